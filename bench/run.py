@@ -1,0 +1,320 @@
+"""`python -m bench.run [large] [many] [dicts] [start] [scale]`: us and our peers on the same files, in one run.
+
+Each contestant runs in a process of its own, in turns. Its time goes from opening the files to the means in hand,
+without the start of the interpreter, imports and (ranx) compiling; `with imports` adds the last two, and in `dicts` the
+filling of the dicts. The best of the repeats counts, and of the peaks of memory the worst.
+Exits with 1 when a target is missed or contestants do not agree.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench import data
+from bench.peers import Job
+
+HERE = Path(__file__).parent
+FIVE = ["AP", "nDCG@10", "RR", "P@10", "R@1000"]
+THIRTY = [
+    *("AP", "AP@100", "AP@1000", "RR", "Rprec", "bpref", "IPrec@0.5", "Success@1", "Success@5", "Success@10"),
+    *("nDCG", "nDCG@5", "nDCG@10", "nDCG@20", "nDCG@100", "nDCG@1000"),
+    *("P@5", "P@10", "P@15", "P@20", "P@30", "P@100", "P@200", "P@500", "P@1000"),
+    *("R@10", "R@100", "R@200", "R@500", "R@1000"),
+]
+TOLERANCE = {"trec_eval": 6e-5}  # it prints four decimals
+PATIENCE = 20  # seconds a contestant may have spent before it gets no more repeats
+
+
+class Entry(NamedTuple):
+    label: str
+    contestant: str
+    job: Job
+
+
+class Target(NamedTuple):
+    what: str
+    value: float | None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def met(self) -> bool | None:
+        if self.value is None:
+            return None
+        return self.value >= self.at_least if self.at_least is not None else self.value <= (self.at_most or 0)
+
+
+class Part(NamedTuple):
+    title: str
+    rows: dict[str, dict[str, Any]]
+    targets: list[Target]
+
+
+def large(folder: Path, repeats: int) -> Part:
+    job = passages_job(folder, *data.LARGE)
+    names = ["cranfield", "pytrec_eval", "ir_measures", "ranx", "trec_eval"]
+    rows = race([Entry(name, name, job) for name in names], repeats)
+    size = os.path.getsize(job.runs[0])
+    targets = [
+        Target("times faster than pytrec_eval", ratio(rows, "pytrec_eval", "cranfield"), at_least=8),
+        Target("times faster than ir_measures", ratio(rows, "ir_measures", "cranfield"), at_least=12),
+        Target("times faster than ranx", ratio(rows, "ranx", "cranfield"), at_least=25),
+        Target("peak memory over file size", quotient(rows["cranfield"].get("peak"), size), at_most=2),
+    ]
+    topics, depth = data.LARGE
+    return Part(f"one run, {topics:,} topics x {depth:,} documents, {size / 1e6:.0f} MB, five measures", rows, targets)
+
+
+def many(folder: Path, repeats: int) -> Part:
+    qrels, runs = data.ad_hoc(folder)
+    thirty = Job(str(qrels), [str(run) for run in runs], THIRTY)
+    entries = [Entry(name, name, thirty) for name in ("cranfield", "pytrec_eval", "ir_measures", "trec_eval")]
+    entries.insert(1, Entry("cranfield, AP only", "cranfield", thirty._replace(measures=["AP"])))
+    rows = race(entries, repeats)
+    targets = [
+        Target("times the time with one measure", ratio(rows, "cranfield", "cranfield, AP only"), at_most=1.3),
+        Target("times faster than ir_measures", ratio(rows, "ir_measures", "cranfield"), at_least=10),
+    ]
+    size = sum(os.path.getsize(run) for run in runs)
+    title = f"{len(runs)} runs x {data.MANY_TOPICS} topics x {data.MANY_DEPTH:,} documents, {size / 1e6:.0f} MB"
+    return Part(f"{title}, {len(THIRTY)} measures", rows, targets)
+
+
+def dicts(folder: Path, repeats: int) -> Part:
+    job = passages_job(folder, *data.LARGE)
+    rows = race([Entry(name, f"{name}, dicts", job) for name in ("cranfield", "pytrec_eval")], repeats)
+    targets = [Target("times faster than pytrec_eval", ratio(rows, "pytrec_eval", "cranfield"), at_least=3)]
+    return Part(f"dicts in memory, {data.LARGE[0] * data.LARGE[1]:,} entries, five measures", rows, targets)
+
+
+def start(folder: Path, repeats: int) -> Part:
+    qrels, runs = data.ad_hoc(folder)
+    files, options = [str(qrels), str(runs[0])], [word for name in FIVE for word in ("-m", name)]
+    commands = {
+        "cranfield eval": [script("cranfield"), "eval", *files, *options],
+        "ir_measures": [script("ir_measures"), *files, *FIVE],
+        "import cranfield": [sys.executable, "-c", "import cranfield"],
+        "import numpy": [sys.executable, "-c", "import numpy"],
+        "python": [sys.executable, "-c", "pass"],
+    }
+    warm(files)
+    rows: dict[str, dict[str, Any]] = {label: {} for label in commands}
+    for _ in range(repeats * 4):
+        for label, command in commands.items():
+            began = time.perf_counter()
+            try:
+                done = subprocess.run(command, capture_output=True, text=True)
+            except FileNotFoundError:
+                rows[label] = {"missing": f"{command[0]} is not installed"}
+                continue
+            seconds = time.perf_counter() - began
+            if done.returncode:
+                rows[label] = {"missing": last_line(done.stderr)}
+            elif "missing" not in rows[label]:
+                rows[label]["seconds"] = min(seconds, rows[label].get("seconds", seconds))
+    bare, numpy = rows["python"]["seconds"], rows["import numpy"]["seconds"]
+    evaluating = quotient(rows["cranfield eval"].get("seconds"), 2 * numpy + 0.06)
+    imported = rows["import cranfield"].get("seconds")
+    importing = None if imported is None else (imported - bare) / (numpy - bare)
+    targets = [
+        Target("cranfield eval over twice import numpy and 60 ms", evaluating, at_most=1),
+        Target("import cranfield over import numpy, python's own start taken off both", importing, at_most=1.5),
+    ]
+    title = f"whole processes, {data.MANY_TOPICS} topics x {data.MANY_DEPTH:,} documents, five measures"
+    return Part(title, rows, targets)
+
+
+def scale(folder: Path, repeats: int) -> Part:
+    sizes = [size for pair in data.SCALE for size in pair]
+    labels = {size: f"{size[0]:,} topics x {size[1]:,}" for size in sizes}
+    rows = race([Entry(labels[size], "cranfield", passages_job(folder, *size)) for size in sizes], repeats)
+    targets = [
+        Target(f"times the time of {labels[small]}", ratio(rows, labels[tenfold], labels[small]), at_most=11)
+        for small, tenfold in data.SCALE
+    ]
+    return Part("ten times the documents", rows, targets)
+
+
+PARTS: dict[str, Callable[[Path, int], Part]] = {
+    "large": large,
+    "many": many,
+    "dicts": dicts,
+    "start": start,
+    "scale": scale,
+}
+
+
+def race(entries: list[Entry], repeats: int) -> dict[str, dict[str, Any]]:
+    """Every entry in turn, round after round, so that a slow minute of the machine hits all alike."""
+    tries: dict[str, list[dict[str, Any]]] = {entry.label: [] for entry in entries}
+    warm({path for entry in entries for path in (entry.job.qrels, *entry.job.runs)})
+    for _ in range(repeats):
+        for entry in entries:
+            so_far = tries[entry.label]
+            if sum(run.get("with_imports", PATIENCE) for run in so_far) < PATIENCE:
+                print(f"  {entry.label} ...", file=sys.stderr, flush=True)
+                so_far.append(run_alone(entry))
+    rows = {}
+    for label, runs in tries.items():
+        rows[label] = min(runs, key=lambda run: run.get("seconds", float("inf")))
+        if "seconds" in rows[label]:
+            rows[label] |= {"repeats": len(runs), "peak": max(run["peak"] for run in runs)}
+    check_agreement(entries, rows)
+    return rows
+
+
+def run_alone(entry: Entry) -> dict[str, Any]:
+    command = [sys.executable, "-m", "bench.peers", entry.contestant, json.dumps(entry.job._asdict())]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent)
+    if done.returncode:
+        return {"missing": last_line(done.stderr)}
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def check_agreement(entries: list[Entry], rows: dict[str, dict[str, Any]]) -> None:
+    """Notes in each row how far its means are from those of the first entry with the same job."""
+    first: dict[str, str] = {}
+    for label, contestant, job in entries:
+        if "means" not in rows[label]:
+            continue
+        reference = rows[first.setdefault(str(job), label)]["means"]
+        gaps = {
+            measure: max(abs(a - b) for a, b in zip(mine, theirs, strict=True))
+            for measure, mine, theirs in zip(job.measures, rows[label]["means"], reference, strict=True)
+        }
+        tolerance = TOLERANCE.get(contestant, 1e-6)
+        # Written so that a NaN counts as a disagreement.
+        rows[label]["disagrees"] = {measure: gap for measure, gap in gaps.items() if not gap <= tolerance}
+
+
+def show(name: str, part: Part) -> None:
+    """The table is Markdown, ready for the README."""
+    ours = next(iter(part.rows.values())).get("seconds")
+    table = [["", "seconds", "ratio", "with imports", "peak MB", "repeats"]]
+    notes = []
+    for label, row in part.rows.items():
+        if "seconds" not in row:
+            notes.append(f"{label}: {row['missing']}")
+            continue
+        times = quotient(row["seconds"], ours)
+        cells = [f"{row['seconds']:.3f}", "" if times is None else f"{times:.2f}"]
+        cells += [f"{row['with_imports']:.2f}" if "with_imports" in row else ""]
+        cells += [f"{row['peak'] / 1e6:.0f}" if "peak" in row else "", str(row.get("repeats", ""))]
+        table.append([label, *cells])
+        notes += [f"{label}: {measure} differs by {gap:.2g}" for measure, gap in row.get("disagrees", {}).items()]
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    table.insert(1, ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
+    print(f"\n{name}: {part.title}\n")
+    for label, *cells in table:
+        print("|", " | ".join([label.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]), "|")
+    print()
+    for target in part.targets:
+        value = "not measured" if target.value is None else f"{target.value:.2f}"
+        limit = f"at least {target.at_least}" if target.at_least is not None else f"at most {target.at_most}"
+        verdict = {True: "pass", False: "FAIL", None: "-"}[target.met]
+        print(f"{verdict:4}  {value}  {target.what} ({limit})")
+    for note in notes:
+        print(f"note  {note}")
+
+
+def failed(part: Part) -> bool:
+    disagree = any(row.get("disagrees") for row in part.rows.values())
+    return disagree or any(target.met is False for target in part.targets)
+
+
+def record(part: Part) -> dict[str, Any]:
+    rows = {label: {key: value for key, value in row.items() if key != "means"} for label, row in part.rows.items()}
+    targets = [{**target._asdict(), "met": target.met} for target in part.targets]
+    return {"title": part.title, "machine": machine(), "rows": rows, "targets": targets}
+
+
+def machine() -> dict[str, Any]:
+    cpuinfo = Path("/proc/cpuinfo")
+    models = [line for line in cpuinfo.read_text().splitlines() if "model name" in line] if cpuinfo.exists() else []
+    versions: dict[str, str | None] = {}
+    for package in ("cranfield", "numpy", "pytrec_eval-terrier", "ir_measures", "ranx"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = None
+    return {
+        "date": datetime.date.today().isoformat(),
+        "processor": models[0].split(":")[1].strip() if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        **versions,
+    }
+
+
+def passages_job(folder: Path, topics: int, depth: int) -> Job:
+    qrels, run = data.passages(folder, topics, depth)
+    return Job(str(qrels), [str(run)], FIVE)
+
+
+def script(name: str) -> str:
+    """The command as installed beside this Python, else as found on the path."""
+    beside = Path(sys.executable).with_name(name)
+    return str(beside) if beside.exists() else shutil.which(name) or name
+
+
+def warm(paths: Iterable[str]) -> None:
+    """Into the page cache: what is timed is the tools, not the disk."""
+    for path in paths:
+        with open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass
+
+
+def ratio(rows: dict[str, dict[str, Any]], above: str, below: str) -> float | None:
+    return quotient(rows[above].get("seconds"), rows[below].get("seconds"))
+
+
+def quotient(above: float | None, below: float | None) -> float | None:
+    return None if above is None or below is None else above / below
+
+
+def last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["failed without a message"])[-1]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all when none is named")
+    parser.add_argument("--data", type=Path, default=HERE / ".data", help="where the files are made and kept (1 GB)")
+    parser.add_argument("--repeats", type=int, default=5, help=f"at most; none after {PATIENCE} seconds (default: 5)")
+    options = parser.parse_args()
+    names = options.parts or list(PARTS)
+    if unknown := set(names) - set(PARTS):
+        parser.error(f"part == {unknown.pop()!r}, must be one of {', '.join(PARTS)}")
+    if options.repeats < 1:
+        parser.error(f"--repeats == {options.repeats}, must be at least 1")
+
+    folder = options.data.resolve()
+    # In a process of its own: this one stays small, since a forked process counts its parent's memory as its own.
+    subprocess.run([sys.executable, "-m", "bench.data", str(folder), *names], check=True, cwd=HERE.parent)
+    results_file = HERE / "results.json"
+    results = json.loads(results_file.read_text()) if results_file.exists() else {}
+    status = 0
+    for name in names:
+        part = PARTS[name](folder, options.repeats)
+        show(name, part)
+        results[name] = record(part)
+        results_file.write_text(json.dumps(results, indent=1) + "\n")
+        status |= failed(part)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,237 @@
+// Ranking a list and finding its judged documents: the one relational step everything else stands on.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ids.hpp"
+#include "reader.hpp"
+
+namespace cranfield {
+
+enum class OnDuplicate { error, first, max };
+
+// Open addressing from an id to a small number; holds no id itself, the caller compares.
+class IdTable {
+public:
+    void reset(std::size_t ids) {
+        std::size_t slots = 16;
+        while (slots < ids * 2) slots *= 2;
+        mask_ = slots - 1;
+        slots_.assign(slots, Slot{0, kEmpty});
+    }
+
+    // The number stored for an id that `same` recognises, or -1; then `number` is stored, if it is not negative.
+    template <typename Same>
+    std::int32_t find_or_add(std::uint64_t hash, std::int32_t number, const Same& same) {
+        const auto tag = static_cast<std::uint32_t>(hash >> 32);
+        for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
+            Slot& slot = slots_[at];
+            if (slot.number == kEmpty) {
+                if (number >= 0) slot = {tag, number};
+                return -1;
+            }
+            if (slot.tag == tag && same(slot.number)) return slot.number;
+        }
+    }
+
+private:
+    static constexpr std::int32_t kEmpty = -1;
+    struct Slot {
+        std::uint32_t tag;
+        std::int32_t number;
+    };
+    std::vector<Slot> slots_;
+    std::size_t mask_ = 0;
+};
+
+// The judged documents of every topic, ready to be looked up.
+class JudgedIndex {
+public:
+    struct Document {
+        Id id;
+        double grade;
+    };
+
+    explicit JudgedIndex(const char* base) : base_(base) {}
+
+    void add_topic(std::string_view topic, const std::vector<Document>& documents) {
+        topic_number_.emplace(std::string(topic), static_cast<std::int32_t>(topics_.size()));
+        topics_.push_back({slots_.size(), 0});
+        std::size_t slots = 4;
+        while (slots < documents.size() * 2) slots *= 2;
+        topics_.back().mask = slots - 1;
+        slots_.resize(slots_.size() + slots, Slot{0, Id{}, kNone});
+        Slot* const begin = slots_.data() + topics_.back().begin;
+        for (const Document& document : documents) {
+            const std::uint64_t hash = hash_id(document.id.in(base_));
+            std::size_t at = hash & (slots - 1);
+            while (begin[at].used != kNone) at = (at + 1) & (slots - 1);
+            begin[at] = {document.grade, document.id, static_cast<std::uint32_t>(hash >> 32) | 1u};
+        }
+    }
+
+    std::size_t topics() const { return topics_.size(); }
+
+    std::int32_t topic(std::string_view name) const {
+        const auto found = topic_number_.find(std::string(name));
+        return found == topic_number_.end() ? -1 : found->second;
+    }
+
+    // The grade of a document of the topic; NaN if it is not judged.
+    double grade(std::int32_t topic, std::string_view doc, std::uint64_t hash) const {
+        const Topic& where = topics_[static_cast<std::size_t>(topic)];
+        const Slot* const begin = slots_.data() + where.begin;
+        const auto tag = static_cast<std::uint32_t>(hash >> 32) | 1u;
+        for (std::size_t at = hash & where.mask;; at = (at + 1) & where.mask) {
+            const Slot& slot = begin[at];
+            if (slot.used == kNone) return std::numeric_limits<double>::quiet_NaN();
+            if (slot.used == tag && slot.id.in(base_) == doc) return slot.grade;
+        }
+    }
+
+private:
+    static constexpr std::uint32_t kNone = 0;
+    struct Slot {
+        double grade;
+        Id id;
+        std::uint32_t used;  // 0: free; else the hash's upper half, made odd
+    };
+    struct Topic {
+        std::size_t begin, mask;
+    };
+    const char* base_;
+    std::unordered_map<std::string, std::int32_t> topic_number_;
+    std::vector<Topic> topics_;
+    std::vector<Slot> slots_;
+};
+
+struct JoinOptions {
+    Order order = Order::score;
+    bool single_precision = false;
+    OnDuplicate on_duplicate = OnDuplicate::error;
+    std::size_t depth = 0;  // 0: no limit
+};
+
+struct Hit {
+    std::int32_t rank, tie_first, tie_last;
+    double grade;
+};
+
+// A document retrieved twice in one list: the places of both lines.
+struct Duplicate {
+    Id first, again;
+};
+
+// Ranks one list at a time; keeps its memory between lists.
+class Ranker {
+public:
+    explicit Ranker(const JoinOptions& options) : options_(options) {}
+
+    struct Document {
+        double key;
+        Id doc;
+        double grade;
+    };
+
+    std::vector<Document> documents;  // filled by the caller, in file order
+    std::vector<Hit> hits;
+    std::size_t retrieved = 0;
+    std::size_t dropped = 0;  // duplicates passed over
+    bool has_duplicate = false;
+    Duplicate duplicate{};
+
+    // Looks every document up, orders the list and leaves its hits.
+    void run(const char* base, const JudgedIndex& judged, std::int32_t topic) {
+        look_up(base, &judged, topic);
+        if (has_duplicate) return;
+        order(base);
+        retrieved = options_.depth ? std::min(options_.depth, documents.size()) : documents.size();
+        hits.clear();
+        collect();
+    }
+
+    // Orders the list and drops or reports duplicates, without judgments.
+    void rank_only(const char* base) {
+        look_up(base, nullptr, 0);
+        if (!has_duplicate) order(base);
+    }
+
+private:
+    void look_up(const char* base, const JudgedIndex* judged, std::int32_t topic) {
+        has_duplicate = false;
+        dropped = 0;
+        seen_.reset(documents.size());
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < documents.size(); ++i) {
+            Document document = documents[i];
+            const std::string_view id = document.doc.in(base);
+            const std::uint64_t hash = hash_id(id);
+            const std::int32_t earlier = seen_.find_or_add(
+                hash, static_cast<std::int32_t>(kept),
+                [&](std::int32_t other) { return documents[static_cast<std::size_t>(other)].doc.in(base) == id; });
+            if (earlier >= 0) {
+                Document& first = documents[static_cast<std::size_t>(earlier)];
+                if (options_.on_duplicate == OnDuplicate::error) {
+                    has_duplicate = true;
+                    duplicate = {first.doc, document.doc};
+                    return;
+                }
+                if (options_.on_duplicate == OnDuplicate::max) first.key = std::max(first.key, document.key);
+                ++dropped;
+                continue;
+            }
+            if (options_.single_precision) document.key = static_cast<double>(static_cast<float>(document.key));
+            document.grade = judged ? judged->grade(topic, id, hash) : 0.0;
+            documents[kept++] = document;
+        }
+        documents.resize(kept);
+    }
+
+    void order(const char* base) {
+        tied_ = false;
+        if (options_.order == Order::file) return;
+        bool sorted = true;
+        for (std::size_t i = 1; i < documents.size(); ++i) {
+            if (!(documents[i - 1].key > documents[i].key)) {
+                tied_ |= documents[i - 1].key == documents[i].key;
+                sorted = false;
+            }
+        }
+        if (sorted) return;
+        if (options_.order == Order::rank) {  // ranks given twice: as listed
+            tied_ = false;
+            std::stable_sort(documents.begin(), documents.end(),
+                             [](const Document& a, const Document& b) { return a.key > b.key; });
+            return;
+        }
+        std::sort(documents.begin(), documents.end(), [base](const Document& a, const Document& b) {
+            return a.key != b.key ? a.key > b.key : a.doc.in(base) > b.doc.in(base);
+        });
+        tied_ = true;
+    }
+
+    void collect() {
+        for (std::size_t i = 0; i < retrieved;) {
+            std::size_t end = i + 1;
+            if (tied_)
+                while (end < retrieved && documents[end].key == documents[i].key) ++end;
+            for (std::size_t j = i; j < end; ++j)
+                if (!std::isnan(documents[j].grade))
+                    hits.push_back({static_cast<std::int32_t>(j + 1), static_cast<std::int32_t>(i + 1),
+                                    static_cast<std::int32_t>(end), documents[j].grade});
+            i = end;
+        }
+    }
+
+    JoinOptions options_;
+    IdTable seen_;
+    bool tied_ = false;
+};
+
+}  // namespace cranfield

@@ -1,0 +1,267 @@
+// From the bytes of run or qrels files to entries (number, document) grouped into lists, with several threads.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ids.hpp"
+#include "parallel.hpp"
+#include "text.hpp"
+
+namespace cranfield {
+
+// One file's bytes, which somebody else keeps alive.
+struct Source {
+    std::string path;
+    std::string_view bytes;
+};
+
+struct Fault {
+    std::size_t source = 0;
+    std::size_t offset = 0;  // of the line in the source
+    std::string what;
+};
+
+// One line: its number (score, grade or minus the rank) and its document.
+struct Entry {
+    double key;
+    Id doc;
+};
+
+// Consecutive lines of the same list within a chunk.
+struct Block {
+    std::string_view name, topic;
+    std::uint32_t first = 0, count = 0;
+};
+
+// A piece of one source, cut at line ends.
+struct Chunk {
+    std::size_t source = 0;
+    std::size_t begin = 0, end = 0;
+    std::vector<Entry> entries;
+    std::vector<double> ranks;              // if kept
+    std::vector<std::string_view> labels;   // if kept
+    std::vector<Block> blocks;
+    std::vector<Fault> faults;
+};
+
+enum class Order { score, rank, file };
+
+struct ReadOptions {
+    Layout layout;
+    Order order = Order::score;
+    bool keep_columns = false;  // also the rank and label columns
+    unsigned threads = 1;
+    std::size_t most_faults = 1;
+    Watch watch;
+};
+
+struct Lines {
+    std::vector<Chunk> chunks;
+    bool stopped = false;
+};
+
+inline std::string count_of(std::size_t n, const char* one) {
+    return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+class ChunkReader {
+public:
+    ChunkReader(const ReadOptions& options, std::string_view bytes, Chunk& chunk)
+        : options_(options), layout_(options.layout), bytes_(bytes), chunk_(chunk) {}
+
+    void read() {
+        std::size_t at = chunk_.begin;
+        bool skip_header = layout_.header && chunk_.begin == 0;
+        if (at == 0 && bytes_.substr(0, 3) == "\xef\xbb\xbf") at = 3;
+        reserve(at);
+        while (at < chunk_.end && chunk_.faults.size() < options_.most_faults) {
+            const char* begin = bytes_.data() + at;
+            const char* stop = static_cast<const char*>(std::memchr(begin, '\n', chunk_.end - at));
+            const std::size_t length = stop ? static_cast<std::size_t>(stop - begin) : chunk_.end - at;
+            std::string_view line{begin, length};
+            line = layout_.delimiter == ' ' ? trim_line(line) : trim_end(line);
+            if (!line.empty() && line.front() != '#') {
+                if (skip_header) {
+                    skip_header = false;
+                } else {
+                    read_line(line, at);
+                }
+            }
+            at += length + 1;
+        }
+    }
+
+private:
+    static std::string_view trim_end(std::string_view line) {
+        while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+        return trim_line(line).empty() ? std::string_view{} : line;
+    }
+
+    void reserve(std::size_t at) {
+        const std::size_t probe = std::min(chunk_.end, at + 4096);
+        const auto lines = std::count(bytes_.data() + at, bytes_.data() + probe, '\n') + 1;
+        const double share = static_cast<double>(chunk_.end - at) / static_cast<double>(std::max<std::size_t>(1, probe - at));
+        chunk_.entries.reserve(static_cast<std::size_t>(static_cast<double>(lines) * share * 1.05) + 16);
+    }
+
+    void fault(std::size_t at, std::string what) { chunk_.faults.push_back({chunk_.source, at, std::move(what)}); }
+
+    bool number(std::string_view text, std::size_t at, const char* what, double& into) {
+        const auto parsed = parse_number(text);
+        if (!parsed) {
+            fault(at, std::string(what) + " is " + quoted(text) + ", expected a number");
+            return false;
+        }
+        if (std::isnan(*parsed)) {
+            fault(at, std::string(what) + " is " + quoted(text) + ", not a number that can be ordered");
+            return false;
+        }
+        into = *parsed;
+        return true;
+    }
+
+    void read_line(std::string_view line, std::size_t at) {
+        Columns column;
+        const std::size_t count = split(line, layout_.delimiter, column);
+        if (count != layout_.roles.size()) {
+            fault(at, count_of(count, "column") + ", expected " + std::to_string(layout_.roles.size()) + ": " +
+                          layout_.expected);
+            return;
+        }
+        const std::string_view topic = column[layout_.topic], doc = column[layout_.doc];
+        const std::string_view name = layout_.name >= 0 ? column[layout_.name] : std::string_view{};
+        if (doc.empty() || topic.empty()) {
+            fault(at, std::string(doc.empty() ? "the document" : "the topic") + " is empty, expected " + layout_.expected);
+            return;
+        }
+        if (doc.size() > kLongestId || topic.size() > kLongestId || name.size() > kLongestId) {
+            fault(at, "an id of " + std::to_string(std::max({doc.size(), topic.size(), name.size()})) +
+                          " bytes, at most " + std::to_string(kLongestId) + " are taken");
+            return;
+        }
+        double value = 0.0, rank = 0.0;
+        const bool needs_rank = layout_.rank >= 0 && (options_.order == Order::rank || layout_.value < 0);
+        if (layout_.value >= 0 && !number(column[layout_.value], at, value_name(), value)) return;
+        if (needs_rank && !number(column[layout_.rank], at, "the rank", rank)) return;
+        if (options_.keep_columns) {
+            if (layout_.rank >= 0 && !needs_rank) rank = parse_number(column[layout_.rank]).value_or(std::nan(""));
+            if (layout_.rank >= 0) chunk_.ranks.push_back(rank);
+            if (layout_.label >= 0) chunk_.labels.push_back(column[layout_.label]);
+            if (layout_.value < 0) value = 1.0 / rank;
+        } else if (needs_rank) {
+            value = -rank;
+        }
+        if (chunk_.blocks.empty() || chunk_.blocks.back().topic != topic || chunk_.blocks.back().name != name)
+            chunk_.blocks.push_back({name, topic, static_cast<std::uint32_t>(chunk_.entries.size()), 0});
+        ++chunk_.blocks.back().count;
+        chunk_.entries.push_back({value, Id::at(bytes_.data(), doc)});
+    }
+
+    const char* value_name() const { return layout_.name >= 0 || layout_.rank >= 0 ? "the score" : "the grade"; }
+
+    const ReadOptions& options_;
+    const Layout& layout_;
+    std::string_view bytes_;
+    Chunk& chunk_;
+};
+
+inline std::vector<Chunk> cut(const std::vector<Source>& sources, std::size_t chunk_bytes) {
+    std::vector<Chunk> chunks;
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+        const std::string_view bytes = sources[s].bytes;
+        for (std::size_t begin = 0; begin < bytes.size();) {
+            std::size_t end = std::min(bytes.size(), begin + chunk_bytes);
+            if (end < bytes.size()) {
+                const std::size_t newline = bytes.find('\n', end);
+                end = newline == std::string_view::npos ? bytes.size() : newline + 1;
+            }
+            Chunk chunk;
+            chunk.source = s;
+            chunk.begin = begin;
+            chunk.end = end;
+            chunks.push_back(std::move(chunk));
+            begin = end;
+        }
+    }
+    return chunks;
+}
+
+inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options) {
+    constexpr std::size_t kChunkBytes = 4 << 20;
+    Lines lines;
+    lines.chunks = cut(sources, kChunkBytes);
+    lines.stopped = !parallel_for(lines.chunks.size(), options.threads, options.watch, [&](std::size_t piece, unsigned) {
+        Chunk& chunk = lines.chunks[piece];
+        ChunkReader(options, sources[chunk.source].bytes, chunk).read();
+    });
+    return lines;
+}
+
+// One ranked list or one topic's judgments: the blocks it consists of, in file order.
+struct List {
+    std::int32_t run = 0;    // number of (source, name)
+    std::int32_t topic = 0;  // number of the topic
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks;  // (chunk, block)
+    std::size_t size = 0;
+};
+
+struct Lists {
+    std::vector<std::pair<std::size_t, std::string>> runs;  // (source, name)
+    std::vector<std::string> topics;
+    std::vector<List> lists;
+};
+
+struct ViewHash {
+    std::size_t operator()(std::string_view text) const { return hash_id(text); }
+};
+
+// Gathers blocks into lists. With `by_source` a list belongs to one file and name; without, to its topic alone.
+inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool by_source) {
+    Lists out;
+    std::unordered_map<std::string_view, std::int32_t, ViewHash> topic_number;
+    std::vector<std::unordered_map<std::string_view, std::int32_t, ViewHash>> run_number(sources);
+    std::unordered_map<std::uint64_t, std::size_t> list_number;
+    for (std::uint32_t c = 0; c < chunks.size(); ++c) {
+        const Chunk& chunk = chunks[c];
+        for (std::uint32_t b = 0; b < chunk.blocks.size(); ++b) {
+            const Block& block = chunk.blocks[b];
+            const auto [topic, new_topic] =
+                topic_number.try_emplace(block.topic, static_cast<std::int32_t>(out.topics.size()));
+            if (new_topic) out.topics.emplace_back(block.topic);
+            std::int32_t run = 0;
+            if (by_source) {
+                const auto [found, new_run] =
+                    run_number[chunk.source].try_emplace(block.name, static_cast<std::int32_t>(out.runs.size()));
+                if (new_run) out.runs.emplace_back(chunk.source, std::string(block.name));
+                run = found->second;
+            }
+            const std::uint64_t key = (static_cast<std::uint64_t>(run) << 32) | static_cast<std::uint32_t>(topic->second);
+            const auto [list, new_list] = list_number.try_emplace(key, out.lists.size());
+            if (new_list) out.lists.push_back({run, topic->second, {}, 0});
+            out.lists[list->second].blocks.emplace_back(c, b);
+            out.lists[list->second].size += block.count;
+        }
+    }
+    return out;
+}
+
+// The line an offset is on, counted from 1.
+inline std::size_t line_of(std::string_view bytes, std::size_t offset) {
+    return 1 + static_cast<std::size_t>(std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
+// Faults of all chunks in file order.
+inline std::vector<Fault> collect_faults(const std::vector<Chunk>& chunks, std::size_t most) {
+    std::vector<Fault> faults;
+    for (const Chunk& chunk : chunks)
+        for (const Fault& fault : chunk.faults)
+            if (faults.size() < most) faults.push_back(fault);
+    return faults;
+}
+
+}  // namespace cranfield

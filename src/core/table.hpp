@@ -1,0 +1,193 @@
+// Run or qrels kept in memory with their documents: columns, grouped by list.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ids.hpp"
+#include "join.hpp"
+#include "reader.hpp"
+
+namespace cranfield {
+
+struct Table {
+    std::vector<std::string> names;   // runs (by tag); one empty name for qrels
+    std::vector<std::int32_t> sources;  // which file each name came from
+    std::vector<std::string> topics;  // in order of first appearance
+    std::vector<std::string> labels;  // column 2: Q0, iteration or intent
+    std::vector<std::int32_t> list_name, list_topic;
+    std::vector<std::int64_t> list_start{0};
+
+    std::vector<char> arena;
+    std::vector<Id> doc;
+    std::vector<double> value;
+    std::vector<double> rank;          // empty if there is no such column
+    std::vector<std::int32_t> label;   // empty if every line has the same
+    std::size_t dropped = 0;           // duplicates passed over on reading
+    std::vector<Fault> faults;
+
+    std::size_t size() const { return doc.size(); }
+    std::size_t lists() const { return list_name.size(); }
+    std::string_view id(std::size_t i) const { return doc[i].in(arena.data()); }
+};
+
+// Builds a table list by list.
+class TableBuilder {
+public:
+    Table table;
+
+    std::int32_t name(std::string_view text, std::int32_t source = 0) {
+        table.names.emplace_back(text);
+        table.sources.push_back(source);
+        return static_cast<std::int32_t>(table.names.size() - 1);
+    }
+    std::int32_t topic(std::string_view text) { return number(text, topic_number_, table.topics); }
+    std::int32_t label(std::string_view text) { return number(text, label_number_, table.labels); }
+
+    void add(std::string_view id, double value) {
+        ids_.push_back({arena_size(), id.size()});
+        table.arena.insert(table.arena.end(), id.begin(), id.end());
+        table.value.push_back(value);
+    }
+    void end_list(std::int32_t name, std::int32_t topic) {
+        table.list_name.push_back(name);
+        table.list_topic.push_back(topic);
+        table.list_start.push_back(static_cast<std::int64_t>(table.value.size()));
+    }
+    Table finish() {
+        table.arena.shrink_to_fit();
+        table.doc.reserve(ids_.size());
+        for (const auto& [offset, length] : ids_)
+            table.doc.push_back({offset | (static_cast<std::uint64_t>(length) << 48)});
+        if (table.labels.size() <= 1) table.label.clear();
+        return std::move(table);
+    }
+
+private:
+    using Numbers = std::unordered_map<std::string, std::int32_t>;
+    static std::int32_t number(std::string_view text, Numbers& numbers, std::vector<std::string>& names) {
+        const auto [found, fresh] = numbers.try_emplace(std::string(text), static_cast<std::int32_t>(names.size()));
+        if (fresh) names.emplace_back(text);
+        return found->second;
+    }
+    std::uint64_t arena_size() const { return table.arena.size(); }
+
+    Numbers topic_number_, label_number_;
+    std::vector<std::pair<std::uint64_t, std::size_t>> ids_;
+};
+
+// One entry of a list before duplicates are settled.
+struct Kept {
+    std::string_view id;
+    double value, rank;
+    std::int32_t label;
+    std::size_t place;  // offset or row, to say where it stood
+};
+
+struct Repeat {
+    std::size_t first, again;  // places
+    std::string_view id;
+    double first_value, again_value;
+};
+
+// Settles duplicates (same id and label) among the entries of one list, in place, by the rule given.
+// With the rule `error` every repeat is reported and the first is kept.
+inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, IdTable& seen, std::vector<Repeat>& repeats,
+                              std::size_t& dropped) {
+    seen.reset(list.size());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const Kept entry = list[i];
+        const std::uint64_t hash = hash_id(entry.id) ^ (static_cast<std::uint64_t>(entry.label) * 0x9e3779b97f4a7c15ULL);
+        const std::int32_t earlier = seen.find_or_add(hash, static_cast<std::int32_t>(kept), [&](std::int32_t other) {
+            const Kept& that = list[static_cast<std::size_t>(other)];
+            return that.label == entry.label && that.id == entry.id;
+        });
+        if (earlier < 0) {
+            list[kept++] = entry;
+            continue;
+        }
+        Kept& first = list[static_cast<std::size_t>(earlier)];
+        if (rule == OnDuplicate::error)
+            repeats.push_back({first.place, entry.place, entry.id, first.value, entry.value});
+        else if (rule == OnDuplicate::max && entry.value > first.value) {
+            first.value = entry.value;
+            first.rank = entry.rank;
+        }
+        ++dropped;
+    }
+    list.resize(kept);
+}
+
+inline std::string shown_number(double value) {
+    char buffer[32];
+    const auto written = std::to_chars(buffer, buffer + sizeof buffer, value);
+    return {buffer, written.ptr};
+}
+
+// Reads files into a table. Faults are left in the table, first `most_faults` of each kind in file order.
+inline Table read_table(const std::vector<Source>& sources, ReadOptions options, bool qrels, OnDuplicate rule) {
+    options.keep_columns = true;
+    Lines lines = read_lines(sources, options);
+    TableBuilder builder;
+    builder.table.faults = collect_faults(lines.chunks, options.most_faults);
+    const Lists grouped = group(lines.chunks, sources.size(), !qrels);
+    if (qrels) builder.name("");
+    for (const auto& [source, name] : grouped.runs) builder.name(name, static_cast<std::int32_t>(source));
+    for (const std::string& topic : grouped.topics) builder.topic(topic);
+
+    std::size_t total = 0, id_bytes = 0;
+    for (const Chunk& chunk : lines.chunks) {
+        total += chunk.entries.size();
+        for (const Entry& entry : chunk.entries) id_bytes += entry.doc.length();
+    }
+    Table& table = builder.table;
+    table.arena.reserve(id_bytes);
+    table.value.reserve(total);
+    IdTable seen;
+    std::vector<Kept> list;
+    std::vector<Repeat> repeats;
+    for (const List& where : grouped.lists) {
+        list.clear();
+        std::size_t source = 0;
+        for (const auto& [c, b] : where.blocks) {
+            const Chunk& chunk = lines.chunks[c];
+            const Block& block = chunk.blocks[b];
+            source = chunk.source;
+            const std::string_view bytes = sources[source].bytes;
+            for (std::size_t i = block.first; i < block.first + block.count; ++i)
+                list.push_back({chunk.entries[i].doc.in(bytes.data()), chunk.entries[i].key,
+                                chunk.ranks.empty() ? 0.0 : chunk.ranks[i],
+                                chunk.labels.empty() ? 0 : builder.label(chunk.labels[i]),
+                                chunk.entries[i].doc.offset()});
+        }
+        repeats.clear();
+        settle_duplicates(list, rule, seen, repeats, table.dropped);
+        const std::string& topic = grouped.topics[static_cast<std::size_t>(where.topic)];
+        for (const Repeat& repeat : repeats) {
+            if (table.faults.size() >= options.most_faults) break;
+            std::string what = "document " + quoted(repeat.id) + " is there twice for topic " + quoted(topic) +
+                               ", first on line " + std::to_string(line_of(sources[source].bytes, repeat.first));
+            if (qrels && repeat.first_value != repeat.again_value)
+                what += ", with grades " + shown_number(repeat.first_value) + " and " + shown_number(repeat.again_value);
+            table.faults.push_back({source, repeat.again, std::move(what)});
+        }
+        for (const Kept& entry : list) {
+            builder.add(entry.id, entry.value);
+            if (options.layout.rank >= 0) table.rank.push_back(entry.rank);
+            if (options.layout.label >= 0) table.label.push_back(entry.label);
+        }
+        builder.end_list(where.run, where.topic);
+    }
+    const auto in_order = [](const Fault& a, const Fault& b) {
+        return a.source != b.source ? a.source < b.source : a.offset < b.offset;
+    };
+    std::stable_sort(table.faults.begin(), table.faults.end(), in_order);
+    return builder.finish();
+}
+
+}  // namespace cranfield

@@ -1,0 +1,171 @@
+// Lines, columns and numbers: from bytes to string views and doubles, never past the end of a buffer.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cranfield {
+
+constexpr std::size_t kLongestId = 65535;
+constexpr std::size_t kMostColumns = 16;
+
+enum class Role : std::uint8_t { skip, topic, label, doc, rank, value, name };
+
+// Which column means what, and what stands between columns.
+struct Layout {
+    std::vector<Role> roles;
+    char delimiter = ' ';  // ' ' stands for any run of spaces and tabs
+    bool header = false;
+    std::string expected;  // for messages: "topic Q0 doc rank score tag"
+    int topic = -1, label = -1, doc = -1, rank = -1, value = -1, name = -1;
+
+    void index_roles() {
+        for (int c = 0; c < static_cast<int>(roles.size()); ++c) {
+            switch (roles[c]) {
+                case Role::topic: topic = c; break;
+                case Role::label: label = c; break;
+                case Role::doc: doc = c; break;
+                case Role::rank: rank = c; break;
+                case Role::value: value = c; break;
+                case Role::name: name = c; break;
+                case Role::skip: break;
+            }
+        }
+    }
+};
+
+inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+inline std::string_view trim_line(std::string_view line) {
+    while (!line.empty() && (line.back() == '\r' || is_blank(line.back()))) line.remove_suffix(1);
+    while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+    return line;
+}
+
+using Columns = std::array<std::string_view, kMostColumns>;
+
+// Splits a trimmed line; returns how many columns there are (counting on past the last one that is stored).
+inline std::size_t split(std::string_view line, char delimiter, Columns& columns) {
+    std::size_t count = 0;
+    const char* p = line.data();
+    const char* const end = p + line.size();
+    if (delimiter == ' ') {
+        while (p < end) {
+            const char* begin = p;
+            while (p < end && !is_blank(*p)) ++p;
+            if (count < kMostColumns) columns[count] = {begin, static_cast<std::size_t>(p - begin)};
+            ++count;
+            while (p < end && is_blank(*p)) ++p;
+        }
+        return count;
+    }
+    while (true) {
+        const char* stop = static_cast<const char*>(std::memchr(p, delimiter, end - p));
+        if (stop == nullptr) stop = end;
+        if (count < kMostColumns) columns[count] = trim_line({p, static_cast<std::size_t>(stop - p)});
+        ++count;
+        if (stop == end) return count;
+        p = stop + 1;
+    }
+}
+
+// 10^n is exact in a double up to n = 22, and so is an integer of up to 15 digits: their quotient is correctly rounded.
+inline std::optional<double> parse_plain_decimal(std::string_view text) {
+    static constexpr double kPower[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                        1e12, 1e13, 1e14, 1e15};
+    const bool negative = !text.empty() && text.front() == '-';
+    if (negative) text.remove_prefix(1);
+    if (text.empty() || text.size() > 16) return std::nullopt;
+    std::uint64_t digits = 0;
+    int seen = 0, after_point = -1;
+    for (char c : text) {
+        if (c >= '0' && c <= '9') {
+            digits = digits * 10 + static_cast<std::uint64_t>(c - '0');
+            ++seen;
+            if (after_point >= 0) ++after_point;
+        } else if (c == '.' && after_point < 0) {
+            after_point = 0;
+        } else {
+            return std::nullopt;
+        }
+    }
+    if (seen == 0 || seen > 15) return std::nullopt;
+    double number = static_cast<double>(digits);
+    if (after_point > 0) number /= kPower[after_point];
+    return negative ? -number : number;
+}
+
+// Decimal exponent of a number that does not fit a double: above 0 it overflows, below it underflows.
+inline bool overflows(std::string_view text) {
+    const bool hex = text.size() > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const std::size_t mark = text.find_first_of(hex ? "pP" : "eE");
+    long exponent = 0;
+    if (mark != std::string_view::npos) {
+        std::string_view digits = text.substr(mark + 1);
+        const bool negative = !digits.empty() && digits.front() == '-';
+        if (!digits.empty() && (digits.front() == '-' || digits.front() == '+')) digits.remove_prefix(1);
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+        if (read.ec == std::errc::result_out_of_range) exponent = 1'000'000'000;
+        if (negative) exponent = -exponent;
+    }
+    std::string_view mantissa = text.substr(hex ? 2 : 0, mark == std::string_view::npos ? mark : mark - (hex ? 2 : 0));
+    const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
+    const std::size_t first = mantissa.find_first_not_of("0.");
+    if (first == std::string_view::npos) return false;
+    const long place = static_cast<long>(point) - static_cast<long>(first);
+    return exponent + (hex ? 4 : 1) * place > 0;
+}
+
+// Every float syntax C accepts, inf included, whole text or nothing. NaN is read too: the caller refuses it.
+inline std::optional<double> parse_number(std::string_view text) {
+    if (auto plain = parse_plain_decimal(text)) return plain;
+    bool negative = false;
+    if (!text.empty() && (text.front() == '+' || text.front() == '-')) {
+        negative = text.front() == '-';
+        text.remove_prefix(1);
+    }
+    if (text.empty() || text.front() == '-' || text.front() == '+') return std::nullopt;
+    const bool hex = text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const std::string_view body = hex ? text.substr(2) : text;
+    if (hex && (body.front() == '-' || body.front() == '+' || body.front() == 'i' || body.front() == 'n' ||
+                body.front() == 'I' || body.front() == 'N'))
+        return std::nullopt;
+    double number = 0.0;
+    const auto read = std::from_chars(body.data(), body.data() + body.size(), number,
+                                      hex ? std::chars_format::hex : std::chars_format::general);
+    if (read.ptr != body.data() + body.size() || read.ec == std::errc::invalid_argument) return std::nullopt;
+    if (read.ec == std::errc::result_out_of_range)
+        number = overflows(text) ? std::numeric_limits<double>::infinity() : 0.0;
+    return negative ? -number : number;
+}
+
+// A piece of input as it may be shown in a message: short, printable, quoted.
+inline std::string quoted(std::string_view text) {
+    std::string out = "'";
+    std::size_t used = 0;
+    for (unsigned char c : text) {
+        if (used++ == 60) {
+            out += "...";
+            break;
+        }
+        if (c < 0x20 || c == 0x7f) {
+            static constexpr char kHex[] = "0123456789abcdef";
+            out += "\\x";
+            out += kHex[c >> 4];
+            out += kHex[c & 15];
+        } else {
+            out += static_cast<char>(c);
+        }
+    }
+    return out + "'";
+}
+
+}  // namespace cranfield

@@ -1,0 +1,256 @@
+"""What a measure is: a value with a name, a formula over assessed lists, and a place in the registry."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from abc import ABCMeta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, TypeVar, dataclass_transform, overload
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed import Array, Assessed, Hits
+from cranfield.errors import UsageError
+from cranfield.measures.gain import Gain, number
+from cranfield.views import View, parse_view
+
+REGISTRY: dict[str, type[Measure]] = {}
+"""Every measure by its name; filled by `@measure`."""
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What a measure is like (the rows of seed 000 Fig. 6, and its scale of measurement)."""
+
+    graded: bool = False
+    """Can a better grade count more (where there is a `gain` parameter, by it)?"""
+    normalised: bool = False
+    """Does a list of all judged documents, best first, score 1 on every topic (no cutoff) that has relevant documents?"""
+    recall_free: bool = False
+    """Can it be computed without knowing the relevant documents that were not retrieved?"""
+    diminishing: bool = False
+    """Is a relevant document worth less after another one?"""
+    additive: bool = False
+    """Is it, but for a constant, a sum over documents of what depends on each one's own grade and rank only?"""
+    low: float = 0.0
+    """The smallest value it can take."""
+    high: float = 1.0
+    """The largest value it can take."""
+    better: str = "higher"
+    """`higher`, `lower`, or `neither` for counts that describe rather than rate."""
+    scale: str = "ordinal"
+    """Scale of measurement (seed 004 §7)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a measure counts at each hit: the score is the sum of `adds` over a list, divided by `over`."""
+
+    hits: Hits
+    adds: Array
+    over: Array | float = 1.0
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+    def score(self) -> Array:
+        return divide(self.hits.sum(self.adds), self.over)
+
+
+def divide(above: Array, below: Array | float) -> Array:
+    """`above / below`, undefined (NaN) where `below` is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.equal(below, 0), np.nan, np.true_divide(above, below))
+
+
+class MeasureType(ABCMeta):
+    """Lets a class stand for its default instance: `nDCG @ 10`."""
+
+    def __matmul__(cls, cutoff: float) -> Any:
+        return cls() @ cutoff
+
+
+M = TypeVar("M", bound="Measure")
+
+
+@dataclass(frozen=True, repr=False)
+class Measure(metaclass=MeasureType):
+    """A measure is a value: two with the same parameters are equal, and `parse(str(m)) == m`.
+
+    A subclass defines `terms` (what each hit adds) or `score` (one number per list).
+    """
+
+    cutoff: float | None = field(default=None, kw_only=True)
+    views: tuple[View, ...] = field(default=(), kw_only=True)
+
+    name: ClassVar[str] = ""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    properties: ClassVar[Properties] = Properties()
+    cutoff_kind: ClassVar[str] = "rank"
+    """What `@` means: `rank`, `recall` (a number from 0 to 1) or `none`."""
+
+    def __post_init__(self) -> None:
+        for name, default in self.parameters().items():
+            self._check_kind(name, default)
+        self.check()
+        if self.cutoff is None:
+            return
+        if self.cutoff_kind == "none":
+            raise UsageError(f"{self.name}@{self.cutoff}: {self.name} takes no cutoff")
+        if isinstance(self.cutoff, bool) or not isinstance(self.cutoff, (int, float, np.number)):
+            raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a number")
+        if self.cutoff_kind == "recall":
+            check.between(f"{self.name}@", low=0, high=1, cutoff=float(self.cutoff))
+            object.__setattr__(self, "cutoff", float(self.cutoff))
+        else:
+            if not 1 <= self.cutoff < 2**62 or self.cutoff != int(self.cutoff):
+                raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a whole number, 1 or more")
+            object.__setattr__(self, "cutoff", int(self.cutoff))
+
+    def _check_kind(self, name: str, default: Any) -> None:
+        value = getattr(self, name)
+        if isinstance(default, Gain):
+            object.__setattr__(self, name, Gain.of(value))
+        elif isinstance(default, str) and not isinstance(value, str):
+            raise UsageError(f"{self.name}: {name} == {value!r}, must be a name such as {default!r}")
+        elif isinstance(default, (int, float)) and not isinstance(default, bool):
+            check.finite(self.name, **{name: value})
+
+    def check(self) -> None:
+        """Complain about parameters out of range; subclasses override."""
+
+    # -- what it computes
+
+    def terms(self, lists: Assessed) -> Terms | None:
+        """What each hit adds to the score, for `explain`; None where the score is no sum over hits."""
+        return None
+
+    def score(self, lists: Assessed) -> Array:
+        """One number per list (row), views not applied."""
+        terms = self.terms(lists)
+        if terms is None:
+            raise UsageError(f"{type(self).__name__} defines neither terms() nor score()")
+        return terms.score()
+
+    def evaluate(self, lists: Assessed) -> Array:
+        """One number per list (row), read through this measure's views."""
+        score, additive = self.score, self.properties.additive
+        for view in reversed(self.views):
+            score = view.around(score, additive=additive)
+            additive = False  # ranks as another view reads them depend on the other documents
+        return score(lists)
+
+    def of(self, grades: Sequence[float | None], missed: Sequence[float] = ()) -> float:
+        """The score of one list, given as its grades from the top (None: unjudged).
+
+        `missed` are the grades of judged documents that were not retrieved.
+        """
+        return float(self.evaluate(Assessed.one(grades, missed))[0])
+
+    def note(self, lists: Assessed) -> str | None:
+        """What the reader of a score must know besides the name, e.g. a parameter taken from the judgments."""
+        return None
+
+    @property
+    def k(self) -> int | None:
+        """The cutoff as a rank."""
+        return None if self.cutoff is None else int(self.cutoff)
+
+    # -- what it is called
+
+    def __matmul__(self: M, cutoff: float) -> M:
+        return replace(self, cutoff=cutoff)
+
+    def view(self: M, *views: View | str) -> M:
+        """This measure read through further views.
+
+        >>> from cranfield.measures import AP
+        >>> str(AP().view("condensed"))
+        "AP'"
+        """
+        more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
+        return replace(self, views=self.views + more)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """Parameter names and defaults."""
+        return {f.name: f.default for f in fields(cls) if f.name not in ("cutoff", "views")}
+
+    def __str__(self) -> str:
+        changed = [
+            f"{name}={show(getattr(self, name))}"
+            for name, default in self.parameters().items()
+            if getattr(self, name) != default
+        ]
+        mark = self.views[0].mark if self.views else ""  # views are read in order: a mark can only stand for the first
+        named = [str(v) for v in self.views[1 if mark else 0 :]]
+        return (
+            self.name
+            + mark
+            + (f"({','.join(changed)})" if changed else "")
+            + ("" if self.cutoff is None else f"@{number(self.cutoff)}")
+            + (f"[{','.join(named)}]" if named else "")
+        )
+
+    __repr__ = __str__
+
+    @classmethod
+    def reference(cls) -> str:
+        """The paper, from the docstring's `Reference:` line."""
+        found = re.search(r"Reference: (.*?)(?:\n\s*\n|\Z)", inspect.getdoc(cls) or "", re.DOTALL)
+        return " ".join(found.group(1).split()) if found else ""
+
+
+def show(value: Any) -> str:
+    """A parameter's value as it is written in a measure's name."""
+    if isinstance(value, Gain):
+        return str(value) if value.kind == "table" else f'"{value.kind}"'
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        return f"[{','.join(map(show, value))}]"
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    return number(value)
+
+
+class FunctionMeasure(Measure):
+    """A measure that is just a function of the lists."""
+
+    function: ClassVar[Callable[[Assessed], Array]]
+
+    def score(self, lists: Assessed) -> Array:
+        return np.asarray(type(self).function(lists), dtype=np.float64)
+
+
+@overload
+def measure(thing: type[M]) -> type[M]: ...
+@overload
+def measure(thing: Callable[[Assessed], Array]) -> type[Measure]: ...
+
+
+@dataclass_transform(frozen_default=True)
+def measure(thing: Any) -> Any:
+    """Register a measure: a subclass of `Measure`, or a function from assessed lists to one number per list.
+
+    >>> import cranfield as cf
+    >>> @cf.measure
+    ... def FirstIsRelevant(lists):
+    ...     "1 if the top document is relevant."
+    ...     return lists.relevant(rel=1, cutoff=1).count
+    >>> FirstIsRelevant().of([1, 0])
+    1.0
+    """
+    if not isinstance(thing, type):
+        body = {"function": staticmethod(thing), "__doc__": thing.__doc__, "__module__": thing.__module__}
+        thing = type(FunctionMeasure)(thing.__name__, (FunctionMeasure,), {**body, "cutoff_kind": "none"})
+    made: type[Measure] = dataclass(frozen=True, repr=False)(thing)
+    if not made.__dict__.get("name"):
+        made.name = made.__name__
+    made.__repr__ = Measure.__str__  # type: ignore[method-assign]
+    if made.name in REGISTRY and REGISTRY[made.name].__module__.startswith("cranfield."):
+        if not made.__module__.startswith("cranfield."):
+            raise UsageError(f"the name {made.name!r} is taken by {REGISTRY[made.name].__module__}; choose another")
+    REGISTRY[made.name] = made
+    return made

@@ -1,0 +1,140 @@
+"""How a grade becomes a gain, and how deep a rank discounts it: the two choices that make nDCGs differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from cranfield.assessed import Array, Index
+from cranfield.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Gain:
+    """`"linear"` (the grade), `"exp"` (2^grade − 1) or a table; grades of 0 and below gain nothing unless the table says so.
+
+    A grade above 0 that a table lacks is an error, unless the table ends with `"else": "linear"`.
+
+    >>> Gain.of("exp")(np.array([-1.0, 0.0, 1.0, 2.0])).tolist()
+    [0.0, 0.0, 1.0, 3.0]
+    >>> Gain.of({1: 1, 2: 5})(np.array([0.0, 2.0])).tolist()
+    [0.0, 5.0]
+    >>> str(Gain.of({1: 1, 2: 5}))
+    '{1:1,2:5}'
+    >>> Gain.of({1: 3, "else": "linear"})(np.array([1.0, 2.0])).tolist()
+    [3.0, 2.0]
+    """
+
+    kind: str
+    table: tuple[tuple[float, float], ...] = ()
+    unlisted: str = ""
+
+    @staticmethod
+    def of(gain: GainLike) -> Gain:
+        if isinstance(gain, Gain):
+            return gain
+        if isinstance(gain, Mapping):
+            return Gain._from_table(dict(gain))
+        if gain in ("linear", "exp"):
+            return Gain(gain)
+        raise UsageError(f'gain == {gain!r}, must be "linear", "exp" or a table such as {{1: 1, 2: 3}}')
+
+    @staticmethod
+    def _from_table(table: dict[float | str, float | str]) -> Gain:
+        unlisted = str(table.pop("else", ""))
+        if unlisted not in ("", "linear"):
+            raise UsageError(f'gain table: "else" == {unlisted!r}, must be "linear"')
+        try:
+            pairs = sorted((float(grade), float(worth)) for grade, worth in table.items())
+        except (TypeError, ValueError):
+            raise UsageError(f"gain == {table!r}, must be a table of numbers such as {{1: 1, 2: 3}}") from None
+        if not pairs:
+            raise UsageError("gain == {}, must be a table of numbers such as {1: 1, 2: 3}")
+        if not all(math.isfinite(number) for pair in pairs for number in pair):
+            raise UsageError(f"gain == {table!r}, every number must be finite")
+        return Gain("table", tuple(pairs), unlisted)
+
+    def __call__(self, grade: Array) -> Array:
+        if self.kind == "linear":
+            return np.maximum(grade, 0.0)
+        if self.kind == "exp":
+            return np.exp2(np.maximum(grade, 0.0)) - 1.0
+        grades, worths = (np.array(column) for column in zip(*self.table, strict=True))
+        at = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
+        listed = grades[at] == grade
+        if self.unlisted == "linear":
+            return np.where(listed, worths[at], np.maximum(grade, 0.0))
+        unlisted = grade[~listed & (grade > 0)]
+        if len(unlisted):
+            raise UsageError(f"grade {unlisted[0]:g} is in the judgments but not in the gain table {self}; add it")
+        return np.where(listed, worths[at], 0.0)
+
+    def __str__(self) -> str:
+        if self.kind != "table":
+            return self.kind
+        pairs = [f"{number(grade)}:{number(worth)}" for grade, worth in self.table]
+        return "{" + ",".join(pairs + (["else:linear"] if self.unlisted else [])) + "}"
+
+    def most(self, grade: float) -> float:
+        """The largest gain that a grade from 0 up to `grade` can have."""
+        listed = [worth for listed, worth in self.table if listed <= grade]
+        if self.kind == "table" and not self.unlisted:
+            return max(listed, default=0.0)
+        plain = LINEAR if self.kind == "table" else self
+        return max([float(plain(np.array([grade]))[0]), *listed])
+
+
+GainLike = Gain | str | Mapping[Any, Any]
+
+
+def number(value: float) -> str:
+    """A number as short as it can be written without loss: `1`, `0.1`, `1e-05`."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+LINEAR = Gain("linear")
+
+
+@dataclass(frozen=True)
+class Discount:
+    r"""By what a gain at rank r is divided.
+
+    | kind | divisor | source |
+    |---|---|---|
+    | `log2` | log2(r + 1) | Burges et al. 2005; trec_eval; 000 (6) |
+    | `jk` | max(1, log_b r) | Järvelin & Kekäläinen 2002; 003 (11), 004 (5) |
+    | `jk08` | 1 + log_b r | Järvelin et al. 2008 |
+
+    >>> Discount("log2")(np.array([1, 3, 7])).tolist()
+    [1.0, 2.0, 3.0]
+    >>> Discount("jk", 2)(np.array([1, 2, 4])).tolist()
+    [1.0, 1.0, 2.0]
+    """
+
+    kind: str
+    base: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("log2", "jk", "jk08"):
+            raise UsageError(f'discount == {self.kind!r}, must be "log2", "jk" or "jk08"')
+        if not self.base > 1:
+            raise UsageError(f"base == {self.base!r}, must be above 1")
+
+    def __call__(self, rank: Index) -> Array:
+        deepest = int(rank.max(initial=1))
+        return np.asarray(_divisors(self, 1 << deepest.bit_length())[rank])
+
+
+@lru_cache(maxsize=32)
+def _divisors(discount: Discount, deepest: int) -> Array:
+    """The divisor at every rank up to `deepest`; C's log2, for numpy's may differ from trec_eval's in the last bit."""
+    log = np.array([0.0, *map(math.log2, range(1, deepest + 2))])
+    if discount.kind == "log2":
+        return log[1:]
+    log = log / math.log2(discount.base)
+    return np.maximum(1.0, log) if discount.kind == "jk" else np.asarray(1.0 + log)

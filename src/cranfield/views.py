@@ -1,0 +1,274 @@
+"""Views: any measure on any reading of the list. A view turns assessed lists into assessed lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.assessed import Array, Assessed, Index, Judged, position_in_segment, segment_starts
+from cranfield.errors import UsageError
+
+Score = Callable[[Assessed], Array]
+
+
+class View(Protocol):
+    """A reading of the lists that any measure can be computed on."""
+
+    @property
+    def mark(self) -> str:
+        """What it adds to a measure's name (`'`), or nothing when it is written in brackets."""
+        ...
+
+    def around(self, score: Score, *, additive: bool) -> Score:
+        """The score of the lists as this view reads them."""
+        ...
+
+
+class _Reading:
+    """A view that only rewrites the lists."""
+
+    mark: ClassVar[str] = ""
+
+    def apply(self, lists: Assessed) -> Assessed:
+        raise NotImplementedError
+
+    def around(self, score: Score, *, additive: bool) -> Score:
+        return lambda lists: score(lists._once(self, lambda: self.apply(lists)))
+
+
+@dataclass(frozen=True)
+class Condensed(_Reading):
+    """Unjudged documents removed, ranks closed up: `AP'`, `nDCG'`, ... (Sakai, SIGIR 2007; seed 000 (21)).
+
+    >>> Condensed().apply(Assessed.one([None, 0, 1])).rank.tolist()
+    [1, 2]
+    """
+
+    mark: ClassVar[str] = "'"
+
+    def apply(self, lists: Assessed) -> Assessed:
+        hits = lists.hits()
+        first = last = None
+        if lists.tie_first is not None:  # tied documents stay tied, closed up as well
+            _, starts, sizes = _tied_groups(lists, lists.tie_first)
+            first = np.repeat(hits.nth[starts], sizes)
+            last = np.repeat(hits.nth[starts + sizes - 1], sizes)
+        return lists.replace(rank=hits.nth, retrieved=np.diff(hits.start), tie_first=first, tie_last=last)
+
+    def __str__(self) -> str:
+        return "condensed"
+
+
+@dataclass(frozen=True)
+class Unjudged(_Reading):
+    """Unjudged documents read as judged: all of the highest grade (`best`) or all of grade 0 (`worst`).
+
+    They join the judged set of their list, so R and the ideal list grow with them. For a measure that is free of
+    recall (P, RBP, DCG, ERR, RR) the two readings enclose every possible judgment of the retrieved documents. For
+    one that is normalised by the relevant documents they are two scenarios, not bounds.
+
+    >>> Unjudged("best").apply(Assessed.one([None, 0, 1])).grade.tolist()
+    [1.0, 0.0, 1.0]
+    """
+
+    reading: str
+
+    def __post_init__(self) -> None:
+        if self.reading not in ("best", "worst"):
+            raise UsageError(f"unjudged == {self.reading!r}, must be 'best' or 'worst'")
+
+    def apply(self, lists: Assessed) -> Assessed:
+        grade_of_unjudged = max(lists.max_grade, 1.0) if self.reading == "best" else 0.0
+        start = np.zeros(lists.rows + 1, dtype=np.int64)
+        np.cumsum(lists.retrieved, out=start[1:])
+        row = np.repeat(np.arange(lists.rows), lists.retrieved)
+        grade = np.full(len(row), grade_of_unjudged)
+        known = start[lists.row] + lists.rank - 1
+        grade[known] = lists.grade
+        added = np.ones(len(row), dtype=bool)
+        added[known] = False
+        sizes = np.diff(lists.judged.start)[lists.set_of_row]
+        judged_row = np.repeat(np.arange(lists.rows), sizes)
+        judged_at = np.repeat(lists.judged.start[lists.set_of_row], sizes) + position_in_segment(
+            segment_starts(judged_row, lists.rows)
+        )
+        rank = position_in_segment(start)
+        tie_first, tie_last = _at_every_rank(lists, rank, start)
+        return lists.replace(
+            row=row,
+            rank=rank,
+            grade=grade,
+            judged=Judged.of(
+                np.concatenate((judged_row, row[added])),
+                np.concatenate((lists.judged.grade[judged_at - 1], grade[added])),
+                lists.rows,
+            ),
+            set_of_row=np.arange(lists.rows),
+            tie_first=tie_first,
+            tie_last=tie_last,
+        )
+
+    def __str__(self) -> str:
+        return self.reading
+
+
+def _tied_groups(lists: Assessed, first: Index) -> tuple[Index, Index, Index]:
+    """The group of each hit among the tied ones, where each group begins among the hits and how many it has."""
+    begins = np.ones(len(first), dtype=bool)
+    begins[1:] = (np.diff(lists.row) != 0) | (np.diff(first) != 0)
+    starts = np.flatnonzero(begins)
+    return np.cumsum(begins) - 1, starts, np.diff(np.append(starts, len(first)))
+
+
+def _at_every_rank(
+    lists: Assessed, rank: NDArray[np.int64], start: NDArray[np.int64]
+) -> tuple[Index | None, Index | None]:
+    """Tie bounds of every document: where a hit is tied, all between its bounds are tied with it; others keep their rank."""
+    if lists.tie_first is None or lists.tie_last is None:
+        return None, None
+    _, groups, _ = _tied_groups(lists, lists.tie_first)
+    first, last = lists.tie_first[groups], lists.tie_last[groups]
+    size = last - first + 1
+    tied = np.repeat(start[lists.row[groups]] + first - 1, size) + position_in_segment(
+        np.concatenate(([0], np.cumsum(size)))
+    )
+    every_first, every_last = rank.copy(), rank.copy()
+    every_first[tied - 1] = np.repeat(first, size)
+    every_last[tied - 1] = np.repeat(last, size)
+    return every_first, every_last
+
+
+ENUMERATED = 1000
+"""Up to this many orders of a list's tied documents are enumerated; beyond, this many are drawn."""
+
+
+@dataclass(frozen=True)
+class Ties(_Reading):
+    """Documents with the same score read in the `best` order, the `worst`, or averaged over all orders (`expected`).
+
+    The expectation is exact where the measure is a sum over documents (each document stands at every rank of its
+    tie with equal weight) and where a list has at most 1,000 orders that differ; elsewhere it is the mean over
+    1,000 orders drawn with a fixed seed (McSherry & Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38).
+
+    >>> tied = Assessed.one([0, 1]).replace(tie_first=np.array([1, 1]), tie_last=np.array([2, 2]))
+    >>> Ties("best").apply(tied).grade.tolist()
+    [1.0, 0.0]
+    """
+
+    reading: str
+
+    def __post_init__(self) -> None:
+        if self.reading not in ("expected", "best", "worst"):
+            raise UsageError(f"ties == {self.reading!r}, must be 'expected', 'best' or 'worst'")
+
+    def apply(self, lists: Assessed) -> Assessed:
+        """`best` puts high grades first within a tie; `worst` puts them last. Unjudged documents count as 0."""
+        first, last = _bounds(lists)
+        better = lists.grade > 0 if self.reading == "best" else lists.grade <= 0
+        toward = -lists.grade if self.reading == "best" else lists.grade
+        order = np.lexsort((toward, first, lists.row))  # groups stay where they are, so row, first and last do too
+        group, starts, sizes = _tied_groups(lists, first)
+        nth = np.arange(len(group)) - starts[group] + 1
+        rank = np.where(better[order], first + nth - 1, last - (sizes[group] - nth))
+        return lists.replace(rank=rank, grade=lists.grade[order])
+
+    def around(self, score: Score, *, additive: bool) -> Score:
+        if self.reading != "expected":
+            return super().around(score, additive=additive)
+        return _expected_sum(score) if additive else _expected(score)
+
+    def __str__(self) -> str:
+        return "ties" if self.reading == "expected" else f"ties={self.reading}"
+
+
+def _bounds(lists: Assessed) -> tuple[Index, Index]:
+    if lists.tie_first is None or lists.tie_last is None:
+        raise UsageError("these lists do not say which documents are tied; join runs with order='score' to know")
+    return lists.tie_first, lists.tie_last
+
+
+def _expected_sum(score: Score) -> Score:
+    """For sums over documents: each hit stands at every rank of its tie with weight 1/size."""
+
+    def expected(lists: Assessed) -> Array:
+        first, last = _bounds(lists)
+        size = last - first + 1
+        every = np.repeat(np.arange(len(first)), size)
+        rank = first[every] + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
+        order = np.lexsort((rank, lists.row[every]))
+        every = every[order]
+        spread = lists.replace(
+            row=lists.row[every], rank=rank[order], grade=lists.grade[every], weight=1.0 / size[every],
+            tie_first=None, tie_last=None,
+        )  # fmt: skip
+        return score(spread)
+
+    return expected
+
+
+def _expected(score: Score) -> Score:
+    """For any measure: the mean over the orders of the tied documents, all of them or a sample."""
+
+    def expected(lists: Assessed) -> Array:
+        first, last = _bounds(lists)
+        out = score(lists)
+        for row in np.unique(lists.row[last > first]):
+            here = slice(*np.searchsorted(lists.row, [row, row + 1]))
+            ranks = _orders(first[here], last[here], lists.grade[here], seed=int(row))
+            copies, hits = ranks.shape
+            order = np.argsort(ranks, axis=1)
+            grade = np.take(lists.grade[here], order)
+            one = np.full(copies, row)
+            many = lists.replace(
+                run=lists.run[one], topic=lists.topic[one], retrieved=lists.retrieved[one], missing=lists.missing[one],
+                set_of_row=lists.set_of_row[one], row=np.repeat(np.arange(copies), hits),
+                rank=np.take_along_axis(ranks, order, axis=1).ravel(), grade=grade.ravel(),
+                tie_first=None, tie_last=None,
+            )  # fmt: skip
+            out[row] = np.mean(score(many))
+        return out
+
+    return expected
+
+
+def _orders(first: Index, last: Index, grade: Array, seed: int) -> NDArray[np.int64]:
+    """Ranks of the hits of one list (columns) in every order of its tied documents (rows), or in a sample of them."""
+    groups = [np.flatnonzero(first == f) for f in np.unique(first)]
+    sizes = [int(last[g[0]] - first[g[0]] + 1) for g in groups]
+    count = math.prod(math.perm(n, len(g)) if n <= 1000 else ENUMERATED + 1 for n, g in zip(sizes, groups, strict=True))
+    if count <= ENUMERATED:
+        from itertools import permutations, product
+
+        choices = [list(permutations(range(n), len(g))) for n, g in zip(sizes, groups, strict=True)]
+        offsets = np.array([[place for group in pick for place in group] for pick in product(*choices)], dtype=np.int64)
+    else:
+        rng = np.random.default_rng(seed)
+        offsets = np.concatenate(
+            [np.argsort(rng.random((ENUMERATED, n)), axis=1)[:, : len(g)] for n, g in zip(sizes, groups, strict=True)],
+            axis=1,
+        )
+    columns = np.concatenate(groups)
+    ranks = np.empty_like(offsets)
+    ranks[:, columns] = offsets + first[columns]
+    return ranks
+
+
+def parse_view(text: str) -> View:
+    """A view from its name: `condensed`, `best`, `worst`, `ties`, `ties=best`, `ties=worst`.
+
+    >>> parse_view("ties=best")
+    Ties(reading='best')
+    """
+    key, _, value = text.strip().partition("=")
+    if key == "condensed" and not value:
+        return Condensed()
+    if key in ("best", "worst") and not value:
+        return Unjudged(key)
+    if key == "ties":
+        return Ties(value or "expected")
+    raise UsageError(f"view {text!r} is not known; there are condensed, best, worst, ties, ties=best, ties=worst")
