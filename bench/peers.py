@@ -25,9 +25,9 @@ class Job(NamedTuple):
 
 
 def cranfield(job: Job) -> Timed:
-    import cranfield as cf
+    from cranfield import evaluate
 
-    return lambda: cf.evaluate(job.qrels, job.runs, job.measures).means().tolist()
+    return lambda: evaluate(job.qrels, job.runs, job.measures).means().tolist()
 
 
 def pytrec_eval(job: Job) -> Timed:
@@ -85,10 +85,10 @@ def trec_eval(job: Job) -> Timed:
 
 
 def cranfield_dicts(job: Job) -> Timed:
-    import cranfield as cf
+    from cranfield import Evaluator
 
     qrels, run = dicts(job)
-    return lambda: cf.Evaluator(qrels, job.measures).evaluate(run).means().tolist()
+    return lambda: Evaluator(qrels, job.measures).evaluate(run).means().tolist()
 
 
 def pytrec_eval_dicts(job: Job) -> Timed:

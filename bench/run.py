@@ -3,7 +3,8 @@
 Each contestant runs in a process of its own, in turns. Its time goes from opening the files to the means in hand,
 without the start of the interpreter, imports and (ranx) compiling; `with imports` adds the last two, and in `dicts` the
 filling of the dicts. The best of the repeats counts, and of the peaks of memory the worst.
-Exits with 1 when a target is missed or contestants do not agree.
+A peer that is not installed is left out. Exits with 1 when a target is missed, a contestant breaks, contestants do not
+agree, or we are not installed.
 """
 
 import argparse
@@ -104,6 +105,7 @@ def start(folder: Path, repeats: int) -> Part:
         "cranfield eval": [script("cranfield"), "eval", *files, *options],
         "ir_measures": [script("ir_measures"), *files, *FIVE],
         "import cranfield": [sys.executable, "-c", "import cranfield"],
+        "from cranfield import evaluate": [sys.executable, "-c", "from cranfield import evaluate"],
         "import numpy": [sys.executable, "-c", "import numpy"],
         "python": [sys.executable, "-c", "pass"],
     }
@@ -113,14 +115,14 @@ def start(folder: Path, repeats: int) -> Part:
         for label, command in commands.items():
             began = time.perf_counter()
             try:
-                done = subprocess.run(command, capture_output=True, text=True)
+                done = subprocess.run(command, check=False, capture_output=True, text=True)
             except FileNotFoundError:
                 rows[label] = {"missing": f"{command[0]} is not installed"}
                 continue
             seconds = time.perf_counter() - began
             if done.returncode:
-                rows[label] = {"missing": last_line(done.stderr)}
-            elif "missing" not in rows[label]:
+                rows[label] = {"broken": last_line(done.stderr)}
+            elif "broken" not in rows[label]:
                 rows[label]["seconds"] = min(seconds, rows[label].get("seconds", seconds))
     bare, numpy = rows["python"]["seconds"], rows["import numpy"]["seconds"]
     evaluating = quotient(rows["cranfield eval"].get("seconds"), 2 * numpy + 0.06)
@@ -175,9 +177,9 @@ def race(entries: list[Entry], repeats: int) -> dict[str, dict[str, Any]]:
 
 def run_alone(entry: Entry) -> dict[str, Any]:
     command = [sys.executable, "-m", "bench.peers", entry.contestant, json.dumps(entry.job._asdict())]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=HERE.parent)
     if done.returncode:
-        return {"missing": last_line(done.stderr)}
+        return {"broken": last_line(done.stderr)}
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
@@ -205,7 +207,7 @@ def show(name: str, part: Part) -> None:
     notes = []
     for label, row in part.rows.items():
         if "seconds" not in row:
-            notes.append(f"{label}: {row['missing']}")
+            notes.append(f"{label}: {row.get('missing') or row['broken']}")
             continue
         times = quotient(row["seconds"], ours)
         cells = [f"{row['seconds']:.3f}", "" if times is None else f"{times:.2f}"]
@@ -229,8 +231,9 @@ def show(name: str, part: Part) -> None:
 
 
 def failed(part: Part) -> bool:
-    disagree = any(row.get("disagrees") for row in part.rows.values())
-    return disagree or any(target.met is False for target in part.targets)
+    ours, *_ = part.rows.values()
+    faulty = any(row.get("disagrees") or row.get("broken") for row in part.rows.values())
+    return faulty or "seconds" not in ours or any(target.met is False for target in part.targets)
 
 
 def record(part: Part) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "join.hpp"
@@ -27,6 +28,13 @@ Vector1<T> to_numpy(std::vector<T>&& values) {
     auto* kept = new std::vector<T>(std::move(values));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return Vector1<T>(kept->data(), {kept->size()}, owner);
+}
+
+// A read-only look at a column; Python keeps the column's owner alive.
+template <typename T>
+nb::ndarray<nb::numpy, const T, nb::ndim<1>> look(const std::vector<T>& values) {
+    static const T nothing{};
+    return {values.empty() ? &nothing : values.data(), {values.size()}, nb::handle()};
 }
 
 nb::object to_str(std::string_view bytes) {
@@ -54,6 +62,10 @@ public:
             return bytes(kept_.back().ptr());
         }
         if (PyBytes_Check(object)) return bytes(object);
+        if (object == Py_None || PyBool_Check(object) || PyFloat_Check(object)) {
+            const nb::object shown = nb::steal(PyObject_Repr(object));
+            throw nb::value_error(("an id is " + std::string(nb::str(shown).c_str()) + ", expected text or an integer").c_str());
+        }
         kept_.push_back(nb::steal(PyObject_Str(object)));
         if (!kept_.back().is_valid()) throw nb::python_error();
         return of(kept_.back().ptr());
@@ -68,7 +80,7 @@ private:
 
 double to_double(PyObject* object, std::string_view topic, std::string_view doc, const char* what) {
     const double value = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : PyFloat_AsDouble(object);
-    if (std::isnan(value) || (value == -1.0 && PyErr_Occurred())) {
+    if (std::isnan(value) || PyBool_Check(object) || (value == -1.0 && PyErr_Occurred())) {
         PyErr_Clear();
         const nb::object shown = nb::steal(PyObject_Repr(object));
         Text text;
@@ -167,8 +179,9 @@ using FaultTuple = std::tuple<std::size_t, std::size_t, std::string>;
 // (source, line, what) of each fault.
 nb::list fault_list(const std::vector<Fault>& faults, const std::vector<Source>& sources) {
     nb::list out;
+    LineIndexes lines(sources);
     for (const Fault& fault : faults)
-        out.append(nb::make_tuple(fault.source, line_of(sources[fault.source].bytes, fault.offset), to_str(fault.what)));
+        out.append(nb::make_tuple(fault.source, lines.line(fault.source, fault.offset), to_str(fault.what)));
     return out;
 }
 
@@ -176,7 +189,7 @@ nb::list fault_list(const std::vector<Fault>& faults, const std::vector<Source>&
 
 nb::tuple py_read(const std::vector<std::pair<std::string, nb::object>>& sources, const std::vector<std::string>& columns,
                   const std::string& delimiter, bool header, const std::string& expected, bool qrels,
-                  const std::string& on_duplicate, unsigned threads, std::size_t most_faults) {
+                  const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines) {
     const Buffers buffers(sources);
     ReadOptions options;
     options.layout = make_layout(columns, delimiter, header, expected);
@@ -187,7 +200,7 @@ nb::tuple py_read(const std::vector<std::pair<std::string, nb::object>>& sources
     auto table = std::make_unique<Table>();
     {
         const nb::gil_scoped_release release;
-        *table = read_table(buffers.sources, options, qrels, rule);
+        *table = read_table(buffers.sources, options, qrels, rule, keep_lines);
     }
     if (PyErr_Occurred()) throw nb::python_error();
     nb::list faults = fault_list(table->faults, buffers.sources);
@@ -267,12 +280,12 @@ Table table_from_columns(const nb::object& names, const nb::list& topics, const 
     IdTable seen;
     std::vector<Repeat> repeats;
     for (Rows& list : lists) {
-        settle_duplicates(list.rows, rule, seen, repeats, builder.table.dropped);
+        settle_duplicates(list.rows, rule, true, seen, repeats, builder.table.dropped);
         if (!repeats.empty())
-            throw nb::value_error(("row " + std::to_string(repeats[0].again + 1) + ": document " + quoted(repeats[0].id) +
+            throw nb::value_error(("row " + std::to_string(repeats[0].again.place + 1) + ": document " + quoted(repeats[0].again.id) +
                                    " is there twice for topic " +
                                    quoted(builder.table.topics[static_cast<std::size_t>(list.topic)]) + ", first in row " +
-                                   std::to_string(repeats[0].first + 1)).c_str());
+                                   std::to_string(repeats[0].first.place + 1)).c_str());
         for (const Kept& entry : list.rows) {
             builder.add(entry.id, entry.value);
             if (!ranks.is_none()) builder.table.rank.push_back(entry.rank);
@@ -287,6 +300,11 @@ nb::list table_docs(const Table& table, std::size_t begin, std::size_t end) {
     nb::list out;
     for (std::size_t i = begin; i < std::min(end, table.size()); ++i) out.append(to_str(table.id(i)));
     return out;
+}
+
+Table table_take(const Table& table, const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig>& rows,
+                 const std::string& name) {
+    return take_rows(table, rows.data(), rows.size(), name);
 }
 
 // The documents of one list, best first: positions in the table, and for each the first and last rank its tie spans.
@@ -341,15 +359,15 @@ std::unique_ptr<Judged> make_judged(const Table& table, const std::string& on_du
         list.clear();
         for (auto i = static_cast<std::size_t>(table.list_start[l]); i < static_cast<std::size_t>(table.list_start[l + 1]); ++i)
             list.push_back({table.id(i), table.value[i], 0.0, 0, i});
-        settle_duplicates(list, rule, seen, repeats, judged->dropped);
+        settle_duplicates(list, rule, false, seen, repeats, judged->dropped);
         if (!repeats.empty()) {
             const Repeat& repeat = repeats[0];
             const auto label = [&](std::size_t i) {
                 return table.label.empty() ? std::string("") : table.labels[static_cast<std::size_t>(table.label[i])];
             };
-            throw nb::value_error(("topic " + quoted(topic) + ": document " + quoted(repeat.id) +
-                                   " is judged twice, for intents (or iterations) " + quoted(label(repeat.first)) + " and " +
-                                   quoted(label(repeat.again))).c_str());
+            throw nb::value_error(("topic " + quoted(topic) + ": document " + quoted(repeat.again.id) +
+                                   " is judged twice, for intents (or iterations) " + quoted(label(repeat.first.place)) +
+                                   " and " + quoted(label(repeat.again.place))).c_str());
         }
         documents.clear();
         for (const Kept& entry : list) {
@@ -623,23 +641,30 @@ NB_MODULE(_core, m) {
         .def_prop_ro("topics", [](const Table& t) { return to_strs(t.topics); })
         .def_prop_ro("labels", [](const Table& t) { return to_strs(t.labels); })
         .def_prop_ro("dropped", [](const Table& t) { return t.dropped; })
-        .def_prop_ro("list_name", [](const Table& t) { return to_numpy(std::vector<std::int32_t>(t.list_name)); })
-        .def_prop_ro("list_topic", [](const Table& t) { return to_numpy(std::vector<std::int32_t>(t.list_topic)); })
-        .def_prop_ro("list_start", [](const Table& t) { return to_numpy(std::vector<std::int64_t>(t.list_start)); })
-        .def_prop_ro("values", [](const Table& t) { return to_numpy(std::vector<double>(t.value)); })
-        .def_prop_ro("ranks", [](const Table& t) { return to_numpy(std::vector<double>(t.rank)); })
-        .def_prop_ro("label", [](const Table& t) { return to_numpy(std::vector<std::int32_t>(t.label)); })
+        .def_prop_ro("list_name", [](const Table& t) { return look(t.list_name); })
+        .def_prop_ro("list_topic", [](const Table& t) { return look(t.list_topic); })
+        .def_prop_ro("list_start", [](const Table& t) { return look(t.list_start); })
+        .def_prop_ro("values", [](const Table& t) { return look(t.value); })
+        .def_prop_ro("ranks", [](const Table& t) { return look(t.rank); })
+        .def_prop_ro("label", [](const Table& t) { return look(t.label); })
+        .def_prop_ro("lines", [](const Table& t) { return look(t.line); })
+        .def("take", &table_take, "rows"_a, "name"_a)
+        .def("renamed", [](const Table& t, const std::string& name) {
+            Table copy = t;
+            copy.names.assign(t.names.size(), name);
+            return copy;
+        }, "name"_a)
         .def("docs", &table_docs, "begin"_a, "end"_a)
         .def("order", &table_order, "list"_a, "order"_a, "single_precision"_a);
 
     nb::class_<Judged>(m, "Judged", "Qrels ready to be joined: documents by topic in hash tables.")
         .def_prop_ro("topics", [](const Judged& j) { return to_strs(j.topics); })
-        .def_prop_ro("start", [](const Judged& j) { return to_numpy(std::vector<std::int64_t>(j.start)); })
-        .def_prop_ro("grade", [](const Judged& j) { return to_numpy(std::vector<double>(j.grade)); })
+        .def_prop_ro("start", [](const Judged& j) { return look(j.start); })
+        .def_prop_ro("grade", [](const Judged& j) { return look(j.grade); })
         .def_prop_ro("dropped", [](const Judged& j) { return j.dropped; });
 
     m.def("read", &py_read, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "qrels"_a, "on_duplicate"_a,
-          "threads"_a, "most_faults"_a);
+          "threads"_a, "most_faults"_a, "keep_lines"_a = false);
     m.def("table_from_dict", &table_from_dict, "lists"_a, "name"_a, "what"_a);
     m.def("table_from_columns", &table_from_columns, "names"_a.none(), "topics"_a, "docs"_a, "values"_a, "ranks"_a.none(),
           "labels"_a.none(), "on_duplicate"_a, "what"_a);

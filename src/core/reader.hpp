@@ -79,8 +79,18 @@ public:
         bool skip_header = layout_.header && chunk_.begin == 0;
         if (at == 0 && bytes_.substr(0, 3) == "\xef\xbb\xbf") at = 3;
         reserve(at);
+        Columns column;
         while (at < chunk_.end && chunk_.faults.size() < options_.most_faults) {
             const char* begin = bytes_.data() + at;
+#if defined(__SSE2__)
+            std::size_t columns = 0, short_length = 0;
+            if (layout_.delimiter == ' ' && bytes_.size() - at >= 64 && !skip_header &&
+                split_short_line(begin, column, columns, short_length)) {
+                if (columns > 0 && column[0].front() != '#') take(column, columns, at);
+                at += short_length + 1;
+                continue;
+            }
+#endif
             const char* stop = static_cast<const char*>(std::memchr(begin, '\n', chunk_.end - at));
             const std::size_t length = stop ? static_cast<std::size_t>(stop - begin) : chunk_.end - at;
             std::string_view line{begin, length};
@@ -89,7 +99,7 @@ public:
                 if (skip_header) {
                     skip_header = false;
                 } else {
-                    read_line(line, at);
+                    take(column, split(line, layout_.delimiter, column), at);
                 }
             }
             at += length + 1;
@@ -125,9 +135,7 @@ private:
         return true;
     }
 
-    void read_line(std::string_view line, std::size_t at) {
-        Columns column;
-        const std::size_t count = split(line, layout_.delimiter, column);
+    void take(const Columns& column, std::size_t count, std::size_t at) {
         if (count != layout_.roles.size()) {
             fault(at, count_of(count, "column") + ", expected " + std::to_string(layout_.roles.size()) + ": " +
                           layout_.expected);
@@ -254,6 +262,46 @@ inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool b
 inline std::size_t line_of(std::string_view bytes, std::size_t offset) {
     return 1 + static_cast<std::size_t>(std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
 }
+
+// Line numbers of many offsets: newlines are counted once, in blocks.
+class LineIndex {
+public:
+    explicit LineIndex(std::string_view bytes) : bytes_(bytes) {
+        before_.reserve(bytes.size() / kBlock + 1);
+        std::size_t lines = 1;
+        for (std::size_t at = 0; at <= bytes.size(); at += kBlock) {
+            before_.push_back(lines);
+            lines += newlines(at, at + kBlock);
+        }
+    }
+    std::size_t line(std::size_t offset) const {
+        const std::size_t block = std::min(offset, bytes_.size()) / kBlock;
+        return before_[block] + newlines(block * kBlock, offset);
+    }
+
+private:
+    static constexpr std::size_t kBlock = 1 << 16;
+    std::size_t newlines(std::size_t begin, std::size_t end) const {
+        const std::string_view part = bytes_.substr(begin, std::min(end, bytes_.size()) - begin);
+        return static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
+    }
+    std::string_view bytes_;
+    std::vector<std::size_t> before_;
+};
+
+// One index a source, made when it is first asked for.
+class LineIndexes {
+public:
+    explicit LineIndexes(const std::vector<Source>& sources) : sources_(sources), made_(sources.size()) {}
+    std::size_t line(std::size_t source, std::size_t offset) {
+        if (!made_[source]) made_[source] = std::make_unique<LineIndex>(sources_[source].bytes);
+        return made_[source]->line(offset);
+    }
+
+private:
+    const std::vector<Source>& sources_;
+    std::vector<std::unique_ptr<LineIndex>> made_;
+};
 
 // Faults of all chunks in file order.
 inline std::vector<Fault> collect_faults(const std::vector<Chunk>& chunks, std::size_t most) {

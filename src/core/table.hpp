@@ -1,8 +1,9 @@
 // Run or qrels kept in memory with their documents: columns, grouped by list.
 #pragma once
 
+#include <algorithm>
 #include <memory>
-#include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,7 @@ struct Table {
     std::vector<double> value;
     std::vector<double> rank;          // empty if there is no such column
     std::vector<std::int32_t> label;   // empty if every line has the same
+    std::vector<std::int64_t> line;    // if asked for: which line of its file each entry is on
     std::size_t dropped = 0;           // duplicates passed over on reading
     std::vector<Fault> faults;
 
@@ -85,27 +87,27 @@ struct Kept {
     std::string_view id;
     double value, rank;
     std::int32_t label;
-    std::size_t place;  // offset or row, to say where it stood
+    std::size_t place;      // offset or row, to say where it stood
+    std::size_t source = 0;  // in which file
 };
 
 struct Repeat {
-    std::size_t first, again;  // places
-    std::string_view id;
-    double first_value, again_value;
+    Kept first, again;
 };
 
-// Settles duplicates (same id and label) among the entries of one list, in place, by the rule given.
-// With the rule `error` every repeat is reported and the first is kept.
-inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, IdTable& seen, std::vector<Repeat>& repeats,
-                              std::size_t& dropped) {
+// Settles duplicates (same id and, where labels count, same label) among the entries of one list, in place, by the
+// rule given. With the rule `error` every repeat is reported and the first is kept.
+inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool labels_count, IdTable& seen,
+                              std::vector<Repeat>& repeats, std::size_t& dropped) {
     seen.reset(list.size());
     std::size_t kept = 0;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Kept entry = list[i];
-        const std::uint64_t hash = hash_id(entry.id) ^ (static_cast<std::uint64_t>(entry.label) * 0x9e3779b97f4a7c15ULL);
+        const std::uint64_t label = labels_count ? static_cast<std::uint64_t>(entry.label) : 0;
+        const std::uint64_t hash = hash_id(entry.id) ^ (label * 0x9e3779b97f4a7c15ULL);
         const std::int32_t earlier = seen.find_or_add(hash, static_cast<std::int32_t>(kept), [&](std::int32_t other) {
             const Kept& that = list[static_cast<std::size_t>(other)];
-            return that.label == entry.label && that.id == entry.id;
+            return (!labels_count || that.label == entry.label) && that.id == entry.id;
         });
         if (earlier < 0) {
             list[kept++] = entry;
@@ -113,7 +115,7 @@ inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, IdTable
         }
         Kept& first = list[static_cast<std::size_t>(earlier)];
         if (rule == OnDuplicate::error)
-            repeats.push_back({first.place, entry.place, entry.id, first.value, entry.value});
+            repeats.push_back({first, entry});
         else if (rule == OnDuplicate::max && entry.value > first.value) {
             first.value = entry.value;
             first.rank = entry.rank;
@@ -129,12 +131,33 @@ inline std::string shown_number(double value) {
     return {buffer, written.ptr};
 }
 
-// Reads files into a table. Faults are left in the table, first `most_faults` of each kind in file order.
-inline Table read_table(const std::vector<Source>& sources, ReadOptions options, bool qrels, OnDuplicate rule) {
+// What is wrong with entries that repeat earlier ones, in file order, at most `most`.
+inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::string_view>>& repeats,
+                                        const std::vector<Source>& sources, bool qrels, std::size_t most) {
+    std::sort(repeats.begin(), repeats.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.first.again.source, a.first.again.place) < std::pair(b.first.again.source, b.first.again.place);
+    });
+    LineIndexes lines(sources);
+    std::vector<Fault> faults;
+    for (const auto& [repeat, topic] : repeats) {
+        if (faults.size() >= most) break;
+        const Kept &first = repeat.first, &again = repeat.again;
+        std::string what = "document " + quoted(again.id) + " is there twice for topic " + quoted(topic) +
+                           ", first on line " + std::to_string(lines.line(first.source, first.place));
+        if (first.source != again.source) what += " of " + sources[first.source].path;
+        if (qrels && first.value != again.value)
+            what += ", with grades " + shown_number(first.value) + " and " + shown_number(again.value);
+        faults.push_back({again.source, again.place, std::move(what)});
+    }
+    return faults;
+}
+
+// Reads files into a table. Faults are left in the table in file order, at most `most_faults` of them.
+inline Table read_table(const std::vector<Source>& sources, ReadOptions options, bool qrels, OnDuplicate rule,
+                        bool keep_lines) {
     options.keep_columns = true;
     Lines lines = read_lines(sources, options);
     TableBuilder builder;
-    builder.table.faults = collect_faults(lines.chunks, options.most_faults);
     const Lists grouped = group(lines.chunks, sources.size(), !qrels);
     if (qrels) builder.name("");
     for (const auto& [source, name] : grouped.runs) builder.name(name, static_cast<std::int32_t>(source));
@@ -149,44 +172,73 @@ inline Table read_table(const std::vector<Source>& sources, ReadOptions options,
     table.arena.reserve(id_bytes);
     table.value.reserve(total);
     IdTable seen;
+    LineIndexes line_indexes(sources);
     std::vector<Kept> list;
     std::vector<Repeat> repeats;
+    std::vector<std::pair<Repeat, std::string_view>> all_repeats;
     for (const List& where : grouped.lists) {
         list.clear();
-        std::size_t source = 0;
         for (const auto& [c, b] : where.blocks) {
             const Chunk& chunk = lines.chunks[c];
             const Block& block = chunk.blocks[b];
-            source = chunk.source;
-            const std::string_view bytes = sources[source].bytes;
+            const std::string_view bytes = sources[chunk.source].bytes;
             for (std::size_t i = block.first; i < block.first + block.count; ++i)
                 list.push_back({chunk.entries[i].doc.in(bytes.data()), chunk.entries[i].key,
                                 chunk.ranks.empty() ? 0.0 : chunk.ranks[i],
                                 chunk.labels.empty() ? 0 : builder.label(chunk.labels[i]),
-                                chunk.entries[i].doc.offset()});
+                                chunk.entries[i].doc.offset(), chunk.source});
         }
         repeats.clear();
-        settle_duplicates(list, rule, seen, repeats, table.dropped);
-        const std::string& topic = grouped.topics[static_cast<std::size_t>(where.topic)];
-        for (const Repeat& repeat : repeats) {
-            if (table.faults.size() >= options.most_faults) break;
-            std::string what = "document " + quoted(repeat.id) + " is there twice for topic " + quoted(topic) +
-                               ", first on line " + std::to_string(line_of(sources[source].bytes, repeat.first));
-            if (qrels && repeat.first_value != repeat.again_value)
-                what += ", with grades " + shown_number(repeat.first_value) + " and " + shown_number(repeat.again_value);
-            table.faults.push_back({source, repeat.again, std::move(what)});
-        }
+        settle_duplicates(list, rule, qrels, seen, repeats, table.dropped);
+        for (const Repeat& repeat : repeats)
+            all_repeats.emplace_back(repeat, grouped.topics[static_cast<std::size_t>(where.topic)]);
         for (const Kept& entry : list) {
             builder.add(entry.id, entry.value);
             if (options.layout.rank >= 0) table.rank.push_back(entry.rank);
             if (options.layout.label >= 0) table.label.push_back(entry.label);
+            if (keep_lines)
+                table.line.push_back(static_cast<std::int64_t>(line_indexes.line(entry.source, entry.place)));
         }
         builder.end_list(where.run, where.topic);
     }
-    const auto in_order = [](const Fault& a, const Fault& b) {
-        return a.source != b.source ? a.source < b.source : a.offset < b.offset;
+    table.faults = collect_faults(lines.chunks, options.most_faults);
+    for (Fault& fault : repeat_faults(all_repeats, sources, qrels, options.most_faults)) table.faults.push_back(std::move(fault));
+    std::stable_sort(table.faults.begin(), table.faults.end(), [](const Fault& a, const Fault& b) {
+        return std::pair(a.source, a.offset) < std::pair(b.source, b.offset);
+    });
+    if (table.faults.size() > options.most_faults) table.faults.resize(options.most_faults);
+    return builder.finish();
+}
+
+// Some rows of a table as a table of their own, under one name. Rows of one list must follow each other.
+inline Table take_rows(const Table& table, const std::int64_t* rows, std::size_t count, std::string_view name) {
+    TableBuilder builder;
+    builder.name(name);
+    std::size_t list = table.lists();
+    std::vector<bool> ended(table.lists(), false);
+    const auto end_list = [&] {
+        if (list == table.lists()) return;
+        ended[list] = true;
+        builder.end_list(0, builder.topic(table.topics[static_cast<std::size_t>(table.list_topic[list])]));
     };
-    std::stable_sort(table.faults.begin(), table.faults.end(), in_order);
+    const std::string only_label = table.label.empty() && table.labels.size() == 1 ? table.labels[0] : "";
+    if (table.labels.size() == 1) builder.label(only_label);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (rows[i] < 0 || static_cast<std::size_t>(rows[i]) >= table.size()) throw std::out_of_range("no such row");
+        const auto row = static_cast<std::size_t>(rows[i]);
+        if (list == table.lists() || rows[i] < table.list_start[list] || rows[i] >= table.list_start[list + 1]) {
+            end_list();
+            const auto after = std::upper_bound(table.list_start.begin(), table.list_start.end(), rows[i]);
+            list = static_cast<std::size_t>(after - table.list_start.begin()) - 1;
+            if (ended[list]) throw std::invalid_argument("the rows of one list must follow each other");
+        }
+        builder.add(table.id(row), table.value[row]);
+        if (!table.rank.empty()) builder.table.rank.push_back(table.rank[row]);
+        if (!table.label.empty())
+            builder.table.label.push_back(builder.label(table.labels[static_cast<std::size_t>(table.label[row])]));
+        if (!table.line.empty()) builder.table.line.push_back(table.line[row]);
+    }
+    end_list();
     return builder.finish();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +12,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace cranfield {
 
@@ -76,6 +81,52 @@ inline std::size_t split(std::string_view line, char delimiter, Columns& columns
         p = stop + 1;
     }
 }
+
+#if defined(__SSE2__)
+// One bit for each of 64 bytes: is it a blank, is it a newline?
+struct Marks {
+    std::uint64_t blank = 0, newline = 0;
+};
+
+inline Marks mark64(const char* p) {
+    const __m128i space = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t'), newline = _mm_set1_epi8('\n');
+    Marks marks;
+    for (int part = 0; part < 4; ++part) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + part);
+        const auto bits = [part](__m128i equal) {
+            return static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm_movemask_epi8(equal))) << (16 * part);
+        };
+        marks.blank |= bits(_mm_or_si128(_mm_cmpeq_epi8(bytes, space), _mm_cmpeq_epi8(bytes, tab)));
+        marks.newline |= bits(_mm_cmpeq_epi8(bytes, newline));
+    }
+    return marks;
+}
+
+// Splits the line that begins at `p` at blanks, if it ends within 64 bytes that may all be read, and says how long it is.
+// Returns false for any line that wants a closer look; `split` then does the same at leisure.
+inline bool split_short_line(const char* p, Columns& columns, std::size_t& count, std::size_t& length) {
+    const Marks marks = mark64(p);
+    if (marks.newline == 0) return false;
+    length = static_cast<std::size_t>(std::countr_zero(marks.newline));
+    const std::uint64_t line = (std::uint64_t{1} << length) - 1;
+    std::uint64_t text = ~marks.blank & line;
+    if (length > 0 && p[length - 1] == '\r') {
+        text &= line >> 1;
+        if (length < 2 || p[length - 2] == '\r' || is_blank(p[length - 2])) return false;
+    }
+    std::uint64_t begins = text & ~(text << 1);
+    std::uint64_t ends = ~text & (text << 1);
+    count = static_cast<std::size_t>(std::popcount(begins));
+    if (count > kMostColumns) return false;
+    for (std::size_t c = 0; c < count; ++c) {
+        const int begin = std::countr_zero(begins), end = std::countr_zero(ends);
+        columns[c] = {p + begin, static_cast<std::size_t>(end - begin)};
+        begins &= begins - 1;
+        ends &= ends - 1;
+    }
+    return true;
+}
+#endif
 
 // 10^n is exact in a double up to n = 22, and so is an integer of up to 15 digits: their quotient is correctly rounded.
 inline std::optional<double> parse_plain_decimal(std::string_view text) {

@@ -48,9 +48,11 @@ class Tidy:
         return {}
 
     def to_pandas(self) -> Any:
-        """A pandas frame, one row per entry; facts that are no column are in its `attrs`."""
+        """A pandas frame, one row per entry; facts that are no column are in `attrs["cranfield"]`."""
         frame = need("pandas", "to_pandas").DataFrame(self.columns())
-        frame.attrs.update(self._metadata())
+        facts = self._metadata()
+        if facts:
+            frame.attrs["cranfield"] = facts
         return frame
 
     def to_polars(self) -> Any:
@@ -64,7 +66,7 @@ class Tidy:
         return polars.DataFrame(series).with_columns(polars.selectors.float().fill_nan(None))
 
     def to_arrow(self) -> Any:
-        """A pyarrow table, one row per entry; undefined is null; facts that are no column are in the schema's metadata."""
+        """A pyarrow table, one row per entry; undefined is null; facts that are no column are metadata."""
         arrow = need("pyarrow", "to_arrow")
         types = {"O": arrow.string(), "f": arrow.float64(), "b": arrow.bool_(), "i": arrow.int64()}
         made = {}
@@ -137,7 +139,7 @@ class Summary(Tidy):
         return len(self.estimates)
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
-        """{run: {measure: {"value": ..., "low": ..., "high": ..., "topics": ..., "undefined": ..., "missing": ...}}}."""
+        """{run: {measure: {"value": ..., "low": ..., "high": ..., "topics": ..., ...}}}."""
         out: dict[str, dict[str, dict[str, float]]] = {}
         for e in self.estimates:
             numbers = {name: getattr(e, name) for name in ("value", "low", "high", "topics", "undefined", "missing")}

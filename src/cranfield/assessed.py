@@ -1,7 +1,7 @@
 """Assessed lists: every ranked list as the judged documents in it.
 
-A run is joined with the judgments once. What remains are flat arrays, one entry per judged retrieved document (a *hit*),
-all runs and topics together, sorted by list and rank. A measure is a line or two of segment operations on them.
+A run is joined with the judgments once. What remains are flat arrays, one entry per judged retrieved document (a
+*hit*), all runs and topics together, sorted by list and rank. A measure is a line or two of segment operations on them.
 """
 
 from __future__ import annotations
@@ -45,6 +45,10 @@ def position_in_segment(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.arange(1, starts[-1] + 1) - np.repeat(starts[:-1], lengths)
 
 
+def _per_list(group: Index, values: Array, groups: int) -> Array:
+    return np.asarray(np.bincount(group, values, groups), dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Hits:
     """Some of the judged documents in the lists: row (which list), rank, grade, sorted by row and rank."""
@@ -72,7 +76,7 @@ class Hits:
     def count(self) -> Array:
         """How many of these hits each list has."""
         if self.weight is not None:
-            return np.bincount(self.row, self.weight, self.rows)
+            return _per_list(self.row, self.weight, self.rows)
         return np.diff(self.start).astype(np.float64)
 
     def sum(self, values: ArrayLike) -> Array:
@@ -80,13 +84,13 @@ class Hits:
         values = np.broadcast_to(np.asarray(values, dtype=np.float64), len(self.row))
         if self.weight is not None:
             values = values * self.weight
-        return np.bincount(self.row, values, self.rows)
+        return _per_list(self.row, values, self.rows)
 
     def running(self, values: ArrayLike) -> Array:
         """The sum of `values` down to and including each hit, within its list; added in rank order."""
         values = np.asarray(values, dtype=np.float64)
         total = np.cumsum(values)
-        if len(total) and np.array_equal(values, np.rint(values)):  # whole numbers: nothing is lost by taking off a total
+        if np.array_equal(values, np.rint(values)):  # whole numbers: nothing is lost by taking off a total
             before = np.concatenate(([0.0], total))[self.start[:-1]]
             return np.asarray(total - before[self.row])
         return self._accumulate(np.add, values)
@@ -169,7 +173,7 @@ class Judged:
 
     def count(self, keep: NDArray[np.bool_]) -> Array:
         """How many judged documents of each topic satisfy `keep`."""
-        return np.bincount(self.topic, keep, len(self.start) - 1)
+        return _per_list(self.topic, keep.astype(np.float64), len(self.start) - 1)
 
 
 Gains = Callable[[Array], Array]
@@ -199,7 +203,7 @@ class Ideal:
         return self.at(self._cumulative, row, rank)
 
     def at(self, running: Array, row: Index, rank: Index) -> Array:
-        """A running value (one per ideal entry) at `rank` of each row's ideal list: its last one beyond the end, 0 if empty."""
+        """A running value (one per ideal entry) at `rank` of each row's ideal list; its last one beyond the end."""
         topic = self.set_of_row[row]
         begin, end = self.start[topic], self.start[topic + 1]
         last = np.minimum(begin + rank, end) - 1
@@ -228,6 +232,7 @@ class Assessed:
     |---|---|---|
     | `row`, `rank`, `grade` | hit | which list, 1-based rank after the tie rule, judged grade |
     | `tie_first`, `tie_last` | hit | ranks between which the document could stand, its score being tied |
+    | `place` | hit | which document of the ranking it is; only kept to explain one list |
     | `run`, `topic` | row | which run and which topic the list belongs to |
     | `retrieved` | row | how many documents were retrieved |
     | `missing` | row | the run has no list for this topic |
@@ -248,6 +253,7 @@ class Assessed:
     tie_first: Index | None = None
     tie_last: Index | None = None
     weight: Array | None = None
+    place: Index | None = None
     notes: tuple[str, ...] = ()
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -311,7 +317,8 @@ class Assessed:
         run_number = {name: i for i, name in enumerate(runs)}
         topic_number = {name: i for i, name in enumerate(topics)}
         try:
-            row = np.array([run_number[r] * len(topics) + topic_number[t] for r, t in zip(run, topic, strict=True)], int)
+            pairs = zip(run, topic, strict=True)
+            row = np.array([run_number[r] * len(topics) + topic_number[t] for r, t in pairs], dtype=np.int64)
         except KeyError as unknown:
             raise UsageError(f"{unknown} has hits, but is not in `retrieved` or `judged`") from None
         ranks = np.asarray(rank, dtype=np.int64)
@@ -415,6 +422,24 @@ class Assessed:
             return Ideal(segment_starts(topic, len(self.judged.start) - 1), gains[best_first], self.set_of_row)
 
         return self._once(("ideal", gain), make)
+
+    def rows_at(self, index: Index | slice) -> Assessed:
+        """The lists at these rows without their hits, which the caller puts in by `replace`."""
+        none = np.zeros(0, dtype=np.int64)
+        return self.replace(
+            run=self.run[index],
+            topic=self.topic[index],
+            retrieved=self.retrieved[index],
+            missing=self.missing[index],
+            set_of_row=self.set_of_row[index],
+            row=none,
+            rank=none,
+            grade=np.zeros(0),
+            tie_first=None,
+            tie_last=None,
+            weight=None,
+            place=None,
+        )
 
     def replace(self, **changes: Any) -> Assessed:
         """A copy with some arrays changed."""

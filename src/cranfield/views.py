@@ -109,6 +109,7 @@ class Unjudged(_Reading):
                 lists.rows,
             ),
             set_of_row=np.arange(lists.rows),
+            place=_every_place(lists, known, len(row)),
             tie_first=tie_first,
             tie_last=tie_last,
         )
@@ -128,7 +129,7 @@ def _tied_groups(lists: Assessed, first: Index) -> tuple[Index, Index, Index]:
 def _at_every_rank(
     lists: Assessed, rank: NDArray[np.int64], start: NDArray[np.int64]
 ) -> tuple[Index | None, Index | None]:
-    """Tie bounds of every document: where a hit is tied, all between its bounds are tied with it; others keep their rank."""
+    """Tie bounds of every document: all between the bounds of a tied hit are tied with it; others keep their rank."""
     if lists.tie_first is None or lists.tie_last is None:
         return None, None
     _, groups, _ = _tied_groups(lists, lists.tie_first)
@@ -141,6 +142,16 @@ def _at_every_rank(
     every_first[tied - 1] = np.repeat(first, size)
     every_last[tied - 1] = np.repeat(last, size)
     return every_first, every_last
+
+
+def _every_place(lists: Assessed, known: Index, documents: int) -> Index | None:
+    """Unjudged documents take the places of the ranking that no hit has, in order; for one list at a time."""
+    if lists.place is None:
+        return None
+    place = np.full(documents, -1)
+    place[known] = lists.place
+    place[place < 0] = np.setdiff1d(np.arange(documents), lists.place)
+    return place
 
 
 ENUMERATED = 1000
@@ -175,7 +186,8 @@ class Ties(_Reading):
         group, starts, sizes = _tied_groups(lists, first)
         nth = np.arange(len(group)) - starts[group] + 1
         rank = np.where(better[order], first + nth - 1, last - (sizes[group] - nth))
-        return lists.replace(rank=rank, grade=lists.grade[order])
+        place = None if lists.place is None else lists.place[order]
+        return lists.replace(rank=rank, grade=lists.grade[order], place=place)
 
     def around(self, score: Score, *, additive: bool) -> Score:
         if self.reading != "expected":
@@ -192,23 +204,39 @@ def _bounds(lists: Assessed) -> tuple[Index, Index]:
     return lists.tie_first, lists.tie_last
 
 
+SPREAD = 4_000_000
+"""Hits are spread over the ranks of their ties for so many at a time, to bound memory."""
+
+
 def _expected_sum(score: Score) -> Score:
     """For sums over documents: each hit stands at every rank of its tie with weight 1/size."""
 
     def expected(lists: Assessed) -> Array:
         first, last = _bounds(lists)
-        size = last - first + 1
-        every = np.repeat(np.arange(len(first)), size)
-        rank = first[every] + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
-        order = np.lexsort((rank, lists.row[every]))
-        every = every[order]
-        spread = lists.replace(
-            row=lists.row[every], rank=rank[order], grade=lists.grade[every], weight=1.0 / size[every],
-            tie_first=None, tie_last=None,
-        )  # fmt: skip
-        return score(spread)
+        start = segment_starts(lists.row, lists.rows)
+        spread = np.concatenate(([0], np.cumsum(last - first + 1)))[start]
+        out, begin = np.empty(lists.rows), 0
+        while begin < lists.rows:
+            end = int(np.searchsorted(spread, spread[begin] + SPREAD, side="right")) - 1
+            end = min(max(end, begin + 1), lists.rows)
+            out[begin:end] = score(_spread(lists, first, last, begin, end))
+            begin = end
+        return out
 
     return expected
+
+
+def _spread(lists: Assessed, first: Index, last: Index, begin: int, end: int) -> Assessed:
+    """The lists from row `begin` up to `end`, every hit at every rank where it could stand."""
+    here = slice(*np.searchsorted(lists.row, [begin, end]))
+    first, size = first[here], last[here] - first[here] + 1
+    every = np.repeat(np.arange(len(first)), size)
+    rank = first[every] + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
+    row = lists.row[here][every] - begin
+    order = np.lexsort((rank, row))
+    return lists.rows_at(slice(begin, end)).replace(
+        row=row[order], rank=rank[order], grade=lists.grade[here][every[order]], weight=1.0 / size[every[order]]
+    )
 
 
 def _expected(score: Score) -> Score:
@@ -219,24 +247,21 @@ def _expected(score: Score) -> Score:
         out = score(lists)
         for row in np.unique(lists.row[last > first]):
             here = slice(*np.searchsorted(lists.row, [row, row + 1]))
-            ranks = _orders(first[here], last[here], lists.grade[here], seed=int(row))
+            ranks = _orders(first[here], last[here])
             copies, hits = ranks.shape
             order = np.argsort(ranks, axis=1)
-            grade = np.take(lists.grade[here], order)
-            one = np.full(copies, row)
-            many = lists.replace(
-                run=lists.run[one], topic=lists.topic[one], retrieved=lists.retrieved[one], missing=lists.missing[one],
-                set_of_row=lists.set_of_row[one], row=np.repeat(np.arange(copies), hits),
-                rank=np.take_along_axis(ranks, order, axis=1).ravel(), grade=grade.ravel(),
-                tie_first=None, tie_last=None,
-            )  # fmt: skip
+            many = lists.rows_at(np.full(copies, row)).replace(
+                row=np.repeat(np.arange(copies), hits),
+                rank=np.take_along_axis(ranks, order, axis=1).ravel(),
+                grade=np.take(lists.grade[here], order).ravel(),
+            )
             out[row] = np.mean(score(many))
         return out
 
     return expected
 
 
-def _orders(first: Index, last: Index, grade: Array, seed: int) -> NDArray[np.int64]:
+def _orders(first: Index, last: Index) -> NDArray[np.int64]:
     """Ranks of the hits of one list (columns) in every order of its tied documents (rows), or in a sample of them."""
     groups = [np.flatnonzero(first == f) for f in np.unique(first)]
     sizes = [int(last[g[0]] - first[g[0]] + 1) for g in groups]
@@ -247,7 +272,7 @@ def _orders(first: Index, last: Index, grade: Array, seed: int) -> NDArray[np.in
         choices = [list(permutations(range(n), len(g))) for n, g in zip(sizes, groups, strict=True)]
         offsets = np.array([[place for group in pick for place in group] for pick in product(*choices)], dtype=np.int64)
     else:
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)  # the same for every list: a score does not depend on the lists beside it
         offsets = np.concatenate(
             [np.argsort(rng.random((ENUMERATED, n)), axis=1)[:, : len(g)] for n, g in zip(sizes, groups, strict=True)],
             axis=1,

@@ -1,30 +1,27 @@
 """Topics: what was asked, from the files people keep them in.
 
 From top to bottom: the records, the mapping, what the formats share, then one section a format.
-A reader keeps everything that a topic says; a writer refuses what its format cannot carry, so that reading back what was
-written gives equal topics.
+A reader keeps everything that a topic says; a writer refuses what its format cannot carry, so that reading back what
+was written gives equal topics.
 """
 
 from __future__ import annotations
 
-import html
+import io
 import json
 import os
 import re
-import secrets
-import shutil
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from html.entities import html5
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
 
 from cranfield import check
-from cranfield.collection.source import read_bytes
+from cranfield.collection.source import read_bytes, read_stream, write_bytes
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 
 Source: TypeAlias = str | os.PathLike[str] | bytes
@@ -34,7 +31,19 @@ FORMATS = ("sgml", "xml", "tsv", "json", "jsonl")
 # How files spell the parts of a topic, the preferred spelling first; the first one found is taken, others stay fields.
 # "identifrier" is how the CLEF topic in Ferro's survey (Fig. 4) spells it.
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "_id", "num", "number", "identifier", "identifrier", "qid", "query_id", "query-id", "topic_id", "topic"),
+    "id": (
+        "id",
+        "_id",
+        "num",
+        "number",
+        "identifier",
+        "identifrier",
+        "qid",
+        "query_id",
+        "query-id",
+        "topic_id",
+        "topic",
+    ),
     "title": ("title", "query", "text", "question", "content"),
     "description": ("description", "desc"),
     "narrative": ("narrative", "narr"),
@@ -51,7 +60,8 @@ _TEXTS = ("title", "description", "narrative")
 class Subtopic:
     """One of the needs behind a topic, as the TREC Web track and NTCIR Intent tasks list them.
 
-    `number` is the intent's name in diversity qrels; `type` is such as `inf` or `nav`; `fields` holds what else the file says.
+    `number` is the intent's name in diversity qrels; `type` is such as `inf` or `nav`; `fields` holds what else the
+    file says.
     """
 
     number: str
@@ -64,7 +74,7 @@ class Subtopic:
             _must_be_text(f"subtopic {self.number!r}", name, getattr(self, name))
         object.__setattr__(self, "fields", _kept(self.fields, f"subtopic {self.number!r}", ("number", "text", "type")))
 
-    def __reduce__(self) -> tuple[type[Subtopic], tuple[Any, ...]]:  # a read-only mapping does not pickle
+    def __reduce__(self) -> tuple[Any, ...]:  # a read-only mapping does not pickle
         return Subtopic, (self.number, self.text, self.type, _thawed(self.fields))
 
 
@@ -72,8 +82,8 @@ class Subtopic:
 class Topic:
     """One topic: an id, the usual three texts, and whatever else its file says of it in `fields`.
 
-    A text that is absent is empty, and so is a field: empty fields are not kept. Texts in further languages are fields named
-    `title@fr`; `lang` is the language of `title`, `description` and `narrative` where the file tells.
+    A text that is absent is empty, and so is a field: empty fields are not kept. Texts in further languages are fields
+    named `title@fr`; `lang` is the language of `title`, `description` and `narrative` where the file tells.
     A field that a file repeats is a tuple. Values of JSON files keep their types, lists as tuples.
 
     >>> Topic("301", "International Organized Crime").title
@@ -102,7 +112,7 @@ class Topic:
         if repeated:
             raise UsageError(f"{who}: subtopic {repeated[0]} twice, subtopics must have different numbers")
 
-    def __reduce__(self) -> tuple[type[Topic], tuple[Any, ...]]:  # a read-only mapping does not pickle
+    def __reduce__(self) -> tuple[Any, ...]:  # a read-only mapping does not pickle
         texts = (self.id, self.title, self.description, self.narrative)
         return Topic, (*texts, _thawed(self.fields), self.subtopics, self.lang)
 
@@ -191,8 +201,8 @@ class Topics(Mapping[str, Topic]):
     def read(cls, source: Source, format: str | None = None, encoding: str | None = None) -> Topics:
         r"""Topics from a file (compressed or not) or its bytes.
 
-        The format (`sgml`, `xml`, `tsv`, `json`, `jsonl`) is found by looking at the text, unless it is said. The encoding is
-        what the file declares (byte order mark, XML declaration) or UTF-8, unless it is said.
+        The format (`sgml`, `xml`, `tsv`, `json`, `jsonl`) is found by looking at the text, unless it is said.
+        The encoding is what the file declares (byte order mark, XML declaration) or UTF-8, unless it is said.
         Blanks and line breaks inside SGML and XML texts are layout and become one space. Attributes of an XML file's
         outermost element speak of the file, not of a topic, and are not kept.
 
@@ -200,7 +210,8 @@ class Topics(Mapping[str, Topic]):
         {'1': 'obama family tree', '2': 'french lick resort and casino'}
         """
         path = "<bytes>" if isinstance(source, bytes) else os.fspath(source)
-        text = _decoded(source if isinstance(source, bytes) else read_bytes(source), path, encoding)
+        data = read_stream(io.BytesIO(source)) if isinstance(source, bytes) else read_bytes(source)
+        text = _decoded(data, path, encoding)
         if not text.strip():
             raise DataError(path, None, "empty, expected topics")
         if format is None:
@@ -219,22 +230,27 @@ class Topics(Mapping[str, Topic]):
     def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write a UTF-8 file that reads back as equal topics; the format is the name's ending unless it is said.
 
-        The file appears whole or not at all. What a format cannot carry is an error that says what can.
+        A further ending `.gz`, `.bz2`, `.xz` or `.zst` compresses. The file appears whole or not at all.
+        What a format cannot carry is an error that says what can.
         """
-        if format is None:
-            format = _ENDINGS.get(Path(path).suffix.lower())
-            if format is None:
-                raise UsageError(f"{os.fspath(path)}: cannot tell the format from the name, say format={FORMATS!r}")
-        check.one_of("Topics.write", FORMATS, format=format)
         where = os.fspath(path)
+        if format is None:
+            format = _format_named(where)
+            if format is None:
+                raise UsageError(
+                    f"{where}: cannot tell the format from the name, say format= one of {', '.join(FORMATS)}"
+                )
+        check.one_of("Topics.write", FORMATS, format=format)
         if not self:
             raise DataError(where, None, "no topics to write")
         text = _WRITERS[format](self, where)
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
-            raise DataError(where, None, f"{text[error.start]!r} is half of a character and cannot be written") from None
-        _replace_file(Path(path), data)
+            raise DataError(
+                where, None, f"{text[error.start]!r} is half of a character and cannot be written"
+            ) from None
+        write_bytes(path, data)
 
     def queries(self) -> dict[str, str]:
         """Topic id -> title, the short query."""
@@ -298,17 +314,23 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         bad = f"byte 0x{data[error.start]:02x} is not {encoding}" if error.start < len(data) else f"not {encoding}"
         raise DataError(path, line, f"{bad}; say encoding= if it is another, such as encoding='latin-1'") from None
-    except LookupError:
+    except (LookupError, UnicodeError):
         raise DataError(path, 1, f"unknown encoding {encoding!r}; say encoding= with one Python knows") from None
-    if "\0" in text:
-        raise DataError(path, text.count("\n", 0, text.index("\0")) + 1, "a NUL character: a binary file, not topics")
+    if bad_character := re.search("[\0\ud800-\udfff]", text):
+        line = text.count("\n", 0, bad_character.start()) + 1
+        raise DataError(path, line, f"{bad_character[0]!r} is no character: a binary file, expected topics")
     return text.removeprefix("\ufeff")
 
 
+def _format_named(path: str) -> str | None:
+    name = re.sub(r"\.(gz|bz2|xz|zst)$", "", path.lower())
+    return _ENDINGS.get(os.path.splitext(name)[1])
+
+
 def _detected(text: str, path: str) -> str:
-    ending = next((s for s in reversed(Path(path).suffixes) if s.lower() in _ENDINGS), "").lower()
-    if ending in (".tsv", ".jsonl", ".ndjson"):
-        return _ENDINGS[ending]
+    named = _format_named(path)
+    if named in ("tsv", "jsonl"):  # other endings are used loosely
+        return named
     start = text.lstrip()
     first_line = start.partition("\n")[0]
     if start.startswith("<"):
@@ -345,9 +367,9 @@ def _topic(
         given.setdefault(name, []).append(value)
     slots: dict[str, str] = {}
     for slot, spellings in SPELLINGS.items():
-        name = next((n for spelling in spellings for n in given if n.lower() == spelling), None)
-        if name is not None:
-            slots[slot] = _slot_text(slot, name, given.pop(name), path, line)
+        taken = next((name for spelling in spellings for name in given if name.lower() == spelling), None)
+        if taken is not None:
+            slots[slot] = _slot_text(slot, taken, given.pop(taken), path, line)
     if not slots.get("id"):
         raise DataError(path, line, f"topic without a number, expected one of {', '.join(SPELLINGS['id'])}")
     for name, value in fields:
@@ -378,21 +400,6 @@ def _slots_to_write(topics: Iterable[Topic]) -> list[str]:
     taken = {_SLOT.get(name.lower()) for topic in topics for name in topic.fields}
     always = {"id", "title"}
     return [slot for slot in SPELLINGS if slot in always or slot in taken or any(getattr(t, slot) for t in topics)]
-
-
-def _replace_file(path: Path, data: bytes) -> None:
-    target = path.resolve()  # a link stays a link
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(draft, "xb") as file:
-            file.write(data)
-        if target.exists():
-            shutil.copymode(target, draft)
-        os.replace(draft, target)
-    except OSError as error:
-        raise DataError(os.fspath(path), None, f"cannot be written: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 # ---------------------------------------------------------------------------------------------------- SGML and XML
@@ -479,7 +486,7 @@ def _topic_of(element: _Element, inherited_lang: str, path: str) -> Topic:
 
 
 def _columns_of(element: _Element, topic_lang: str) -> Iterator[tuple[str, str]]:
-    """An element as columns: its text, `name/@attribute` for its attributes, `name/inner` for elements that only hold others."""
+    """An element as columns: its text, `name/@attribute` for attributes, `name/inner` where it only holds others."""
     slot = _SLOT.get(element.name.lower())
     foreign = element.lang not in ("", topic_lang)
     name = f"{slot or element.name}@{element.lang}" if foreign else element.name
@@ -500,10 +507,12 @@ def _columns_of(element: _Element, topic_lang: str) -> Iterator[tuple[str, str]]
 def _subtopic_of(element: _Element, position: int, path: str) -> Subtopic:
     given = {name: value for name, value in element.attributes.items() if not _NOT_DATA.fullmatch(name)}
     fields = _json(given.pop("fields"), path, element.line) if "fields" in given else {}
+    if not isinstance(fields, dict):
+        raise DataError(path, element.line, f"subtopic fields == {fields!r}, must be a JSON object")
     number = given.pop("number", None) or given.pop("id", None) or str(position)
     try:
         return Subtopic(number, element.text(), given.pop("type", ""), {**given, **fields})
-    except (UsageError, TypeError) as error:
+    except UsageError as error:
         raise DataError(path, element.line, str(error)) from None
 
 
@@ -541,8 +550,8 @@ def _is_own_tag(name: str) -> bool:
 # ---------------------------------------------------------------------------------------------------- TREC SGML
 
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<attributes>(?:\s[^<>]*)?)>")
-_ATTRIBUTE = re.compile(r"([A-Za-z][\w.:-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_ASIDE = re.compile(r"<!--.*?-->|<\?[^>]*>|<!DOCTYPE[^>]*>", re.S | re.I)
+_ATTRIBUTE = re.compile(r"(?<![\w.:-])([A-Za-z][\w.:-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_ASIDE = re.compile(r"<!--.*?(?:-->|\Z)|<\?[^<>]*>|<!DOCTYPE[^<>]*>", re.S | re.I)
 _REFERENCE = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]*);")
 _MUST_REFER = re.compile(r"&(?=#|\w+;)|<(?=[A-Za-z/!?])|[\x00-\x1f\x7f\ud800-\udfff]|^ | $|(?<= ) ")
 # TREC opens a text with the name of its part ("Description:"), the first TRECs those of more parts.
@@ -555,12 +564,17 @@ _SGML_OPENING = {"num": " Number:", "desc": " Description:\n", "narr": " Narrati
 
 
 def _read_sgml(text: str, path: str) -> Found:
-    text = _ASIDE.sub(lambda aside: "\n" * aside[0].count("\n"), text)
+    def aside(found: re.Match[str]) -> str:
+        if found[0].startswith("<!--") and not found[0].endswith("-->"):
+            raise DataError(path, text.count("\n", 0, found.start()) + 1, "a comment that does not end, expected -->")
+        return "\n" * found[0].count("\n")
+
+    tagged = _ASIDE.sub(aside, text)
     top: _Element | None = None
     part: _Element | None = None
     line, position = 1, 0
-    for tag in [*_TAG.finditer(text), None]:
-        between = text[position : tag.start() if tag else len(text)]
+    for tag in [*_TAG.finditer(tagged), None]:
+        between = tagged[position : tag.start() if tag else len(tagged)]
         if part is not None:
             part.content = [_sgml_text(part.name, between)]
         elif between.strip():
@@ -602,14 +616,14 @@ def _sgml_text(tag: str, text: str) -> str:
 
 def _without_label(tag: str, text: str) -> str:
     label = _LABELS.get(tag)
-    return re.sub(rf"^{label}\s*:\s*", "", text, flags=re.I) if label else text
+    return re.sub(f"^{label} ?: ?", "", text, flags=re.I) if label else text
 
 
 def _dereferenced(text: str) -> str:
     def character(reference: re.Match[str]) -> str:
         decimal, hexadecimal = reference.groups()
         if decimal is None and hexadecimal is None:
-            return html.unescape(reference[0])
+            return html5.get(reference[0][1:], reference[0])
         code = int(decimal) if decimal else int(hexadecimal, 16)
         return chr(code) if code < 0x110000 else reference[0]
 
@@ -647,6 +661,8 @@ def _shortened(text: str) -> str:
 # ---------------------------------------------------------------------------------------------------- XML
 
 _XML_TAGS = {"id": "identifier", "title": "title", "description": "description", "narrative": "narrative"}
+_XML_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_XML_QUOTED = _XML_TEXT | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -656,7 +672,7 @@ def _read_xml(text: str, path: str) -> Found:
     if passed:
         names = ", ".join(sorted({f"<{element.name}>" for element in passed}))
         message = f"{path}: {len(passed)} elements outside the topics were passed over: {names}"
-        warnings.warn(message, CranfieldWarning, stacklevel=4)
+        warnings.warn(message, CranfieldWarning, stacklevel=3)
     for element in topics:
         yield element.line, _topic_of(element, root.lang, path)
 
@@ -709,14 +725,13 @@ def _parsed_xml(text: str, path: str) -> _Element:
 
 def _without_declaration(text: str) -> str:
     # The text is decoded already, so what the declaration says of its encoding is no longer true.
-    text = text.lstrip()
-    return re.sub(r"^<\?xml\b[^>]*\?>", lambda declaration: "\n" * declaration[0].count("\n"), text)
+    return re.sub(r"^\s*<\?xml\b[^>]*\?>", lambda declaration: re.sub(r"[^\n]", " ", declaration[0]), text)
 
 
 def _write_xml(topics: Topics, path: str) -> str:
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<topics>"]
     for topic in topics.values():
-        lang = f" xml:lang={quoteattr(topic.lang)}" if topic.lang else ""
+        lang = f' xml:lang="{topic.lang.translate(_XML_QUOTED)}"' if topic.lang else ""
         body = [_xml_part(part) for part in _parts_of(topic, _XML_TAGS, "xml:lang")]
         own = [f"  <topic{lang}>", *(f"    {each}" for each in body), "  </topic>"]
         if bad := _NOT_XML.search("".join(own)):
@@ -730,8 +745,8 @@ def _xml_part(part: _Part) -> str:
     attributes = dict(part.attributes)
     if part.text != _one_spaced(part.text):
         attributes["xml:space"] = "preserve"
-    opening = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
-    return f"<{part.tag}{opening}>{escape(part.text, {chr(13): '&#13;'})}</{part.tag}>"
+    opening = "".join(f' {name}="{value.translate(_XML_QUOTED)}"' for name, value in attributes.items())
+    return f"<{part.tag}{opening}>{part.text.translate(_XML_TEXT)}</{part.tag}>"
 
 
 # ---------------------------------------------------------------------------------------------------- TSV
@@ -797,7 +812,10 @@ def _read_json(text: str, path: str) -> Found:
     else:
         for id, inner in value.items():
             said = inner if isinstance(inner, dict) else {"title": inner}
-            yield None, _topic_of_object({"id": id, **{n: v for n, v in said.items() if (n, v) != ("id", id)}}, path, None)
+            yield (
+                None,
+                _topic_of_object({"id": id, **{n: v for n, v in said.items() if (n, v) != ("id", id)}}, path, None),
+            )
 
 
 def _read_jsonl(text: str, path: str) -> Found:
@@ -881,12 +899,14 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates, parse_constan
 
 
 def _object_of(topic: Topic) -> dict[str, Any]:
-    own = {slot: getattr(topic, slot) for slot in _slots_to_write([topic])}
+    written: dict[str, Any] = {slot: getattr(topic, slot) for slot in _slots_to_write([topic])}
     subtopics = [
         {"number": s.number, **({"type": s.type} if s.type else {}), "text": s.text, **_thawed(s.fields)}
         for s in topic.subtopics
     ]
-    return own | ({"subtopics": subtopics} if subtopics else {}) | _thawed(topic.fields)
+    if subtopics:
+        written["subtopics"] = subtopics
+    return {**written, **_thawed(topic.fields)}
 
 
 def _json_lines(topics: Topics, path: str) -> list[str]:

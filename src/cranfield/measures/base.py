@@ -28,7 +28,7 @@ class Properties:
     graded: bool = False
     """Can a better grade count more (where there is a `gain` parameter, by it)?"""
     normalised: bool = False
-    """Does a list of all judged documents, best first, score 1 on every topic (no cutoff) that has relevant documents?"""
+    """Does a list of all judged documents, best first, score 1 on every topic that has relevant documents (no cutoff)?"""
     recall_free: bool = False
     """Can it be computed without knowing the relevant documents that were not retrieved?"""
     diminishing: bool = False
@@ -135,7 +135,8 @@ class Measure(metaclass=MeasureType):
 
     def evaluate(self, lists: Assessed) -> Array:
         """One number per list (row), read through this measure's views."""
-        score, additive = self.score, self.properties.additive
+        score: Callable[[Assessed], Array] = self.score
+        additive = self.properties.additive
         for view in reversed(self.views):
             score = view.around(score, additive=additive)
             additive = False  # ranks as another view reads them depend on the other documents
@@ -244,13 +245,13 @@ def measure(thing: Any) -> Any:
     """
     if not isinstance(thing, type):
         body = {"function": staticmethod(thing), "__doc__": thing.__doc__, "__module__": thing.__module__}
-        thing = type(FunctionMeasure)(thing.__name__, (FunctionMeasure,), {**body, "cutoff_kind": "none"})
+        thing = MeasureType(thing.__name__, (FunctionMeasure,), {**body, "cutoff_kind": "none"})
     made: type[Measure] = dataclass(frozen=True, repr=False)(thing)
     if not made.__dict__.get("name"):
         made.name = made.__name__
-    made.__repr__ = Measure.__str__  # type: ignore[method-assign]
-    if made.name in REGISTRY and REGISTRY[made.name].__module__.startswith("cranfield."):
-        if not made.__module__.startswith("cranfield."):
-            raise UsageError(f"the name {made.name!r} is taken by {REGISTRY[made.name].__module__}; choose another")
+    made.__repr__ = Measure.__str__  # type: ignore[assignment]
+    taken = REGISTRY.get(made.name, made).__module__
+    if taken.startswith("cranfield.") and not made.__module__.startswith("cranfield."):
+        raise UsageError(f"the name {made.name!r} is taken by {taken}; choose another")
     REGISTRY[made.name] = made
     return made

@@ -16,7 +16,7 @@ from cranfield.errors import UsageError
 
 @dataclass(frozen=True)
 class Gain:
-    """`"linear"` (the grade), `"exp"` (2^grade − 1) or a table; grades of 0 and below gain nothing unless the table says so.
+    """`"linear"` (the grade), `"exp"` (2^grade − 1) or a table; grades of 0 and below gain nothing unless it says so.
 
     A grade above 0 that a table lacks is an error, unless the table ends with `"else": "linear"`.
 

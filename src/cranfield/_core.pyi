@@ -1,0 +1,111 @@
+"""Reading runs and qrels, ranking, joining: the loops numpy cannot do."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+Fault = tuple[int, int, str]
+"""Which source, which line, what is wrong."""
+
+class Joined(TypedDict):
+    names: list[str]
+    sources: list[int]
+    retrieved: NDArray[np.int32]
+    missing: NDArray[np.uint8]
+    unjudged_topics: list[list[str]]
+    row: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    tie_first: NDArray[np.int32]
+    tie_last: NDArray[np.int32]
+    grade: NDArray[np.float64]
+    dropped: int
+    documents: int
+
+class Table:
+    def __len__(self) -> int: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def sources(self) -> list[int]: ...
+    @property
+    def topics(self) -> list[str]: ...
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def list_name(self) -> NDArray[np.int32]: ...
+    @property
+    def list_topic(self) -> NDArray[np.int32]: ...
+    @property
+    def list_start(self) -> NDArray[np.int64]: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def ranks(self) -> NDArray[np.float64]: ...
+    @property
+    def label(self) -> NDArray[np.int32]: ...
+    @property
+    def lines(self) -> NDArray[np.int64]: ...
+    def take(self, rows: NDArray[np.int64], name: str) -> Table: ...
+    def renamed(self, name: str) -> Table: ...
+    def docs(self, begin: int, end: int) -> list[str]: ...
+    def order(self, list: int, order: str, single_precision: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+
+class Judged:
+    @property
+    def topics(self) -> list[str]: ...
+    @property
+    def start(self) -> NDArray[np.int64]: ...
+    @property
+    def grade(self) -> NDArray[np.float64]: ...
+    @property
+    def dropped(self) -> int: ...
+
+def read(
+    sources: Sequence[tuple[str, Any]],
+    columns: Sequence[str],
+    delimiter: str,
+    header: bool,
+    expected: str,
+    qrels: bool,
+    on_duplicate: str,
+    threads: int,
+    most_faults: int,
+    keep_lines: bool = False,
+) -> tuple[Table, list[Fault]]: ...
+def table_from_dict(lists: dict[Any, Any], name: str, what: str) -> Table: ...
+def table_from_columns(
+    names: list[Any] | None,
+    topics: list[Any],
+    docs: list[Any],
+    values: list[Any],
+    ranks: list[Any] | None,
+    labels: list[Any] | None,
+    on_duplicate: str,
+    what: str,
+) -> Table: ...
+def judged(table: Table, on_duplicate: str) -> Judged: ...
+def join_files(
+    judged: Judged,
+    sources: Sequence[tuple[str, Any]],
+    columns: Sequence[str],
+    delimiter: str,
+    header: bool,
+    expected: str,
+    order: str,
+    single_precision: bool,
+    on_duplicate: str,
+    depth: int,
+    threads: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Joined | None, list[Fault]]: ...
+def join_tables(
+    judged: Judged, tables: Sequence[Table], order: str, single_precision: bool, on_duplicate: str, depth: int
+) -> Joined: ...
+def join_dicts(
+    judged: Judged, runs: Sequence[tuple[str, dict[Any, Any]]], order: str, single_precision: bool, depth: int
+) -> Joined: ...
+def parse_number(text: bytes) -> float | None: ...

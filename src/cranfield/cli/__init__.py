@@ -1,0 +1,75 @@
+"""The command line: one file a verb (parse, call, print). Only the verb that is asked for is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+VERBS = {
+    "eval": ("score runs against judgments", "cranfield eval qrels.txt bm25.run dense.run -m nDCG@10 -m AP"),
+    "demo": ("the same, on a small collection that comes along", "cranfield demo"),
+    "explain": ("where a score comes from, rank by rank", "cranfield explain qrels.txt bm25.run --topic 301 -m AP"),
+    "measures": ("what there is to measure: list, search, one page each", "cranfield measures nDCG"),
+    "stats": ("what is in a collection", "cranfield stats qrels.txt bm25.run"),
+    "validate": ("everything that is wrong with files, at once", "cranfield validate qrels.txt runs/*.run"),
+    "convert": ("from one file format to another", "cranfield convert qrels.txt qrels.parquet"),
+    "trec_eval": ("trec_eval's own command line and output", "cranfield trec_eval -q -m map qrels.txt bm25.run"),
+}
+"""What each verb does, and an example."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The console script; gives the exit code: 0 fine, 1 the data is wrong, 2 the command is."""
+    from cranfield.cli.guard import guarded
+
+    args = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: run(args))
+
+
+def run(args: list[str]) -> int:
+    """Do what the words say."""
+    verb = args[0] if args else "help"
+    if verb in ("help", "-h", "--help"):
+        if args[1:] and args[1] in VERBS:
+            return run([args[1], "--help"])
+        if args[1:]:
+            raise unknown(args[1])
+        print(overview())
+        return 0
+    if verb in ("--version", "-V"):
+        from cranfield import __version__
+
+        print(f"cranfield {__version__}")
+        return 0
+    if verb == "trec_eval":
+        from cranfield.compat.trec_eval import main as trec_eval
+
+        return trec_eval(args[1:])
+    if verb not in VERBS:
+        raise unknown(verb)
+    module = import_module(f"cranfield.cli.{verb}")
+    from cranfield.cli.arguments import parsed
+
+    prepare = getattr(module, "prepare", list)
+    return int(parsed(verb, getattr(module, f"{verb}_verb"), module.EXAMPLES, prepare(args[1:]))())
+
+
+def overview() -> str:
+    """All verbs, with an example each."""
+    lines = ["cranfield: evaluate search", ""]
+    for verb, (what, example) in VERBS.items():
+        lines += [f"  {verb:<10} {what}", f"  {'':<10} $ {example}"]
+    return "\n".join([*lines, "", "cranfield VERB --help says more; begin with: cranfield demo"])
+
+
+def unknown(verb: str) -> Exception:
+    """The complaint about a verb that is none, with the one that was probably meant."""
+    import difflib
+
+    from cranfield.errors import UsageError
+
+    also = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
+    close = [also[verb]] if verb in also else difflib.get_close_matches(verb, VERBS, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(VERBS)}"
+    return UsageError(f"no verb {verb!r}; {hint} (cranfield help tells more)")

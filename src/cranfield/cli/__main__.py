@@ -1,0 +1,7 @@
+"""`python -m cranfield.cli` is the command `cranfield`."""
+
+import sys
+
+from cranfield.cli import main
+
+sys.exit(main())

@@ -1,0 +1,258 @@
+"""`cranfield eval`: score runs against judgments."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cranfield import check
+from cranfield.cli.arguments import (
+    RESULT,
+    Depth,
+    Digits,
+    Measures,
+    OnDuplicate,
+    Order,
+    Output,
+    Precision,
+    QrelsFormat,
+    Quiet,
+    RunFormat,
+    chosen,
+)
+from cranfield.cli.output import TABLE_FORMATS, Progress, emit, only_one_from_stdin, rendered
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.measures import Measure
+    from cranfield.scores import Scores
+
+FORMATS = (*TABLE_FORMATS, "trec")
+STATISTICS = ("mean", "gmean", "median")
+
+USAGE = """\
+usage: cranfield eval QRELS RUN... [-m MEASURE]...
+
+  cranfield eval qrels.txt bm25.run                       the usual measures
+  cranfield eval qrels.txt runs/*.run -m nDCG@10 -m AP    your own choice, many runs
+  cranfield eval --sample                                 try it: a small collection that comes along
+
+cranfield eval --help tells all options"""
+
+EXAMPLES = """\
+  $ cranfield eval --sample
+  $ cranfield eval qrels.txt bm25.run
+  $ cranfield eval qrels.txt runs/*.run.gz -m nDCG@10,20 -m "RBP(p=0.95)" --ci
+  $ cranfield eval qrels.txt bm25.run -m AP -q --format csv -o ap.csv
+  $ zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
+  $ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
+"""
+
+
+def prepare(args: list[str]) -> list[str]:
+    """The level after `--ci` may be left out.
+
+    >>> prepare(["--ci", "qrels.txt", "--interval", ".9"])
+    ['--ci=0.95', 'qrels.txt', '--interval=.9']
+    """
+    out: list[str] = []
+    for word in args:
+        if out and out[-1] in ("--ci", "--interval"):
+            level = re.fullmatch(r"[\d.]+%?", word)
+            out[-1] += f"={word}" if level else "=0.95"
+            if level:
+                continue
+        out.append(word)
+    if out and out[-1] in ("--ci", "--interval"):
+        out[-1] += "=0.95"
+    return out
+
+
+def eval_verb(
+    qrels: Annotated[str | None, typer.Argument(metavar="QRELS", help="Judgments; - is standard input.")] = None,
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN...", help="Runs: files, patterns such as 'runs/*.run', or -.")
+    ] = None,
+    measures: Measures = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Score the runs of the small collection that comes along.", show_default=False)
+    ] = False,
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing",
+            metavar="RULE",
+            help="A judged topic that a run lacks: zero (it scores as an empty list) or skip (left out of the mean).",
+        ),
+    ] = "zero",
+    statistic: Annotated[
+        str, typer.Option("--statistic", metavar="NAME", help="One number per run: mean, gmean (geometric) or median.")
+    ] = "mean",
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            "--ci",
+            metavar="LEVEL",
+            help="Confidence intervals, at 0.95 unless said: Student's t for means, bootstrap for the median.",
+        ),
+    ] = None,
+    per_topic: Annotated[
+        bool,
+        typer.Option(
+            "--per-topic",
+            "-q",
+            help="Every topic's scores besides. In json, csv and tsv: a record per score, which Scores.read reads back.",
+            show_default=False,
+            rich_help_panel=RESULT,
+        ),
+    ] = False,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="table, json, csv, tsv, latex, markdown, html, or trec (lines as trec_eval's).",
+            rich_help_panel=RESULT,
+        ),
+    ] = "table",
+    sort: Annotated[
+        str | None,
+        typer.Option("--sort", metavar="MEASURE", help="Best run first, by this measure.", rich_help_panel=RESULT),
+    ] = None,
+    digits: Digits = None,
+    output: Output = None,
+    quiet: Quiet = False,
+    order: Order = None,
+    precision: Precision = 64,
+    depth: Depth = None,
+    on_duplicate: OnDuplicate = "error",
+    run_format: RunFormat = None,
+    qrels_format: QrelsFormat = None,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", help="Threads that read; the answer is the same at any number."),
+    ] = None,
+) -> int:
+    """Score runs against judgments: one row per run, one column per measure.
+
+    The rule that ordered the documents, and whatever else a reader of the numbers must know, is told below the table.
+    """
+    if qrels is None and not sample:
+        print(USAGE, file=sys.stderr)
+        return 2
+    if quiet:
+        warnings.simplefilter("ignore")
+    level = _level(interval)
+    check.one_of("--format", FORMATS, format=format)
+    check.one_of("--statistic", STATISTICS, statistic=statistic)
+    if digits is not None:
+        check.between("--digits", low=0, high=17, digits=digits)
+    if format == "trec" and (level or statistic != "mean"):
+        raise UsageError("--format trec prints means only; leave out --interval and --statistic, or use another format")
+    measured = chosen(measures)
+    first = chosen([sort]) if sort else []
+    if len(first) > 1:
+        raise UsageError(f"--sort names {len(first)} measures, must be one")
+
+    from cranfield.collection.qrels import Qrels
+    from cranfield.evaluation import evaluate
+
+    judgments, lists = _files(qrels, runs or [], sample)
+    with Progress("reading", quiet=quiet) as progress:
+        scores = evaluate(
+            Qrels.read(judgments, format=qrels_format),
+            lists,
+            list(dict.fromkeys([*measured, *first])),
+            missing=missing,
+            order=order,
+            precision=precision,
+            on_duplicate=on_duplicate,
+            depth=depth,
+            format=run_format,
+            threads=threads,
+            progress=progress,
+        )
+    if first:
+        scores = best_first(scores, first[0], statistic)
+    scores = scores.select(measures=measured)
+    emit(_text(scores, measured, per_topic, format, statistic, level, digits, output), output, format=format)
+    return 0
+
+
+def _level(text: str | None) -> float | None:
+    """The level of the intervals as a number: 0.95, or 95%."""
+    if text is None:
+        return None
+    try:
+        level = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise UsageError(f"--interval: level == {text!r}, must be above 0 and below 1, such as 0.95")
+    return level
+
+
+def _files(qrels: str | None, runs: list[str], sample: bool) -> tuple[str, list[str]]:
+    if sample:
+        from cranfield.samples import sample as collection
+
+        if qrels is not None:
+            raise UsageError(f"--sample brings its own files; leave out {qrels!r}")
+        return collection().qrels, list(collection().runs)
+    assert qrels is not None
+    if not runs:
+        raise UsageError(f"no run to score against {qrels}; give one or more files: cranfield eval {qrels} RUN...")
+    only_one_from_stdin(qrels, *runs)
+    return qrels, runs
+
+
+def best_first(scores: Scores, measure: Measure, statistic: str) -> Scores:
+    """The runs sorted by a measure, undefined ones last."""
+    found = scores[str(measure)].summary(statistic, interval=None)
+    sign = 1 if measure.properties.better == "lower" else -1
+    worth = {one.run: (one.value != one.value, sign * one.value) for one in found}
+    return scores.select(runs=sorted(scores.runs, key=worth.__getitem__))
+
+
+def _text(
+    scores: Scores,
+    measures: list[Measure],
+    per_topic: bool,
+    format: str,
+    statistic: str,
+    level: float | None,
+    digits: int | None,
+    output: str | None,
+) -> str:
+    from cranfield.report.tables import DIGITS, summary_table, topic_table, trec_lines
+
+    if format == "trec":
+        return "\n".join(trec_lines(scores, per_topic=per_topic, digits=DIGITS if digits is None else digits))
+    if per_topic and format in ("json", "csv", "tsv"):
+        kept = scores if digits is None else rounded(scores, digits)
+        return kept.to_json() if format == "json" else kept.to_csv(sep="\t" if format == "tsv" else ",")
+    better = {str(measure): measure.properties.better for measure in measures}
+    tables = [topic_table(scores, digits=digits)] if per_topic else []
+    tables.append(summary_table(scores, statistic=statistic, interval=level, better=better, digits=digits))
+    return "\n\n".join(rendered(table, format, output) for table in tables)
+
+
+def rounded(scores: Scores, digits: int) -> Scores:
+    """The same scores with fewer digits."""
+    from cranfield.scores import Scores
+
+    return Scores(
+        scores.measures,
+        scores.runs,
+        scores.topics,
+        scores.values.round(digits),
+        scores.missing,
+        scores.missing_rule,
+        scores.notes,
+    )

@@ -1,0 +1,135 @@
+"""Where results go: standard output or a file, whole or not at all; and what a terminal is shown besides."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from cranfield import check
+from cranfield.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from cranfield.report.tables import Table
+
+TABLE_FORMATS = ("table", "json", "csv", "tsv", "latex", "markdown", "html")
+
+PATIENCE = 0.5
+"""Seconds of work before a progress bar appears."""
+
+
+def emit(text: str, output: str | None = None, *, format: str = "table") -> None:
+    """Print, or write a file that appears whole or not at all.
+
+    Names of documents, topics and runs go out as the bytes they came in; JSON, which must be UTF-8, spells others out.
+    """
+    data = encoded(text if text.endswith("\n") else text + "\n", format)
+    if output is not None and output != "-":
+        _write_file(output, data)
+        return
+    if sys.stdout is None:
+        raise DataError("standard output", None, "is closed")
+    if not hasattr(sys.stdout, "buffer"):
+        sys.stdout.write(data.decode("utf-8", "backslashreplace"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def encoded(text: str, format: str) -> bytes:
+    """Text as UTF-8; bytes that were none are given back as they were, in JSON spelled `\\udc..`.
+
+    >>> encoded("a\\udcff", "csv"), encoded("a\\udcff", "json")
+    (b'a\\xff', b'a\\\\udcff')
+    """
+    try:
+        return text.encode("utf-8", "backslashreplace" if format == "json" else "surrogateescape")
+    except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
+        return text.encode("utf-8", "backslashreplace")
+
+
+def _write_file(path: str, data: bytes) -> None:
+    from cranfield.collection.source import write_bytes
+
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with open(path, "wb") as device:  # a device or a pipe must not be replaced by a file
+            device.write(data)
+        return
+    write_bytes(os.path.realpath(path), data)
+
+
+def emit_table(table: Table, format: str, output: str | None = None) -> None:
+    """A table in the format asked for; in a terminal the best is bold and what is too wide is stacked."""
+    emit(rendered(table, format, output), output, format=format)
+
+
+def rendered(table: Table, format: str, output: str | None = None) -> str:
+    check.one_of("--format", TABLE_FORMATS, format=format)
+    if format != "table":
+        return table.render(format)
+    return table.text(color=colored(output), width=terminal_width(output))
+
+
+def colored(output: str | None = None) -> bool:
+    """Is this for a terminal that has not asked for plain text (https://no-color.org)?"""
+    return _in_terminal(output) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width(output: str | None = None) -> int | None:
+    """How many columns the terminal has; None where there is no terminal and lines may be of any length."""
+    if not _in_terminal(output):
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def _in_terminal(output: str | None) -> bool:
+    return output is None and sys.stdout is not None and sys.stdout.isatty()
+
+
+def only_one_from_stdin(*paths: str) -> None:
+    """Standard input can be read once."""
+    if paths.count("-") > 1:
+        raise UsageError("'-' is given more than once, but standard input can be read only once")
+
+
+class Progress:
+    """A bar on standard error, if that is a terminal and the work takes a while.
+
+    Called with how much is done and how much there is.
+    """
+
+    def __init__(self, what: str, *, quiet: bool = False) -> None:
+        self._what = what
+        self._shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        if not self._shown or (self._bar is None and time.monotonic() - self._began < PATIENCE):
+            return
+        if self._bar is None:
+            self._start()
+        self._bar.update(self._task, completed=done, total=total)
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task(self._what, total=None)
+        self._bar.start()

@@ -1,0 +1,1 @@
+"""What was asked, judged and retrieved: topics, qrels and runs."""

@@ -1,0 +1,166 @@
+"""Which column of a text file means what: TREC, MS MARCO, BEIR and ndeval layouts, and how one is recognised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cranfield.collection.source import Buffer
+from cranfield.errors import DataError, UsageError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns of a text file by role: topic, label (Q0, iteration or intent), doc, rank, value, name."""
+
+    format: str
+    columns: tuple[str, ...]
+    expected: str
+    delimiter: str = " "
+    """One blank stands for any mix of spaces and tabs."""
+    header: bool = False
+
+    @property
+    def ranked_by(self) -> str:
+        """The order rule when none is asked for: a file without scores is in the order of its ranks."""
+        return "score" if "value" in self.columns else "rank"
+
+
+RUNS = {
+    "trec": Layout("trec", ("topic", "label", "doc", "rank", "value", "name"), "topic Q0 doc rank score tag"),
+    "msmarco": Layout("msmarco", ("topic", "doc", "rank"), "topic doc rank"),
+    "msmarco-scored": Layout("msmarco-scored", ("topic", "doc", "rank", "value"), "topic doc rank score"),
+    "beir": Layout("beir", ("topic", "doc", "value"), "query-id corpus-id score", "\t", header=True),
+}
+QRELS = {
+    "trec": Layout("trec", ("topic", "label", "doc", "value"), "topic iteration doc grade"),
+    "diversity": Layout("diversity", ("topic", "label", "doc", "value"), "topic intent doc grade"),
+    "msmarco": Layout("msmarco", ("topic", "doc", "value"), "topic doc grade"),
+    "beir": Layout("beir", ("topic", "doc", "value"), "query-id corpus-id score", "\t", header=True),
+}
+STRUCTURED = ("json", "jsonl", "csv", "tsv", "parquet")
+"""Formats that are not lines of blank-separated columns; they are read by `cranfield.collection.structured`."""
+
+COLUMNS = {
+    "topic": ("topic_id", "query_id", "qid", "q_id", "topic", "query"),
+    "doc": ("doc_id", "docno", "docid", "document_id", "corpus_id", "pid", "did", "doc", "document"),
+    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
+    "score": ("score", "sim", "similarity"),
+    "rank": ("rank",),
+    "name": ("run", "run_id", "runid", "tag", "name", "system"),
+    "label": ("intent", "subtopic", "subtopic_id", "iteration", "iter"),
+}
+"""What people call the columns, the surer name first: where a frame has both `qid` and `query`, the latter is a text."""
+
+HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
+
+
+def column_key(name: str) -> str:
+    """A column's name as `COLUMNS` spells it.
+
+    >>> column_key(" Query-ID")
+    'query_id'
+    """
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def find_columns(names: Sequence[str], kind: str) -> dict[str, int]:
+    """Which column has which role (topic, doc, value, rank, name, label), for run or qrels.
+
+    >>> find_columns(["qid", "query", "docno", "score"], "run")
+    {'topic': 0, 'doc': 2, 'value': 3}
+    """
+    roles = {"topic": "topic", "doc": "doc", "value": "score" if kind == "run" else "grade"}
+    roles |= {"rank": "rank", "name": "name"} if kind == "run" else {"label": "label"}
+    keys = [column_key(name) for name in names]
+    found = {}
+    for role, words in roles.items():
+        places = [keys.index(word) for word in COLUMNS[words] if word in keys]
+        if places:
+            found[role] = places[0]
+    return found
+
+
+def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
+    """The layout of run or qrels bytes, or the name of a structured format.
+
+    >>> detect(b"301 0 FBIS3-1 1\\n", "qrels").format
+    'trec'
+    >>> detect(b"query-id\\tcorpus-id\\tscore\\nq1\\td1\\t1\\n", "qrels").format
+    'beir'
+    """
+    head = bytes(buffer[:65536])
+    if head[:4] == b"PAR1":
+        return "parquet"
+    if b"\0" in head:
+        line = head[: head.index(b"\0")].count(b"\n") + 1
+        raise DataError(path, line, f"a NUL byte: this is a binary file, expected {kind} as text, JSON, CSV or Parquet")
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    lines = [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise DataError(path, None, f"is empty, expected {kind} ({_expected(kind)})")
+    first = lines[0].strip("\r")
+    if _JSON.match(first):
+        return _json_kind(first, lines)
+    return _delimited(first, kind) or _columns(first, kind)
+
+
+_JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')
+"""How JSON begins; a topic called `[1]` or `{x}` does not."""
+
+
+def _expected(kind: str) -> str:
+    return "lines of " + (RUNS if kind == "run" else QRELS)["trec"].expected
+
+
+def _json_kind(first: str, lines: list[str]) -> str:
+    """Lines of JSON if the first line is a whole object and either a record or not the only one."""
+    complete = first.rstrip().endswith("}") and first.lstrip().startswith("{")
+    several = len(lines) > 1 and lines[1].lstrip().startswith("{")
+    record = first.count("{") == 1 and ":" in first
+    return "jsonl" if complete and (several or record) else "json"
+
+
+DELIMITERS = {"\t": "tsv", ",": "csv", ";": "csv", "|": "csv"}
+
+
+def header_delimiter(first: str) -> str | None:
+    """What stands between the words of a header line; None if the line is no header.
+
+    >>> header_delimiter("query_id;doc_id;relevance")
+    ';'
+    """
+    for delimiter in DELIMITERS:
+        words = [column_key(word.strip().strip('"')) for word in first.split(delimiter)]
+        if len(HEADER_WORDS.intersection(words)) >= 2:
+            return delimiter
+    return None
+
+
+def _delimited(first: str, kind: str) -> Layout | str | None:
+    """A header line of known words makes it BEIR, TSV or CSV."""
+    delimiter = header_delimiter(first)
+    if delimiter is None:
+        return None
+    if first.rstrip("\r").lower() == "query-id\tcorpus-id\tscore":
+        return (RUNS if kind == "run" else QRELS)["beir"]
+    return DELIMITERS[delimiter]
+
+
+def _columns(first: str, kind: str) -> Layout:
+    """By the number of columns; anything unknown is read as TREC, whose reader says what is wrong."""
+    count = len(first.split())
+    layouts = RUNS if kind == "run" else QRELS
+    by_count = {3: "msmarco", 4: "msmarco-scored"} if kind == "run" else {3: "msmarco"}
+    return layouts[by_count.get(count, "trec")]
+
+
+def named(format: str, kind: str) -> Layout | str:
+    """The layout a user asked for by name."""
+    layouts = RUNS if kind == "run" else QRELS
+    if format in layouts:
+        return layouts[format]
+    if format in STRUCTURED:
+        return format
+    raise UsageError(f"format == {format!r}, must be one of {', '.join([*layouts, *STRUCTURED])} for {kind}")

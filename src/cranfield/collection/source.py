@@ -1,0 +1,191 @@
+"""Where bytes come from: files (mapped into memory), compressed files, standard input, bytes."""
+
+from __future__ import annotations
+
+import glob
+import mmap
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from typing import IO, Protocol, runtime_checkable
+
+from cranfield.errors import DataError, UsageError
+
+Buffer = bytes | bytearray | memoryview | mmap.mmap
+PathLike = str | os.PathLike[str]
+
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An open file or anything like it."""
+
+    def read(self) -> bytes | str: ...
+
+
+def load(path: PathLike) -> Buffer:
+    """The bytes of a file: mapped if plain, unpacked if compressed, read to the end if it is a pipe or `-`.
+
+    What compression a file has is told by its first bytes, not by its name.
+    """
+    name = os.fspath(path)
+    try:
+        if name == "-":
+            return _unpack(sys.stdin.buffer.read(), "standard input")
+        with open(name, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _unpack(file.read(), name)
+            head = file.read(6)
+            if compression(head):
+                file.seek(0)
+                return _unpack(file.read(), name)
+            if not head:
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except IsADirectoryError:
+        raise DataError(name, None, "is a directory, expected a file") from None
+    except FileNotFoundError:
+        raise DataError(name, None, "no such file") from None
+    except PermissionError:
+        raise DataError(name, None, "cannot be read: permission denied") from None
+    except OSError as error:
+        raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
+
+
+def read_bytes(path: PathLike) -> bytes:
+    """The whole content of a file, unpacked, as bytes of our own."""
+    buffer = load(path)
+    return buffer if isinstance(buffer, bytes) else bytes(buffer)
+
+
+def compression(head: bytes) -> str | None:
+    """What a file is compressed with, by its first bytes.
+
+    >>> compression(b"BZh91AY")
+    'bzip2'
+    """
+    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+
+
+def _unpack(data: bytes, name: str) -> bytes:
+    kind = compression(data[:6])
+    if kind is None:
+        return data
+    try:
+        return unpack(data, kind)
+    except EOFError:
+        raise DataError(name, None, f"the {kind} data ends too early: the file is truncated") from None
+    except MemoryError:
+        raise DataError(name, None, f"the {kind} data is too large for this machine's memory once unpacked") from None
+    except Exception as error:  # each library raises errors of its own
+        raise DataError(name, None, f"the {kind} data is damaged: {error}") from None
+
+
+def unpack(data: bytes, kind: str) -> bytes:
+    """Decompressed bytes; raises whatever the standard library raises."""
+    if kind == "gzip":
+        import gzip
+
+        return gzip.decompress(data)
+    if kind == "bzip2":
+        import bz2
+
+        return bz2.decompress(data)
+    if kind == "xz":
+        import lzma
+
+        return lzma.decompress(data)
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return bytes(zstd.decompress(data))
+
+
+def pack(data: bytes, path: str) -> bytes:
+    """Compressed as the path's suffix says: .gz, .bz2, .xz, .zst; anything else is left as it is."""
+    suffix = os.path.splitext(path)[1]
+    if suffix == ".gz":
+        import gzip
+
+        return gzip.compress(data, mtime=0)
+    if suffix == ".bz2":
+        import bz2
+
+        return bz2.compress(data)
+    if suffix == ".xz":
+        import lzma
+
+        return lzma.compress(data)
+    if suffix == ".zst":
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+        return bytes(zstd.compress(data))
+    return data
+
+
+def write_bytes(path: PathLike, data: bytes) -> None:
+    """Write a whole file or nothing: into a temporary neighbour, then renamed. `-` is standard output."""
+    name = os.fspath(path)
+    if name == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    temporary = f"{name}.{os.getpid()}.part"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(pack(data, name))
+        os.replace(temporary, name)
+    except OSError as error:
+        raise DataError(name, None, f"cannot be written: {error.strerror or error}") from None
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def expand(paths: Iterable[PathLike]) -> list[str]:
+    """Paths with their globs expanded, sorted; a pattern that matches nothing is an error.
+
+    A name that exists as it is written is never read as a pattern.
+    """
+    found: list[str] = []
+    for path in paths:
+        name = os.fspath(path)
+        if name == "-" or os.path.exists(name) or not glob.has_magic(name):
+            found.append(name)
+            continue
+        matches = sorted(glob.glob(name, recursive=True))
+        if not matches:
+            raise UsageError(f"{name}: no file matches this pattern")
+        found.extend(matches)
+    return found
+
+
+def stem(path: str) -> str:
+    """A file's name without folder, compression suffix and format suffix.
+
+    >>> stem("runs/bm25.run.gz")
+    'bm25'
+    """
+    name = os.path.basename(path)
+    root, suffix = os.path.splitext(name)
+    if suffix in (".gz", ".bz2", ".xz", ".zst"):
+        name = root
+    root, suffix = os.path.splitext(name)
+    known = (".run", ".txt", ".trec", ".res", ".tsv", ".csv", ".json", ".jsonl", ".parquet", ".qrels", ".input")
+    return root if suffix in known and root else name
+
+
+def read_stream(stream: IO[bytes] | Readable) -> bytes:
+    """All of an open file."""
+    data = stream.read()
+    return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else _unpack(bytes(data), "stream")

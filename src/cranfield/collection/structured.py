@@ -1,0 +1,490 @@
+"""Runs and qrels as JSON, JSON-lines, CSV, TSV, Parquet, data frames and records: from these to columns, and back.
+
+Whatever the format, columns are found by name (`layout.COLUMNS`), checked here, and handed to the core as lists.
+Loops over documents are left to what runs in C: `json`, `csv`, `map`, `itemgetter`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
+from operator import attrgetter, itemgetter
+from typing import Any
+
+import numpy as np
+
+from cranfield import _core
+from cranfield.collection.layout import COLUMNS, find_columns, header_delimiter
+from cranfield.collection.source import Buffer
+from cranfield.errors import CranfieldError, DataError
+
+WHAT = {"qrels": "grade", "run": "score"}
+"""What the number of an entry is called in messages."""
+
+NAMES = {"topic": "query_id", "doc": "doc_id", "rank": "rank", "name": "run", "label": "iteration"}
+"""What columns are called when they are written: as ir_datasets and ir_measures call them."""
+
+
+@dataclass
+class Columns:
+    """Entries of a run or of qrels, column by column; row i of all lists is one entry."""
+
+    topics: list[Any]
+    docs: list[Any]
+    values: list[Any]
+    ranks: list[Any] | None = None
+    names: list[Any] | None = None
+    labels: list[Any] | None = None
+    origin: str = "<data>"
+    """The path or the thing the columns came from, for messages."""
+    unit: str = "row"
+    line: Callable[[int], int] | None = None
+    """On which line of the file a row stands, where the file has lines."""
+
+    def fault(self, row: int, what: str) -> DataError:
+        """What is wrong with a row, and where that row is."""
+        if self.line is not None:
+            return DataError(self.origin, self.line(row), what)
+        return DataError(self.origin, None, f"{self.unit} {row + 1}: {what}")
+
+    def table(self, kind: str, on_duplicate: str) -> _core.Table:
+        """The checked columns in the core's hands."""
+        what = WHAT[kind]
+        self._check_ids(self.topics, "topic")
+        self._check_ids(self.docs, "document")
+        self._check_numbers(self.values, what)
+        if self.ranks is not None:
+            self._check_numbers(self.ranks, "rank")
+        if self.labels is not None:
+            self.labels = ["0" if label is None else label for label in self.labels]
+        try:
+            return _core.table_from_columns(
+                self.names, self.topics, self.docs, self.values, self.ranks, self.labels, on_duplicate, what
+            )
+        except UnicodeError:
+            raise DataError(self.origin, None, "an id has half a surrogate pair in it, expected text") from None
+        except ValueError as error:
+            repeat = re.fullmatch(r"row (\d+): (.*), first in row (\d+)", str(error), re.DOTALL)
+            if repeat is None:
+                raise DataError(self.origin, None, str(error)) from None
+            again, told, first = repeat.groups()
+            where = f"on line {self.line(int(first) - 1)}" if self.line else f"in {self.unit} {first}"
+            raise self.fault(int(again) - 1, f"{told}, first {where}") from None
+
+    def _check_ids(self, column: list[Any], what: str) -> None:
+        bad = {t for t in set(map(type, column)) if not issubclass(t, (str, bytes, Integral)) or t is bool}
+        if bad:
+            row = next(row for row, id_ in enumerate(column) if type(id_) in bad)
+            raise self.fault(row, f"the {what} is {column[row]!r}, expected text or an integer")
+        for empty in ("", b""):
+            if empty in column:
+                raise self.fault(column.index(empty), f"the {what} is empty")
+
+    def _check_numbers(self, column: list[Any], what: str) -> None:
+        bad = {t for t in set(map(type, column)) if not issubclass(t, (Real, Decimal)) or issubclass(t, (bool, np.bool_))}
+        if bad:
+            row = next(row for row, value in enumerate(column) if type(value) in bad)
+            raise self.fault(row, f"the {what} is {_shown(column[row])}, expected a number")
+        try:
+            numbers = np.asarray(column, dtype=np.float64)
+        except OverflowError:
+            row = next(row for row, value in enumerate(column) if not _fits(value))
+            raise self.fault(row, f"the {what} is {_shown(column[row])}, too large for a 64-bit number") from None
+        if np.isnan(numbers).any():
+            row = int(np.flatnonzero(np.isnan(numbers))[0])
+            raise self.fault(row, f"the {what} is nan, not a number that can be ordered")
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:60] + "..."
+
+
+def _fits(value: Any) -> bool:
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
+def chosen(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
+    """The columns of known names by role; an error names what is missing and what it may be called."""
+    found = find_columns(names, kind)
+    if "value" not in found and "rank" in found:
+        found["value"] = found["rank"]
+    for role in ("topic", "doc", "value"):
+        if role not in found:
+            words = COLUMNS[WHAT[kind] if role == "value" else role]
+            what = {"topic": "the topic", "doc": "the document", "value": f"the {WHAT[kind]}"}[role]
+            raise DataError(
+                origin, None,
+                f"no column for {what} among {', '.join(map(str, names))}; expected one called {', '.join(words)}",
+            )  # fmt: skip
+    return found
+
+
+def _columns(get: Callable[[int], list[Any]], found: dict[str, int], origin: str) -> Columns:
+    """Columns from a function that gives one; ranks stand in for scores that are not there, as 1/rank."""
+    values = get(found["value"])
+    columns = Columns(
+        get(found["topic"]),
+        get(found["doc"]),
+        values,
+        ranks=get(found["rank"]) if "rank" in found else None,
+        names=get(found["name"]) if "name" in found else None,
+        labels=get(found["label"]) if "label" in found else None,
+        origin=origin,
+    )
+    return columns
+
+
+def _score_by_rank(columns: Columns, found: dict[str, int]) -> Columns:
+    """A run with ranks and no scores gets 1/rank as its score, as the core does for text files."""
+    if found["value"] == found.get("rank"):
+        columns._check_numbers(columns.values, "rank")
+        ranks = np.asarray(columns.values, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            columns.values = (1.0 / ranks).tolist()
+    return columns
+
+
+# ------------------------------------------------------------------------------------------------------- frames
+
+
+def is_frame(thing: object) -> bool:
+    """A pandas, polars or Arrow table, or anything that gives itself as an Arrow stream."""
+    root = type(thing).__module__.partition(".")[0]
+    return root in ("pandas", "polars", "pyarrow") or hasattr(thing, "__arrow_c_stream__")
+
+
+def from_frame(frame: Any, kind: str, origin: str = "frame") -> Columns:
+    """The columns of a pandas, polars or Arrow frame."""
+    root = type(frame).__module__.partition(".")[0]
+    get: Callable[[int], list[Any]]
+    if root == "polars":
+        frame = frame.collect() if hasattr(frame, "collect") else frame
+        names, get = list(frame.columns), lambda i: list(frame.to_series(i).to_list())
+    elif root == "pandas":
+        names, get = list(map(str, frame.columns)), lambda i: list(frame.iloc[:, i].tolist())
+    else:
+        if not hasattr(frame, "column_names"):
+            frame = pyarrow("reading an Arrow stream").table(frame)
+        names, get = list(frame.column_names), lambda i: list(frame.column(i).to_pylist())
+    found = chosen(names, kind, origin)
+    return _score_by_rank(_columns(get, found, origin), found)
+
+
+def pyarrow(purpose: str) -> Any:
+    """The pyarrow package, or word of how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise CranfieldError(f"{purpose} needs pyarrow: pip install 'cranfield[frames]'") from None
+    return pyarrow
+
+
+def read_parquet(buffer: Buffer, kind: str, origin: str) -> Columns:
+    """The columns of a Parquet file."""
+    arrow = pyarrow(f"{origin}: reading Parquet")
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(arrow.BufferReader(arrow.py_buffer(buffer)))
+    except (arrow.ArrowException, OSError) as error:
+        raise DataError(origin, None, f"the Parquet data is damaged: {str(error).splitlines()[0]}") from None
+    return from_frame(table, kind, origin)
+
+
+# ------------------------------------------------------------------------------------------------------ records
+
+
+def from_records(records: Iterable[Any], kind: str, origin: str = "records", unit: str = "record") -> Columns:
+    """Columns of dicts, named tuples, objects with such attributes, or plain tuples (topic, doc, value[, label])."""
+    rows = records if isinstance(records, list) else list(records)
+    if not rows:
+        return Columns([], [], [], origin=origin, unit=unit)
+    first = rows[0]
+    names: Sequence[str]
+    pick: Callable[[int], Callable[[Any], Any]]
+    if isinstance(first, Mapping):
+        names = list(first)
+        found, pick = chosen(names, kind, origin), lambda i: itemgetter(names[i])
+    elif hasattr(first, "_fields"):
+        found, pick = chosen(first._fields, kind, origin), itemgetter
+    elif hasattr(first, "__dataclass_fields__"):
+        names = list(first.__dataclass_fields__)
+        found, pick = chosen(names, kind, origin), lambda i: attrgetter(names[i])
+    elif isinstance(first, (tuple, list)):
+        found, pick = _positions(rows, kind, origin, unit), itemgetter
+    else:
+        raise DataError(
+            origin, None, f"{unit} 1 is {_shown(first)}, expected a dict, a named tuple or (topic, doc, {WHAT[kind]})"
+        )
+
+    def get(place: int) -> list[Any]:
+        try:
+            return list(map(pick(place), rows))
+        except (KeyError, IndexError, AttributeError, TypeError):
+            row = next(row for row, record in enumerate(rows) if not _has(pick(place), record))
+            raise DataError(
+                origin, None, f"{unit} {row + 1} is {_shown(rows[row])}, expected the same fields as {unit} 1"
+            ) from None
+
+    columns = _columns(get, found, origin)
+    columns.unit = unit
+    return _score_by_rank(columns, found)
+
+
+def _has(pick: Callable[[Any], Any], record: Any) -> bool:
+    try:
+        pick(record)
+    except (KeyError, IndexError, AttributeError, TypeError):
+        return False
+    return True
+
+
+def _positions(rows: list[Any], kind: str, origin: str, unit: str) -> dict[str, int]:
+    """Roles of plain tuples, by position."""
+    most = 3 if kind == "run" else 4
+    expected = f"(topic, doc, {WHAT[kind]})" if kind == "run" else "(topic, doc, grade) or (topic, doc, grade, iteration)"
+    size = len(rows[0])
+    wrong = 0 if not 3 <= size <= most else next((i for i, row in enumerate(rows) if not _sized(row, size)), None)
+    if wrong is not None:
+        raise DataError(origin, None, f"{unit} {wrong + 1} is {_shown(rows[wrong])}, expected {expected}")
+    return {"topic": 0, "doc": 1, "value": 2} | ({"label": 3} if size == 4 else {})
+
+
+def _sized(row: Any, size: int) -> bool:
+    return isinstance(row, (tuple, list)) and len(row) == size
+
+
+# --------------------------------------------------------------------------------------------------------- JSON
+
+
+def read_json(text: str, kind: str, origin: str) -> Columns | dict[str, dict[str, Any]]:
+    """{topic: {doc: value}} as it is, a list of records as columns."""
+    try:
+        data = json.loads(text, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise DataError(origin, error.lineno, f"is not JSON: {error.msg} (column {error.colno})") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(origin, None, _json_trouble(error)) from None
+    if not data:
+        raise DataError(origin, None, f"is empty, expected {_json_shapes(kind)}")
+    if isinstance(data, dict):
+        if all(isinstance(documents, dict) for documents in data.values()):
+            return data
+        data = [data]
+    if not isinstance(data, list):
+        raise DataError(origin, None, f"is {_shown(data)}, expected {_json_shapes(kind)}")
+    if isinstance(data[0], dict) and len(find_columns(list(data[0]), kind)) < 2:
+        raise DataError(origin, None, f"is JSON of another shape, expected {_json_shapes(kind)}")
+    return from_records(data, kind, origin)
+
+
+def read_json_lines(text: str, kind: str, origin: str) -> Columns | dict[str, dict[str, Any]]:
+    """One record a line, or one {topic: {doc: value}} a line."""
+    numbered = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip() and line.lstrip()[0] != "#"]
+    lines = [line for _, line in numbered]
+    if not lines:
+        raise DataError(origin, None, "is empty, expected one JSON object a line")
+    try:  # one call for all lines is many times faster than one call a line
+        records = json.loads(f"[{','.join(lines)}]", object_pairs_hook=_without_repeats)
+    except (ValueError, RecursionError):
+        records = []
+    if len(records) != len(lines):
+        records = [_one_line(line, number, origin) for number, line in numbered]
+    for (number, _), record in zip(numbered, records, strict=True):
+        if not isinstance(record, dict):
+            raise DataError(origin, number, f"{_shown(record)}, expected a JSON object")
+    if all(isinstance(value, dict) for value in records[0].values()) and records[0]:
+        return _merged(records, [number for number, _ in numbered], origin)
+    try:
+        columns = from_records(records, kind, origin, unit="line")
+    except DataError as error:
+        place = re.match(r"line (\d+)", error.what)
+        if place is None:
+            raise
+        number = numbered[int(place[1]) - 1][0]
+        what = error.what.removeprefix(place[0]).removeprefix(" is ").replace("as line 1", f"as line {numbered[0][0]}")
+        raise DataError(origin, number, what) from None
+    columns.line = lambda row: numbered[row][0]
+    return columns
+
+
+def _one_line(line: str, number: int, origin: str) -> Any:
+    try:
+        return json.loads(line, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise DataError(origin, number, f"is not JSON: {error.msg} (column {error.colno})") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(origin, number, _json_trouble(error)) from None
+
+
+def _merged(records: list[Any], numbers: list[int], origin: str) -> dict[str, dict[str, Any]]:
+    merged: dict[str, dict[str, Any]] = {}
+    for record, number in zip(records, numbers, strict=True):
+        for topic, documents in record.items():
+            if not isinstance(documents, dict):
+                raise DataError(origin, number, f"topic {topic!r} has {_shown(documents)}, expected {{doc: value}}")
+            if topic in merged:
+                raise DataError(origin, number, f"topic {topic!r} is there twice")
+            merged[topic] = documents
+    return merged
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """What `json` makes of an object, unless a key is there twice: then it would silently keep the last."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"{twice!r} is there twice in one object")
+    return made
+
+
+def _json_trouble(error: Exception) -> str:
+    return "is JSON nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _json_shapes(kind: str) -> str:
+    what = WHAT[kind]
+    name = "score" if kind == "run" else "relevance"
+    return f'{{topic: {{doc: {what}}}}} or a list of {{"query_id": ..., "doc_id": ..., "{name}": ...}}'
+
+
+# ---------------------------------------------------------------------------------------------------------- CSV
+
+
+def read_delimited(text: str, kind: str, origin: str, format: str) -> Columns:
+    """CSV or TSV with a header; the delimiter is told by the header."""
+    skipped, text = _without_comments(text)
+    first = text.partition("\n")[0].rstrip("\r")
+    delimiter = header_delimiter(first) or ("\t" if format == "tsv" else ",")
+
+    def reader() -> Any:
+        return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+
+    lines = reader()
+    try:
+        rows = list(filter(None, lines))
+    except csv.Error as error:
+        raise DataError(origin, skipped + max(1, lines.line_num), f"is not {format.upper()}: {error}") from None
+    if not rows:
+        raise DataError(origin, None, f"is empty, expected a header and lines of topic, doc, {WHAT[kind]}")
+    header = rows.pop(0)
+
+    def line(row: int) -> int:
+        again, number, begin = reader(), -2, 1
+        for cells in again:
+            number += bool(cells)
+            if number == row:
+                break
+            begin = again.line_num + 1
+        return int(skipped + begin)
+
+    found = chosen(header, kind, origin)
+    if set(map(len, rows)) - {len(header)}:
+        wrong = next(row for row, cells in enumerate(rows) if len(cells) != len(header))
+        count = f"{len(rows[wrong])} column{'s' if len(rows[wrong]) != 1 else ''}"
+        raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}")
+    columns = _columns(lambda place: list(map(itemgetter(place), rows)), found, origin)
+    columns.line = line
+    columns.values = _numbers(columns, columns.values, WHAT[kind] if found["value"] != found.get("rank") else "rank")
+    if columns.ranks is not None:
+        columns.ranks = _numbers(columns, columns.ranks, "rank")
+    return _score_by_rank(columns, found)
+
+
+def _numbers(columns: Columns, column: list[str], what: str) -> list[Any]:
+    """Text to numbers by the core's rules, the same for all text formats."""
+    numbers = list(map(_core.parse_number, [text.strip().encode("utf-8", "surrogateescape") for text in column]))
+    if None in numbers:
+        row = numbers.index(None)
+        raise columns.fault(row, f"the {what} is {_shown(column[row])}, expected a number")
+    return numbers
+
+
+def _without_comments(text: str) -> tuple[int, str]:
+    """Text from its first line that is neither blank nor a comment, and how many lines were skipped."""
+    skipped = 0
+    while text:
+        first, _, rest = text.partition("\n")
+        if first.strip() and not first.lstrip().startswith("#"):
+            break
+        skipped, text = skipped + 1, rest
+    return skipped, text
+
+
+# ------------------------------------------------------------------------------------------------------ writing
+
+
+def named(columns: Columns, kind: str, *, intents: bool = False) -> dict[str, list[Any]]:
+    """Columns under the names they are written with."""
+    out = {"query_id": columns.topics, "doc_id": columns.docs}
+    out["score" if kind == "run" else "relevance"] = columns.values
+    if columns.ranks is not None:
+        out["rank"] = columns.ranks
+    if columns.labels is not None:
+        out["intent" if intents else "iteration"] = columns.labels
+    if columns.names is not None:
+        out["run"] = columns.names
+    return out
+
+
+def dump(value: Any) -> str:
+    """JSON text; ids that are not UTF-8 are escaped, so that any bytes come back as they were."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return text
+
+
+def to_records(data: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Columns as a list of dicts."""
+    names = list(data)
+    return [dict(zip(names, row, strict=True)) for row in zip(*data.values(), strict=True)]
+
+
+def to_json_lines(data: dict[str, list[Any]]) -> str:
+    """Columns as one JSON object a line."""
+    return "".join(dump(record) + "\n" for record in to_records(data))
+
+
+def to_delimited(data: dict[str, list[Any]], delimiter: str) -> str:
+    """Columns with a header, quoted where a field needs it."""
+    out = io.StringIO(newline="")
+    carriage = any("\r" in field for column in data.values() for field in column if isinstance(field, str))
+    quoting = csv.QUOTE_NONNUMERIC if carriage else csv.QUOTE_MINIMAL
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+    writer.writerow(data)
+    writer.writerows(zip(*data.values(), strict=True))
+    return out.getvalue()
+
+
+def to_arrow(data: dict[str, list[Any]], origin: str) -> Any:
+    """Columns as an Arrow table."""
+    arrow = pyarrow(f"{origin}: an Arrow table")
+    try:
+        return arrow.table(data)
+    except UnicodeEncodeError as error:
+        raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, which Arrow wants") from None
+
+
+def to_parquet(data: dict[str, list[Any]], origin: str) -> bytes:
+    """Columns as the bytes of a Parquet file."""
+    table = to_arrow(data, origin)
+    from pyarrow import parquet
+
+    sink = io.BytesIO()
+    parquet.write_table(table, sink)
+    return sink.getvalue()

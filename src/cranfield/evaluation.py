@@ -1,0 +1,145 @@
+"""From judgments and runs to scores, in one call."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed import Assessed
+from cranfield.collection.qrels import Qrels
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.joining import JoinOptions, Progress, join
+from cranfield.measures import DEFAULT, Measure, parse
+from cranfield.scores import Scores
+
+MeasureLike = Measure | type[Measure] | str
+
+
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    *,
+    missing: str = "zero",
+    order: str | None = None,
+    precision: int = 64,
+    on_duplicate: str = "error",
+    depth: int | None = None,
+    format: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """Score runs against judgments.
+
+    qrels: path, dict of dicts, frame, `Qrels`, or an iterable of (query_id, doc_id, relevance).
+    runs: one or several of: path, glob, dict of dicts, frame, `Run`; or a mapping {name: run}.
+    measures: measures or their names; sensible ones when left out.
+    missing: a judged topic that a run lacks scores as an empty list does (`"zero"`), or is left out (`"skip"`).
+    The other arguments are those of `JoinOptions`.
+
+    >>> qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}
+    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+    >>> evaluate(qrels, {"mine": run}, ["AP", "RR"]).mean()["mine"]
+    {'AP': 0.8333333333333333, 'RR': 1.0}
+    """
+    options = JoinOptions(order, precision, on_duplicate, depth, format, threads)
+    return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
+
+
+class Evaluator:
+    """Judgments prepared once, to score many runs: for training loops and services.
+
+    >>> evaluator = Evaluator({"q1": {"d1": 1}}, ["RR"])
+    >>> [evaluator.evaluate({"q1": {"d1": s, "d2": 0.5}}).means().item() for s in (0.1, 0.9)]
+    [0.5, 1.0]
+    """
+
+    def __init__(
+        self,
+        qrels: Any,
+        measures: MeasureLike | Iterable[MeasureLike] | None = None,
+        *,
+        missing: str = "zero",
+        options: JoinOptions | None = None,
+    ) -> None:
+        check.one_of("evaluate", ("zero", "skip"), missing=missing)
+        self.missing = missing
+        self.options = options or JoinOptions()
+        self.measures = as_measures(measures)
+        self.qrels = Qrels.of(qrels)
+
+    def assess(self, runs: Any, progress: Progress | None = None) -> Assessed:
+        """The runs joined with the judgments."""
+        return join(self.qrels, runs, self.options, progress)
+
+    def evaluate(self, runs: Any, progress: Progress | None = None) -> Scores:
+        """The scores of one run or several."""
+        return score(self.assess(runs, progress), self.measures, missing=self.missing)
+
+
+def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Measure]:
+    """Measures from instances, classes and names; each once.
+
+    >>> as_measures(["nDCG@10", "map"])
+    [nDCG@10, AP]
+    """
+    if measures is None:
+        return list(DEFAULT)
+    if isinstance(measures, str | Measure | type):
+        measures = [measures]
+    found: dict[Measure, None] = {}
+    for one in measures:
+        if isinstance(one, str):
+            one = parse(one)
+        elif isinstance(one, type) and issubclass(one, Measure):
+            one = one()
+        if not isinstance(one, Measure):
+            raise UsageError(f"{one!r} is no measure; give one such as nDCG @ 10, or its name")
+        found[one] = None
+    if not found:
+        raise UsageError("no measures given")
+    return list(found)
+
+
+def score(lists: Assessed, measures: MeasureLike | Iterable[MeasureLike] | None = None, *, missing: str = "zero") -> Scores:
+    """The scores of assessed lists that form a grid of runs × topics."""
+    chosen = as_measures(measures)
+    shape = (len(lists.runs), len(lists.topics))
+    absent = lists.missing.reshape(shape)
+    values = np.empty((len(chosen), *shape))
+    notes = list(lists.notes)
+    for i, one in enumerate(chosen):
+        values[i] = one.evaluate(lists).reshape(shape)
+        note = one.note(lists)
+        if note and note not in notes:
+            notes.append(note)
+    if missing == "skip":
+        values[:, absent] = np.nan
+    _warn_undefined(lists, chosen, np.isnan(values) & ~absent)
+    return Scores(
+        measures=tuple(map(str, chosen)),
+        runs=lists.runs,
+        topics=lists.topics,
+        values=values,
+        missing=absent,
+        missing_rule=missing,
+        notes=tuple(notes),
+    )
+
+
+def _warn_undefined(lists: Assessed, measures: list[Measure], undefined: Any) -> None:
+    topics = np.flatnonzero(undefined.any(axis=(0, 1)))
+    if not len(topics):
+        return
+    names = ", ".join(str(m) for m, some in zip(measures, undefined.any(axis=(1, 2)), strict=True) if some)
+    shown = ", ".join(lists.topics[t] for t in topics[:5]) + (f" and {len(topics) - 5} more" if len(topics) > 5 else "")
+    warnings.warn(
+        f"{names}: undefined on {len(topics)} of {len(lists.topics)} topics ({shown}), which the means leave out; "
+        "most often such a topic has no relevant document",
+        CranfieldWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,334 @@
+"""Runs meet judgments: the one step from documents to hits. Ties, order, missing and duplicates are settled here."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield import _core, check
+from cranfield.assessed import Assessed, Judged
+from cranfield.collection import layout as layouts
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.collection.source import Buffer, expand, load, stem
+from cranfield.errors import CranfieldWarning, DataError, UsageError
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class JoinOptions:
+    """How runs are read and ranked."""
+
+    order: str | None = None
+    """`score` (descending, ties by document id descending, as trec_eval), `rank` or `file`; None: `score` where there
+    are scores, else `rank`."""
+    precision: int = 64
+    """Bits in which scores are compared: 64, or 32 as trec_eval up to version 9."""
+    on_duplicate: str = "error"
+    """A document twice in a list: `error`, or keep the `first` or the one with the `max` score."""
+    depth: int | None = None
+    """Look at this many documents of each list only."""
+    format: str | None = None
+    """Format of the run files; None: detected."""
+    threads: int | None = None
+    """How many threads read; None: as many as there are cores. The answer is the same at any number."""
+
+    def __post_init__(self) -> None:
+        if self.order is not None:
+            check.one_of("join", ("score", "rank", "file"), order=self.order)
+        check.one_of("join", ("error", "first", "max"), on_duplicate=self.on_duplicate)
+        if self.precision not in (32, 64):
+            raise UsageError(f"precision == {self.precision!r}, must be 64 or 32")
+        if self.depth is not None and self.depth < 1:
+            raise UsageError(f"depth == {self.depth!r}, must be 1 or more")
+        if self.threads is not None and self.threads < 1:
+            raise UsageError(f"threads == {self.threads!r}, must be 1 or more")
+
+    def core(self, order: str) -> dict[str, Any]:
+        return {"order": self.order or order, "single_precision": self.precision == 32, "depth": self.depth or 0}
+
+
+def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Progress | None = None) -> Assessed:
+    """Assessed lists of every run on every judged topic.
+
+    `qrels` is anything `Qrels.of` takes. `runs` is one run or a list of them: paths, globs, dicts, frames, `Run`s;
+    a mapping {name: run} names them.
+
+    >>> lists = join({"q1": {"d1": 1, "d2": 0}}, {"mine": {"q1": {"d2": 2.0, "d1": 1.0, "d3": 0.5}}})
+    >>> lists.rank.tolist(), lists.grade.tolist(), lists.retrieved.tolist()
+    ([1, 2], [0.0, 1.0], [3])
+    """
+    options = options or JoinOptions()
+    judgments = Qrels.of(qrels)
+    judged = judgments.judged(options.on_duplicate)
+    parts = _Parts(judged, options, progress)
+    for name, run in _each_run(runs):
+        parts.add(name, run)
+    return parts.assessed()
+
+
+def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
+    """(name or None, run) for each run; paths with globs expanded."""
+    if isinstance(runs, Mapping) and not _is_run_dict(runs):
+        return [(str(name), run) for name, run in runs.items()]
+    if isinstance(runs, Sequence) and not isinstance(runs, str | bytes) and not _is_records(runs):
+        if not runs:
+            raise UsageError("no runs given")
+        several: list[tuple[str | None, Any]] = []
+        for run in runs:
+            several.extend(_each_run(run) if not isinstance(run, Mapping) else [(None, run)])
+        return several
+    if isinstance(runs, str | os.PathLike):
+        return [(None, path) for path in expand([runs])]
+    return [(None, runs)]
+
+
+def _is_run_dict(thing: Mapping[Any, Any]) -> bool:
+    """{topic: {doc: score}} rather than {name: run}."""
+    for documents in thing.values():
+        if not isinstance(documents, Mapping):
+            return False
+        for score in documents.values():
+            return not isinstance(score, Mapping)
+    return True
+
+
+def _is_records(thing: Sequence[Any]) -> bool:
+    """A sequence of (topic, doc, score) rather than of runs."""
+    first = thing[0] if thing else None
+    return isinstance(first, tuple)
+
+
+class _Parts:
+    """Joins of files, tables and dicts, put together in the order the runs were given."""
+
+    def __init__(self, judged: _core.Judged, options: JoinOptions, progress: Progress | None) -> None:
+        self.judged = judged
+        self.options = options
+        self.progress = progress
+        self.joined: list[_core.Joined] = []
+        self.names: list[list[str]] = []
+        self.paths: list[list[str]] = []
+        self.pending: list[tuple[str | None, str, Buffer, layouts.Layout]] = []
+        self.orders: set[str] = set()
+
+    def add(self, name: str | None, run: Any) -> None:
+        if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
+            path = os.fspath(run)
+            buffer = load(path)
+            kind = layouts.named(self.options.format, "run") if self.options.format else None
+            kind = kind or layouts.detect(buffer, "run", path)
+            if isinstance(kind, layouts.Layout):
+                self.pending.append((name, path, buffer, kind))
+                return
+        self._join_files()
+        if isinstance(run, dict) and _is_run_dict(run):
+            self._join_dict(name or "run", run)
+            return
+        table = Run.of(run, name=name, format=self.options.format).table
+        order = self.options.order or ("score" if len(table.values) or not len(table.ranks) else "rank")
+        self._keep(
+            _core.join_tables(self.judged, [table], on_duplicate=self.options.on_duplicate, **self.options.core(order)),
+            order,
+        )
+
+    def _join_dict(self, name: str, run: dict[Any, Any]) -> None:
+        order = self.options.order or "score"
+        try:
+            self._keep(_core.join_dicts(self.judged, [(name, run)], **self.options.core(order)), order)
+        except ValueError as error:
+            raise DataError(f"run {name!r}", None, str(error)) from None
+
+    def _join_files(self) -> None:
+        """All pending files of one layout in one go, so that threads share them."""
+        while self.pending:
+            layout = self.pending[0][3]
+            same = 0
+            while same < len(self.pending) and self.pending[same][3] == layout:
+                same += 1
+            batch, self.pending = self.pending[:same], self.pending[same:]
+            order = self.options.order or layout.ranked_by
+            if order == "score" and "value" not in layout.columns:
+                raise UsageError(f"{batch[0][1]}: order == 'score', but the file has no scores; use 'rank' or 'file'")
+            if order == "rank" and "rank" not in layout.columns:
+                raise UsageError(f"{batch[0][1]}: order == 'rank', but the file has no ranks; use 'score' or 'file'")
+            joined, faults = _core.join_files(
+                self.judged,
+                [(path, buffer) for _, path, buffer, _ in batch],
+                list(layout.columns),
+                layout.delimiter,
+                layout.header,
+                layout.expected,
+                on_duplicate=self.options.on_duplicate,
+                threads=self.options.threads or os.cpu_count() or 1,
+                progress=self.progress,
+                **self.options.core(order),
+            )
+            for source, line, what in faults:
+                raise DataError(batch[source][1], line, what)
+            assert joined is not None
+            for source, (_, path, _, _) in enumerate(batch):
+                if source not in joined["sources"]:
+                    raise DataError(path, None, f"is empty, expected lines of {layout.expected}")
+            tags = Counter(joined["sources"])
+            given = [batch[source][0] for source in joined["sources"]]
+            joined["names"] = [
+                (given_name if tags[source] == 1 else f"{given_name}:{tag}") if given_name else tag
+                for given_name, source, tag in zip(given, joined["sources"], joined["names"], strict=True)
+            ]
+            self._keep(joined, order, [batch[source][1] for source in joined["sources"]])
+
+    def _keep(self, joined: _core.Joined, order: str, paths: list[str] | None = None) -> None:
+        self.joined.append(joined)
+        self.names.append(joined["names"])
+        self.paths.append(paths or [""] * len(joined["names"]))
+        self.orders.add(order)
+
+    def assessed(self) -> Assessed:
+        self._join_files()
+        topics = self.judged.topics
+        grades = self.judged.grade
+        topic = np.repeat(np.arange(len(topics)), np.diff(self.judged.start))
+        names = _distinct([n for part in self.names for n in part], [p for part in self.paths for p in part])
+        first_row = np.cumsum([0] + [len(part["names"]) * len(topics) for part in self.joined])
+        lists = Assessed.grid(
+            names,
+            topics,
+            retrieved=_concatenate([part["retrieved"] for part in self.joined]),
+            missing=_concatenate([part["missing"] for part in self.joined]).astype(bool),
+            row=_concatenate([part["row"] + first for part, first in zip(self.joined, first_row, strict=False)]),
+            rank=_concatenate([part["rank"] for part in self.joined]),
+            grade=_concatenate([part["grade"] for part in self.joined]),
+            tie_first=_concatenate([part["tie_first"] for part in self.joined]),
+            tie_last=_concatenate([part["tie_last"] for part in self.joined]),
+            judged=Judged.of(topic, grades, len(topics)),
+            notes=(f"order: {', '.join(sorted(self.orders))}",),
+        )
+        self._warn(lists)
+        return lists
+
+    def _warn(self, lists: Assessed) -> None:
+        """What was passed over: how many, and which."""
+        unjudged = [topics for part in self.joined for topics in part["unjudged_topics"]]
+        missing = lists.missing.reshape(len(lists.runs), -1)
+        for run, (name, extra) in enumerate(zip(lists.runs, unjudged, strict=True)):
+            if missing[run].all() and len(lists.topics):
+                raise DataError(
+                    name, None,
+                    f"none of its {len(extra)} topics is judged: the run has {_some(extra)}, "
+                    f"the judgments have {_some(lists.topics)}",
+                )  # fmt: skip
+        lacking = [
+            f"{name} lacks {_some([lists.topics[t] for t in np.flatnonzero(missing[run])])}"
+            for run, name in enumerate(lists.runs)
+            if missing[run].any()
+        ]
+        if lacking:
+            _warn(f"{int(missing.sum())} judged topics are missing from runs: {_few(lacking)}")
+        passed = [f"{name} has {_some(extra)}" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
+        if passed:
+            count = sum(len(extra) for extra in unjudged)
+            _warn(f"{count} topics without judgments were passed over: {_few(passed)}")
+        dropped = sum(part["dropped"] for part in self.joined)
+        if dropped:
+            _warn(f"{dropped} duplicate documents were passed over (on_duplicate={self.options.on_duplicate!r})")
+        if not (lists.judged.grade > 0).any():
+            _warn("no document is judged relevant (grade 1 or more): measures that need one are undefined")
+
+
+def _concatenate(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, CranfieldWarning, stacklevel=2)
+
+
+def _some(items: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def _few(items: Sequence[str], most: int = 3) -> str:
+    shown = "; ".join(items[:most])
+    return shown if len(items) <= most else f"{shown}; and {len(items) - most} more runs"
+
+
+def _distinct(names: list[str], paths: list[str]) -> list[str]:
+    """A run is called by its tag; where two have the same tag, by file name; where that is the same too, by both.
+
+    >>> _distinct(["x", "x", "y"], ["a/bm25.run", "a/rm3.run", "a/z.run"])
+    ['bm25', 'rm3', 'y']
+    """
+    counts = Counter(names)
+    out = [n if counts[n] == 1 and n else stem(p) or n for n, p in zip(names, paths, strict=True)]
+    for shorten in (lambda n, p, o: f"{o}:{n}", lambda n, p, o: f"{p}:{n}"):
+        counts = Counter(out)
+        out = [o if counts[o] == 1 else shorten(n, p, o) for n, p, o in zip(names, paths, out, strict=True)]
+    counts = Counter(out)
+    seen: Counter[str] = Counter()
+    for i, name in enumerate(out):
+        seen[name] += 1
+        if counts[name] > 1:
+            out[i] = f"{name}#{seen[name]}"
+    return out
+
+
+def assess_arrays(grades: Any, scores: Any, mask: Any = None) -> Assessed:
+    """Assessed lists from matrices (queries × documents), for people who train rankers.
+
+    `mask` is true where a document exists; NaN in `grades` is an unjudged document. Ties go to the higher column,
+    as document ids compare in trec_eval's rule.
+
+    >>> lists = assess_arrays([[0, 1, 2]], [[0.1, 0.9, 0.5]])
+    >>> lists.grade.tolist()
+    [1.0, 2.0, 0.0]
+    """
+    grade = np.asarray(grades, dtype=np.float64)
+    score = np.asarray(scores, dtype=np.float64)
+    there = np.ones(score.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
+    if grade.ndim != 2 or grade.shape != score.shape or there.shape != score.shape:
+        raise UsageError(f"shapes {grade.shape}, {score.shape} and {there.shape}: all must be queries × documents")
+    if np.isnan(score[there]).any():
+        row, column = np.argwhere(np.isnan(score) & there)[0]
+        raise DataError("scores", None, f"NaN at query {row}, document {column}")
+    queries, documents = score.shape
+    backwards = slice(None, None, -1)
+    order = np.argsort(np.where(there, -score, np.inf)[:, backwards], axis=1, kind="stable")
+    order = documents - 1 - order
+    length = there.sum(axis=1)
+    sorted_grade = np.take_along_axis(grade, order, axis=1)
+    sorted_score = np.take_along_axis(score, order, axis=1)
+    inside = np.arange(documents) < length[:, None]
+    hit = inside & ~np.isnan(sorted_grade)
+    row, column = np.nonzero(hit)
+    new_group = np.ones(score.shape, dtype=bool)
+    new_group[:, 1:] = sorted_score[:, 1:] != sorted_score[:, :-1]
+    position = np.broadcast_to(np.arange(documents), score.shape)
+    first = np.maximum.accumulate(np.where(new_group, position, 0), axis=1)
+    ends = np.where(inside, np.roll(new_group, -1, axis=1), True)
+    ends[:, -1] = True
+    ends |= position == length[:, None] - 1
+    last = np.minimum.accumulate(np.where(ends, position, documents)[:, backwards], axis=1)[:, backwards]
+    judged = there & ~np.isnan(grade)
+    topic = np.nonzero(judged)[0]
+    return Assessed.grid(
+        ["run"],
+        [str(q) for q in range(queries)],
+        retrieved=length,
+        missing=np.zeros(queries, dtype=bool),
+        row=row,
+        rank=column + 1,
+        grade=sorted_grade[hit],
+        tie_first=first[hit] + 1,
+        tie_last=last[hit] + 1,
+        judged=Judged.of(topic, grade[judged], queries),
+        notes=("order: score",),
+    )

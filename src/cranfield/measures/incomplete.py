@@ -1,0 +1,170 @@
+"""Measures made for incomplete judgments: they look at judged documents only, or infer what the others would be.
+
+A negative grade is a document that was in the pool but not judged, as trec_eval reads it: bpref passes over it, infAP
+uses it as a sign of how much of the pool was sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.assessed import Array, Assessed, Hits
+from cranfield.measures.base import Measure, Properties, Terms, measure
+
+
+@dataclass(frozen=True, eq=False)
+class _Above:
+    """The relevant hits, and for each how many hits above it were judged non-relevant or pooled but not judged."""
+
+    hits: Hits
+    nonrelevant: Array
+    unjudged: Array
+
+
+def _above(lists: Assessed, rel: float) -> _Above:
+    def make() -> _Above:
+        every, hits = lists.hits(), lists.relevant(rel)
+        at = np.flatnonzero(lists.grade >= rel)
+        begin = every.start[:-1][hits.row]
+        pooled = np.flatnonzero((lists.grade < 0) & (lists.grade < rel))
+        unjudged = np.searchsorted(pooled, at) - np.searchsorted(pooled, begin)
+        nonrelevant = at - begin - (hits.nth - 1) - unjudged
+        return _Above(hits, nonrelevant.astype(np.float64), unjudged.astype(np.float64))
+
+    return lists._once(("above", rel), make)
+
+
+def _num_nonrel(lists: Assessed, rel: float) -> Array:
+    """How many documents of each row's topic were judged non-relevant."""
+    grade = lists.judged.grade
+    return lists._once(
+        ("num_nonrel", rel), lambda: lists.judged.count((grade >= 0) & (grade < rel))[lists.set_of_row]
+    )
+
+
+class _Preference(Measure):
+    """What the bpref family shares: each relevant document adds 1 less the share of non-relevant ones above it."""
+
+    cutoff_kind = "none"
+
+    def prefer(self, rel: float, lists: Assessed, counted: Array | None, out_of: Array) -> Terms:
+        """`counted`: up to how many of those above count; `out_of`: their largest number."""
+        above = _above(lists, rel)
+        worse = above.nonrelevant
+        if counted is not None:
+            worse = np.minimum(worse, counted[above.hits.row])
+        share = np.divide(worse, out_of[above.hits.row], out=np.zeros(len(worse)), where=above.nonrelevant > 0)
+        columns = {"non-relevant above": above.nonrelevant, "preferred": 1.0 - share}
+        return Terms(above.hits, 1.0 - share, lists.num_rel(rel), columns)
+
+
+@measure
+class bpref(_Preference):
+    r"""Binary preference: how rarely judged non-relevant documents stand above relevant ones; trec_eval's definition.
+
+    .. math:: \frac{1}{R}\sum_{r'} I(r')\left(1 - \frac{\min(n(r'), R)}{\min(N, R)}\right)
+
+    n(r') is the number of judged non-relevant documents above, N their number in the judgments. This is bpref_R where
+    R ≤ N and bpref_N elsewhere.
+    No relevant documents: undefined.
+    Reference: Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000
+
+    >>> bpref().of([1, 0, None, 1], missed=[0])
+    0.75
+    """
+
+    rel: float = 1
+
+    aliases = ("Bpref", "BPref")
+    properties = Properties(normalised=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        relevant = lists.num_rel(self.rel)
+        return self.prefer(self.rel, lists, relevant, np.minimum(_num_nonrel(lists, self.rel), relevant))
+
+
+@measure
+class bpref_R(_Preference):
+    r"""Binary preference over the first R non-relevant documents, whatever their number.
+
+    .. math:: \frac{1}{R}\sum_{r'} I(r')\left(1 - \frac{\min(R, r' - C(r'))}{R}\right)
+
+    r' is the rank among the judged documents.
+    No relevant documents: undefined.
+    Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> bpref_R().of([1, 0, None, 1], missed=[1, 1])
+    0.4375
+    """
+
+    rel: float = 1
+
+    properties = Properties(normalised=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        relevant = lists.num_rel(self.rel)
+        return self.prefer(self.rel, lists, relevant, relevant)
+
+
+@measure
+class bpref_N(_Preference):
+    r"""Binary preference over all N judged non-relevant documents; the same as RankEff.
+
+    .. math:: \frac{1}{R}\sum_{r'} I(r')\left(1 - \frac{r' - C(r')}{N}\right)
+
+    r' is the rank among the judged documents.
+    No relevant documents: undefined.
+    Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> bpref_N().of([1, 0, None, 1], missed=[0, 0, 0])
+    0.875
+    """
+
+    rel: float = 1
+
+    aliases = ("RankEff",)
+    properties = Properties(normalised=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        return self.prefer(self.rel, lists, None, _num_nonrel(lists, self.rel))
+
+
+EPSILON = 0.00001
+"""What infAP adds to counts that may be 0; trec_eval's value."""
+
+
+@measure
+class infAP(Measure):
+    r"""Inferred average precision: AP estimated from judgments that are a random sample of the pool.
+
+    .. math::
+        \frac{1}{R}\sum_r I(r)\left(\frac{1}{r} + \frac{r-1}{r}\cdot\frac{d(r)}{r-1}\cdot
+        \frac{C(r) - 1 + \epsilon}{C(r) - 1 + n(r) + 2\epsilon}\right)
+
+    d(r) documents above were in the pool, C(r) − 1 of them judged relevant and n(r) judged non-relevant; a negative
+    grade says that a document was in the pool but not in the sample.
+    No relevant documents: undefined.
+    Reference: Yilmaz & Aslam, CIKM 2006, doi:10.1145/1183614.1183633
+
+    >>> round(infAP().of([1, -1, 0, 1]), 4)
+    0.8125
+    """
+
+    rel: float = 1
+
+    cutoff_kind = "none"
+    properties = Properties()
+
+    def terms(self, lists: Assessed) -> Terms:
+        above = _above(lists, self.rel)
+        hits, nonrelevant = above.hits, above.nonrelevant
+        depth, relevant = hits.rank - 1.0, hits.nth - 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            in_pool = (relevant + nonrelevant + above.unjudged) / depth
+            inferred = (relevant + EPSILON) / (relevant + nonrelevant + 2 * EPSILON)
+            expected = 1.0 / (depth + 1.0) + depth / (depth + 1.0) * in_pool * inferred
+        expected = np.where(depth == 0, 1.0, expected)
+        columns = {"non-relevant above": nonrelevant, "pooled above": above.unjudged, "expected precision": expected}
+        return Terms(hits, expected, lists.num_rel(self.rel), columns)

@@ -1,0 +1,407 @@
+"""From a name to a measure: ours, trec_eval's and ir_measures' spellings, and a user's own by `module:name`.
+
+    name ['] [( parameter = value , ... )] [@ cutoff] [[ view , ... ]]
+
+A value is a number, a string in quotes, True, False, None, a table {1: 1, 2: 3} or a list [0.2, 0.5].
+Nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cranfield.errors import UsageError
+from cranfield.measures.base import REGISTRY, Measure, measure
+from cranfield.measures.ranked import AP11, RBP, IPrec, nDCG
+from cranfield.measures.sets import NumRelRet, Rprec
+from cranfield.measures.trec import G, RelativeP, Rndcg, SetF, Utility, nDCGrel, rbp_resid
+from cranfield.views import Condensed, View, parse_view
+
+LONGEST = 1000
+"""Characters in a measure's name, at most."""
+
+TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+    | (?P<string>"[^"\\]*"|'[^'\\]*')
+    | (?P<word>[^\W\d]\w*)
+    | (?P<mark>[(){}\[\],:=@])
+    )""",
+    re.VERBOSE,
+)
+NAME = re.compile(r"\s*([^\s'’′()@\[\]{},:=\"]+)\s*(['’′]?)")
+MODULE = re.compile(r"\s*([^\W\d][\w.]*):([^\W\d]\w*)(['’′]?)")
+WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "none": None}
+
+
+def parse(text: str, *, modules: bool = True) -> Measure:
+    """The measure of this name; `parse(str(m)) == m` for every measure.
+
+    `modules=False` refuses `module:name`, which imports that module.
+
+    >>> parse("nDCG(gain='exp')@10")
+    nDCG(gain="exp")@10
+    >>> parse("ndcg_cut_10"), parse("AP(rel=2, judged_only=True)@100")
+    (nDCG@10, AP'(rel=2)@100)
+    """
+    many = parse_many(text, modules=modules)
+    if len(many) != 1:
+        raise UsageError(f"{text!r} names {len(many)} measures: write {', '.join(map(str, many))}")
+    return many[0]
+
+
+def parse_many(text: str, *, modules: bool = True) -> tuple[Measure, ...]:
+    """Like `parse`, but trec_eval's lists of cutoffs are taken as so many measures.
+
+    >>> parse_many("P.5,10")
+    (P@5, P@10)
+    """
+    if not isinstance(text, str):
+        raise UsageError(f"a measure is given by its name, not by {text!r}")
+    if len(text) > LONGEST:
+        raise UsageError(f"{text[:40]!r}... is {len(text)} characters long, a measure's name has at most {LONGEST}")
+    try:
+        return _trec(text.strip()) or (_Reader(text, modules).measure(),)
+    except TypeError as wrong:  # a parameter of a kind that its measure cannot compare
+        raise UsageError(f"{text!r}: {wrong}") from None
+
+
+# -- the grammar
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    at: int
+
+
+class _Reader:
+    def __init__(self, text: str, modules: bool) -> None:
+        self.text, self.modules = text, modules
+        self.tokens: list[_Token] = []
+        self.next = 0
+
+    def measure(self) -> Measure:
+        module = MODULE.match(self.text)
+        found = module or NAME.match(self.text)
+        if not found:
+            raise self.wrong("a measure's name", 0)
+        marked = found.group(found.re.groups)
+        self._tokenize(found.end())
+        given = self._parameters()
+        cutoff = self._cutoff()
+        views = self._views()
+        if self.next < len(self.tokens):
+            raise self.wrong("the end", self.tokens[self.next].at)
+        if module:
+            made = _user(module.group(1), module.group(2), given, self.modules, self.text)
+        else:
+            made = _named(found.group(1), given)
+        if cutoff is not None:
+            made = made @ cutoff
+        return made.view(*([Condensed()] if marked else []), *views)
+
+    def _tokenize(self, at: int) -> None:
+        while self.text[at:].strip():
+            found = TOKEN.match(self.text, at)
+            if not found:
+                raise self.wrong("a number, a name, a string in quotes or one of ( ) { } [ ] , : = @", at)
+            kind = found.lastgroup or ""
+            self.tokens.append(_Token(kind, found.group(kind), found.start(kind)))
+            at = found.end()
+
+    def wrong(self, expected: str, at: int) -> UsageError:
+        here = self.text[at:].strip()
+        return UsageError(f"{self.text!r}: expected {expected}, found {f'{here[:20]!r}' if here else 'nothing'}")
+
+    def take(self, mark: str) -> bool:
+        if self.next < len(self.tokens) and self.tokens[self.next].text == mark:
+            self.next += 1
+            return True
+        return False
+
+    def need(self, mark: str) -> None:
+        if not self.take(mark):
+            raise self.wrong(repr(mark), self._at())
+
+    def _at(self) -> int:
+        return self.tokens[self.next].at if self.next < len(self.tokens) else len(self.text)
+
+    def token(self, kind: str, expected: str) -> str:
+        if self.next >= len(self.tokens) or self.tokens[self.next].kind != kind:
+            raise self.wrong(expected, self._at())
+        self.next += 1
+        return self.tokens[self.next - 1].text
+
+    def _parameters(self) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        if not self.take("("):
+            return given
+        while not self.take(")"):
+            at = self._at()
+            name = self.token("word", "a parameter's name or )")
+            if name in given:
+                raise UsageError(f"{self.text!r}: {name} is given twice")
+            if not self.take("="):
+                raise self.wrong(f"= after {name!r}", at + len(name))
+            given[name] = self.value(nested=True)
+            if not self.take(","):
+                self.need(")")
+                break
+        return given
+
+    def value(self, *, nested: bool) -> Any:
+        if nested and self.take("{"):
+            return self._table()
+        if nested and self.take("["):
+            return self._list()
+        if self.next >= len(self.tokens):
+            raise self.wrong("a value", len(self.text))
+        token = self.tokens[self.next]
+        if token.kind == "number":
+            return self._number()
+        if token.kind == "string":
+            self.next += 1
+            return token.text[1:-1]
+        if token.kind == "word" and token.text in WORDS:
+            self.next += 1
+            return WORDS[token.text]
+        raise self.wrong("a number, a string in quotes, True, False, None, {...} or [...]", token.at)
+
+    def _number(self) -> float:
+        text = self.token("number", "a number")
+        return int(text) if re.fullmatch(r"[-+]?\d{1,18}", text) else float(text)
+
+    def _table(self) -> dict[Any, Any]:
+        table: dict[Any, Any] = {}
+        while not self.take("}"):
+            key: Any
+            if self.take("else") or self.take('"else"') or self.take("'else'"):
+                key = "else"
+            else:
+                key = self._number()
+            self.need(":")
+            if key in table:
+                raise UsageError(f"{self.text!r}: grade {key} is in the table twice")
+            if key == "else" and self.take("linear"):
+                table[key] = "linear"
+            else:
+                table[key] = self.value(nested=False)
+            if not self.take(","):
+                self.need("}")
+                break
+        return table
+
+    def _list(self) -> tuple[Any, ...]:
+        values = []
+        while not self.take("]"):
+            values.append(self.value(nested=False))
+            if not self.take(","):
+                self.need("]")
+                break
+        return tuple(values)
+
+    def _cutoff(self) -> float | None:
+        return self._number() if self.take("@") else None
+
+    def _views(self) -> list[View]:
+        views: list[View] = []
+        if not self.take("["):
+            return views
+        while not self.take("]"):
+            name = self.token("word", "a view: condensed, best, worst, ties, ties=best or ties=worst")
+            reading = f"={self.token('word', 'best or worst')}" if self.take("=") else ""
+            views.append(parse_view(name + reading))
+            if not self.take(","):
+                self.need("]")
+                break
+        return views
+
+
+# -- names
+
+
+def names() -> dict[str, type[Measure]]:
+    """Every name that a measure goes by, aliases included."""
+    found: dict[str, type[Measure]] = {}
+    for kind in REGISTRY.values():
+        for alias in kind.aliases:
+            found.setdefault(alias, kind)
+    return {**found, **REGISTRY}
+
+
+def _named(name: str, given: dict[str, Any]) -> Measure:
+    known = names()
+    if name not in known:
+        raise UsageError(_unknown(name, known))
+    kind, given, views = _ir_measures(name, known[name], dict(given))
+    cutoff = given.pop("cutoff", None)
+    made = kind(**_accepted(kind, given))
+    return replace(made, cutoff=cutoff, views=views) if cutoff is not None or views else made
+
+
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("gm_map", "GMAP"), "the geometric mean of AP: score AP and ask for the geometric mean"),
+    "gm_bpref": "the geometric mean of bpref: score bpref and ask for the geometric mean",
+    **dict.fromkeys(("num_q", "NumQ"), "the number of topics, which every table of scores has"),
+    "runid": "the name of the run, not a measure",
+    "relstring": "a string, not a number: see `cranfield explain`",
+}
+LATER: dict[str, str] = {
+    **dict.fromkeys(("gAP", "GAP", "NCU", "PRES", "ADM", "ESL", "SBTO", "RBTO"), "graded and user-model measures"),
+    **dict.fromkeys(("INST", "INSQ", "BPM", "IFT", "SDCG", "CWL", "NERR8", "NERR9", "NERR10", "NERR11"), "C/W/L"),
+    **dict.fromkeys(("O", "WRR", "NWRR", "Pmeasure", "P+"), "measures of one good document"),
+    **dict.fromkeys(("TBG", "U"), "time and text read"),
+    **dict.fromkeys(("rpref", "xinfAP", "infNDCG", "statAP"), "incomplete judgments"),
+    **dict.fromkeys(("I-rec", "StRecall", "RBU", "P+Q", "P+Q#", "Ef-P", "PMP", "NRBP", "nNRBP"), "diversity"),
+    "Compat": "compatibility with preference judgments",
+}
+DIVERSE = re.compile(r"(?:(?:D|DIN)#?|alpha#?|α)[-_]\S+|\S+[-_]IA")
+
+
+def _unknown(name: str, known: Mapping[str, object]) -> str:
+    if name in ELSEWHERE:
+        return f"{name} is {ELSEWHERE[name]}"
+    if name in LATER or DIVERSE.fullmatch(name):
+        return f"{name} ({LATER.get(name, 'diversity')}) is not in this version"
+    lowered: dict[str, str] = {}
+    for there in known:
+        lowered.setdefault(there.lower(), there)
+    near = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(lowered[n] for n in near)}?" if near else ""
+    return f"there is no measure {name!r}{hint} (`cranfield measures` lists them all)"
+
+
+def _ir_measures(
+    name: str, kind: type[Measure], given: dict[str, Any]
+) -> tuple[type[Measure], dict[str, Any], tuple[View, ...]]:
+    """ir_measures' parameters in ours: judged_only, dcg, gains, relative, recall, and NumRet(rel=) for NumRelRet."""
+    views: tuple[View, ...] = ()
+    if "judged_only" not in kind.parameters() and "judged_only" in given:
+        views = (Condensed(),) if given.pop("judged_only") else ()
+    if kind is nDCG:
+        form = given.pop("dcg", "log2")
+        if form not in ("log2", "exp-log2"):
+            raise UsageError(f"{name}: dcg == {form!r}, must be 'log2' or 'exp-log2'")
+        if form == "exp-log2":
+            given.setdefault("gain", "exp")
+        if "gains" in given:
+            given["gain"] = _else_linear(name, given.pop("gains"))
+    if kind is IPrec and "recall" in given:
+        given["cutoff"] = given.pop("recall")
+    if name in ("SetP", "set_P") and given.pop("relative", False):
+        kind = RelativeP
+    if name == "NumRet" and "rel" in given:
+        kind = NumRelRet
+    return kind, given, views
+
+
+def _else_linear(name: str, gains: Any) -> dict[Any, Any]:
+    if not isinstance(gains, Mapping):
+        raise UsageError(f"{name}: gains == {gains!r}, must be a table such as {{1: 1, 2: 3}}")
+    return {**gains, "else": "linear"}
+
+
+# -- trec_eval's names: measure, then a dot or an underscore, then parameters
+
+CUT = ("P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj")
+PAIRS: dict[str, type[Measure]] = {"ndcg": nDCG, "ndcg_rel": nDCGrel, "Rndcg": Rndcg, "G": G}
+PLAIN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def _numbers(parameters: str) -> list[float] | None:
+    items = parameters.split(",")
+    return [float(item) for item in items] if all(PLAIN.fullmatch(item) for item in items) else None
+
+
+def _gain_pairs(kind: type[Measure], parameters: str) -> Measure | None:
+    pairs = [item.split("=") for item in parameters.split(",")]
+    if not all(len(pair) == 2 and all(PLAIN.fullmatch(number) for number in pair) for pair in pairs):
+        return None
+    table: dict[Any, Any] = {float(level): float(gain) for level, gain in pairs}
+    return kind(**{"gain": {**table, "else": "linear"}})
+
+
+def _one(make: Callable[..., Measure], count: int) -> Callable[[list[float]], tuple[Measure, ...]]:
+    return lambda numbers: (make(*numbers),) if len(numbers) == count else ()
+
+
+NUMBERS: dict[str, Callable[[list[float]], tuple[Measure, ...]]] = {
+    "iprec_at_recall": lambda points: tuple(IPrec(dialect="trec9") @ point for point in points),
+    "Rprec_mult": lambda multiples: tuple(Rprec(mult=multiple) for multiple in multiples),
+    "11pt_avg": lambda points: (AP11(points=tuple(points), dialect="trec9"),),
+    "utility": _one(lambda a, b, c, d: Utility(a, b, c, d), 4),
+    "set_F": _one(lambda beta: SetF(beta=beta), 1),
+    "rbp": _one(lambda p: RBP(p=p), 1),
+    "rbp_resid": _one(lambda p: rbp_resid(p=p), 1),
+}
+BARE: dict[str, Measure] = {"11pt_avg": AP11(dialect="trec9"), "rbp": RBP(p=0.9)}
+
+
+def _trec(text: str) -> tuple[Measure, ...]:
+    """The measures that trec_eval would compute for this name with parameters; none if it is no such name."""
+    if text in BARE:
+        return (BARE[text],)
+    for base in sorted((*CUT, *PAIRS, *NUMBERS), key=len, reverse=True):
+        if not text.startswith((base + "_", base + ".")):
+            continue
+        parameters = text[len(base) + 1 :]
+        if base in PAIRS and (made := _gain_pairs(PAIRS[base], parameters)):
+            return (made,)
+        numbers = _numbers(parameters)
+        if numbers is None or base in PAIRS:
+            continue
+        if base in CUT:
+            return tuple(names()[base]() @ number for number in numbers)
+        return NUMBERS[base](numbers)
+    return ()
+
+
+# -- measures of the user
+
+
+def _user(module: str, name: str, given: dict[str, Any], allowed: bool, text: str) -> Measure:
+    if not allowed:
+        raise UsageError(f"{text!r}: measures from modules are not allowed here")
+    thing = _imported(module, name)
+    if isinstance(thing, Measure):
+        return replace(thing, **_accepted(type(thing), given)) if given else thing
+    if inspect.isclass(thing) and issubclass(thing, Measure):
+        kind: type[Measure] = thing if REGISTRY.get(thing.name) is thing else measure(thing)
+    elif inspect.isfunction(thing):
+        kind = measure(thing)
+    else:
+        raise UsageError(f"{module}:{name} is {thing!r}, must be a measure or a function of assessed lists")
+    return kind(**_accepted(kind, given))
+
+
+def _accepted(kind: type[Measure], given: dict[str, Any]) -> dict[str, Any]:
+    there = kind.parameters()
+    for parameter in given:
+        if parameter not in there:
+            raise UsageError(f"{kind.name}: no parameter {parameter!r}; there are: {', '.join(there) or 'none'}")
+    return given
+
+
+def _imported(module: str, name: str) -> Any:
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        loaded = importlib.import_module(module)
+    except (Exception, SystemExit) as wrong:  # whatever the user's module raises is for the user to read
+        raise UsageError(f"cannot import {module!r}: {type(wrong).__name__}: {wrong}") from None
+    finally:
+        sys.path.remove(here)
+    if not hasattr(loaded, name):
+        public = ", ".join(there for there in vars(loaded) if not there.startswith("_")) or "nothing"
+        raise UsageError(f"module {module!r} has no {name!r}; it has {public[:200]}")
+    return getattr(loaded, name)

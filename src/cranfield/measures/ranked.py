@@ -1,0 +1,465 @@
+"""Measures of a ranked list for a reader who wants many relevant documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed import Array, Assessed, Hits, Index
+from cranfield.errors import UsageError
+from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
+from cranfield.measures.sets import gained
+
+
+def at_most(count: Array, cutoff: int | None, norm: str) -> Array:
+    """What AP and Q divide by: R, or min(l, R) so that 1 can be reached at a small cutoff."""
+    return np.minimum(count, cutoff) if norm == "min" and cutoff is not None else count
+
+
+@measure
+class AP(Measure):
+    r"""Average precision: precision at each relevant document, averaged over all relevant documents.
+
+    .. math:: \frac{1}{R}\sum_r I(r)\frac{C(r)}{r}
+
+    `@l` stops at rank l and still divides by R, as trec_eval's map_cut; `norm="min"` divides by min(l, R).
+    No relevant documents: undefined.
+    Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
+
+    >>> AP().of([1, 0, 1], missed=[1])
+    0.5555555555555555
+    """
+
+    rel: float = 1
+    norm: str = "R"
+
+    aliases = ("MAP", "AveP", "map", "map_cut")
+    properties = Properties(normalised=True)
+
+    def check(self) -> None:
+        check.one_of(self.name, ("R", "min"), norm=self.norm)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits = lists.relevant(self.rel, self.k)
+        precision = hits.nth / hits.rank
+        return Terms(hits, precision, at_most(lists.num_rel(self.rel), self.k, self.norm), {"precision": precision})
+
+
+@measure
+class CG(Measure):
+    r"""Cumulative gain: what the documents down to the cutoff gain together.
+
+    .. math:: cg(l) = \sum_{r \le l} g(r)
+
+    No relevant documents: 0.
+    Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418
+
+    >>> CG().of([3, 0, 1])
+    4.0
+    """
+
+    gain: GainLike = LINEAR
+
+    properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, gains = gained(lists, Gain.of(self.gain), self.k)
+        return Terms(hits, gains, 1.0, {"gain": gains})
+
+
+@measure
+class nCG(Measure):
+    r"""Cumulative gain as a share of the ideal list's at the same rank.
+
+    .. math:: \frac{cg(l)}{cg^*(l)}
+
+    The same number is known as the normalised sliding ratio (Giuliano & Jones; Pollock 1968) and as weighted precision
+    WP(r) (Sakai): each is the ratio of two running sums at one rank, not an average over ranks. Beyond rank R it cannot
+    tell late from early.
+    No relevant documents: undefined.
+    Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418
+
+    >>> (nCG @ 2).of([1, 0, 3])
+    0.25
+    """
+
+    gain: GainLike = LINEAR
+
+    aliases = ("NSR", "WP")
+    properties = Properties(graded=True, normalised=True, additive=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        gain = Gain.of(self.gain)
+        hits, gains = gained(lists, gain, self.k)
+        ideal = lists.ideal(gain)
+        best = lists._once(("ideal cg", gain, self.k), lambda: ideal.sum(ideal.gain, self.k))
+        return Terms(hits, gains, best, {"gain": gains})
+
+
+def discounted(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None) -> tuple[Hits, dict[str, Array]]:
+    """The hits that gain something, with gain, discount and what is left after it."""
+
+    def make() -> tuple[Hits, dict[str, Array]]:
+        hits, gains = gained(lists, gain, cutoff)
+        divisor = discount(hits.rank)
+        return hits, {"gain": gains, "discount": divisor, "discounted": gains / divisor}
+
+    return lists._once(("discounted", gain, discount, cutoff), make)
+
+
+def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None) -> Array:
+    """DCG of the ideal list of each row."""
+    ideal = lists.ideal(gain)
+    return lists._once(
+        ("ideal dcg", gain, discount, cutoff), lambda: ideal.sum(ideal.gain / discount(ideal.hits.rank), cutoff)
+    )
+
+
+@measure
+class DCG(Measure):
+    r"""Discounted cumulative gain: each document's gain, divided by the discount of its rank.
+
+    .. math:: \sum_{r \le l} \frac{g(r)}{\log_2(r + 1)}
+
+    `discount="jk"` divides by max(1, log_b r) as the original does, `"jk08"` by 1 + log_b r; `base` is their b.
+    No relevant documents: 0.
+    Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418; Burges et al., ICML 2005,
+    doi:10.1145/1102351.1102363
+
+    >>> DCG().of([0, 0, 0, 0, 0, 0, 3])
+    1.0
+    """
+
+    gain: GainLike = LINEAR
+    discount: str = "log2"
+    base: float = 2
+
+    properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
+
+    def check(self) -> None:
+        Discount(self.discount, self.base)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, columns = discounted(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
+        return Terms(hits, columns["discounted"], 1.0, columns)
+
+
+@measure
+class nDCG(Measure):
+    r"""Discounted cumulative gain as a share of the ideal list's.
+
+    .. math:: \frac{\sum_{r \le l} g(r) / \log_2(r + 1)}{\sum_{r \le l} g^*(r) / \log_2(r + 1)}
+
+    The grade is the gain (trec_eval's nDCG); `gain="exp"` takes 2^grade − 1. `discount="jk"` divides by
+    max(1, log_b r) as the original does, `"jk08"` by 1 + log_b r; `base` is their b.
+    No relevant documents: undefined.
+    Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418; Burges et al., ICML 2005,
+    doi:10.1145/1102351.1102363
+
+    >>> (nDCG @ 1).of([1, 2])
+    0.5
+    """
+
+    gain: GainLike = LINEAR
+    discount: str = "log2"
+    base: float = 2
+
+    aliases = ("NDCG", "ndcg", "ndcg_cut")
+    properties = Properties(graded=True, normalised=True, additive=True)
+
+    def check(self) -> None:
+        Discount(self.discount, self.base)
+
+    def terms(self, lists: Assessed) -> Terms:
+        gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
+        hits, columns = discounted(lists, gain, discount, self.k)
+        return Terms(hits, columns["discounted"], ideal_dcg(lists, gain, discount, self.k), columns)
+
+
+@dataclass(frozen=True)
+class _FromGrade:
+    """A gain that starts at the lowest relevant grade."""
+
+    gain: Gain
+    rel: float
+
+    def __call__(self, grade: Array) -> Array:
+        return np.where(grade >= self.rel, self.gain(grade), 0.0)
+
+
+class _Blended(Measure):
+    """What Q and R-measure share: gains of the relevant documents, and the ideal list of those."""
+
+    def blend(self, rel: float, gain: GainLike, lists: Assessed) -> tuple[Hits, Array, _FromGrade]:
+        from_grade = _FromGrade(Gain.of(gain), rel)
+        hits = lists.relevant(rel, self.k)
+        return hits, lists._once(("relevant gain", from_grade, self.k), lambda: from_grade(hits.grade)), from_grade
+
+
+@measure
+class Q(_Blended):
+    r"""Q-measure: average precision with the blended ratio in place of precision, so that grades count.
+
+    .. math:: \frac{1}{R}\sum_r I(r)\,BR(r), \qquad BR(r) = \frac{C(r) + \beta\,cg(r)}{r + \beta\,cg^*(r)}
+
+    A large `beta` forgives late arrival; `beta=0` is AP. `@l` divides by R, `norm="min"` by min(l, R).
+    No relevant documents: undefined.
+    Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
+
+    >>> Q().of([1, 2])
+    0.8333333333333333
+    """
+
+    beta: float = 1
+    rel: float = 1
+    gain: GainLike = LINEAR
+    norm: str = "R"
+
+    properties = Properties(graded=True, normalised=True)
+
+    def check(self) -> None:
+        check.not_negative(self.name, beta=self.beta)
+        check.one_of(self.name, ("R", "min"), norm=self.norm)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, gains, from_grade = self.blend(self.rel, self.gain, lists)
+        so_far = hits.running(gains)
+        best = lists._once(
+            ("ideal cg at hits", from_grade, self.k), lambda: lists.ideal(from_grade).cumulative(hits.row, hits.rank)
+        )
+        ratio = (hits.nth + self.beta * so_far) / (hits.rank + self.beta * best)
+        columns = {"gain": gains, "cg": so_far, "ideal cg": best, "blended ratio": ratio}
+        return Terms(hits, ratio, at_most(lists.num_rel(self.rel), self.k, self.norm), columns)
+
+
+@measure
+class Rmeasure(_Blended):
+    r"""R-measure: the blended ratio at rank R, the number of relevant documents.
+
+    .. math:: BR(R) = \frac{C(R) + \beta\,cg(R)}{R + \beta\,cg^*(R)}
+
+    No relevant documents: undefined.
+    Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
+
+    >>> Rmeasure().of([1, 0, 2])
+    0.4
+    """
+
+    beta: float = 1
+    rel: float = 1
+    gain: GainLike = LINEAR
+
+    cutoff_kind = "none"
+    properties = Properties(graded=True, normalised=True, additive=True)
+
+    def check(self) -> None:
+        check.not_negative(self.name, beta=self.beta)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, gains, from_grade = self.blend(self.rel, self.gain, lists)
+        ideal, relevant = lists.ideal(from_grade), lists.num_rel(self.rel)
+        inside = np.flatnonzero(hits.rank <= relevant[hits.row])
+        gains = gains[inside]
+        over = relevant + self.beta * lists._once(("ideal cg", from_grade, None), lambda: ideal.sum(ideal.gain))
+        return Terms(hits.at(inside), 1.0 + self.beta * gains, over, {"gain": gains})
+
+
+DIALECTS = ("exact", "trec9", "trec10")
+
+
+def needed(recall: float, relevant: Array, dialect: str) -> Array:
+    """How many relevant documents must be found for a recall point.
+
+    >>> [needed(0.2, np.array([6.0]), dialect).tolist() for dialect in ("exact", "trec9", "trec10")]
+    [[2.0], [2.0], [1.0]]
+    """
+    if dialect == "trec9":
+        return np.floor(recall * relevant + 0.9)
+    if dialect == "trec10":
+        return np.floor(recall * relevant + 0.5)
+    return np.ceil(recall * relevant - 1e-9)  # 0.55 · 20 is 11.000000000000002 in floating point
+
+
+def interpolated(lists: Assessed, rel: float, cutoff: int | None, recall: float, dialect: str) -> Array:
+    """Interpolated precision of every list at a recall point."""
+    hits, best = lists._once(("best precision from here", rel, cutoff), lambda: _best_from_here(lists, rel, cutoff))
+    relevant = lists.num_rel(rel)
+    enough = np.maximum(needed(recall, relevant, dialect), 1.0).astype(np.int64)
+    at = hits.start[:-1] + enough - 1
+    reached = at < hits.start[1:]
+    out = np.zeros(lists.rows)
+    out[reached] = best[at[reached]]
+    return np.where(relevant > 0, out, np.nan)
+
+
+def _best_from_here(lists: Assessed, rel: float, cutoff: int | None) -> tuple[Hits, Array]:
+    hits = lists.relevant(rel, cutoff)
+    return hits, hits.running_max_from_below(hits.nth / hits.rank)
+
+
+@measure
+class IPrec(Measure):
+    r"""Interpolated precision at a recall point: the best precision at that recall or beyond.
+
+    .. math:: IP_i = \max_{r,\,Rec(r) \ge i} Prec(r)
+
+    `@` takes the recall point, 0 to 1. A recall point that falls between two documents needs the later one;
+    `dialect="trec9"` or `"trec10"` rounds as that trec_eval does.
+    No relevant documents: undefined.
+    Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
+
+    >>> (IPrec @ 0.5).of([0, 1, 1, 0])
+    0.6666666666666666
+    """
+
+    rel: float = 1
+    dialect: str = "exact"
+
+    aliases = ("iprec_at_recall",)
+    cutoff_kind = "recall"
+    properties = Properties(normalised=True)
+
+    def check(self) -> None:
+        check.one_of(self.name, DIALECTS, dialect=self.dialect)
+
+    def score(self, lists: Assessed) -> Array:
+        if self.cutoff is None:
+            raise UsageError("IPrec needs a recall point: write IPrec@0.1")
+        return interpolated(lists, self.rel, None, float(self.cutoff), self.dialect)
+
+
+ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
+@measure
+class AP11(Measure):
+    r"""Eleven-point average precision: the mean interpolated precision at recall 0, 0.1, ..., 1.
+
+    .. math:: \frac{1}{11}\sum_{i \in \{0, 0.1, \ldots, 1\}} IP_i
+
+    `points` takes other recall points; `dialect="trec9"` or `"trec10"` rounds them as that trec_eval does.
+    No relevant documents: undefined.
+    Reference: Salton & McGill, Introduction to Modern Information Retrieval, 1983
+
+    >>> AP11(points=[0.5, 1]).of([0, 1, 0, 1])
+    0.5
+    """
+
+    rel: float = 1
+    points: tuple[float, ...] = ELEVEN
+    dialect: str = "exact"
+
+    aliases = ("11pt_avg", "11pt-AP")
+    properties = Properties(normalised=True)
+
+    def check(self) -> None:
+        check.one_of(self.name, DIALECTS, dialect=self.dialect)
+        try:
+            points = tuple(self.points)
+        except TypeError:
+            points = ()
+        if not points:
+            raise UsageError(f"AP11: points == {self.points!r}, must be recall points such as [0.2, 0.5, 0.8]")
+        for point in points:
+            check.finite(self.name, points=point)
+            check.between(self.name, low=0, high=1, points=point)
+        object.__setattr__(self, "points", tuple(sorted(float(point) for point in points)))
+
+    def score(self, lists: Assessed) -> Array:
+        total = np.zeros(lists.rows)
+        for point in reversed(self.points):  # from high recall to low, in which order trec_eval adds
+            total += interpolated(lists, self.rel, self.k, point, self.dialect)
+        return total / len(self.points)
+
+
+def persistence(p: float, rank: Index) -> Array:
+    """The chance to get to each rank: p · p · ... p, multiplied out in order."""
+    chance = np.full(int(rank.max(initial=1)) + 1, p)
+    chance[:2] = 1.0
+    return np.asarray(np.multiply.accumulate(chance)[rank])
+
+
+def _check_persistence(who: str, p: float) -> None:
+    check.between(who, low=0, high=1, p=p)
+    if p == 1:
+        raise UsageError(f"{who}: p == 1, must be below 1 (the reader would never stop)")
+
+
+@measure
+class RBP(Measure):
+    r"""Rank-biased precision: gain per document for a reader who goes on to the next one with probability `p`.
+
+    .. math:: (1 - p) \sum_r g(r)\, p^{r-1}
+
+    Relevance is binary by default; with `gain="linear"`, `"exp"` or a table the gains are divided by the largest in the
+    judgments. `RBPres` says how much of the weight lies on documents that nobody judged.
+    No relevant documents: 0.
+    Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952
+
+    >>> RBP(p=0.5).of([1, 0, 1])
+    0.625
+    """
+
+    p: float = 0.8
+    rel: float = 1
+    gain: GainLike | None = None
+
+    properties = Properties(graded=True, recall_free=True, additive=True, scale="interval iff p = 1/2")
+
+    def check(self) -> None:
+        _check_persistence(self.name, self.p)
+        if self.gain is not None:
+            object.__setattr__(self, "gain", Gain.of(self.gain))
+
+    def worth(self, lists: Assessed) -> tuple[Hits, Array]:
+        if self.gain is None:
+            hits = lists.relevant(self.rel, self.k)
+            return hits, np.ones(len(hits))
+        gain = Gain.of(self.gain)
+        hits, gains = gained(lists, gain, self.k)
+        return hits, gains / (gain.most(lists.max_grade) or 1.0)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, gains = self.worth(lists)
+        weight = (1.0 - self.p) * persistence(self.p, hits.rank)
+        return Terms(hits, gains * weight, 1.0, {"gain": gains, "weight": weight})
+
+    def score(self, lists: Assessed) -> Array:
+        hits, gains = self.worth(lists)
+        return (1.0 - self.p) * hits.sum(gains * persistence(self.p, hits.rank))
+
+    def note(self, lists: Assessed) -> str | None:
+        if self.gain is None:
+            return None
+        return f"gains are divided by {Gain.of(self.gain).most(lists.max_grade):g}, the largest in the judgments"
+
+
+@measure
+class RBPres(Measure):
+    r"""The residual of rank-biased precision: the weight of all ranks whose document is not judged, or not there.
+
+    .. math:: 1 - (1 - p) \sum_{r:\,\text{judged}} p^{r-1}
+
+    Whatever the missing judgments turn out to be, the full RBP lies between RBP and RBP + RBPres. With `@l` all ranks
+    beyond l are among the unknown.
+    Nothing retrieved: 1. No relevant documents: the same residual.
+    Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952
+
+    >>> RBPres(p=0.5).of([1, None, 1])
+    0.375
+    """
+
+    p: float = 0.8
+
+    properties = Properties(recall_free=True, additive=True, better="neither", scale="interval iff p = 1/2")
+
+    def check(self) -> None:
+        _check_persistence(self.name, self.p)
+
+    def score(self, lists: Assessed) -> Array:
+        hits = lists.hits(self.k)
+        known = (1.0 - self.p) * hits.sum(persistence(self.p, hits.rank))
+        return np.maximum(1.0 - known, 0.0)  # a last-bit excess of the sum over 1

@@ -1,0 +1,390 @@
+"""Measures that only trec_eval has, to the last bit as it computes them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed import Array, Assessed, Index, position_in_segment
+from cranfield.errors import UsageError
+from cranfield.measures import ranked
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
+from cranfield.measures.ranked import AP, discounted, persistence
+from cranfield.measures.sets import came_back, gained, looked_at, ones
+
+LOG2 = Discount("log2")
+
+
+@measure
+class SetF(Measure):
+    r"""trec_eval's F of the retrieved set, whose `beta` is not squared: SetF(beta=x) is F(beta=√x).
+
+    .. math:: \frac{(\beta + 1) P R}{\beta P + R}
+
+    ir_measures' SetF is the same, although its documentation speaks of the F measure.
+    No relevant documents: undefined.
+    Reference: Buckley, trec_eval 9 (set_F), 2008
+
+    >>> SetF(beta=0.5).of([1, 0, 1, 0, 0, 0], missed=[1, 1])
+    0.375
+    """
+
+    beta: float = 1
+    rel: float = 1
+
+    aliases = ("set_F",)
+    properties = Properties(additive=True, scale="interval")
+
+    def check(self) -> None:
+        check.not_negative(self.name, beta=self.beta)
+
+    def score(self, lists: Assessed) -> Array:
+        found, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
+        precision, recall = found / looked_at(lists, self.k), divide(found, relevant)
+        some = np.where(found > 0, self.beta * precision + recall, 1.0)
+        return (self.beta + 1.0) * precision * recall / some
+
+
+@measure
+class Utility(Measure):
+    r"""A weighted sum of the four cells of the contingency table.
+
+    .. math:: a\,TP + b\,FP + c\,FN + d\,TN
+
+    `d` needs `N`, the number of documents in the collection.
+    No relevant documents: the same sum.
+    Reference: Hull, The TREC-7 Filtering Track, 1998
+
+    >>> Utility(a=2).of([1, 0, 0])
+    0.0
+    """
+
+    a: float = 1
+    b: float = -1
+    c: float = 0
+    d: float = 0
+    N: int | None = None
+    rel: float = 1
+
+    aliases = ("utility",)
+    properties = Properties(additive=True, low=-np.inf, high=np.inf, scale="interval")
+
+    def check(self) -> None:
+        if self.N is not None:
+            check.finite(self.name, N=self.N)
+            check.positive(self.name, N=self.N)
+
+    def score(self, lists: Assessed) -> Array:
+        if self.d != 0 and self.N is None:
+            raise UsageError(f"Utility: d == {self.d!r} needs N, the number of documents in the collection")
+        found, retrieved = lists.relevant(self.rel, self.k).count, came_back(lists, self.k)
+        relevant = lists.num_rel(self.rel)
+        left_out = (self.N or 0.0) + found - retrieved - relevant
+        worth = self.a * found + self.b * (retrieved - found) + self.c * (relevant - found)
+        return worth + self.d * left_out if self.d else worth
+
+
+@measure
+class RelativeP(Measure):
+    r"""Precision as a share of the best that could be had with as many documents.
+
+    .. math:: \frac{C(l)}{\min(l, R)}
+
+    Precision up to rank R, recall beyond. Without a cutoff, over the whole retrieved set.
+    Nothing retrieved: 0. No relevant documents: undefined.
+    Reference: Buckley, trec_eval 9 (relative_P, set_relative_P), 2008
+
+    >>> (RelativeP @ 10).of([1, 0, 1])
+    1.0
+    """
+
+    rel: float = 1
+
+    aliases = ("SetRelativeP", "SetRelP", "set_relative_P", "relative_P")
+    properties = Properties(normalised=True, additive=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits = lists.relevant(self.rel, self.k)
+        best = np.minimum(looked_at(lists, self.k), lists.num_rel(self.rel))
+        return Terms(hits, ones(hits), best, {"relevant": ones(hits)})
+
+
+@measure
+class NumNonrelRet(Measure):
+    r"""How many retrieved documents were judged non-relevant (grade 0 or above, below `rel`).
+
+    .. math:: |\{r : 0 \le \text{grade}(r) < \text{rel}\}|
+
+    No relevant documents: the same count.
+    Reference: Buckley, trec_eval 9 (num_nonrel_judged_ret), 2008
+
+    >>> NumNonrelRet().of([1, 0, None, -1, 0])
+    2.0
+    """
+
+    rel: float = 1
+
+    aliases = ("num_nonrel_judged_ret",)
+    properties = Properties(recall_free=True, additive=True, high=np.inf, better="neither", scale="ratio")
+
+    def score(self, lists: Assessed) -> Array:
+        hits = lists.hits(self.k)
+        return hits.where((hits.grade >= 0) & (hits.grade < self.rel)).count
+
+
+@measure
+class binG(Measure):
+    r"""Binary G: each relevant document counts less the more non-relevant ones stand above it.
+
+    .. math:: \frac{1}{R}\sum_r \frac{I(r)}{\log_2(2 + r - C(r))}
+
+    No relevant documents: undefined.
+    Reference: Buckley, trec_eval 9 (binG, experimental), 2008
+
+    >>> binG().of([0, 0, 1])
+    0.5
+    """
+
+    rel: float = 1
+
+    properties = Properties(normalised=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits = lists.relevant(self.rel, self.k)
+        others = hits.rank - hits.nth
+        discount = LOG2(others + 1)
+        columns = {"non-relevant above": others.astype(np.float64), "discount": discount}
+        return Terms(hits, 1.0 / discount, lists.num_rel(self.rel), columns)
+
+
+@measure
+class G(Measure):
+    r"""Normalised gain: a document's gain is discounted by how far the list lags behind the ideal one at its rank.
+
+    .. math::
+        \frac{1}{\sum_r g^*(r)}\sum_r \frac{g(r)}{\log_2(2 + c(r) - cg(r))},
+        \qquad c(r) = \sum_{k \le r}\max(g^*(k), 1)
+
+    No relevant documents: undefined.
+    Reference: Buckley, trec_eval 9 (G, experimental), 2008
+
+    >>> G().of([0, 0, 1])
+    0.5
+    """
+
+    gain: GainLike = LINEAR
+
+    properties = Properties(graded=True, normalised=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        gain = Gain.of(self.gain)
+        hits, gains = gained(lists, gain, self.k)
+        ideal = lists.ideal(gain)
+        cost = lists._once(("cost of the ideal", gain), lambda: ideal.hits.running(np.maximum(ideal.gain, 1.0)))
+        beyond = np.maximum(hits.rank - ideal.length[hits.row], 0.0)
+        lag = 2.0 + (ideal.at(cost, hits.row, hits.rank) + beyond) - hits.running(gains)
+        discount = _log2(lag)
+        best = lists._once(("all gain", gain), lambda: ideal.sum(ideal.gain))
+        return Terms(hits, gains / discount, best, {"gain": gains, "lag": lag - 2.0, "discount": discount})
+
+
+def _log2(values: Array) -> Array:
+    """log2 as C computes it, once per distinct value."""
+    distinct, which = np.unique(values, return_inverse=True)
+    return np.array([math.log2(value) for value in distinct.tolist()])[which] if len(values) else np.zeros(0)
+
+
+def _ideal_running(lists: Assessed, gain: Gain) -> Array:
+    """DCG of each topic's ideal list down to each of its documents."""
+    ideal = lists.ideal(gain)
+    return lists._once(("ideal dcg running", gain), lambda: ideal.hits.running(ideal.gain / LOG2(ideal.hits.rank)))
+
+
+def _running(lists: Assessed, gain: Gain, cutoff: int | None) -> Array:
+    """DCG of each list down to each hit that gains something."""
+    hits, columns = discounted(lists, gain, LOG2, cutoff)
+    return lists._once(("dcg running", gain, cutoff), lambda: hits.running(columns["discounted"]))
+
+
+@measure
+class nDCGrel(Measure):
+    r"""nDCG averaged over the relevant documents: at the rank of each, or at the end of the list if it was missed.
+
+    .. math:: \frac{1}{R}\left(\sum_r I(r)\,nDCG@r + (R - C)\,nDCG\right)
+
+    Relevant is what gains more than 0.
+    No relevant documents: undefined.
+    Reference: Buckley, trec_eval 9 (ndcg_rel, experimental), 2008
+
+    >>> nDCGrel().of([1, 1])
+    1.0
+    """
+
+    gain: GainLike = LINEAR
+
+    aliases = ("ndcg_rel",)
+    properties = Properties(graded=True, normalised=True)
+
+    def score(self, lists: Assessed) -> Array:
+        gain = Gain.of(self.gain)
+        hits, gains = gained(lists, gain, self.k)
+        ideal, dcg = lists.ideal(gain), _running(lists, gain, self.k)
+        at_rank = ideal.at(_ideal_running(lists, gain), hits.row, hits.rank)
+        counts = gains > 0
+        total = hits.sum(np.divide(dcg, at_rank, out=np.zeros(len(dcg)), where=counts))
+        missed = ideal.length - hits.sum(counts)
+        final = divide(missed * hits.sum(gains / LOG2(hits.rank)), ranked.ideal_dcg(lists, gain, LOG2, None))
+        return divide(total + final, ideal.length)
+
+
+@measure
+class Rndcg(Measure):
+    r"""nDCG averaged over the ranks where the ideal list goes down a level, and the end of the list.
+
+    .. math:: \frac{1}{m}\sum_{j=1}^{m} nDCG@r_j
+
+    r_1, r_2, ... are the ranks of the last document of each gain in the ideal list; the end of the list is one more
+    such point when it lies at least two ranks beyond them.
+    No relevant documents: undefined.
+    Reference: Buckley, trec_eval 9 (Rndcg, experimental), 2008
+
+    >>> Rndcg().of([2, 1])
+    1.0
+    """
+
+    gain: GainLike = LINEAR
+
+    properties = Properties(graded=True, normalised=True)
+
+    def score(self, lists: Assessed) -> Array:
+        gain = Gain.of(self.gain)
+        hits, _ = gained(lists, gain, self.k)
+        ideal, best, dcg = lists.ideal(gain), _ideal_running(lists, gain), _running(lists, gain, self.k)
+        last = np.ones(len(ideal.gain), dtype=bool)
+        last[:-1] = (np.diff(ideal.gain) != 0) | (np.diff(ideal.hits.row) != 0)
+        levels = np.bincount(ideal.hits.row[last], minlength=len(ideal.start) - 1)
+        begin = np.concatenate(([0], np.cumsum(levels)))
+        # every list with every level of its topic
+        each = levels[lists.set_of_row]
+        row = np.repeat(np.arange(lists.rows), each)
+        level = position_in_segment(np.concatenate(([0], np.cumsum(each)))) - 1 + begin[lists.set_of_row[row]]
+        entry = np.flatnonzero(last)[level]
+        down_to = _value_at(hits.row, hits.rank, dcg, row, ideal.hits.rank[entry])
+        total = np.bincount(row, down_to / best[entry], lists.rows)
+        final, retrieved = hits.sum(discounted(lists, gain, LOG2, self.k)[1]["discounted"]), came_back(lists, self.k)
+        whole = divide(final, ranked.ideal_dcg(lists, gain, LOG2, None))
+        longer = retrieved >= ideal.length + 2
+        points = (each + longer * (each > 0)).astype(np.float64)
+        return divide(np.where(longer, total + whole, total), points)
+
+
+def _value_at(hit_row: Index, hit_rank: Index, running: Array, row: Index, rank: Index) -> Array:
+    """The running value of the last hit of each `row` at `rank` or above; 0 where there is none."""
+    deep = int(max(hit_rank.max(initial=0), rank.max(initial=0))) + 1
+    key = hit_row.astype(np.int64) * deep + hit_rank
+    at = np.searchsorted(key, row.astype(np.int64) * deep + rank, side="right") - 1
+    there = (at >= 0) & (hit_row[np.maximum(at, 0)] == row) if len(key) else np.zeros(len(row), dtype=bool)
+    return np.where(there, running[np.maximum(at, 0)], 0.0) if len(key) else np.zeros(len(row))
+
+
+@measure
+class yaap(Measure):
+    r"""Yet another average precision: the log-odds of AP, counts smoothed by 1.
+
+    .. math:: \ln\frac{1 + R \cdot AP}{1 + R - R \cdot AP}
+
+    No relevant documents: 0.
+    Reference: Robertson, On GMAP: and other transformations, CIKM 2006, doi:10.1145/1183614.1183630
+
+    >>> yaap().of([1, 0], missed=[1])
+    0.0
+    """
+
+    rel: float = 1
+
+    cutoff_kind = "none"
+    properties = Properties(low=-np.inf, high=np.inf)
+
+    def score(self, lists: Assessed) -> Array:
+        terms = AP(rel=self.rel).terms(lists)
+        total = terms.hits.sum(terms.adds)
+        odds = (1.0 + total) / (1.0 + lists.num_rel(self.rel) - total)
+        return np.array([math.log(value) for value in odds.tolist()])
+
+
+@measure
+class ideal_dcg(Measure):
+    r"""DCG of the ideal list: what nDCG divides by.
+
+    .. math:: \sum_{r \le l} \frac{g^*(r)}{\log_2(r + 1)}
+
+    No relevant documents: 0.
+    Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418
+
+    >>> ideal_dcg().of([0], missed=[3])
+    3.0
+    """
+
+    gain: GainLike = LINEAR
+
+    properties = Properties(graded=True, additive=True, high=np.inf, better="neither")
+
+    def score(self, lists: Assessed) -> Array:
+        return ranked.ideal_dcg(lists, Gain.of(self.gain), LOG2, self.k).copy()
+
+
+@measure
+class unj(Measure):
+    r"""trec_eval 10's share of unjudged documents among the first l: divides by l even when fewer came back.
+
+    .. math:: \frac{|\{r \le l : \text{unjudged}\}|}{l}
+
+    A document with a negative grade is not judged. Nothing retrieved: 0. No relevant documents: the same share.
+    Reference: Soboroff, trec_eval 10 (unj), 2023
+
+    >>> (unj @ 4).of([1, None])
+    0.25
+    """
+
+    properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
+
+    def score(self, lists: Assessed) -> Array:
+        hits = lists.hits(self.k)
+        return (came_back(lists, self.k) - hits.where(hits.grade >= 0).count) / looked_at(lists, self.k)
+
+
+@measure
+class rbp_resid(Measure):
+    r"""trec_eval 10's residual of rank-biased precision; 0 when every retrieved document is judged, tail or no tail.
+
+    .. math:: p^n + (1 - p)\sum_{r \le n:\,\text{unjudged}} p^{r-1}
+
+    `RBPres` is the residual as defined. A document with a negative grade is not judged.
+    Nothing retrieved: 0. No relevant documents: the same residual.
+    Reference: Soboroff, trec_eval 10 (rbp_resid), 2016
+
+    >>> rbp_resid(p=0.5).of([1, None, 1])
+    0.375
+    """
+
+    p: float = 0.9
+
+    cutoff_kind = "none"
+    properties = Properties(recall_free=True, better="neither")
+
+    def check(self) -> None:
+        check.between(self.name, low=0, high=1, p=self.p)
+
+    def score(self, lists: Assessed) -> Array:
+        hits = lists.hits()
+        judged = hits.where(hits.grade >= 0)
+        start = np.concatenate(([0], np.cumsum(lists.retrieved, dtype=np.int64)))
+        unjudged = np.ones(start[-1], dtype=bool)
+        unjudged[start[judged.row] + judged.rank - 1] = False
+        row = np.repeat(np.arange(lists.rows), lists.retrieved)[unjudged]
+        weight = np.bincount(row, persistence(self.p, position_in_segment(start)[unjudged]), lists.rows)
+        tail = persistence(self.p, lists.retrieved + 1)
+        return np.where(np.bincount(row, minlength=lists.rows) > 0, tail + (1.0 - self.p) * weight, 0.0)

@@ -1,0 +1,51 @@
+"""The flow of data is the order of the rooms: a module imports only from those above it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import cranfield
+
+ROOMS = [
+    "errors", "check", "_core",
+    "collection",
+    "assessed",
+    "joining",
+    "views",
+    "measures",
+    "aggregate", "scores",
+    "evaluation",
+    "explanation",
+    "samples",
+    "report",
+    "compat",
+    "cli",
+]  # fmt: skip
+
+PACKAGE = Path(cranfield.__file__).parent
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def room(dotted: str) -> str:
+    return dotted.split(".")[1]
+
+
+def imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("cranfield.")}
+        elif isinstance(node, ast.ImportFrom) and node.module == "cranfield":
+            found |= {f"cranfield.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("cranfield."):
+            found.add(node.module)
+    return {name for name in found if room(name) in ROOMS}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_from_rooms_above_it(path: Path) -> None:
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    assert own in ROOMS, f"{path.name}: say in ROOMS where {own} stands in the flow"
+    below = {name for name in imported(path) if ROOMS.index(room(name)) > ROOMS.index(own)}
+    assert not below, f"{own} imports from below: {sorted(below)}"
