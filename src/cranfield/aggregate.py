@@ -180,7 +180,7 @@ def mean(values: Array) -> Array:
 def statistic(values: Array, name: str) -> Array:
     """One number over the topics that count; NaN when none does. `std` is the sample's (n - 1), NaN below two topics.
 
-    `gmean` is exp(mean(log(max(x, 1e-5)))), trec_eval's (Robertson, CIKM 2006, doi:10.1145/1183614.1183630).
+    `gmean` is exp(mean(log(max(x, 1e-5)))), trec_eval's (Robertson, CIKM 2006, 78-83).
     """
     check.one_of("summary", STATISTICS, statistic=name)
     if name == "mean":
@@ -294,6 +294,7 @@ def standardise(
 
     m and s are the mean and sample standard deviation (n - 1) of the reference runs' scores on the topic.
     z and linear: undefined (NaN) on a topic where all reference runs score the same, or fewer than two have a score.
+    (The R code published with the 2019 paper leaves the scores of such a topic as they are, which mixes two scales.)
     empirical: undefined where no reference run has a score; where all score the same, that score is worth 1.
     """
     check.one_of("standardised", STANDARDISATIONS, method=method)

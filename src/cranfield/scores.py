@@ -259,9 +259,9 @@ class Scores(Tidy):
         r"""Scores relative to what reference runs (by default these same runs) scored on the same topic.
 
         `z`: :math:`(x - m_t) / s_t`, with `cdf=True` through the normal distribution function (Webber, Moffat & Zobel,
-        SIGIR 2008, doi:10.1145/1390334.1390346). `linear`: :math:`a z + b` cut off at 0 and 1 (Sakai, ICTIR 2016,
-        doi:10.1145/2970398.2970399). `empirical`: the share of reference runs that score no higher (Urbano, Lima &
-        Hanjalic, SIGIR 2019, doi:10.1145/3331184.3331315).
+        SIGIR 2008, 51-58). `linear`: :math:`a z + b` cut off at 0 and 1 (Sakai, ICTIR 2016, 95-104). `empirical`: the
+        share of reference runs that score no higher (Urbano, Lima & Hanjalic, SIGIR 2019, 1061-1064,
+        doi:10.1145/3331184.3331315).
 
         A topic on which all reference runs score the same, or fewer than two have a score, says nothing about a run:
         z and linear are undefined there. The empirical share is undefined only where no reference run has a score.

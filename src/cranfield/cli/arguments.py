@@ -29,7 +29,11 @@ Measures = Annotated[
 Format = Annotated[
     str,
     typer.Option(
-        "--format", "-f", metavar="FORMAT", help="table, json, csv, tsv, latex, markdown or html.", rich_help_panel=RESULT
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help="table, json, csv, tsv, latex, markdown or html.",
+        rich_help_panel=RESULT,
     ),
 ]
 Digits = Annotated[
@@ -92,7 +96,8 @@ RunFormat = Annotated[
         "--input-format",
         "--run-format",
         metavar="FORMAT",
-        help="Format of the runs: trec, msmarco, msmarco-scored, beir, json, jsonl, csv, tsv, parquet; default: detected.",
+        help="Format of the runs: trec, msmarco, msmarco-scored, beir, json, jsonl, csv, tsv or parquet; "
+        "default: detected.",
         rich_help_panel=READING,
     ),
 ]
@@ -101,7 +106,8 @@ QrelsFormat = Annotated[
     typer.Option(
         "--qrels-format",
         metavar="FORMAT",
-        help="Format of the judgments: trec, diversity, msmarco, beir, json, jsonl, csv, tsv, parquet; default: detected.",
+        help="Format of the judgments: trec, diversity, msmarco, beir, json, jsonl, csv, tsv or parquet; "
+        "default: detected.",
         rich_help_panel=READING,
     ),
 ]

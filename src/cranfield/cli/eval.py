@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,7 +25,7 @@ from cranfield.cli.arguments import (
     RunFormat,
     chosen,
 )
-from cranfield.cli.output import TABLE_FORMATS, Progress, emit, only_one_from_stdin, rendered
+from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, only_one_from_stdin, rendered
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def eval_verb(
     ] = None,
     measures: Measures = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Score the runs of the small collection that comes along.", show_default=False)
+        bool,
+        typer.Option("--sample", help="Score the runs of the small collection that comes along.", show_default=False),
     ] = False,
     missing: Annotated[
         str,
@@ -106,7 +108,7 @@ def eval_verb(
         typer.Option(
             "--per-topic",
             "-q",
-            help="Every topic's scores besides. In json, csv and tsv: a record per score, which Scores.read reads back.",
+            help="Every topic's scores besides. In json, csv and tsv: a record per score, for Scores.read.",
             show_default=False,
             rich_help_panel=RESULT,
         ),
@@ -149,7 +151,7 @@ def eval_verb(
     if quiet:
         warnings.simplefilter("ignore")
     level = _level(interval)
-    check.one_of("--format", FORMATS, format=format)
+    checked(format, FORMATS)
     check.one_of("--statistic", STATISTICS, statistic=statistic)
     if digits is not None:
         check.between("--digits", low=0, high=17, digits=digits)
@@ -238,7 +240,8 @@ def _text(
         kept = scores if digits is None else rounded(scores, digits)
         return kept.to_json() if format == "json" else kept.to_csv(sep="\t" if format == "tsv" else ",")
     better = {str(measure): measure.properties.better for measure in measures}
-    tables = [topic_table(scores, digits=digits)] if per_topic else []
+    # The notes below the last table are those of all.
+    tables = [replace(topic_table(scores, digits=digits), notes=())] if per_topic else []
     tables.append(summary_table(scores, statistic=statistic, interval=level, better=better, digits=digits))
     return "\n\n".join(rendered(table, format, output) for table in tables)
 

@@ -34,9 +34,13 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
     if not hasattr(sys.stdout, "buffer"):
         sys.stdout.write(data.decode("utf-8", "backslashreplace"))
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def encoded(text: str, format: str) -> bytes:
@@ -66,8 +70,14 @@ def emit_table(table: Table, format: str, output: str | None = None) -> None:
     emit(rendered(table, format, output), output, format=format)
 
 
+def checked(format: str, formats: tuple[str, ...]) -> None:
+    """Complain about a format that is none, before any work is done."""
+    check.one_of("--format", formats, format=format)
+
+
 def rendered(table: Table, format: str, output: str | None = None) -> str:
-    check.one_of("--format", TABLE_FORMATS, format=format)
+    """A table as text in the format asked for."""
+    checked(format, TABLE_FORMATS)
     if format != "table":
         return table.render(format)
     return table.text(color=colored(output), width=terminal_width(output))

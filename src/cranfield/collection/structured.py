@@ -1,7 +1,7 @@
-"""Runs and qrels as JSON, JSON-lines, CSV, TSV, Parquet, data frames and records: from these to columns, and back.
+"""Runs and qrels from JSON, JSON-lines, CSV, TSV, Parquet, data frames and records, as columns.
 
-Whatever the format, columns are found by name (`layout.COLUMNS`), checked here, and handed to the core as lists.
-Loops over documents are left to what runs in C: `json`, `csv`, `map`, `itemgetter`.
+Columns are found by name (`layout.COLUMNS`). Loops over documents are left to what runs in C: `json`, `csv`, `map`,
+`itemgetter`.
 """
 
 from __future__ import annotations
@@ -11,123 +11,16 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from numbers import Integral, Real
 from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.layout import COLUMNS, find_columns, header_delimiter
+from cranfield.collection.columns import WHAT, Columns, chosen, shown
+from cranfield.collection.layout import find_columns, header_delimiter
 from cranfield.collection.source import Buffer
 from cranfield.errors import CranfieldError, DataError
-
-WHAT = {"qrels": "grade", "run": "score"}
-"""What the number of an entry is called in messages."""
-
-NAMES = {"topic": "query_id", "doc": "doc_id", "rank": "rank", "name": "run", "label": "iteration"}
-"""What columns are called when they are written: as ir_datasets and ir_measures call them."""
-
-
-@dataclass
-class Columns:
-    """Entries of a run or of qrels, column by column; row i of all lists is one entry."""
-
-    topics: list[Any]
-    docs: list[Any]
-    values: list[Any]
-    ranks: list[Any] | None = None
-    names: list[Any] | None = None
-    labels: list[Any] | None = None
-    origin: str = "<data>"
-    """The path or the thing the columns came from, for messages."""
-    unit: str = "row"
-    line: Callable[[int], int] | None = None
-    """On which line of the file a row stands, where the file has lines."""
-
-    def fault(self, row: int, what: str) -> DataError:
-        """What is wrong with a row, and where that row is."""
-        if self.line is not None:
-            return DataError(self.origin, self.line(row), what)
-        return DataError(self.origin, None, f"{self.unit} {row + 1}: {what}")
-
-    def table(self, kind: str, on_duplicate: str) -> _core.Table:
-        """The checked columns in the core's hands."""
-        what = WHAT[kind]
-        self._check_ids(self.topics, "topic")
-        self._check_ids(self.docs, "document")
-        self._check_numbers(self.values, what)
-        if self.ranks is not None:
-            self._check_numbers(self.ranks, "rank")
-        if self.labels is not None:
-            self.labels = ["0" if label is None else label for label in self.labels]
-        try:
-            return _core.table_from_columns(
-                self.names, self.topics, self.docs, self.values, self.ranks, self.labels, on_duplicate, what
-            )
-        except UnicodeError:
-            raise DataError(self.origin, None, "an id has half a surrogate pair in it, expected text") from None
-        except ValueError as error:
-            repeat = re.fullmatch(r"row (\d+): (.*), first in row (\d+)", str(error), re.DOTALL)
-            if repeat is None:
-                raise DataError(self.origin, None, str(error)) from None
-            again, told, first = repeat.groups()
-            where = f"on line {self.line(int(first) - 1)}" if self.line else f"in {self.unit} {first}"
-            raise self.fault(int(again) - 1, f"{told}, first {where}") from None
-
-    def _check_ids(self, column: list[Any], what: str) -> None:
-        bad = {t for t in set(map(type, column)) if not issubclass(t, (str, bytes, Integral)) or t is bool}
-        if bad:
-            row = next(row for row, id_ in enumerate(column) if type(id_) in bad)
-            raise self.fault(row, f"the {what} is {column[row]!r}, expected text or an integer")
-        for empty in ("", b""):
-            if empty in column:
-                raise self.fault(column.index(empty), f"the {what} is empty")
-
-    def _check_numbers(self, column: list[Any], what: str) -> None:
-        bad = {t for t in set(map(type, column)) if not issubclass(t, (Real, Decimal)) or issubclass(t, (bool, np.bool_))}
-        if bad:
-            row = next(row for row, value in enumerate(column) if type(value) in bad)
-            raise self.fault(row, f"the {what} is {_shown(column[row])}, expected a number")
-        try:
-            numbers = np.asarray(column, dtype=np.float64)
-        except OverflowError:
-            row = next(row for row, value in enumerate(column) if not _fits(value))
-            raise self.fault(row, f"the {what} is {_shown(column[row])}, too large for a 64-bit number") from None
-        if np.isnan(numbers).any():
-            row = int(np.flatnonzero(np.isnan(numbers))[0])
-            raise self.fault(row, f"the {what} is nan, not a number that can be ordered")
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:60] + "..."
-
-
-def _fits(value: Any) -> bool:
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True
-
-
-def chosen(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
-    """The columns of known names by role; an error names what is missing and what it may be called."""
-    found = find_columns(names, kind)
-    if "value" not in found and "rank" in found:
-        found["value"] = found["rank"]
-    for role in ("topic", "doc", "value"):
-        if role not in found:
-            words = COLUMNS[WHAT[kind] if role == "value" else role]
-            what = {"topic": "the topic", "doc": "the document", "value": f"the {WHAT[kind]}"}[role]
-            raise DataError(
-                origin, None,
-                f"no column for {what} among {', '.join(map(str, names))}; expected one called {', '.join(words)}",
-            )  # fmt: skip
-    return found
 
 
 def _columns(get: Callable[[int], list[Any]], found: dict[str, int], origin: str) -> Columns:
@@ -148,7 +41,7 @@ def _columns(get: Callable[[int], list[Any]], found: dict[str, int], origin: str
 def _score_by_rank(columns: Columns, found: dict[str, int]) -> Columns:
     """A run with ranks and no scores gets 1/rank as its score, as the core does for text files."""
     if found["value"] == found.get("rank"):
-        columns._check_numbers(columns.values, "rank")
+        columns.check_numbers(columns.values, "rank")
         ranks = np.asarray(columns.values, dtype=np.float64)
         with np.errstate(divide="ignore"):
             columns.values = (1.0 / ranks).tolist()
@@ -225,7 +118,7 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
         found, pick = _positions(rows, kind, origin, unit), itemgetter
     else:
         raise DataError(
-            origin, None, f"{unit} 1 is {_shown(first)}, expected a dict, a named tuple or (topic, doc, {WHAT[kind]})"
+            origin, None, f"{unit} 1 is {shown(first)}, expected a dict, a named tuple or (topic, doc, {WHAT[kind]})"
         )
 
     def get(place: int) -> list[Any]:
@@ -234,7 +127,7 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
         except (KeyError, IndexError, AttributeError, TypeError):
             row = next(row for row, record in enumerate(rows) if not _has(pick(place), record))
             raise DataError(
-                origin, None, f"{unit} {row + 1} is {_shown(rows[row])}, expected the same fields as {unit} 1"
+                origin, None, f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
             ) from None
 
     columns = _columns(get, found, origin)
@@ -257,7 +150,7 @@ def _positions(rows: list[Any], kind: str, origin: str, unit: str) -> dict[str, 
     size = len(rows[0])
     wrong = 0 if not 3 <= size <= most else next((i for i, row in enumerate(rows) if not _sized(row, size)), None)
     if wrong is not None:
-        raise DataError(origin, None, f"{unit} {wrong + 1} is {_shown(rows[wrong])}, expected {expected}")
+        raise DataError(origin, None, f"{unit} {wrong + 1} is {shown(rows[wrong])}, expected {expected}")
     return {"topic": 0, "doc": 1, "value": 2} | ({"label": 3} if size == 4 else {})
 
 
@@ -283,7 +176,7 @@ def read_json(text: str, kind: str, origin: str) -> Columns | dict[str, dict[str
             return data
         data = [data]
     if not isinstance(data, list):
-        raise DataError(origin, None, f"is {_shown(data)}, expected {_json_shapes(kind)}")
+        raise DataError(origin, None, f"is {shown(data)}, expected {_json_shapes(kind)}")
     if isinstance(data[0], dict) and len(find_columns(list(data[0]), kind)) < 2:
         raise DataError(origin, None, f"is JSON of another shape, expected {_json_shapes(kind)}")
     return from_records(data, kind, origin)
@@ -303,7 +196,7 @@ def read_json_lines(text: str, kind: str, origin: str) -> Columns | dict[str, di
         records = [_one_line(line, number, origin) for number, line in numbered]
     for (number, _), record in zip(numbered, records, strict=True):
         if not isinstance(record, dict):
-            raise DataError(origin, number, f"{_shown(record)}, expected a JSON object")
+            raise DataError(origin, number, f"{shown(record)}, expected a JSON object")
     if all(isinstance(value, dict) for value in records[0].values()) and records[0]:
         return _merged(records, [number for number, _ in numbered], origin)
     try:
@@ -333,7 +226,7 @@ def _merged(records: list[Any], numbers: list[int], origin: str) -> dict[str, di
     for record, number in zip(records, numbers, strict=True):
         for topic, documents in record.items():
             if not isinstance(documents, dict):
-                raise DataError(origin, number, f"topic {topic!r} has {_shown(documents)}, expected {{doc: value}}")
+                raise DataError(origin, number, f"topic {topic!r} has {shown(documents)}, expected {{doc: value}}")
             if topic in merged:
                 raise DataError(origin, number, f"topic {topic!r} is there twice")
             merged[topic] = documents
@@ -408,7 +301,7 @@ def _numbers(columns: Columns, column: list[str], what: str) -> list[Any]:
     numbers = list(map(_core.parse_number, [text.strip().encode("utf-8", "surrogateescape") for text in column]))
     if None in numbers:
         row = numbers.index(None)
-        raise columns.fault(row, f"the {what} is {_shown(column[row])}, expected a number")
+        raise columns.fault(row, f"the {what} is {shown(column[row])}, expected a number")
     return numbers
 
 
@@ -421,70 +314,3 @@ def _without_comments(text: str) -> tuple[int, str]:
             break
         skipped, text = skipped + 1, rest
     return skipped, text
-
-
-# ------------------------------------------------------------------------------------------------------ writing
-
-
-def named(columns: Columns, kind: str, *, intents: bool = False) -> dict[str, list[Any]]:
-    """Columns under the names they are written with."""
-    out = {"query_id": columns.topics, "doc_id": columns.docs}
-    out["score" if kind == "run" else "relevance"] = columns.values
-    if columns.ranks is not None:
-        out["rank"] = columns.ranks
-    if columns.labels is not None:
-        out["intent" if intents else "iteration"] = columns.labels
-    if columns.names is not None:
-        out["run"] = columns.names
-    return out
-
-
-def dump(value: Any) -> str:
-    """JSON text; ids that are not UTF-8 are escaped, so that any bytes come back as they were."""
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value)
-    return text
-
-
-def to_records(data: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Columns as a list of dicts."""
-    names = list(data)
-    return [dict(zip(names, row, strict=True)) for row in zip(*data.values(), strict=True)]
-
-
-def to_json_lines(data: dict[str, list[Any]]) -> str:
-    """Columns as one JSON object a line."""
-    return "".join(dump(record) + "\n" for record in to_records(data))
-
-
-def to_delimited(data: dict[str, list[Any]], delimiter: str) -> str:
-    """Columns with a header, quoted where a field needs it."""
-    out = io.StringIO(newline="")
-    carriage = any("\r" in field for column in data.values() for field in column if isinstance(field, str))
-    quoting = csv.QUOTE_NONNUMERIC if carriage else csv.QUOTE_MINIMAL
-    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=quoting)
-    writer.writerow(data)
-    writer.writerows(zip(*data.values(), strict=True))
-    return out.getvalue()
-
-
-def to_arrow(data: dict[str, list[Any]], origin: str) -> Any:
-    """Columns as an Arrow table."""
-    arrow = pyarrow(f"{origin}: an Arrow table")
-    try:
-        return arrow.table(data)
-    except UnicodeEncodeError as error:
-        raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, which Arrow wants") from None
-
-
-def to_parquet(data: dict[str, list[Any]], origin: str) -> bytes:
-    """Columns as the bytes of a Parquet file."""
-    table = to_arrow(data, origin)
-    from pyarrow import parquet
-
-    sink = io.BytesIO()
-    parquet.write_table(table, sink)
-    return sink.getvalue()

@@ -28,7 +28,7 @@ class Properties:
     graded: bool = False
     """Can a better grade count more (where there is a `gain` parameter, by it)?"""
     normalised: bool = False
-    """Does a list of all judged documents, best first, score 1 on every topic that has relevant documents (no cutoff)?"""
+    """Do all judged documents, best first, score 1 on every topic with relevant documents (no cutoff)?"""
     recall_free: bool = False
     """Can it be computed without knowing the relevant documents that were not retrieved?"""
     diminishing: bool = False

@@ -28,8 +28,8 @@ def _above(lists: Assessed, rel: float) -> _Above:
         every, hits = lists.hits(), lists.relevant(rel)
         at = np.flatnonzero(lists.grade >= rel)
         begin = every.start[:-1][hits.row]
-        pooled = np.flatnonzero((lists.grade < 0) & (lists.grade < rel))
-        unjudged = np.searchsorted(pooled, at) - np.searchsorted(pooled, begin)
+        pooled = np.flatnonzero(lists.grade < min(0, rel))
+        unjudged = np.searchsorted(pooled, at) - np.searchsorted(pooled, every.start[:-1])[hits.row]
         nonrelevant = at - begin - (hits.nth - 1) - unjudged
         return _Above(hits, nonrelevant.astype(np.float64), unjudged.astype(np.float64))
 

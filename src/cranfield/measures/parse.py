@@ -327,8 +327,8 @@ def _gain_pairs(kind: type[Measure], parameters: str) -> Measure | None:
     pairs = [item.split("=") for item in parameters.split(",")]
     if not all(len(pair) == 2 and all(PLAIN.fullmatch(number) for number in pair) for pair in pairs):
         return None
-    table: dict[Any, Any] = {float(level): float(gain) for level, gain in pairs}
-    return kind(**{"gain": {**table, "else": "linear"}})
+    given: dict[str, Any] = {"gain": _else_linear(kind.name, {float(level): float(gain) for level, gain in pairs})}
+    return kind(**given)
 
 
 def _one(make: Callable[..., Measure], count: int) -> Callable[[list[float]], tuple[Measure, ...]]:

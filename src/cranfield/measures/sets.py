@@ -527,9 +527,12 @@ def gained(lists: Assessed, gain: Gain, cutoff: int | None = None) -> tuple[Hits
             hits, gains = gained(lists, gain)
             inside = np.flatnonzero(hits.rank <= cutoff)
             return hits.at(inside), gains[inside]
-        gains = gain(lists.grade)
-        some = np.flatnonzero(gains)
-        return lists.hits().at(some), gains[some]
+        if gain.kind == "table":
+            gains = gain(lists.grade)
+            some = np.flatnonzero(gains)
+            return lists.hits().at(some), gains[some]
+        some = np.flatnonzero(lists.grade > 0)
+        return lists.hits().at(some), gain(lists.grade[some])
 
     return lists._once(("gained", gain, cutoff), make)
 

@@ -1,0 +1,93 @@
+"""`cranfield explain`: where a score comes from, rank by rank."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cranfield.cli.arguments import (
+    RESULT,
+    Format,
+    Measures,
+    OnDuplicate,
+    Order,
+    Output,
+    Precision,
+    QrelsFormat,
+    Quiet,
+    RunFormat,
+    chosen,
+)
+from cranfield.cli.output import TABLE_FORMATS, checked, emit, only_one_from_stdin, rendered
+
+if TYPE_CHECKING:
+    from cranfield.explanation import Explanation
+
+EXAMPLES = """\
+  $ cranfield explain qrels.txt bm25.run --topic 301 -m AP
+  $ cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 -m ERR --depth 20
+  $ cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
+"""
+
+
+def explain_verb(
+    qrels: Annotated[str, typer.Argument(metavar="QRELS", help="Judgments; - is standard input.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="One run; - is standard input.")],
+    topic: Annotated[str, typer.Option("--topic", "-t", metavar="TOPIC", help="The topic whose list is explained.")],
+    measures: Measures = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            "--depth",
+            min=1,
+            metavar="N",
+            help="Show this many ranks; default: down to the measure's cutoff, or all.",
+            rich_help_panel=RESULT,
+        ),
+    ] = None,
+    format: Format = "table",
+    output: Output = None,
+    quiet: Quiet = False,
+    order: Order = None,
+    precision: Precision = 64,
+    on_duplicate: OnDuplicate = "error",
+    run_format: RunFormat = None,
+    qrels_format: QrelsFormat = None,
+) -> int:
+    """Show a list rank by rank: document, grade, what the measure counts there, its value if the list ended there."""
+    if quiet:
+        warnings.simplefilter("ignore")
+    checked(format, TABLE_FORMATS)
+    only_one_from_stdin(qrels, run)
+    measured = chosen(measures) if measures else chosen(None)[:1]
+
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
+    from cranfield.explanation import explain
+    from cranfield.joining import JoinOptions
+
+    options = JoinOptions(order=order, precision=precision, on_duplicate=on_duplicate, format=run_format)
+    judgments = Qrels.read(qrels, format=qrels_format)
+    documents = Run.read(run, format=run_format)
+    found = [explain(judgments, documents, topic, measure, options=options, depth=depth) for measure in measured]
+    if format == "json":
+        told = [one.to_dict() for one in found]
+        emit(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=1), output, format=format)
+    else:
+        emit("\n\n".join(_text(one, format, output) for one in found), output, format=format)
+    return 0
+
+
+def _text(explanation: Explanation, format: str, output: str | None) -> str:
+    from cranfield.report.tables import Column, Table, printable
+
+    if format == "table":
+        return "\n".join(map(printable, str(explanation).split("\n")))
+    kinds = {"rank": "count", "doc": "text", "grade": "text"}
+    columns = tuple(Column(name, kinds.get(name, "number")) for name in explanation.header)
+    title = f"{explanation.measure} of {explanation.run} on topic {explanation.topic} = {explanation.score:.4f}"
+    table = Table(columns, tuple(map(tuple, explanation.records())), caption=title, notes=explanation.notes)
+    return rendered(table, format, output)

@@ -1,0 +1,192 @@
+"""Judgments: which document has which grade for which topic (and, in diversity collections, for which intent)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import _core
+from cranfield.collection import structured
+from cranfield.collection.records import Reading, Records, from_mapping, matrix_columns, table_of
+from cranfield.collection.source import PathLike, stem
+from cranfield.collection.writing import Outgoing
+from cranfield.errors import DataError
+
+
+class Judgment(NamedTuple):
+    """One line of qrels."""
+
+    topic: str
+    doc: str
+    grade: float
+    iteration: str = "0"
+    """Column 2: nothing of interest in most collections, the intent in diversity collections."""
+
+
+class Qrels(Records):
+    """Judgments of a test collection. An immutable value: equal when topics, documents, intents and grades are.
+
+    >>> qrels = Qrels.of({"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}})
+    >>> qrels
+    <Qrels 'qrels': 2 topics, 3 judgments>
+    >>> qrels.grades("q1")
+    {'d1': 2, 'd2': 0}
+    """
+
+    kind: ClassVar[str] = "qrels"
+
+    # ---- where it comes from
+
+    @classmethod
+    def of(cls, thing: Any, *, format: str | None = None, on_duplicate: str = "error", name: str | None = None) -> Qrels:
+        """Qrels from whatever holds them.
+
+        A path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file, {topic: {doc: grade}},
+        a pandas, polars or Arrow frame, or an iterable of named tuples or tuples (topic, doc, grade[, iteration]).
+        A document judged twice is an error, unless `on_duplicate` is "first" or "max".
+        """
+        if isinstance(thing, Qrels):
+            return thing if name in (None, thing.name) else cls(thing.table, name or "", thing.path)
+        table, path = table_of(thing, Reading("qrels", format, on_duplicate))
+        return cls(table, name or (stem(path) if path else "qrels"), path)
+
+    @classmethod
+    def read(
+        cls, path: PathLike, *, format: str | None = None, on_duplicate: str = "error", threads: int | None = None
+    ) -> Qrels:
+        """Qrels from a file; the format is detected if it is not said."""
+        table, where = table_of(path, Reading("qrels", format, on_duplicate, threads))
+        return cls(table, stem(where) if where else "qrels", where)
+
+    @classmethod
+    def from_dict(cls, lists: Mapping[Any, Mapping[Any, float]], name: str = "qrels") -> Qrels:
+        """Qrels from {topic: {doc: grade}}."""
+        return cls(from_mapping(lists, "qrels"), name)
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
+        """Qrels from a pandas, polars or Arrow frame; columns are found by their usual names."""
+        return cls(structured.from_frame(frame, "qrels").table("qrels", on_duplicate), name)
+
+    @classmethod
+    def from_tuples(cls, records: Iterable[Any], *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
+        """Qrels from tuples (topic, doc, grade[, iteration]), named tuples or dicts with such fields.
+
+        >>> len(Qrels.from_tuples([("q1", "d1", 1), ("q1", "d2", 0)]))
+        2
+        """
+        return cls(structured.from_records(records, "qrels").table("qrels", on_duplicate), name)
+
+    @classmethod
+    def from_arrays(
+        cls, grades: Any, mask: Any = None, topics: Iterable[Any] | None = None, docs: Any = None, name: str = "qrels"
+    ) -> Qrels:
+        """Qrels from a matrix (queries × documents). Where `mask` is false or the grade is NaN, nothing is judged.
+
+        >>> Qrels.from_arrays([[0, 2], [1, float("nan")]]).to_dict()
+        {'0': {'0': 0, '1': 2}, '1': {'0': 1}}
+        """
+        columns = matrix_columns(grades, mask, topics, docs, "grades", nan_is_absent=True)
+        return cls(columns.table("qrels", "error"), name)
+
+    # ---- how it is looked at
+
+    @cached_property
+    def intents(self) -> tuple[str, ...]:
+        """The distinct labels of column 2, if it varies within a topic; else none.
+
+        >>> Qrels.of(b"1 a d1 1\\n1 b d1 0\\n").intents
+        ('a', 'b')
+        """
+        label = self.table.label
+        if not len(label):
+            return ()
+        lengths = np.diff(self.starts)
+        first = np.repeat(label[np.minimum(self.starts[:-1], len(label) - 1)], lengths)
+        return tuple(self.table.labels) if bool((label != first).any()) else ()
+
+    @property
+    def has_intents(self) -> bool:
+        """Whether documents are judged by intent (a diversity collection)."""
+        return bool(self.intents)
+
+    def numbers(self, values: NDArray[np.float64]) -> list[Any]:
+        """Grades as Python numbers: integers where all of them are."""
+        whole = bool(np.isfinite(self.values).all() and (self.values == np.rint(self.values)).all())
+        return list(values.astype(np.int64).tolist() if whole and self._small else values.tolist())
+
+    @cached_property
+    def _small(self) -> bool:
+        return bool((np.abs(self.values) < 2**53).all())
+
+    def grades(self, topic: Any, intent: str | None = None) -> dict[str, Any]:
+        """{doc: grade} of one topic, of one intent if it is said.
+
+        A document with several grades (one an intent) is an error unless the intent is said.
+        """
+        begin, end = self._slice(topic)
+        docs, values = self.table.docs(begin, end), self.numbers(self.values[begin:end])
+        if intent is not None:
+            labels = (self.row_labels or ["0"] * len(self))[begin:end]
+            return {doc: grade for doc, grade, label in zip(docs, values, labels, strict=True) if label == intent}
+        grades = dict(zip(docs, values, strict=True))
+        if len(grades) != len(docs):
+            raise DataError(
+                self.path or self.name, None,
+                f"topic {topic!r} is judged by intent; say which one: intent={self.intents[0]!r}",
+            )  # fmt: skip
+        return grades
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """{topic: {doc: grade}}; grades are integers where all of them are."""
+        lists = super().to_dict()
+        if sum(map(len, lists.values())) != len(self):
+            raise DataError(
+                self.path or self.name, None,
+                "judged by intent: a document has several grades, which {topic: {doc: grade}} cannot hold; use "
+                "grades(topic, intent)",
+            )  # fmt: skip
+        return lists
+
+    def outgoing(self) -> Outgoing:
+        """All there is to write."""
+        return Outgoing(
+            "qrels", self.name, self.columns(), self.to_dict, intents=self.has_intents, empty_topics=self.empty_topics
+        )
+
+    def __iter__(self) -> Iterator[Judgment]:
+        columns = self.columns()
+        labels = columns.labels or ["0"] * len(self)
+        return map(Judgment, columns.topics, columns.docs, columns.values, labels)
+
+    def _content(self) -> dict[str, Any]:
+        docs, values = self.table.docs(0, len(self)), self.values.tolist()
+        labels = self.row_labels or ["0"] * len(self)
+        keys = list(zip(docs, ["0" if label == "Q0" else label for label in labels], strict=True))
+        ends = self.starts.tolist()
+        return {
+            topic: dict(zip(keys[begin:end], values[begin:end], strict=True))
+            for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False)
+        }
+
+    # ---- what joins use
+
+    @cached_property
+    def _judged(self) -> dict[str, _core.Judged]:
+        return {}
+
+    def judged(self, on_duplicate: str = "error") -> _core.Judged:
+        """The judgments ready to be joined with runs, without regard to intents; made once for each rule."""
+        if on_duplicate not in self._judged:
+            try:
+                self._judged[on_duplicate] = _core.judged(self.table, on_duplicate)
+            except ValueError as error:
+                raise DataError(
+                    self.path or self.name, None,
+                    f'{error}; use on_duplicate="max" to take its highest grade, or the diversity measures',
+                ) from None  # fmt: skip
+        return self._judged[on_duplicate]

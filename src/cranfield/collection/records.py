@@ -1,0 +1,353 @@
+"""What runs and qrels have in common: where they come from, how they are looked at, and when two are equal."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import _core, check
+from cranfield.collection import layout as layouts
+from cranfield.collection import structured, writing
+from cranfield.collection.columns import WHAT, Columns
+from cranfield.collection.source import Buffer, PathLike, Readable, load, read_stream
+from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
+
+DATASET_PREFIXES = ("irds:", "ir_datasets:")
+NO_LABEL = frozenset({"0", "Q0", ""})
+"""What column 2 holds when it says nothing."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How bytes are read."""
+
+    kind: str
+    format: str | None = None
+    on_duplicate: str = "error"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        check.one_of("read", ("error", "first", "max"), on_duplicate=self.on_duplicate)
+        if self.format is not None:
+            layouts.named(self.format, self.kind)
+
+
+def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table, str]:
+    """The table of anything that can be a run or qrels, and the path it came from (or "")."""
+    if isinstance(thing, str | os.PathLike):
+        path = os.fspath(thing)
+        if path.startswith(DATASET_PREFIXES):
+            return _from_dataset(path, reading), path
+        origin = "standard input" if path == "-" else path
+        return from_buffer(load(path), reading, origin), "" if path == "-" else path
+    if isinstance(thing, bytes | bytearray | memoryview):
+        return from_buffer(thing, reading, "<bytes>"), ""
+    if structured.is_frame(thing):
+        return _warned(structured.from_frame(thing, reading.kind).table(reading.kind, reading.on_duplicate), reading), ""
+    if isinstance(thing, Mapping):
+        return from_mapping(thing, reading.kind, name), ""
+    if isinstance(thing, Readable):
+        path = str(getattr(thing, "name", ""))
+        return from_buffer(read_stream(thing), reading, path or "<stream>"), path
+    if isinstance(thing, Iterable):
+        columns = structured.from_records(thing, reading.kind)
+        return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
+    raise UsageError(
+        f"{type(thing).__name__} cannot be read as {reading.kind}: "
+        "give a path, bytes, an open file, a dict of dicts, a frame or records"
+    )
+
+
+def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
+    """The table in the bytes of a file; its first fault is raised."""
+    kind = layouts.named(reading.format, reading.kind) if reading.format else None
+    kind = kind or layouts.detect(buffer, reading.kind, origin)
+    if isinstance(kind, str):
+        table = _from_structured(buffer, kind, reading, origin)
+    else:
+        _check_header(buffer, kind, origin)
+        table, faults = _core.read(
+            [(origin, buffer)],
+            list(kind.columns),
+            kind.delimiter,
+            kind.header,
+            kind.expected,
+            qrels=reading.kind == "qrels",
+            on_duplicate=reading.on_duplicate,
+            threads=reading.threads or os.cpu_count() or 1,
+            most_faults=1,
+        )
+        for _, line, what in faults:
+            raise DataError(origin, line, what)
+        if not len(table):
+            raise DataError(origin, None, f"is empty, expected lines of {kind.expected}")
+    return _warned(table, reading, origin)
+
+
+def _check_header(buffer: Buffer, layout: layouts.Layout, origin: str) -> None:
+    """A file said to have a header must not lose its first line of data to it."""
+    if not layout.header:
+        return
+    head = bytes(buffer[:65536]).removeprefix(b"\xef\xbb\xbf")
+    for number, line in enumerate(head.split(b"\n"), 1):
+        if line.strip() and not line.startswith(b"#"):
+            last = line.split(layout.delimiter.encode())[-1].strip()
+            if _core.parse_number(last) is not None:
+                raise DataError(origin, number, f"no header, expected the line {layout.expected} first")
+            return
+
+
+def _from_structured(buffer: Buffer, format: str, reading: Reading, origin: str) -> _core.Table:
+    columns: Columns | dict[str, dict[str, Any]]
+    if format == "parquet":
+        columns = structured.read_parquet(buffer, reading.kind, origin)
+    else:
+        text = bytes(buffer).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+        if format == "json":
+            columns = structured.read_json(text, reading.kind, origin)
+        elif format == "jsonl":
+            columns = structured.read_json_lines(text, reading.kind, origin)
+        else:
+            columns = structured.read_delimited(text, reading.kind, origin, format)
+    if isinstance(columns, dict):
+        return from_mapping(columns, reading.kind, origin=origin)
+    if not columns.docs:
+        raise DataError(origin, None, "is empty, expected records after the header")
+    return columns.table(reading.kind, reading.on_duplicate)
+
+
+def from_mapping(lists: Mapping[Any, Any], kind: str, name: str = "", origin: str = "") -> _core.Table:
+    """The table of {topic: {doc: value}}."""
+    if not isinstance(lists, dict) or not all(isinstance(documents, dict) for documents in lists.values()):
+        lists = {t: dict(docs) if isinstance(docs, Mapping) else docs for t, docs in lists.items()}
+    try:
+        return _core.table_from_dict(lists, name, WHAT[kind])
+    except UnicodeError:
+        raise DataError(origin or name or kind, None, "an id has half a surrogate pair in it, expected text") from None
+    except (ValueError, TypeError) as error:
+        raise DataError(origin or (f"run {name!r}" if name else kind), None, str(error)) from None
+
+
+def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
+    try:
+        import ir_datasets
+    except ImportError:
+        raise CranfieldError(f"{identifier}: needs ir_datasets: pip install 'cranfield[datasets]'") from None
+    what = "qrels" if reading.kind == "qrels" else "scoreddocs"
+    try:
+        dataset = ir_datasets.load(identifier.partition(":")[2])
+    except KeyError:
+        raise DataError(identifier, None, "ir_datasets knows no such dataset") from None
+    if not getattr(dataset, f"has_{what}")():
+        raise DataError(identifier, None, f"this dataset has no {what}")
+    columns = structured.from_records(getattr(dataset, f"{what}_iter")(), reading.kind, identifier)
+    return _warned(columns.table(reading.kind, reading.on_duplicate), reading, identifier)
+
+
+def _warned(table: _core.Table, reading: Reading, origin: str = "") -> _core.Table:
+    """The same table; a warning counts the duplicates that were passed over."""
+    if table.dropped:
+        documents = f"{table.dropped} duplicate document{'s were' if table.dropped > 1 else ' was'}"
+        told = f"{documents} passed over (on_duplicate={reading.on_duplicate!r})"
+        warnings.warn(f"{origin}: {told}" if origin else told, CranfieldWarning, stacklevel=4)
+    return table
+
+
+def matrix_columns(
+    values: Any, mask: Any, topics: Iterable[Any] | None, docs: Any, what: str, *, nan_is_absent: bool
+) -> Columns:
+    """Columns of a matrix (queries × documents). `docs` names its columns, or every cell if it is a matrix too.
+
+    Documents without names are numbered with leading zeros, so that their ids compare as their columns do.
+    """
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise UsageError(f"{what} of shape {matrix.shape}, must be queries × documents")
+    there = np.ones(matrix.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
+    if there.shape != matrix.shape:
+        raise UsageError(f"mask of shape {there.shape}, must be {matrix.shape} as the {what} are")
+    if nan_is_absent:
+        there = there & ~np.isnan(matrix)
+    queries, width = matrix.shape
+    names = [str(q) for q in range(queries)] if topics is None else [str(topic) for topic in topics]
+    if len(names) != queries:
+        raise UsageError(f"{len(names)} topics for {queries} queries")
+    digits = len(str(max(width - 1, 0)))
+    ids = np.array([f"{c:0{digits}d}" for c in range(width)] if docs is None else docs, dtype=object)
+    if ids.shape not in ((width,), matrix.shape):
+        raise UsageError(f"docs of shape {ids.shape}, must be ({width},) or {matrix.shape}")
+    row, column = np.nonzero(there)
+    cells = ids[column] if ids.ndim == 1 else ids[row, column]
+    return Columns(
+        np.array(names, dtype=object)[row].tolist(), cells.tolist(), matrix[there].tolist(), origin=what, unit="value"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Records:
+    """Entries (topic, document, number) in the core's memory, grouped by topic. Runs and qrels are such."""
+
+    table: _core.Table
+    name: str = ""
+    path: str = ""
+
+    kind: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        if len(self.table.names) > 1:
+            raise UsageError(f"a table of {len(self.table.names)} runs, must be one: {', '.join(self.table.names)}")
+
+    # ---- how it is looked at
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        """Topic ids in order of first appearance."""
+        names = self.table.topics
+        return tuple(names[t] for t in self.table.list_topic.tolist())
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each topic's entries begin in the table, and the end of the last."""
+        return self.table.list_start
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Grades or scores, in the order of the table."""
+        return self.table.values
+
+    @property
+    def empty_topics(self) -> tuple[str, ...]:
+        """Topics that are there without a document."""
+        return tuple(self.topics[place] for place in np.flatnonzero(np.diff(self.starts) == 0).tolist())
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {topic: place for place, topic in enumerate(self.topics)}
+
+    def _slice(self, topic: Any) -> tuple[int, int]:
+        """Where the entries of a topic are."""
+        place = self._place.get(str(topic))
+        if place is None:
+            raise KeyError(f"no topic {topic!r} in {self.name or self.kind}")
+        return int(self.starts[place]), int(self.starts[place + 1])
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __contains__(self, topic: object) -> bool:
+        return str(topic) in self._place
+
+    @cached_property
+    def row_labels(self) -> list[str] | None:
+        """Column 2 of each entry, where it is not the same empty word everywhere."""
+        labels = self.table.labels
+        if not NO_LABEL.issuperset(labels):
+            label = self.table.label
+            return [labels[0]] * len(self) if not len(label) else np.array(labels, dtype=object)[label].tolist()
+        return None
+
+    @cached_property
+    def row_topics(self) -> list[str]:
+        """The topic of each entry."""
+        return list(np.repeat(np.array(self.topics, dtype=object), np.diff(self.starts)).tolist())
+
+    def columns(self) -> Columns:
+        """All entries as lists, column by column."""
+        return Columns(
+            self.row_topics, self.table.docs(0, len(self)), self.numbers(self.values),
+            labels=self.row_labels if self.kind == "qrels" else None, origin=self.path or self.name,
+        )  # fmt: skip
+
+    def numbers(self, values: NDArray[np.float64]) -> list[Any]:
+        """Values as Python numbers."""
+        return list(values.tolist())
+
+    def outgoing(self) -> writing.Outgoing:
+        """All there is to write."""
+        raise NotImplementedError
+
+    # ---- how it leaves
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """{topic: {doc: value}}."""
+        docs, values = self.table.docs(0, len(self)), self.numbers(self.values)
+        ends = self.starts.tolist()
+        return {
+            topic: dict(zip(docs[begin:end], values[begin:end], strict=True))
+            for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False)
+        }
+
+    def to_pandas(self) -> Any:
+        """A pandas frame with the columns of ir_measures: query_id, doc_id, relevance or score, and what else there is."""
+        return writing.to_frame("pandas", self.outgoing().named(), self.name)
+
+    def to_polars(self) -> Any:
+        """A polars frame, with the columns of `to_pandas`."""
+        return writing.to_frame("polars", self.outgoing().named(), self.name)
+
+    def to_arrow(self) -> Any:
+        """An Arrow table, with the columns of `to_pandas`."""
+        return writing.to_arrow(self.outgoing().named(), self.name)
+
+    def write(self, path: PathLike, format: str | None = None, *, allow_loss: bool = False) -> None:
+        """Write a file, whole or not at all; its format is the one said, or the suffix's, or TREC's.
+
+        What the format cannot hold is an error, unless `allow_loss`. Suffixes .gz, .bz2, .xz and .zst compress.
+        """
+        writing.write(self.outgoing(), path, format, allow_loss=allow_loss)
+
+    # ---- when two are equal
+
+    def _content(self) -> dict[str, Any]:
+        """What has to be the same in equal values, by topic."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        if other is self:
+            return True
+        same_size = len(self) == len(other) and set(self.topics) == set(other.topics)
+        return same_size and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, len(self), frozenset(self.topics)))
+
+    def __repr__(self) -> str:
+        entries = "judgments" if self.kind == "qrels" else "documents"
+        return f"<{type(self).__name__} {self.name!r}: {len(self.topics):,} topics, {len(self):,} {entries}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        ranks = self.table.ranks.tolist() if len(self.table.ranks) else None
+        if self.empty_topics:  # a topic without documents: only a dict has such
+            return _rebuild_dict, (type(self), self.to_dict(), self.name, self.path)
+        labels = self.table.labels
+        label = self.table.label
+        rows = None
+        if labels:
+            rows = np.array(labels, dtype=object)[label].tolist() if len(label) else labels * len(self)
+        docs = self.table.docs(0, len(self))
+        return _rebuild, (type(self), self.row_topics, docs, self.values.tolist(), ranks, rows, self.name, self.path)
+
+
+def _rebuild(
+    cls: type[Records], topics: list[str], docs: list[str], values: list[float], ranks: list[float] | None,
+    labels: list[str] | None, name: str, path: str,
+) -> Records:  # fmt: skip
+    """Back from a pickle."""
+    ranks_may_be_nan = ranks is not None and bool(np.isnan(np.asarray(ranks)).any())
+    table = _core.table_from_columns(
+        None, topics, docs, values, None if ranks_may_be_nan else ranks, labels, "error", WHAT[cls.kind]
+    )
+    return cls(table.renamed(name if cls.kind == "run" else ""), name, path)
+
+
+def _rebuild_dict(cls: type[Records], lists: dict[str, dict[str, Any]], name: str, path: str) -> Records:
+    return cls(from_mapping(lists, cls.kind, name if cls.kind == "run" else ""), name, path)

@@ -1,0 +1,233 @@
+"""Runs: what a system retrieved for each topic, with scores or ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import _core, check
+from cranfield.collection.columns import Columns
+from cranfield.collection.records import Reading, Records, from_mapping, matrix_columns, table_of
+from cranfield.collection.source import PathLike, expand, stem
+from cranfield.collection.writing import Outgoing
+from cranfield.errors import DataError, UsageError
+
+
+class Retrieved(NamedTuple):
+    """One line of a run."""
+
+    topic: str
+    doc: str
+    score: float
+
+
+class Ranked(NamedTuple):
+    """One place of a ranked list."""
+
+    rank: int
+    doc: str
+    score: float
+
+
+class Run(Records):
+    """The lists one system retrieved. An immutable value: equal when topics, documents, their order and scores are.
+
+    >>> run = Run.of({"q1": {"d1": 0.5, "d2": 0.9}}, name="bm25")
+    >>> run
+    <Run 'bm25': 1 topics, 2 documents>
+    >>> run.ranking("q1")
+    [Ranked(rank=1, doc='d2', score=0.9), Ranked(rank=2, doc='d1', score=0.5)]
+    """
+
+    kind: ClassVar[str] = "run"
+
+    # ---- where it comes from
+
+    @classmethod
+    def of(
+        cls, thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
+    ) -> Run:
+        """One run from whatever holds it.
+
+        A path (`-` is standard input, `irds:NAME` the scored documents of an ir_datasets dataset), bytes, an open file,
+        {topic: {doc: score}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
+        (topic, doc, score). It is called `name`, or by its tag, or by its file.
+        """
+        found = runs_of(thing, name, format=format, on_duplicate=on_duplicate)
+        if len(found) != 1:
+            tags = ", ".join(run.name for run in found[:10]) + (", ..." if len(found) > 10 else "")
+            raise DataError(
+                found[0].path or "<data>", None,
+                f"{len(found)} runs ({tags}), expected one; read_runs reads several",
+            )  # fmt: skip
+        return found[0]
+
+    @classmethod
+    def read(
+        cls, path: PathLike, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
+    ) -> Run:
+        """The one run in a file; the format is detected if it is not said."""
+        return cls.of(path, name, format=format, on_duplicate=on_duplicate)
+
+    @classmethod
+    def from_dict(cls, lists: Mapping[Any, Mapping[Any, float]], name: str = "run") -> Run:
+        """A run from {topic: {doc: score}}."""
+        return cls(from_mapping(lists, "run", name), name)
+
+    @classmethod
+    def from_frame(cls, frame: Any, name: str | None = None, *, on_duplicate: str = "error") -> Run:
+        """A run from a pandas, polars or Arrow frame; columns are found by their usual names."""
+        return cls.of(frame, name, on_duplicate=on_duplicate)
+
+    @classmethod
+    def from_tuples(cls, records: Iterable[Any], name: str | None = None, *, on_duplicate: str = "error") -> Run:
+        """A run from tuples (topic, doc, score), named tuples or dicts with such fields.
+
+        >>> len(Run.from_tuples([("q1", "d1", 0.5), ("q1", "d2", 0.2)]))
+        2
+        """
+        return cls.of(iter(records), name, on_duplicate=on_duplicate)
+
+    @classmethod
+    def from_arrays(
+        cls, scores: Any, mask: Any = None, topics: Iterable[Any] | None = None, docs: Any = None, name: str = "run"
+    ) -> Run:
+        """A run from a matrix of scores (queries × documents). Where `mask` is false there is no document.
+
+        >>> [place.doc for place in Run.from_arrays([[0.1, 0.9, 0.5]]).ranking("0")]
+        ['1', '2', '0']
+        """
+        columns = matrix_columns(scores, mask, topics, docs, "scores", nan_is_absent=False)
+        return cls(columns.table("run", "error").renamed(name), name)
+
+    # ---- how it is looked at
+
+    @cached_property
+    def ranks(self) -> NDArray[np.float64]:
+        """The rank column, in the order of the table; empty if there is none."""
+        return self.table.ranks
+
+    @cached_property
+    def has_ranks(self) -> bool:
+        """Whether every document came with a rank that is a number."""
+        return len(self.ranks) > 0 and not bool(np.isnan(self.ranks).any())
+
+    @cached_property
+    def score_ranks(self) -> NDArray[np.int64]:
+        """The rank each document has when its list is ordered by score (ties by document id, descending)."""
+        ranks = np.empty(len(self), dtype=np.int64)
+        for place in range(len(self.topics)):
+            positions, _ = self.table.order(place, "score", False)
+            ranks[positions] = np.arange(1, len(positions) + 1)
+        return ranks
+
+    @cached_property
+    def ranks_follow_scores(self) -> bool:
+        """Whether the rank column says nothing that the scores do not say."""
+        return not len(self.ranks) or bool((self.ranks == self.score_ranks).all())
+
+    @cached_property
+    def scores_follow_ranks(self) -> bool:
+        """Whether the scores are 1/rank, as for a file that has ranks only."""
+        ranks = self.ranks if self.has_ranks else self.score_ranks
+        with np.errstate(divide="ignore"):
+            return bool((self.values == 1.0 / ranks).all())
+
+    def ranking(self, topic: Any, order: str = "score") -> list[Ranked]:
+        """The list of one topic, best first, by `score`, `rank` or as in the `file`."""
+        check.one_of("ranking", ("score", "rank", "file"), order=order)
+        if order == "rank" and not self.has_ranks:
+            raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
+        begin, end = self._slice(topic)
+        positions, _ = self.table.order(self._place[str(topic)], order, False)
+        docs, scores = self.table.docs(begin, end), self.values
+        places = positions.tolist()
+        return [Ranked(rank, docs[p - begin], float(scores[p])) for rank, p in enumerate(places, 1)]
+
+    def top(self, k: int, order: str = "score") -> Run:
+        """The first `k` documents of every list, best first.
+
+        >>> Run.of({"q": {"a": 1, "b": 2, "c": 3}}).top(2).to_dict()
+        {'q': {'c': 3.0, 'b': 2.0}}
+        """
+        check.one_of("top", ("score", "rank", "file"), order=order)
+        if k < 1:
+            raise UsageError(f"k == {k!r}, must be 1 or more")
+        if order == "rank" and not self.has_ranks:
+            raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
+        firsts = [self.table.order(place, order, False)[0][:k] for place in range(len(self.topics))]
+        rows = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.int64)
+        return Run(self.table.take(rows, self.name), self.name, self.path)
+
+    def columns(self) -> Columns:
+        """All entries as lists, column by column."""
+        columns = super().columns()
+        if self.has_ranks:
+            whole = bool((self.ranks == np.rint(self.ranks)).all() and (np.abs(self.ranks) < 2**53).all())
+            columns.ranks = self.ranks.astype(np.int64).tolist() if whole else self.ranks.tolist()
+        columns.names = [self.name] * len(self)
+        return columns
+
+    def outgoing(self) -> Outgoing:
+        """All there is to write."""
+        columns = self.columns()
+        return Outgoing(
+            "run", self.name, columns, self.to_dict, columns.ranks or self.score_ranks.tolist(),
+            ranks_matter=self.has_ranks and not self.ranks_follow_scores,
+            scores_matter=not self.scores_follow_ranks,
+            empty_topics=self.empty_topics,
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Retrieved]:
+        columns = super().columns()
+        return map(Retrieved, columns.topics, columns.docs, columns.values)
+
+    def _content(self) -> dict[str, Any]:
+        docs, scores = self.table.docs(0, len(self)), self.values.tolist()
+        ends = self.starts.tolist()
+        return {
+            topic: (docs[begin:end], scores[begin:end])
+            for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False)
+        }
+
+    def __eq__(self, other: object) -> bool:
+        equal = super().__eq__(other)
+        if equal is not True or not isinstance(other, Run) or not (self.has_ranks and other.has_ranks):
+            return equal
+        return {t: self.ranks[slice(*self._slice(t))].tolist() for t in self.topics} == {
+            t: other.ranks[slice(*other._slice(t))].tolist() for t in other.topics
+        }
+
+    __hash__ = Records.__hash__
+
+
+def runs_of(thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error") -> list[Run]:
+    """All runs in one file or object: one for each tag. With `name`, several are called `name:tag`."""
+    if isinstance(thing, Run):
+        return [thing if name in (None, thing.name) else Run(thing.table.renamed(name or ""), name or "", thing.path)]
+    table, path = table_of(thing, Reading("run", format, on_duplicate), name or "run")
+    tags = table.names
+    if len(tags) <= 1:
+        called = name or (tags[0] if tags and tags[0] else stem(path) if path else "run")
+        return [Run(table if tags == [called] else table.renamed(called), called, path)]
+    row_tag = np.repeat(table.list_name, np.diff(table.list_start))
+    runs = []
+    for number, tag in enumerate(tags):
+        called = f"{name}:{tag}" if name else tag
+        runs.append(Run(table.take(np.flatnonzero(row_tag == number), called), called, path))
+    return runs
+
+
+def read_runs(
+    paths: PathLike | Iterable[PathLike], *, format: str | None = None, on_duplicate: str = "error"
+) -> list[Run]:
+    """The runs of several files (globs are expanded), one for each file and tag."""
+    names = [paths] if not isinstance(paths, Iterable) or isinstance(paths, str) else list(paths)
+    return [run for path in expand(names) for run in runs_of(path, format=format, on_duplicate=on_duplicate)]
+
+
+__all__ = ["Ranked", "Retrieved", "Run", "read_runs", "runs_of"]

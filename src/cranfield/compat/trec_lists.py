@@ -1,0 +1,193 @@
+"""Runs and judgments as trec_eval sees them, as assessed lists.
+
+Its rules differ from ours in three places: grades are whole numbers, every negative grade means "in the pool, but not
+judged", and the gains of its nDCG family can be given pair by pair, with an ideal list that depends on how C sorts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield import _core
+from cranfield.assessed import Array, Assessed, Gains, Ideal, Judged, position_in_segment
+from cranfield.errors import UsageError
+from cranfield.measures.gain import Gain
+
+NOT_IN_POOL = -1.0
+"""The grade of a retrieved document that the judgments do not have."""
+POOLED = -2.0
+"""The grade of a document that the judgments have with a negative grade."""
+
+MOST_LEVELS = 1_000_000
+"""Gain pairs make a table of every level up to the highest; beyond this it would not fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrecLists(Assessed):
+    """The lists of one run on every judged topic; the row is the topic's number."""
+
+    def ideal(self, gain: Gains) -> Ideal:
+        if isinstance(gain, PairGain):
+            pairs = gain
+            return self._once(("ideal", gain), lambda: pairs.ideal_lists(self))
+        return super().ideal(gain)
+
+    def dense(self) -> TrecLists:
+        """The same lists with every document a hit, those outside the pool with a grade of their own."""
+
+        def make() -> TrecLists:
+            start = np.zeros(self.rows + 1, dtype=np.int64)
+            np.cumsum(self.retrieved, out=start[1:])
+            grade = np.full(int(start[-1]), NOT_IN_POOL)
+            grade[start[self.row] + self.rank - 1] = self.grade
+            every_row = np.repeat(np.arange(self.rows), self.retrieved)
+            return self.replace(row=every_row, rank=position_in_segment(start), grade=grade)  # type: ignore[return-value]
+
+        return self._once("dense", make)
+
+
+class TrecQrels:
+    """Judgments ready to be joined with runs, graded as trec_eval grades them."""
+
+    def __init__(self, judged: _core.Judged, *, whole_grades: bool) -> None:
+        self.core = judged
+        self.topics: list[str] = judged.topics
+        self.whole_grades = whole_grades
+        topic = np.repeat(np.arange(len(self.topics)), np.diff(judged.start))
+        self.judged = Judged.of(topic, self.graded(judged.grade), len(self.topics))
+
+    def graded(self, grade: Array) -> Array:
+        """As C's atol reads it (the digits before the point), and one value for all that is negative."""
+        if self.whole_grades:
+            grade = np.trunc(grade)
+        return np.where(grade < 0, POOLED, grade)
+
+    def lists(
+        self, joined: _core.Joined, *, judged_only: bool = False, nothing: bool = False, unjudged_for_missing: bool = False
+    ) -> TrecLists:
+        """What a join left, as lists.
+
+        `judged_only` drops documents without a grade (-J), `nothing` drops all (-M 0); `unjudged_for_missing` gives
+        topics that the run lacks a list of one unjudged document (trec_eval 10 with -c).
+        """
+        row, rank, grade = joined["row"], joined["rank"], self.graded(joined["grade"])
+        missing = joined["missing"].astype(bool)
+        retrieved = np.asarray(joined["retrieved"], dtype=np.int64)
+        if unjudged_for_missing:
+            retrieved = np.where(missing, 1, retrieved)
+        if nothing:
+            row, rank, grade, retrieved = row[:0], rank[:0], grade[:0], np.zeros_like(retrieved)
+        if judged_only:
+            kept = grade >= 0
+            row, grade = row[kept], grade[kept]
+            retrieved = np.bincount(row, minlength=len(retrieved))
+            rank = position_in_segment(np.concatenate(([0], np.cumsum(retrieved)))).astype(np.int32)
+        topic = np.arange(len(self.topics))
+        return TrecLists(
+            runs=("run",),
+            topics=tuple(self.topics),
+            run=np.zeros(len(topic), dtype=np.int64),
+            topic=topic,
+            retrieved=retrieved,
+            missing=missing,
+            row=row,
+            rank=rank,
+            grade=grade,
+            judged=self.judged,
+            set_of_row=topic,
+        )
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """A level, what it gains, and whether the documents of that level are counted here (a level can be named twice)."""
+
+    level: float
+    gain: float
+    counts: bool = True
+
+
+@dataclass(frozen=True)
+class PairGain(Gain):
+    """Gains given as `level=gain` pairs (the `table`, in the order given); any other level is worth itself.
+
+    >>> PairGain("pairs", ((1.0, 3.0), (-1.0, 0.5)))(np.array([-2.0, -1.0, 0.0, 1.0, 2.0])).tolist()
+    [0.0, 0.5, 0.0, 3.0, 2.0]
+    """
+
+    def __call__(self, grade: Array) -> Array:
+        gains = np.maximum(grade, 0.0)
+        for rung in reversed(sorted_as_c(self._named())):
+            gains[grade == rung.level] = rung.gain
+        return gains
+
+    def ideal_lists(self, lists: Assessed) -> Ideal:
+        """The ideal list of every topic, by walking the sorted levels down as trec_eval does.
+
+        The levels are in ascending order only as far as whole numbers tell: gains less than 1 apart count as equal. The
+        walk ends at the first gain of 0 or less that some document has, or before it begins if the top gain is one.
+        """
+        judged, ladders = lists.judged, dict[int, list[_Rung]]()
+        gains: list[float] = []
+        start = [0]
+        for topic in range(len(judged.start) - 1):
+            grade = judged.grade[judged.start[topic] : judged.start[topic + 1]]
+            levels, counts = np.unique(grade[grade >= 0], return_counts=True)
+            top = int(levels[-1]) + 1 if len(levels) else 0
+            if top not in ladders:
+                ladders[top] = self._ladder(top)
+            gains.extend(_walk_down(ladders[top], dict(zip(levels.tolist(), counts.tolist(), strict=True))))
+            start.append(len(gains))
+        return Ideal(np.array(start, dtype=np.int64), np.array(gains, dtype=np.float64), lists.set_of_row)
+
+    def _named(self) -> list[_Rung]:
+        first: dict[float, int] = {}
+        for place, (level, _) in enumerate(self.table):
+            first.setdefault(level, place)
+        return [_Rung(level, gain, first[level] == place) for place, (level, gain) in enumerate(self.table)]
+
+    def _ladder(self, top: int) -> list[_Rung]:
+        """The pairs and every level below `top` that they do not name, sorted by gain."""
+        if top > MOST_LEVELS:
+            raise UsageError(f"gains by pairs need grades up to {MOST_LEVELS}, the judgments have {top - 1}")
+        named = {level for level, _ in self.table}
+        return sorted_as_c([*self._named(), *(_Rung(level, level) for level in range(top) if level not in named)])
+
+
+def _walk_down(ladder: list[_Rung], count: dict[float, int]) -> list[float]:
+    gains: list[float] = []
+    if not ladder or ladder[-1].gain <= 0:
+        return gains
+    for rung in reversed(ladder):
+        documents = count.get(rung.level, 0) if rung.counts else 0
+        if documents and rung.gain <= 0:
+            break
+        gains.extend([rung.gain] * documents)
+    return gains
+
+
+def sorted_as_c(rungs: list[_Rung]) -> list[_Rung]:
+    """By gain, compared by the whole part of the difference, in a merge sort like the C library's.
+
+    Such a comparison is no order (0.5 equals 1.2, 1.2 equals 1.9, but 0.5 is less than 1.9), so the outcome depends on
+    the steps taken: halves first, the smaller half in front, equal ones from the left.
+
+    >>> [rung.gain for rung in sorted_as_c([_Rung(1, 0.5), _Rung(2, 1.0), _Rung(0, 0.0)])]
+    [0.5, 0.0, 1.0]
+    """
+    if len(rungs) < 2:
+        return rungs
+    half = len(rungs) // 2
+    left, right = sorted_as_c(rungs[:half]), sorted_as_c(rungs[half:])
+    merged: list[_Rung] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        if int(left[i].gain - right[j].gain) <= 0:
+            merged.append(left[i])
+            i += 1
+        else:
+            merged.append(right[j])
+            j += 1
+    return merged + left[i:] + right[j:]

@@ -1,0 +1,484 @@
+"""trec_eval's table of measures: names, parameters, defaults, and every value to the last bit as the C program has it.
+
+A value comes from our own measure of that name wherever that adds up the same numbers in the same order; an undefined
+score is 0 here, as trec_eval has no other word for it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.assessed import Array
+from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, PairGain, TrecLists
+from cranfield.errors import UsageError
+from cranfield.measures import base, first, incomplete, ranked, sets, trec
+from cranfield.measures.gain import LINEAR, Discount, Gain
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+LEAST = 0.00001
+"""What a geometric mean takes for 0."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the command line says besides the measures: -l, -N and the version imitated."""
+
+    level: int = 1
+    documents: int = 0
+    dialect: int = 9
+
+    def __post_init__(self) -> None:
+        if self.level < 0:
+            raise UsageError(f"relevance level == {self.level}, must be 0 or more")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One value of one measure on every topic.
+
+    `summary` says what becomes of it over topics: `mean`, `sum` (a whole number), `log` (per topic a logarithm, its
+    mean is undone; not shown per topic), `text` (per topic only), `runid` or `num_q` (over all topics only).
+    """
+
+    name: str
+    values: Array | list[str]
+    summary: str
+
+
+Parameters = tuple[Any, ...]
+Compute = Callable[[TrecLists, Setting, Parameters], list[Array]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A measure of the table.
+
+    `takes` is the kind of its parameters: `none`, `cutoffs` (whole numbers, sorted), `points` (numbers, sorted),
+    `numbers` (as given), `gains` (level=gain pairs).
+    """
+
+    name: str
+    compute: Compute
+    takes: str = "none"
+    defaults: Parameters = ()
+    summary: str = "mean"
+    since: int = 9
+
+
+def _defined(values: Array) -> Array:
+    return np.where(np.isnan(values), 0.0, values)
+
+
+def _ours(kind: type[base.Measure]) -> Compute:
+    """Our measure at the relevance level."""
+    return lambda lists, setting, _: [_defined(kind(**{"rel": setting.level}).evaluate(lists))]
+
+
+def _unlevelled(kind: type[base.Measure]) -> Compute:
+    return lambda lists, setting, _: [_defined(kind().evaluate(lists))]
+
+
+def _cut(kind: type[base.Measure]) -> Compute:
+    """Our measure at the relevance level and every cutoff."""
+
+    def compute(lists: TrecLists, setting: Setting, cutoffs: Parameters) -> list[Array]:
+        measure = kind(**{"rel": setting.level} if "rel" in kind.parameters() else {})
+        return [_defined((measure @ cutoff).evaluate(lists)) for cutoff in cutoffs]
+
+    return compute
+
+
+def _graded(lists: TrecLists, pairs: Parameters) -> tuple[TrecLists, Gain]:
+    """The gain that the pairs describe; and lists that have every document a pair speaks of."""
+    if not pairs:
+        return lists, LINEAR
+    if any(level == NOT_IN_POOL for level, _ in pairs):
+        lists = lists.dense()
+    return lists, PairGain("pairs", pairs)
+
+
+def _gained(kind: type[base.Measure]) -> Compute:
+    def compute(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+        lists, gain = _graded(lists, pairs)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return [_defined(kind(**{"gain": gain}).evaluate(lists))]
+
+    return compute
+
+
+def _log_of(compute: Compute) -> Compute:
+    def logs(lists: TrecLists, setting: Setting, parameters: Parameters) -> list[Array]:
+        return [np.array([math.log(max(x, LEAST)) for x in compute(lists, setting, parameters)[0].tolist()])]
+
+    return logs
+
+
+def _num_rel(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
+    return [lists.num_rel(setting.level)]
+
+
+def _found(lists: TrecLists, setting: Setting) -> Array:
+    return lists.relevant(setting.level).count
+
+
+def _num_rel_ret(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
+    return [_found(lists, setting)]
+
+
+def _num_ret(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
+    return [lists.retrieved.astype(np.float64)]
+
+
+def _utility(lists: TrecLists, setting: Setting, coefficients: Parameters) -> list[Array]:
+    if len(coefficients) != 4:
+        raise UsageError(f"utility: {len(coefficients)} coefficients, must be 4, as in utility.1,-1,0,0")
+    a, b, c, d = coefficients
+    found, retrieved, relevant = _found(lists, setting), lists.retrieved, lists.num_rel(setting.level)
+    elsewhere = setting.documents + found - retrieved - relevant
+    return [a * found + b * (retrieved - found) + c * (relevant - found) + d * elsewhere]
+
+
+def _set_f(lists: TrecLists, setting: Setting, betas: Parameters) -> list[Array]:
+    x, found, relevant = betas[0], _found(lists, setting), lists.num_rel(setting.level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision, recall = found / lists.retrieved, found / relevant
+        score = (x + 1.0) * precision * recall / (x * precision + recall)
+    return [np.where(found > 0, score, 0.0)]
+
+
+def _multiples(lists: TrecLists, setting: Setting, multiples: Parameters) -> list[Array]:
+    hits, relevant = lists.relevant(setting.level), lists.num_rel(setting.level)
+    out = []
+    for multiple in multiples:
+        depth = np.trunc(multiple * relevant + 0.9)
+        found = np.bincount(hits.row[hits.rank <= depth[hits.row]], minlength=lists.rows)
+        out.append(np.divide(found, depth, out=np.zeros(lists.rows), where=depth > 0))
+    return out
+
+
+def _interpolated(lists: TrecLists, setting: Setting, points: Parameters) -> list[Array]:
+    """Interpolated precision at each recall point, which trec_eval matches from the last one given to the first.
+
+    A point that needs more relevant documents than were found is passed over (0) only while none has been matched;
+    later, such a one is never matched and takes all before it along: they get the best precision of the whole list,
+    as do points that need no document at all. With sorted points only the latter happens.
+    """
+    hits, relevant, found = lists.relevant(setting.level), lists.num_rel(setting.level), _found(lists, setting)
+    best = np.append(hits.running_max_from_below(hits.nth / hits.rank), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        whole = np.where(found > 0, best[hits.start[:-1]], found / lists.retrieved)
+    passing, waiting = np.ones(lists.rows, dtype=bool), np.ones(lists.rows, dtype=bool)
+    last_matched = found
+    out = []
+    for point in reversed(points):
+        needed = _needed(point * relevant, setting.dialect)
+        passing &= needed > found
+        waiting &= passing | ((needed >= 1) & (needed <= last_matched))
+        matched = waiting & ~passing
+        at = np.where(matched, hits.start[:-1] + needed.astype(np.int64) - 1, 0)
+        out.append(np.where(passing, 0.0, np.where(matched, best[at], whole)))
+        last_matched = np.where(matched, needed, last_matched)
+    return out[::-1]
+
+
+def _needed(relevant: Array, dialect: int) -> Array:
+    """How many relevant documents a recall point stands for."""
+    if dialect == 9:
+        return np.trunc(relevant + 0.9)
+    size = np.abs(relevant)  # to the nearest whole number, halves away from zero
+    return np.copysign(np.floor(size) + (size - np.floor(size) >= 0.5), relevant)
+
+
+def _average_interpolated(lists: TrecLists, setting: Setting, points: Parameters) -> list[Array]:
+    total = np.zeros(lists.rows)
+    for precision in reversed(_interpolated(lists, setting, points)):
+        total = total + precision
+    return [total / len(points)]
+
+
+def _g(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+    if not pairs:
+        return _unlevelled(trec.G)(lists, setting, pairs)
+    lists, gain = _graded(lists, pairs)  # gains by pairs can run ahead of the ideal list, where our own G is not defined
+    hits, gains = sets.gained(lists, gain)
+    ideal = lists.ideal(gain)
+    cost = ideal.hits.running(np.maximum(ideal.gain, 1.0))
+    beyond = np.maximum(hits.rank - ideal.length[hits.row], 0.0)
+    lag = 2.0 + (ideal.at(cost, hits.row, hits.rank) + beyond) - hits.running(gains)
+    logs = [math.log2(x) if x > 0 else (-math.inf if x == 0 else math.nan) for x in lag.tolist()]
+    total, best = hits.sum(gains / np.array(logs)), ideal.sum(ideal.gain)
+    return [np.divide(total, best, out=np.zeros(lists.rows), where=best > 0)]
+
+
+def _ndcg_rel(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+    return [np.maximum(values, 0.0) for values in _gained(trec.nDCGrel)(lists, setting, pairs)]
+
+
+def _rndcg(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+    relevant = lists.num_rel(setting.level)
+    lists, gain = _graded(lists, pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = trec.Rndcg(gain).evaluate(lists)
+    return [np.where(relevant == 0, 0.0, values)]
+
+
+def _relstring(lists: TrecLists, how_many: float) -> list[str]:
+    """The grades of the first documents: `-` not in the pool, `.` pooled but not judged, `>` above 9."""
+    depth = min(max(int(how_many), 0), int(lists.retrieved.max(initial=0)))
+    signs = np.full((lists.rows, depth), b"-", dtype="S1")
+    top = lists.rank <= depth
+    grade = lists.grade[top]
+    sign = np.where(grade > 9, ord(">"), np.where(grade == POOLED, ord("."), grade + ord("0"))).astype(np.uint8)
+    signs.view(np.uint8).reshape(lists.rows, depth)[lists.row[top], lists.rank[top] - 1] = sign
+    lengths = np.minimum(lists.retrieved, depth).tolist()
+    return [bytes(line[:length].tobytes()).decode("ascii") for line, length in zip(signs, lengths, strict=True)]
+
+
+def _persistence(pairs: Parameters) -> tuple[float, Parameters]:
+    """p, and what is left as gain pairs."""
+    p = 0.9
+    for level, value in pairs:
+        if level == "p":
+            p = value
+    return p, _numbered(pairs)
+
+
+def _numbered(pairs: Parameters) -> Parameters:
+    return tuple(pair for pair in pairs if not isinstance(pair[0], str))
+
+
+def _rbp(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+    """With the gains of each topic's levels scaled to 0 .. 1 when some lie outside, as the C program means to do."""
+    p, pairs = _persistence(pairs)
+    lists, gain = _graded(lists, pairs)
+    top = np.zeros(lists.rows)
+    np.maximum.at(top, lists.judged.topic, lists.judged.grade)
+    named = [worth for _, worth in pairs]
+    low = min([0.0, *named])
+    unnamed = np.array([max(_unnamed_levels(level, pairs), default=0.0) for level in top.tolist()])
+    high = np.maximum(max([1.0, *named]), unnamed)[lists.set_of_row]
+    hits, gains = sets.gained(lists, gain)
+    scaled = (low < 0) | (high > 1)
+    gains = np.where(scaled[hits.row], (gains - low) / (high[hits.row] - low), gains)
+    return [(1.0 - p) * hits.sum(gains * ranked.persistence(p, hits.rank))]
+
+
+def _unnamed_levels(top: float, pairs: Parameters) -> list[float]:
+    named = {level for level, _ in pairs}
+    while top >= 0 and top in named:
+        top -= 1.0
+    return [top] if top >= 0 else []
+
+
+def _rbp_resid(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+    p, _ = _persistence(pairs)
+    every = lists.dense()
+    unjudged = every.hits().where(every.grade < 0)
+    weight = unjudged.sum(ranked.persistence(p, unjudged.rank))
+    tail = ranked.persistence(p, lists.retrieved + 1)
+    return [np.where(unjudged.count > 0, tail + (1.0 - p) * weight, 0.0)]
+
+
+def _no_value(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
+    """runid, num_q and relstring are made elsewhere."""
+    return []
+
+
+def _dcg(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+    lists, gain = _graded(lists, pairs)
+    return [ranked.DCG(gain).evaluate(lists)]
+
+
+def _ideal_dcg(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+    lists, gain = _graded(lists, pairs)
+    return [ranked.ideal_dcg(lists, gain, Discount("log2"), None)]
+
+
+TABLE: tuple[Entry, ...] = (
+    Entry("runid", _no_value, summary="runid"),
+    Entry("num_q", _no_value, summary="num_q"),
+    Entry("num_ret", _num_ret, summary="sum"),
+    Entry("num_rel", _num_rel, summary="sum"),
+    Entry("num_rel_ret", _num_rel_ret, summary="sum"),
+    Entry("map", _ours(ranked.AP)),
+    Entry("gm_map", _log_of(_ours(ranked.AP)), summary="log"),
+    Entry("Rprec", lambda lists, setting, _: _multiples(lists, setting, (1.0,))),
+    Entry("bpref", _ours(incomplete.bpref)),
+    Entry("recip_rank", _ours(first.RR)),
+    Entry("iprec_at_recall", _interpolated, "points", ELEVEN),
+    Entry("P", _cut(sets.P), "cutoffs", CUTOFFS),
+    Entry("relstring", _no_value, "numbers", (10.0,), "text"),
+    Entry("recall", _cut(sets.R), "cutoffs", CUTOFFS),
+    Entry("infAP", _ours(incomplete.infAP)),
+    Entry("gm_bpref", _log_of(_ours(incomplete.bpref)), summary="log"),
+    Entry("Rprec_mult", _multiples, "points", MULTIPLES),
+    Entry("utility", _utility, "numbers", (1.0, -1.0, 0.0, 0.0)),
+    Entry("11pt_avg", _average_interpolated, "numbers", ELEVEN),
+    Entry("binG", _ours(trec.binG)),
+    Entry("G", _g, "gains"),
+    Entry("dcg", _dcg, "gains", since=10),
+    Entry("ideal_dcg", _ideal_dcg, "gains", since=10),
+    Entry("ndcg", _gained(ranked.nDCG), "gains"),
+    Entry("ndcg_rel", _ndcg_rel, "gains"),
+    Entry("Rndcg", _rndcg, "gains"),
+    Entry("ndcg_cut", _cut(ranked.nDCG), "cutoffs", CUTOFFS),
+    Entry("map_cut", _cut(ranked.AP), "cutoffs", CUTOFFS),
+    Entry("relative_P", _cut(trec.RelativeP), "cutoffs", CUTOFFS),
+    Entry("success", _cut(sets.Success), "cutoffs", (1, 5, 10)),
+    Entry("set_P", _ours(sets.P)),
+    Entry("set_relative_P", _ours(trec.RelativeP)),
+    Entry("set_recall", _ours(sets.R)),
+    Entry("set_map", _ours(sets.SetAP)),
+    Entry("set_F", _set_f, "numbers", (1.0,)),
+    Entry("num_nonrel_judged_ret", _ours(trec.NumNonrelRet), summary="sum"),
+    Entry("yaap", _ours(trec.yaap)),
+    Entry("rbp", _rbp, "gains", since=10),
+    Entry("rbp_resid", _rbp_resid, "gains", since=10),
+    Entry("unj", _cut(trec.unj), "cutoffs", (5, 10, 20), since=10),
+)
+
+_NAMES = [entry.name for entry in TABLE]
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "official": tuple(_NAMES[: _NAMES.index("P") + 1]),
+    "set": (*_NAMES[:5], "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
+    "all_trec": tuple(name for name in _NAMES if name not in ("dcg", "ideal_dcg", "yaap")),
+}
+ELSEWHERE = re.compile(r"prefs.*|all_prefs|.*_avgjg|qrels_jg|qrels_prefs")
+"""Names of measures on preferences and on groups of judges."""
+SHARED = ("dcg", "ideal_dcg", "ndcg")
+"""trec_eval 10 keeps one set of gains for these three: the last one given, in table order, serves all."""
+
+
+class Request:
+    """The measures asked for with -m, in table order, with their parameters."""
+
+    def __init__(self, names: Iterable[str], dialect: int = 9) -> None:
+        self.dialect = dialect
+        self.known = {entry.name: entry for entry in TABLE if entry.since <= dialect}
+        self.wanted: set[str] = set()
+        self.typed: dict[str, str] = {}
+        for name in names:
+            self._add(name)
+        self.parameters = {name: self._parsed(self.known[name]) for name in self.wanted}
+        if dialect == 10:
+            given = [name for name in SHARED if name in self.wanted and name in self.typed]
+            for name in SHARED:
+                if given and name in self.wanted:
+                    self.parameters[name] = self.parameters[given[-1]]
+
+    def _add(self, text: str) -> None:
+        name, dot, typed = text.partition(".")
+        if dot and not typed:
+            raise UsageError(f"measure {text!r}: no parameter after the dot")
+        members = [member for member in NICKNAMES.get(name, (name,)) if member in self.known or name not in NICKNAMES]
+        for member in members:
+            if member not in self.known:
+                raise UsageError(_unknown(member, self.dialect))
+            self.wanted.add(member)
+        if dot and name in self.known:
+            self.typed.setdefault(name, typed)  # given twice, trec_eval keeps the first
+
+    def _parsed(self, entry: Entry) -> Parameters:
+        if entry.name not in self.typed or entry.takes == "none":
+            return entry.defaults
+        typed = self.typed[entry.name]
+        if entry.takes == "gains":
+            return _gain_pairs(entry.name, typed, self.dialect)
+        if entry.takes == "cutoffs":
+            cutoffs = [atol(item) for item in typed.split(",")]
+            for cutoff in cutoffs:
+                if cutoff < 1:
+                    raise UsageError(f"{entry.name}.{typed}: cutoff == {cutoff}, must be 1 or more")
+            return _sorted_once(entry.name, typed, cutoffs)
+        numbers = [atof(item) for item in typed.split(",")]
+        if entry.takes == "points":
+            return _sorted_once(entry.name, typed, numbers)
+        return tuple(numbers)
+
+    def columns(self, lists: TrecLists, setting: Setting, *, typed_names: bool = True) -> list[Column]:
+        """What is asked for, on these lists. `typed_names=False` leaves parameters as typed out of the names."""
+        out: list[Column] = []
+        for entry in TABLE:
+            if entry.name not in self.wanted:
+                continue
+            parameters = self.parameters[entry.name]
+            names = self._names(entry, typed_names)
+            if entry.summary == "text":
+                out.append(Column(names[0], _relstring(lists, parameters[0]), "text"))
+            elif entry.summary in ("runid", "num_q"):
+                out.append(Column(entry.name, np.zeros(0), entry.summary))
+            else:
+                values = entry.compute(lists, setting, parameters)
+                out.extend(Column(name, value, entry.summary) for name, value in zip(names, values, strict=True))
+        return out
+
+    def _names(self, entry: Entry, typed_names: bool) -> list[str]:
+        if entry.takes == "cutoffs":
+            return [f"{entry.name}_{cutoff}" for cutoff in self.parameters[entry.name]]
+        if entry.takes == "points":
+            return [f"{entry.name}_{point:3.2f}" for point in self.parameters[entry.name]]
+        if entry.takes != "none" and entry.name in self.typed and typed_names:
+            return [f"{entry.name}_{self.typed[entry.name]}"]
+        return [entry.name]
+
+
+def _unknown(name: str, dialect: int) -> str:
+    if ELSEWHERE.fullmatch(name):
+        return f"measure {name!r} works on preferences or groups of judges, which are not covered"
+    if any(entry.name == name for entry in TABLE):
+        return f"measure {name!r} came with trec_eval 10; this is dialect {dialect}: add --dialect 10"
+    return f"there is no measure {name!r}; -h lists them"
+
+
+def _sorted_once(name: str, typed: str, numbers: list[Any]) -> Parameters:
+    if len(set(numbers)) < len(numbers):
+        raise UsageError(f"{name}.{typed}: the same cutoff is there twice")
+    return tuple(sorted(numbers))
+
+
+def _gain_pairs(name: str, typed: str, dialect: int) -> Parameters:
+    pairs: list[tuple[float | str, float]] = []
+    for item in typed.split(","):
+        level, equals, gain = item.partition("=")
+        if not equals or "=" in gain:
+            raise UsageError(f"{name}.{typed}: {item!r} must be a pair such as 1=3")
+        if dialect == 10 and not re.fullmatch(r"[-+]?\d+", level):
+            pairs.append((level, atof(gain)))
+        else:
+            pairs.append((float(atol(level)), atof(gain)))
+    return tuple(pairs) if name.startswith("rbp") else _numbered(tuple(pairs))
+
+
+WHOLE = re.compile(r"\s*([-+]?\d+)")
+DECIMAL = re.compile(r"\s*([-+]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))", re.IGNORECASE)
+HEXADECIMAL = re.compile(r"\s*([-+]?0x(?:[\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p[-+]?\d+)?)", re.IGNORECASE)
+
+
+def atol(text: str) -> int:
+    """The whole number a text begins with, 0 if it begins with none, as C reads it.
+
+    >>> atol("23.4"), atol("-3x"), atol("x")
+    (23, -3, 0)
+    """
+    found = WHOLE.match(text)
+    return int(found.group(1)) if found else 0
+
+
+def atof(text: str) -> float:
+    """The number a text begins with, 0 if it begins with none, as C reads it.
+
+    >>> atof(".5x"), atof("0x10"), atof("x")
+    (0.5, 16.0, 0.0)
+    """
+    if found := HEXADECIMAL.match(text):
+        return float.fromhex(found.group(1))
+    found = DECIMAL.match(text)
+    return float(found.group(1)) if found else 0.0

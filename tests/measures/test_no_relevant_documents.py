@@ -1,0 +1,120 @@
+"""What each measure gives when a topic has no relevant documents, and when nothing was retrieved."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from cranfield.assessed import Assessed
+from cranfield.measures import MEASURES, REGISTRY, Measure, parse
+
+UNDEFINED = math.nan
+
+# Two judged non-relevant documents and an unjudged one come back, a third judged one is missed.
+GRADES = [0, None, 0]
+MISSED = [0]
+
+NO_RELEVANT = {
+    "Accuracy(N=10)": 7 / 10,
+    "AP": UNDEFINED,
+    "AP11": UNDEFINED,
+    "binG": UNDEFINED,
+    "bpref": UNDEFINED,
+    "bpref_N": UNDEFINED,
+    "bpref_R": UNDEFINED,
+    "CG": 0,
+    "DCG": 0,
+    "E": UNDEFINED,
+    "ERR": 0,
+    "F": UNDEFINED,
+    "Fallout(N=10)": 3 / 10,
+    "G": UNDEFINED,
+    "gP": 0,
+    "gR": UNDEFINED,
+    "ideal_dcg": 0,
+    "infAP": UNDEFINED,
+    "IPrec@0.5": UNDEFINED,
+    "Judged": 2 / 3,
+    "nCG": UNDEFINED,
+    "nDCG": UNDEFINED,
+    "nDCGrel": UNDEFINED,
+    "nERR": UNDEFINED,
+    "NumNonrelRet": 2,
+    "NumRel": 0,
+    "NumRelRet": 0,
+    "NumRet": 3,
+    "P": 0,
+    "Q": UNDEFINED,
+    "R": UNDEFINED,
+    "RBP": 0,
+    "rbp_resid(p=0.5)": 0.5**3 + 0.5**2,
+    "RBPres(p=0.5)": 1 - 0.5 - 0.5**3,
+    "RelativeP": UNDEFINED,
+    "Rmeasure": UNDEFINED,
+    "Rndcg": UNDEFINED,
+    "Rprec": UNDEFINED,
+    "RR": 0,
+    "SetAP": UNDEFINED,
+    "SetF": UNDEFINED,
+    "Specificity(N=10)": 7 / 10,
+    "Success": 0,
+    "unj": 1 / 3,
+    "Unjudged": 1 / 3,
+    "Utility": -3,
+    "yaap": 0,
+}
+
+# A topic with one relevant and one non-relevant document, and a run that has no list for it.
+NOTHING_RETRIEVED = {
+    **dict.fromkeys(NO_RELEVANT, 0.0),
+    "Accuracy(N=10)": 9 / 10,
+    "E": 1,
+    "ideal_dcg": 1,
+    "Judged": UNDEFINED,
+    "Unjudged": UNDEFINED,
+    "NumRel": 1,
+    "RBPres(p=0.5)": 1,
+    "Specificity(N=10)": 1,
+    "yaap": math.log(1 / 2),
+}
+
+
+@pytest.mark.parametrize("name", NO_RELEVANT)
+def test_no_relevant_documents(name: str) -> None:
+    assert parse(name).of(GRADES, MISSED) == pytest.approx(NO_RELEVANT[name], nan_ok=True)
+
+
+@pytest.mark.parametrize("name", NOTHING_RETRIEVED)
+def test_nothing_retrieved(name: str) -> None:
+    assert parse(name).of([], [1, 0]) == pytest.approx(NOTHING_RETRIEVED[name], nan_ok=True)
+
+
+@pytest.mark.parametrize("name", NO_RELEVANT)
+def test_no_judgments_at_all(name: str) -> None:
+    assert len(parse(name).evaluate(Assessed.one([None, None]))) == 1
+
+
+@pytest.mark.parametrize("name", NO_RELEVANT)
+def test_no_lists_at_all(name: str) -> None:
+    none = np.zeros(0, dtype=np.int64)
+    empty = Assessed.one([]).rows_at(none)
+    assert parse(name).evaluate(empty).tolist() == []
+
+
+def test_every_measure_is_here() -> None:
+    assert {type(parse(name)).name for name in NO_RELEVANT} == set(MEASURES)
+
+
+@pytest.mark.parametrize("name", NO_RELEVANT)
+def test_docstring_says_the_same(name: str) -> None:
+    kind: type[Measure] = REGISTRY[type(parse(name)).name]
+    said = (kind.__doc__ or "").split("No relevant documents:")[1].split("\n")[0].strip()
+    value = NO_RELEVANT[name]
+    if math.isnan(value):
+        assert said == "undefined."
+    elif value == 0 and name != "ideal_dcg":
+        assert said == "0."
+    else:
+        assert said not in ("undefined.",)
