@@ -33,7 +33,7 @@ THIRTY = [
     *("R@10", "R@100", "R@200", "R@500", "R@1000"),
 ]
 TOLERANCE = {"trec_eval": 6e-5}  # it prints four decimals
-PATIENCE = 20  # seconds a contestant may have spent before it gets no more repeats
+PATIENCE = 40  # seconds a contestant may have spent before it gets no more repeats
 
 
 class Entry(NamedTuple):

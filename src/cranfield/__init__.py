@@ -9,6 +9,7 @@
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -53,6 +54,8 @@ def __getattr__(name: str) -> Any:
     """Load what is asked for when it is asked for: importing the package stays light."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name not in _MODULE and find_spec(f"cranfield.{name}"):
+        return import_module(f"cranfield.{name}")
     module = import_module(f"cranfield.{_MODULE.get(name, 'measures')}")
     try:
         found = getattr(module, name)

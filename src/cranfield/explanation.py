@@ -130,7 +130,8 @@ def explain(
     if lists.missing[row]:
         raise UsageError(f"run {one.name!r} has no topic {topic!r}")
     lists = _only(lists, row)
-    ranking = one.ranking(topic, order=options.order, precision=options.precision)[: int(lists.retrieved[0])]
+    order = lists.notes[0].removeprefix("order: ")
+    ranking = one.ranking(topic, order, options.precision)[: int(lists.retrieved[0])]
     return _explain(chosen, lists, ranking, one.name, topic, depth)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
 from hypothesis import strategies as st
 
-from cranfield.assessed import Assessed
+from cranfield.assessed import Assessed, Judged
 
 Judgments = Mapping[str, Mapping[str, float]]
 Run = Mapping[str, Mapping[str, float]]
@@ -86,3 +86,21 @@ def graded_lists(
     listed = draw(st.lists(st.one_of(st.none(), grade) if unjudged else grade, max_size=longest))
     missed = draw(st.lists(st.integers(lowest, highest), max_size=6))
     return listed, missed
+
+
+def side_by_side(lists: Sequence[Sequence[float | None]], judged: Sequence[float]) -> Assessed:
+    """Many lists of one topic, each given as its grades from the top, that share one judged set."""
+    hits = [(row, rank, grade) for row, one in enumerate(lists) for rank, grade in enumerate(one, 1) if grade is not None]
+    return Assessed(
+        runs=tuple(f"run{row}" for row in range(len(lists))),
+        topics=("topic",),
+        run=np.arange(len(lists)),
+        topic=np.zeros(len(lists), dtype=np.int64),
+        retrieved=np.array([len(one) for one in lists], dtype=np.int64),
+        missing=np.zeros(len(lists), dtype=bool),
+        row=np.array([row for row, _, _ in hits], dtype=np.int64),
+        rank=np.array([rank for _, rank, _ in hits], dtype=np.int64),
+        grade=np.array([grade for _, _, grade in hits], dtype=np.float64),
+        judged=Judged.of(np.zeros(len(judged), dtype=np.int64), np.asarray(judged, dtype=np.float64), 1),
+        set_of_row=np.zeros(len(lists), dtype=np.int64),
+    )

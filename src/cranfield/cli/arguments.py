@@ -1,13 +1,19 @@
-"""From words on the command line to a call: typer parses, nothing runs inside it."""
+"""From words on the command line to a call.
+
+A verb is a function whose parameters are annotated with `Argument` or `Option`. Plain words are matched here; anything
+else (`--help`, a misspelled option, a missing value) is a matter for typer, which takes longer to import than a small
+collection takes to score.
+"""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from dataclasses import dataclass
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 from cranfield.errors import UsageError
 
@@ -15,10 +21,36 @@ if TYPE_CHECKING:
     from cranfield.measures import Measure
 
 READING, RANKING, RESULT = "How files are read", "How lists are ranked", "What is printed"
+"""The groups in which a page of help shows options."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A word without a name."""
+
+    metavar: str
+    help: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Option:
+    """A word after its name, or (where the parameter is a bool) the name alone."""
+
+    names: tuple[str, ...]
+    help: str
+    metavar: str | None = None
+    group: str | None = None
+
+
+def option(*names: str, help: str, metavar: str | None = None, group: str | None = None) -> Option:
+    """An option by its spellings."""
+    return Option(names, help, metavar, group)
+
 
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--measure",
         "-m",
         metavar="MEASURE",
@@ -28,107 +60,180 @@ Measures = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="FORMAT",
-        help="table, json, csv, tsv, latex, markdown or html.",
-        rich_help_panel=RESULT,
-    ),
+    option("--format", "-f", metavar="FORMAT", help="table, json, csv, tsv, latex, markdown or html.", group=RESULT),
 ]
 Digits = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--digits",
         metavar="N",
-        help="Digits after the point; default 4 where people read, all of them in json, csv and tsv.",
-        rich_help_panel=RESULT,
+        help="Digits after the point; default: 4 where people read, all of them in json, csv and tsv.",
+        group=RESULT,
     ),
 ]
 Output = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--output",
         "-o",
         metavar="FILE",
         help="Write here instead of to standard output; the file appears whole or not at all.",
-        rich_help_panel=RESULT,
+        group=RESULT,
     ),
 ]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", help="No warnings, no progress bar.", show_default=False, rich_help_panel=RESULT)
-]
+Quiet = Annotated[bool, option("--quiet", help="No warnings, no progress bar.", group=RESULT)]
 Order = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--order",
         metavar="RULE",
         help="score (descending, ties by document id descending, as trec_eval), rank (the file's rank column) or "
         "file (as listed); default: score where there are scores, else rank.",
-        rich_help_panel=RANKING,
+        group=RANKING,
     ),
 ]
 Precision = Annotated[
     int,
-    typer.Option(
+    option(
         "--precision",
         metavar="BITS",
         help="Compare scores as 64-bit numbers, or as 32-bit ones as trec_eval 9 does.",
-        rich_help_panel=RANKING,
+        group=RANKING,
     ),
-]
-Depth = Annotated[
-    int | None,
-    typer.Option("--depth", metavar="N", help="Look at the first N documents of each list.", rich_help_panel=RANKING),
 ]
 OnDuplicate = Annotated[
     str,
-    typer.Option(
+    option(
         "--on-duplicate",
         metavar="RULE",
         help="A document twice in a list: error, or keep the first or the max (by score or grade).",
-        rich_help_panel=READING,
+        group=READING,
     ),
 ]
 RunFormat = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--input-format",
         "--run-format",
         metavar="FORMAT",
         help="Format of the runs: trec, msmarco, msmarco-scored, beir, json, jsonl, csv, tsv or parquet; "
         "default: detected.",
-        rich_help_panel=READING,
+        group=READING,
     ),
 ]
 QrelsFormat = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--qrels-format",
         metavar="FORMAT",
         help="Format of the judgments: trec, diversity, msmarco, beir, json, jsonl, csv, tsv or parquet; "
         "default: detected.",
-        rich_help_panel=READING,
+        group=READING,
     ),
 ]
 
 
-def parsed(verb: str, function: Callable[..., int], examples: str, args: Sequence[str]) -> Callable[[], int]:
-    """The call that the words ask for; for `--help` the page of the verb is printed and there is nothing to call."""
-    help_asked = any(word in ("-h", "--help") for word in args)
+@dataclass(frozen=True)
+class Parameter:
+    """What a function says of one of its parameters."""
 
-    @functools.wraps(function)
+    name: str
+    type: Any
+    how: Argument | Option
+    default: Any
+
+    @property
+    def kind(self) -> type:
+        """`bool`, `int`, `float`, `str` or `list`."""
+        bare = get_args(self.type)[0] if isinstance(self.type, UnionType) else self.type
+        kind: type = get_origin(bare) or bare
+        return kind
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+def declared(function: Callable[..., int]) -> list[Parameter]:
+    """The parameters of a verb."""
+    hints = get_type_hints(function, include_extras=True)
+    defaults = inspect.signature(function).parameters
+    return [
+        Parameter(name, hints[name].__origin__, hints[name].__metadata__[0], parameter.default)
+        for name, parameter in defaults.items()
+    ]
+
+
+def parsed(verb: str, function: Callable[..., int], examples: str, words: Sequence[str]) -> Callable[[], int]:
+    """The call that the words ask for; for `--help` the page of the verb is printed and there is nothing to call."""
+    values = plainly(declared(function), words)
+    return functools.partial(function, **values) if values is not None else by_typer(verb, function, examples, words)
+
+
+VALUES = {str: ".*", list: ".*", int: r"[-+]?\d{1,18}", float: r"[-+]?\d{1,18}(\.\d{0,18})?"}
+"""What values of each kind look like when they are plain."""
+
+
+def plainly(parameters: list[Parameter], words: Sequence[str]) -> dict[str, Any] | None:
+    """The values that plain words give; None where there is anything that needs a second look."""
+    spelled = {name: parameter for parameter in parameters for name in parameter.how.names}
+    values: dict[str, Any] = {}
+    unnamed: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            unnamed.extend(rest)
+            break
+        if word == "-" or not word.startswith("-"):
+            unnamed.append(word)
+            continue
+        name, given, value = word.partition("=") if word.startswith("--") else (word, "", "")
+        parameter = spelled.get(name)
+        if parameter is None or (given and parameter.kind is bool):
+            return None
+        if parameter.kind is bool:
+            values[parameter.name] = True
+            continue
+        after = value if given else next(rest, None)
+        if after is None or not re.fullmatch(VALUES[parameter.kind], after, re.DOTALL):
+            return None
+        if parameter.kind is list:
+            values.setdefault(parameter.name, []).append(after)
+        else:
+            values[parameter.name] = parameter.kind(after)
+    for parameter in parameters:
+        if isinstance(parameter.how, Argument) and unnamed:
+            values[parameter.name] = unnamed if parameter.kind is list else unnamed.pop(0)
+            unnamed = [] if parameter.kind is list else unnamed
+    complete = all(parameter.name in values or not parameter.required for parameter in parameters)
+    return values if complete and not unnamed else None
+
+
+def by_typer(verb: str, function: Callable[..., int], examples: str, words: Sequence[str]) -> Callable[[], int]:
+    """As `parsed`, for all words there are."""
+    import typer
+
+    help_asked = any(word in ("-h", "--help") for word in words)
+
     def remember(**values: Any) -> Callable[[], int]:
         return functools.partial(function, **values)
 
-    # Rich takes longer to import than a small collection to score: it is there for pages that are read.
+    parameters = [
+        inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY, default=p.default, annotation=_for_typer(p))
+        for p in declared(function)
+    ]
+    remember.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    remember.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    remember.__doc__ = function.__doc__
     style: Any = "rich" if help_asked else None
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=style)
     app.command(context_settings={"help_option_names": ["-h", "--help"]})(remember)
     command = typer.main.get_command(app)
+    # Which package defines what typer raises about words it cannot parse depends on typer's version.
+    misuse: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
     try:
-        call: Callable[[], int] | int = command.main(list(args), prog_name=f"cranfield {verb}", standalone_mode=False)
-    except MISUSE as error:
+        call: Callable[[], int] | int = command.main(list(words), prog_name=f"cranfield {verb}", standalone_mode=False)
+    except misuse as error:
         what = error.format_message().rstrip(".")  # type: ignore[attr-defined]
         raise UsageError(f"{what[:1].lower()}{what[1:]}; see: cranfield {verb} --help") from None
     if callable(call):
@@ -137,8 +242,16 @@ def parsed(verb: str, function: Callable[..., int], examples: str, args: Sequenc
     return lambda: 0
 
 
-MISUSE: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError")
-"""What typer raises about words it cannot parse; which package defines it depends on typer's version."""
+def _for_typer(parameter: Parameter) -> Any:
+    """The annotation that tells typer the same."""
+    import typer
+
+    how = parameter.how
+    if isinstance(how, Argument):
+        return Annotated[parameter.type, typer.Argument(metavar=how.metavar, help=how.help)]
+    shown = parameter.default not in (None, False)
+    told = typer.Option(*how.names, metavar=how.metavar, help=how.help, rich_help_panel=how.group, show_default=shown)
+    return Annotated[parameter.type, told]
 
 
 def chosen(texts: Iterable[str] | None) -> list[Measure]:

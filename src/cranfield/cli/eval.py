@@ -8,12 +8,12 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from cranfield import check
 from cranfield.cli.arguments import (
+    RANKING,
+    READING,
     RESULT,
-    Depth,
+    Argument,
     Digits,
     Measures,
     OnDuplicate,
@@ -24,6 +24,7 @@ from cranfield.cli.arguments import (
     Quiet,
     RunFormat,
     chosen,
+    option,
 )
 from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, only_one_from_stdin, rendered
 from cranfield.errors import UsageError
@@ -74,29 +75,29 @@ def prepare(args: list[str]) -> list[str]:
 
 
 def eval_verb(
-    qrels: Annotated[str | None, typer.Argument(metavar="QRELS", help="Judgments; - is standard input.")] = None,
+    qrels: Annotated[str | None, Argument(metavar="QRELS", help="Judgments; - is standard input.")] = None,
     runs: Annotated[
-        list[str] | None, typer.Argument(metavar="RUN...", help="Runs: files, patterns such as 'runs/*.run', or -.")
+        list[str] | None, Argument(metavar="RUN", help="Runs: files, patterns such as 'runs/*.run', or -.")
     ] = None,
     measures: Measures = None,
     sample: Annotated[
         bool,
-        typer.Option("--sample", help="Score the runs of the small collection that comes along.", show_default=False),
+        option("--sample", help="Score the runs of the small collection that comes along."),
     ] = False,
     missing: Annotated[
         str,
-        typer.Option(
+        option(
             "--missing",
             metavar="RULE",
             help="A judged topic that a run lacks: zero (it scores as an empty list) or skip (left out of the mean).",
         ),
     ] = "zero",
     statistic: Annotated[
-        str, typer.Option("--statistic", metavar="NAME", help="One number per run: mean, gmean (geometric) or median.")
+        str, option("--statistic", metavar="NAME", help="One number per run: mean, gmean (geometric) or median.")
     ] = "mean",
     interval: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--interval",
             "--ci",
             metavar="LEVEL",
@@ -105,40 +106,43 @@ def eval_verb(
     ] = None,
     per_topic: Annotated[
         bool,
-        typer.Option(
+        option(
             "--per-topic",
             "-q",
             help="Every topic's scores besides. In json, csv and tsv: a record per score, for Scores.read.",
-            show_default=False,
-            rich_help_panel=RESULT,
+            group=RESULT,
         ),
     ] = False,
     format: Annotated[
         str,
-        typer.Option(
+        option(
             "--format",
             "-f",
             metavar="FORMAT",
             help="table, json, csv, tsv, latex, markdown, html, or trec (lines as trec_eval's).",
-            rich_help_panel=RESULT,
+            group=RESULT,
         ),
     ] = "table",
     sort: Annotated[
         str | None,
-        typer.Option("--sort", metavar="MEASURE", help="Best run first, by this measure.", rich_help_panel=RESULT),
+        option("--sort", metavar="MEASURE", help="Best run first, by this measure.", group=RESULT),
     ] = None,
     digits: Digits = None,
     output: Output = None,
     quiet: Quiet = False,
     order: Order = None,
     precision: Precision = 64,
-    depth: Depth = None,
+    depth: Annotated[
+        int | None, option("--depth", metavar="N", help="Look at the first N documents of each list.", group=RANKING)
+    ] = None,
     on_duplicate: OnDuplicate = "error",
     run_format: RunFormat = None,
     qrels_format: QrelsFormat = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", metavar="N", help="Threads that read; the answer is the same at any number."),
+        option(
+            "--threads", metavar="N", help="Threads that read; the answer is the same at any number.", group=READING
+        ),
     ] = None,
 ) -> int:
     """Score runs against judgments: one row per run, one column per measure.
@@ -168,7 +172,7 @@ def eval_verb(
     judgments, lists = _files(qrels, runs or [], sample)
     with Progress("reading", quiet=quiet) as progress:
         scores = evaluate(
-            Qrels.read(judgments, format=qrels_format),
+            Qrels.read(judgments, format=qrels_format, on_duplicate=on_duplicate),
             lists,
             list(dict.fromkeys([*measured, *first])),
             missing=missing,

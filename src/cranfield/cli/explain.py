@@ -6,10 +6,9 @@ import json
 import warnings
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from cranfield.cli.arguments import (
     RESULT,
+    Argument,
     Format,
     Measures,
     OnDuplicate,
@@ -20,6 +19,7 @@ from cranfield.cli.arguments import (
     Quiet,
     RunFormat,
     chosen,
+    option,
 )
 from cranfield.cli.output import TABLE_FORMATS, checked, emit, only_one_from_stdin, rendered
 
@@ -34,18 +34,17 @@ EXAMPLES = """\
 
 
 def explain_verb(
-    qrels: Annotated[str, typer.Argument(metavar="QRELS", help="Judgments; - is standard input.")],
-    run: Annotated[str, typer.Argument(metavar="RUN", help="One run; - is standard input.")],
-    topic: Annotated[str, typer.Option("--topic", "-t", metavar="TOPIC", help="The topic whose list is explained.")],
+    qrels: Annotated[str, Argument(metavar="QRELS", help="Judgments; - is standard input.")],
+    run: Annotated[str, Argument(metavar="RUN", help="One run; - is standard input.")],
+    topic: Annotated[str, option("--topic", "-t", metavar="TOPIC", help="The topic whose list is explained.")],
     measures: Measures = None,
     depth: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--depth",
-            min=1,
             metavar="N",
             help="Show this many ranks; default: down to the measure's cutoff, or all.",
-            rich_help_panel=RESULT,
+            group=RESULT,
         ),
     ] = None,
     format: Format = "table",
@@ -70,8 +69,8 @@ def explain_verb(
     from cranfield.joining import JoinOptions
 
     options = JoinOptions(order=order, precision=precision, on_duplicate=on_duplicate, format=run_format)
-    judgments = Qrels.read(qrels, format=qrels_format)
-    documents = Run.read(run, format=run_format)
+    judgments = Qrels.read(qrels, format=qrels_format, on_duplicate=on_duplicate)
+    documents = Run.read(run, format=run_format, on_duplicate=on_duplicate)
     found = [explain(judgments, documents, topic, measure, options=options, depth=depth) for measure in measured]
     if format == "json":
         told = [one.to_dict() for one in found]

@@ -9,9 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import typer
-
-from cranfield.cli.arguments import RESULT, Format, Output
+from cranfield.cli.arguments import RESULT, Argument, Format, Output, option
 from cranfield.cli.formula import readable
 from cranfield.cli.output import emit, emit_table, rendered, terminal_width
 from cranfield.errors import UsageError
@@ -150,15 +148,15 @@ def _hanging(label: str, text: str, width: int) -> str:
 def measures_verb(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME", help="Show the page of these measures; any spelling will do."),
+        Argument(metavar="NAME", help="Show the page of these measures; any spelling will do."),
     ] = None,
     search: Annotated[
         str | None,
-        typer.Option("--search", "-s", metavar="TEXT", help="List the measures whose page has all these words."),
+        option("--search", "-s", metavar="TEXT", help="List the measures whose page has all these words."),
     ] = None,
     full: Annotated[
         bool,
-        typer.Option("--full", help="Do not shorten what is wider than the terminal.", rich_help_panel=RESULT),
+        option("--full", help="Do not shorten what is wider than the terminal.", group=RESULT),
     ] = False,
     format: Format = "table",
     output: Output = None,

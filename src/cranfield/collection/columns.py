@@ -18,6 +18,7 @@ from cranfield.errors import DataError
 WHAT = {"qrels": "grade", "run": "score"}
 """What the number of an entry is called in messages."""
 
+
 @dataclass
 class Columns:
     """Entries of a run or of qrels, column by column; row i of all lists is one entry."""
@@ -65,8 +66,8 @@ class Columns:
             raise self.fault(int(again) - 1, f"{told}, first {where}") from None
 
     def _check_ids(self, column: list[Any], what: str) -> None:
-        bad = {kind for kind in set(map(type, column)) if not issubclass(kind, (str, bytes, Integral))} | {bool}
-        bad &= set(map(type, column))
+        bad = {kind for kind in set(map(type, column)) if not issubclass(kind, (str, bytes, Integral))}
+        bad |= {bool}.intersection(map(type, column))
         if bad:
             row = next(row for row, id_ in enumerate(column) if type(id_) in bad)
             raise self.fault(row, f"the {what} is {column[row]!r}, expected text or an integer")
@@ -75,7 +76,8 @@ class Columns:
                 raise self.fault(column.index(empty), f"the {what} is empty")
 
     def check_numbers(self, column: list[Any], what: str) -> None:
-        bad = {t for t in set(map(type, column)) if not issubclass(t, (Real, Decimal)) or issubclass(t, (bool, np.bool_))}
+        bad = {kind for kind in set(map(type, column)) if not issubclass(kind, (Real, Decimal))}
+        bad |= {bool}.intersection(map(type, column))
         if bad:
             row = next(row for row, value in enumerate(column) if type(value) in bad)
             raise self.fault(row, f"the {what} is {shown(column[row])}, expected a number")
@@ -90,8 +92,9 @@ class Columns:
 
 
 def shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else shown[:60] + "..."
+    """A value as it may be shown in a message: not too long."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 def _fits(value: Any) -> bool:

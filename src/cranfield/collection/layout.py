@@ -51,7 +51,7 @@ COLUMNS = {
     "name": ("run", "run_id", "runid", "tag", "name", "system"),
     "label": ("intent", "subtopic", "subtopic_id", "iteration", "iter"),
 }
-"""What people call the columns, the surer name first: where a frame has both `qid` and `query`, the latter is a text."""
+"""What people call the columns, the surer name first: in a frame with both `qid` and `query` the latter is a text."""
 
 HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
 

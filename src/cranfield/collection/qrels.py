@@ -42,11 +42,14 @@ class Qrels(Records):
     # ---- where it comes from
 
     @classmethod
-    def of(cls, thing: Any, *, format: str | None = None, on_duplicate: str = "error", name: str | None = None) -> Qrels:
+    def of(
+        cls, thing: Any, *, format: str | None = None, on_duplicate: str = "error", name: str | None = None
+    ) -> Qrels:
         """Qrels from whatever holds them.
 
-        A path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file, {topic: {doc: grade}},
-        a pandas, polars or Arrow frame, or an iterable of named tuples or tuples (topic, doc, grade[, iteration]).
+        A path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file,
+        {topic: {doc: grade}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
+        (topic, doc, grade[, iteration]).
         A document judged twice is an error, unless `on_duplicate` is "first" or "max".
         """
         if isinstance(thing, Qrels):

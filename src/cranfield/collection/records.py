@@ -50,7 +50,8 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
     if isinstance(thing, bytes | bytearray | memoryview):
         return from_buffer(thing, reading, "<bytes>"), ""
     if structured.is_frame(thing):
-        return _warned(structured.from_frame(thing, reading.kind).table(reading.kind, reading.on_duplicate), reading), ""
+        columns = structured.from_frame(thing, reading.kind)
+        return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
     if isinstance(thing, Mapping):
         return from_mapping(thing, reading.kind, name), ""
     if isinstance(thing, Readable):
@@ -285,7 +286,7 @@ class Records:
         }
 
     def to_pandas(self) -> Any:
-        """A pandas frame with the columns of ir_measures: query_id, doc_id, relevance or score, and what else there is."""
+        """A pandas frame with the columns of ir_measures (query_id, doc_id, relevance or score) and others."""
         return writing.to_frame("pandas", self.outgoing().named(), self.name)
 
     def to_polars(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import _core, check
+from cranfield import check
 from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, expand, stem
@@ -48,9 +48,7 @@ class Run(Records):
     # ---- where it comes from
 
     @classmethod
-    def of(
-        cls, thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
-    ) -> Run:
+    def of(cls, thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error") -> Run:
         """One run from whatever holds it.
 
         A path (`-` is standard input, `irds:NAME` the scored documents of an ir_datasets dataset), bytes, an open file,
@@ -137,13 +135,13 @@ class Run(Records):
         with np.errstate(divide="ignore"):
             return bool((self.values == 1.0 / ranks).all())
 
-    def ranking(self, topic: Any, order: str = "score") -> list[Ranked]:
-        """The list of one topic, best first, by `score`, `rank` or as in the `file`."""
+    def ranking(self, topic: Any, order: str = "score", precision: int = 64) -> list[Ranked]:
+        """The list of one topic, best first, by `score` (compared in 64 or 32 bits), `rank` or as in the `file`."""
         check.one_of("ranking", ("score", "rank", "file"), order=order)
         if order == "rank" and not self.has_ranks:
             raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
         begin, end = self._slice(topic)
-        positions, _ = self.table.order(self._place[str(topic)], order, False)
+        positions, _ = self.table.order(self._place[str(topic)], order, precision == 32)
         docs, scores = self.table.docs(begin, end), self.values
         places = positions.tolist()
         return [Ranked(rank, docs[p - begin], float(scores[p])) for rank, p in enumerate(places, 1)]
@@ -205,8 +203,14 @@ class Run(Records):
     __hash__ = Records.__hash__
 
 
-def runs_of(thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error") -> list[Run]:
-    """All runs in one file or object: one for each tag. With `name`, several are called `name:tag`."""
+def runs_of(
+    thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
+) -> list[Run]:
+    """All runs in one file or object: one for each tag. With `name`, several are called `name:tag`.
+
+    >>> [run.name for run in runs_of(b"1 Q0 d1 1 0.5 bm25\\n1 Q0 d1 1 0.4 rm3\\n")]
+    ['bm25', 'rm3']
+    """
     if isinstance(thing, Run):
         return [thing if name in (None, thing.name) else Run(thing.table.renamed(name or ""), name or "", thing.path)]
     table, path = table_of(thing, Reading("run", format, on_duplicate), name or "run")

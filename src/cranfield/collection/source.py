@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import mmap
 import os
+import secrets
 import stat
 import sys
 from collections.abc import Iterable
@@ -134,22 +135,40 @@ def pack(data: bytes, path: str) -> bytes:
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a whole file or nothing: into a temporary neighbour, then renamed. `-` is standard output."""
+    """Write a whole file or nothing: into a temporary neighbour, then renamed. `-` is standard output.
+
+    A link stays a link and what it points to is written; a file that is replaced keeps its mode; a device or a pipe
+    is written into.
+    """
     name = os.fspath(path)
     if name == "-":
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    temporary = f"{name}.{os.getpid()}.part"
+    target = os.path.realpath(name)
+    # Not tempfile.mkstemp: its files are private, and opening up a new one takes the umask, which can only be learnt by
+    # changing it for every thread.
+    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
     try:
-        with open(temporary, "wb") as file:
-            file.write(pack(data, name))
-        os.replace(temporary, name)
+        packed = pack(data, name)
+        if _is_special(name):
+            with open(name, "wb") as device:
+                device.write(packed)
+            return
+        with open(temporary, "xb") as file:
+            file.write(packed)
+        if os.path.isfile(target):
+            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+        os.replace(temporary, target)
     except OSError as error:
         raise DataError(name, None, f"cannot be written: {error.strerror or error}") from None
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _is_special(name: str) -> bool:
+    return os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
 
 
 def expand(paths: Iterable[PathLike]) -> list[str]:

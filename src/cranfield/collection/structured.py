@@ -24,18 +24,16 @@ from cranfield.errors import CranfieldError, DataError
 
 
 def _columns(get: Callable[[int], list[Any]], found: dict[str, int], origin: str) -> Columns:
-    """Columns from a function that gives one; ranks stand in for scores that are not there, as 1/rank."""
-    values = get(found["value"])
-    columns = Columns(
+    """Columns from a function that gives one."""
+    return Columns(
         get(found["topic"]),
         get(found["doc"]),
-        values,
+        get(found["value"]),
         ranks=get(found["rank"]) if "rank" in found else None,
         names=get(found["name"]) if "name" in found else None,
         labels=get(found["label"]) if "label" in found else None,
         origin=origin,
     )
-    return columns
 
 
 def _score_by_rank(columns: Columns, found: dict[str, int]) -> Columns:
@@ -146,7 +144,7 @@ def _has(pick: Callable[[Any], Any], record: Any) -> bool:
 def _positions(rows: list[Any], kind: str, origin: str, unit: str) -> dict[str, int]:
     """Roles of plain tuples, by position."""
     most = 3 if kind == "run" else 4
-    expected = f"(topic, doc, {WHAT[kind]})" if kind == "run" else "(topic, doc, grade) or (topic, doc, grade, iteration)"
+    expected = "(topic, doc, score)" if kind == "run" else "(topic, doc, grade) or (topic, doc, grade, iteration)"
     size = len(rows[0])
     wrong = 0 if not 3 <= size <= most else next((i for i, row in enumerate(rows) if not _sized(row, size)), None)
     if wrong is not None:
@@ -212,6 +210,16 @@ def read_json_lines(text: str, kind: str, origin: str) -> Columns | dict[str, di
     return columns
 
 
+def first_keys(text: str, origin: str) -> list[str]:
+    """The keys of the first record in JSON or JSON-lines; none if it is {topic: {doc: value}}."""
+    try:
+        start = json.JSONDecoder().raw_decode(text.lstrip().removeprefix("[").lstrip())[0]
+    except (ValueError, RecursionError) as error:
+        raise DataError(origin, None, f"is not JSON: {error}") from None
+    nested = isinstance(start, dict) and all(isinstance(value, dict) for value in start.values())
+    return list(start) if isinstance(start, dict) and not nested else []
+
+
 def _one_line(line: str, number: int, origin: str) -> Any:
     try:
         return json.loads(line, object_pairs_hook=_without_repeats)
@@ -258,7 +266,7 @@ def _json_shapes(kind: str) -> str:
 
 def read_delimited(text: str, kind: str, origin: str, format: str) -> Columns:
     """CSV or TSV with a header; the delimiter is told by the header."""
-    skipped, text = _without_comments(text)
+    skipped, text = without_comments(text)
     first = text.partition("\n")[0].rstrip("\r")
     delimiter = header_delimiter(first) or ("\t" if format == "tsv" else ",")
 
@@ -305,7 +313,7 @@ def _numbers(columns: Columns, column: list[str], what: str) -> list[Any]:
     return numbers
 
 
-def _without_comments(text: str) -> tuple[int, str]:
+def without_comments(text: str) -> tuple[int, str]:
     """Text from its first line that is neither blank nor a comment, and how many lines were skipped."""
     skipped = 0
     while text:

@@ -65,7 +65,12 @@ class TrecQrels:
         return np.where(grade < 0, POOLED, grade)
 
     def lists(
-        self, joined: _core.Joined, *, judged_only: bool = False, nothing: bool = False, unjudged_for_missing: bool = False
+        self,
+        joined: _core.Joined,
+        *,
+        judged_only: bool = False,
+        nothing: bool = False,
+        unjudged_for_missing: bool = False,
     ) -> TrecLists:
         """What a join left, as lists.
 
@@ -113,7 +118,7 @@ class _Rung:
 class PairGain(Gain):
     """Gains given as `level=gain` pairs (the `table`, in the order given); any other level is worth itself.
 
-    >>> PairGain("pairs", ((1.0, 3.0), (-1.0, 0.5)))(np.array([-2.0, -1.0, 0.0, 1.0, 2.0])).tolist()
+    >>> PairGain("table", ((1.0, 3.0), (-1.0, 0.5)))(np.array([-2.0, -1.0, 0.0, 1.0, 2.0])).tolist()
     [0.0, 0.5, 0.0, 3.0, 2.0]
     """
 

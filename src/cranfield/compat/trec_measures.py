@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.assessed import Array
 from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, PairGain, TrecLists
 from cranfield.errors import UsageError
-from cranfield.measures import base, first, incomplete, ranked, sets, trec
+from cranfield.measures import first, incomplete, ranked, sets, trec
 from cranfield.measures.gain import LINEAR, Discount, Gain
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -53,6 +53,8 @@ class Column:
     summary: str
 
 
+Kind = Any
+"""A class of measures; which parameters it takes is for the table to know."""
 Parameters = tuple[Any, ...]
 Compute = Callable[[TrecLists, Setting, Parameters], list[Array]]
 
@@ -77,20 +79,20 @@ def _defined(values: Array) -> Array:
     return np.where(np.isnan(values), 0.0, values)
 
 
-def _ours(kind: type[base.Measure]) -> Compute:
+def _ours(kind: Kind) -> Compute:
     """Our measure at the relevance level."""
-    return lambda lists, setting, _: [_defined(kind(**{"rel": setting.level}).evaluate(lists))]
+    return lambda lists, setting, _: [_defined(kind(rel=setting.level).evaluate(lists))]
 
 
-def _unlevelled(kind: type[base.Measure]) -> Compute:
+def _unlevelled(kind: Kind) -> Compute:
     return lambda lists, setting, _: [_defined(kind().evaluate(lists))]
 
 
-def _cut(kind: type[base.Measure]) -> Compute:
+def _cut(kind: Kind) -> Compute:
     """Our measure at the relevance level and every cutoff."""
 
     def compute(lists: TrecLists, setting: Setting, cutoffs: Parameters) -> list[Array]:
-        measure = kind(**{"rel": setting.level} if "rel" in kind.parameters() else {})
+        measure = kind(rel=setting.level) if "rel" in kind.parameters() else kind()
         return [_defined((measure @ cutoff).evaluate(lists)) for cutoff in cutoffs]
 
     return compute
@@ -102,14 +104,14 @@ def _graded(lists: TrecLists, pairs: Parameters) -> tuple[TrecLists, Gain]:
         return lists, LINEAR
     if any(level == NOT_IN_POOL for level, _ in pairs):
         lists = lists.dense()
-    return lists, PairGain("pairs", pairs)
+    return lists, PairGain("table", pairs)
 
 
-def _gained(kind: type[base.Measure]) -> Compute:
+def _gained(kind: Kind) -> Compute:
     def compute(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
         lists, gain = _graded(lists, pairs)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return [_defined(kind(**{"gain": gain}).evaluate(lists))]
+            return [_defined(kind(gain=gain).evaluate(lists))]
 
     return compute
 
@@ -194,7 +196,7 @@ def _needed(relevant: Array, dialect: int) -> Array:
     if dialect == 9:
         return np.trunc(relevant + 0.9)
     size = np.abs(relevant)  # to the nearest whole number, halves away from zero
-    return np.copysign(np.floor(size) + (size - np.floor(size) >= 0.5), relevant)
+    return np.asarray(np.copysign(np.floor(size) + (size - np.floor(size) >= 0.5), relevant))
 
 
 def _average_interpolated(lists: TrecLists, setting: Setting, points: Parameters) -> list[Array]:
@@ -207,15 +209,17 @@ def _average_interpolated(lists: TrecLists, setting: Setting, points: Parameters
 def _g(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
     if not pairs:
         return _unlevelled(trec.G)(lists, setting, pairs)
-    lists, gain = _graded(lists, pairs)  # gains by pairs can run ahead of the ideal list, where our own G is not defined
+    # gains by pairs can run ahead of the ideal list, where our own G is not defined
+    lists, gain = _graded(lists, pairs)
     hits, gains = sets.gained(lists, gain)
     ideal = lists.ideal(gain)
     cost = ideal.hits.running(np.maximum(ideal.gain, 1.0))
     beyond = np.maximum(hits.rank - ideal.length[hits.row], 0.0)
     lag = 2.0 + (ideal.at(cost, hits.row, hits.rank) + beyond) - hits.running(gains)
     logs = [math.log2(x) if x > 0 else (-math.inf if x == 0 else math.nan) for x in lag.tolist()]
-    total, best = hits.sum(gains / np.array(logs)), ideal.sum(ideal.gain)
-    return [np.divide(total, best, out=np.zeros(lists.rows), where=best > 0)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total, best = hits.sum(gains / np.array(logs)), ideal.sum(ideal.gain)
+        return [np.divide(total, best, out=np.zeros(lists.rows), where=best > 0)]
 
 
 def _ndcg_rel(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
@@ -417,6 +421,8 @@ class Request:
                 out.append(Column(entry.name, np.zeros(0), entry.summary))
             else:
                 values = entry.compute(lists, setting, parameters)
+                if entry.name != "G":  # 0/0 has the sign bit set, the logarithm of a negative number has not
+                    values = [np.where(np.isnan(value), -np.nan, value) for value in values]
                 out.extend(Column(name, value, entry.summary) for name, value in zip(names, values, strict=True))
         return out
 

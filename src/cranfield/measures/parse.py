@@ -268,16 +268,14 @@ LATER: dict[str, str] = {
 DIVERSE = re.compile(r"(?:(?:D|DIN)#?|alpha#?|α)[-_]\S+|\S+[-_]IA")
 
 
-def _unknown(name: str, known: Mapping[str, object]) -> str:
+def _unknown(name: str, known: Mapping[str, type[Measure]]) -> str:
     if name in ELSEWHERE:
         return f"{name} is {ELSEWHERE[name]}"
     if name in LATER or DIVERSE.fullmatch(name):
         return f"{name} ({LATER.get(name, 'diversity')}) is not in this version"
-    lowered: dict[str, str] = {}
-    for there in known:
-        lowered.setdefault(there.lower(), there)
-    near = difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(lowered[n] for n in near)}?" if near else ""
+    lowered = {there.lower(): kind.name for there, kind in known.items()}
+    near = dict.fromkeys(lowered[found] for found in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5))
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"there is no measure {name!r}{hint} (`cranfield measures` lists them all)"
 
 

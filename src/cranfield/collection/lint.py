@@ -1,0 +1,228 @@
+"""What is wrong with a set of files, all at once, as a linter tells it.
+
+Every file is looked at in three ways: its bytes (line ends, encoding), its lines (what the reader cannot take, each
+with its line) and its entries (ranks against scores, ties, odd grades). Then the files are looked at together: topics
+that one has and another lacks, tags that two runs share.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from cranfield import _core
+from cranfield.collection import layout as layouts
+from cranfield.collection.findings import SEVERITIES, Finding, counted, some
+from cranfield.collection.lint_bytes import byte_findings
+from cranfield.collection.lint_entries import entry_findings, ids_alike, plain_id
+from cranfield.collection.records import Reading, from_buffer
+from cranfield.collection.source import Buffer, PathLike, load
+from cranfield.collection.topics import Topics
+from cranfield.errors import CranfieldError, CranfieldWarning, DataError
+
+MOST_SHOWN = 1000
+"""Faults of one file that are told one by one; the rest are counted."""
+MOST_FAULTS = 1_000_000
+
+
+def check_files(
+    qrels: Iterable[PathLike] = (), runs: Iterable[PathLike] = (), topics: Iterable[PathLike] = ()
+) -> list[Finding]:
+    """Everything wrong with these files, in the order of files and lines.
+
+    A file with lines that cannot be read is looked at as far as it goes.
+    """
+    paths = [[os.fspath(path) for path in some_paths] for some_paths in (qrels, runs, topics)]
+    findings: list[Finding] = []
+    judged = [_look_at(path, "qrels", findings) for path in paths[0]]
+    retrieved = [_look_at(path, "run", findings) for path in paths[1]]
+    asked = [_look_at_topics(path, findings) for path in paths[2]]
+    findings.extend(_between(
+        [file for file in judged if file], [file for file in retrieved if file], [file for file in asked if file]
+    ))  # fmt: skip
+    order = {path: place for place, path in enumerate([*paths[0], *paths[1], *paths[2]])}
+    return sorted(findings, key=lambda f: (order[f.path], f.line or 0, SEVERITIES.index(f.severity), f.code))
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that could be read, at least in part."""
+
+    path: str
+    topics: tuple[str, ...]
+    table: _core.Table | None = None
+
+
+# ------------------------------------------------------------------------------------------------- one file
+
+
+def _look_at(path: str, kind: str, findings: list[Finding]) -> File | None:
+    """All findings of one run or qrels file; what could be read of it."""
+    try:
+        buffer = load(path)
+        found = layouts.detect(buffer, kind, path)
+    except CranfieldError as error:
+        findings.append(_fault(path, error))
+        return None
+    if found != "parquet":
+        findings.extend(byte_findings(path, buffer))
+    if isinstance(found, layouts.Layout):
+        table = _read(path, buffer, found, kind, findings)
+    else:
+        try:
+            table = from_buffer(buffer, Reading(kind), path)
+        except CranfieldError as error:
+            findings.append(_fault(path, error))
+            return None
+    if not len(table):
+        return None
+    findings.extend(entry_findings(path, kind, table))
+    return File(path, tuple(table.topics), table)
+
+
+def _fault(path: str, error: CranfieldError) -> Finding:
+    what = error.what if isinstance(error, DataError) else str(error)
+    line = error.line if isinstance(error, DataError) else None
+    return Finding(path, line, "error", _code(what), what)
+
+
+def _code(what: str) -> str:
+    """A short name for what is wrong, by the words that tell it."""
+    words = {
+        "no such file": "missing-file",
+        "is a directory": "directory",
+        "cannot be read": "unreadable",
+        "is empty": "empty",
+        "empty, expected": "empty",
+        "ends too early": "truncated",
+        "is damaged": "damaged",
+        "NUL byte": "binary",
+        "with grades": "different-grades",
+        "is there twice": "duplicate",
+        "expected a number": "not-a-number",
+        "not a number that can": "nan",
+        "column": "columns",
+        "bytes, at most": "long-id",
+    }
+    return next((code for text, code in words.items() if text in what), "format")
+
+
+def _read(path: str, buffer: Buffer, layout: layouts.Layout, kind: str, findings: list[Finding]) -> _core.Table:
+    """The lines that can be read; what is wrong with the others goes to the findings."""
+    table, faults = _core.read(
+        [(path, buffer)],
+        list(layout.columns),
+        layout.delimiter,
+        layout.header,
+        layout.expected,
+        qrels=kind == "qrels",
+        on_duplicate="error",
+        threads=os.cpu_count() or 1,
+        most_faults=MOST_FAULTS,
+        keep_lines=True,
+    )
+    findings.extend(Finding(path, line, "error", _code(what), what) for _, line, what in faults[:MOST_SHOWN])
+    rest = len(faults) - MOST_SHOWN
+    if rest > 0:
+        more = counted(rest, "more fault") + (" at least" if len(faults) == MOST_FAULTS else "")
+        findings.append(Finding(path, faults[MOST_SHOWN][1], "error", "more", f"{more}, from this line on"))
+    if not len(table) and not faults:
+        what = f"is empty, expected lines of {layout.expected}"
+        findings.append(Finding(path, None, "error", "empty", what))
+    return table
+
+
+def _look_at_topics(path: str, findings: list[Finding]) -> File | None:
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", CranfieldWarning)
+            topics = Topics.read(path)
+    except CranfieldError as error:
+        findings.append(_fault(path, error))
+        return None
+    findings.extend(Finding(path, None, "warning", "topics", str(warning.message)) for warning in told)
+    untold = [topic.id for topic in topics.values() if not (topic.title or topic.description or topic.narrative)]
+    if untold:
+        findings.append(Finding(path, None, "warning", "no-text", f"topics without a text: {some(untold)}"))
+    findings.extend(ids_alike(path, list(topics)))
+    return File(path, tuple(topics))
+
+
+# --------------------------------------------------------------------------------------------- files together
+
+
+def _between(qrels: Sequence[File], runs: Sequence[File], topics: Sequence[File]) -> Iterator[Finding]:
+    judged = list(dict.fromkeys(topic for file in qrels for topic in file.topics))
+    asked = list(dict.fromkeys(topic for file in topics for topic in file.topics))
+    yield from _twice_judged(qrels)
+    yield from _same_tags(runs)
+    if qrels:
+        for run in runs:
+            yield from _topics_apart(run, judged, "judged", "the judgments")
+            yield from _nothing_judged(run, qrels)
+    if topics:
+        for file in qrels or runs:  # runs are told what they lack by the judgments already
+            yield from _topics_apart(file, asked, "in the topics", "the topics")
+
+
+def _twice_judged(qrels: Sequence[File]) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for file in qrels:
+        again = [topic for topic in file.topics if topic in seen]
+        if again:
+            what = f"topics that {seen[again[0]]} judges too: {some(again)}"
+            yield Finding(file.path, None, "warning", "judged-twice", what)
+        seen.update({topic: file.path for topic in file.topics if topic not in seen})
+
+
+def _same_tags(runs: Sequence[File]) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for file in runs:
+        for tag in file.table.names if file.table else ():
+            if tag and tag in seen:
+                yield Finding(file.path, None, "warning", "same-tag", f"tag {tag!r} is also that of {seen[tag]}")
+            elif tag:
+                seen[tag] = file.path
+
+
+def _topics_apart(file: File, known: Sequence[str], state: str, where: str) -> Iterator[Finding]:
+    """Topics of a file that others do not know, and the other way round."""
+    own, others = set(file.topics), set(known)
+    extra = [topic for topic in file.topics if topic not in others]
+    lacking = [topic for topic in known if topic not in own]
+    if not own & others:
+        what = f"no topic of this file is {state}: it has {some(extra)}, {where} have {some(known)}"
+        yield Finding(file.path, None, "error", "no-common-topic", what)
+    else:
+        if extra:
+            what = f"{counted(len(extra), 'topic is', 'topics are')} not {state}: {some(extra)}"
+            yield Finding(file.path, None, "warning", "unknown-topics", what)
+        if lacking:
+            what = f"{counted(len(lacking), 'topic')} of {where} missing: {some(lacking)}"
+            yield Finding(file.path, None, "warning", "missing-topics", what)
+    spelled = {plain_id(topic): topic for topic in lacking}
+    for topic in extra:
+        other = spelled.get(plain_id(topic))
+        if other is not None:
+            what = f"topic {topic!r} is {other!r} in {where}: they differ by leading zeros or case"
+            yield Finding(file.path, None, "warning", "topic-ids", what)
+
+
+def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
+    """A run none of whose documents is judged has other document ids than the judgments."""
+    assert run.table is not None
+    hits = 0
+    for file in qrels:
+        assert file.table is not None
+        judged = _core.judged(file.table, "max")
+        if not set(judged.topics) & set(run.topics):
+            return
+        hits += len(_core.join_tables(judged, [run.table], "score", False, "first", 0)["row"])
+    if not hits:
+        first = qrels[0].table
+        assert first is not None
+        here, there = run.table.docs(0, 1)[0], first.docs(0, 1)[0]
+        what = f"no retrieved document is judged: ids here are such as {here!r}, in the judgments {there!r}"
+        yield Finding(run.path, None, "warning", "no-judged-document", what)

@@ -1,0 +1,43 @@
+"""What can be odd about the bytes of a text file: line ends, blanks, encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cranfield.collection.findings import Finding, counted
+from cranfield.collection.source import Buffer
+
+BLANKS = (ord(" "), ord("\t"))
+
+
+def byte_findings(path: str, buffer: Buffer) -> Iterator[Finding]:
+    """Mixed line ends, blanks at the end of lines, a byte order mark, bytes that are not UTF-8."""
+    data = np.frombuffer(buffer, dtype=np.uint8)
+    newlines = np.flatnonzero(data == ord("\n"))
+    begins = np.concatenate([[0], newlines + 1])
+    ends = np.append(newlines, len(data))
+    carriage = (ends > begins) & (data[np.maximum(ends - 1, 0)] == ord("\r"))
+
+    in_crlf = carriage[: len(newlines)]
+    if in_crlf.any() and not in_crlf.all():
+        odd = int(np.flatnonzero(in_crlf != in_crlf[0])[0]) + 1
+        what = f"{counted(int(in_crlf.sum()), 'line')} in CR LF, {counted(int((~in_crlf).sum()), 'line')} in LF"
+        yield Finding(path, odd, "info", "line-ends", f"mixed line ends: {what}")
+
+    last = ends - 1 - carriage
+    blank = (last >= begins) & np.isin(data[np.maximum(last, 0)], BLANKS)
+    if blank.any():
+        first = int(np.flatnonzero(blank)[0]) + 1
+        what = counted(int(blank.sum()), "line ends in blanks", "lines end in blanks")
+        yield Finding(path, first, "info", "trailing-blanks", what)
+
+    if data[:3].tobytes() == b"\xef\xbb\xbf":
+        yield Finding(path, 1, "info", "byte-order-mark", "begins with a UTF-8 byte order mark")
+    try:
+        str(buffer, "utf-8")
+    except UnicodeDecodeError as error:
+        line = int(np.searchsorted(newlines, error.start)) + 1
+        what = f"byte 0x{int(data[error.start]):02x} is not UTF-8: Arrow and Parquet cannot hold it"
+        yield Finding(path, line, "info", "not-utf-8", what)

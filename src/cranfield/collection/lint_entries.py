@@ -1,0 +1,232 @@
+"""What can be odd about the entries of one run or qrels file, found in arrays.
+
+Each check is one function from entries to findings; a new one is added to the tuple at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import _core
+from cranfield.collection.findings import Finding, counted, some
+
+LONG_LIST = 1000
+"""Documents a topic that evaluation campaigns take; longer lists are told."""
+
+
+class Entries:
+    """A table's entries as arrays, and how findings about them are told: how many, and where the first is."""
+
+    def __init__(self, path: str, kind: str, table: _core.Table) -> None:
+        self.path = path
+        self.kind = kind
+        self.table = table
+        self.values = table.values
+        self.ranks = table.ranks
+        self.lines = table.lines
+        self.sizes = np.diff(table.list_start)
+        self.list = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        names = table.topics
+        self.topic_of_list = [names[topic] for topic in table.list_topic.tolist()]
+
+    def first(self, rows: NDArray[np.int64]) -> int | None:
+        """The line of the first of some rows."""
+        return int(self.lines[rows].min()) if len(self.lines) and len(rows) else None
+
+    def lists(self, rows: NDArray[np.int64]) -> str:
+        """In how many lists some rows are, and which."""
+        places = list(dict.fromkeys(self.topic_of_list[place] for place in np.unique(self.list[rows]).tolist()))
+        return f"topic{'s' if len(places) > 1 else ''} {some(places)}"
+
+    def find(
+        self, rows: NDArray[np.int64], severity: str, code: str, one: str, several: str, rest: str = ""
+    ) -> Iterator[Finding]:
+        """A finding about some rows, if there are any."""
+        if len(rows):
+            yield Finding(self.path, self.first(rows), severity, code, counted(len(rows), one, several) + rest)
+
+
+def _neighbours(entries: Entries, key: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows next to each other when each list is sorted by a key: (the one, the next)."""
+    order = np.lexsort((key, entries.list))
+    one, following = order[:-1], order[1:]
+    same = entries.list[one] == entries.list[following]
+    return one[same], following[same]
+
+
+def _infinite(entries: Entries) -> Iterator[Finding]:
+    rows = np.flatnonzero(np.isinf(entries.values))
+    what = "score" if entries.kind == "run" else "grade"
+    yield from entries.find(rows, "warning", "infinite", f"{what} is infinite", f"{what}s are infinite")
+
+
+def _scattered(entries: Entries) -> Iterator[Finding]:
+    if not len(entries.lines):
+        return
+    in_file = np.argsort(entries.lines, kind="stable")
+    lists = entries.list[in_file]
+    changes = np.flatnonzero(np.append(True, lists[1:] != lists[:-1]))
+    if len(changes) > len(entries.sizes):
+        _, first = np.unique(lists[changes], return_index=True)
+        again = np.delete(changes, first)
+        rows = in_file[again]
+        yield Finding(
+            entries.path, entries.first(rows), "info", "scattered",
+            f"the lines of a topic do not stand together: {entries.lists(rows)}",
+        )  # fmt: skip
+
+
+def _topic_ids(entries: Entries) -> Iterator[Finding]:
+    yield from ids_alike(entries.path, entries.table.topics)
+
+
+def ids_alike(path: str, topics: Sequence[str]) -> Iterator[Finding]:
+    """Topic ids that differ only by leading zeros or case."""
+    seen: dict[str, str] = {}
+    for topic in topics:
+        other = seen.setdefault(plain_id(topic), topic)
+        if other != topic:
+            what = f"topics {other!r} and {topic!r} differ only by leading zeros or case"
+            yield Finding(path, None, "warning", "topic-ids", what)
+
+
+def plain_id(topic: str) -> str:
+    """A topic id without leading zeros and case.
+
+    >>> plain_id("MB051"), plain_id("051"), plain_id("0")
+    ('mb51', '51', '0')
+    """
+    digits = len(topic) - len(topic.lstrip("0123456789"))
+    if digits:
+        return (topic.lstrip("0") if topic.strip("0") else "0").casefold()
+    head = topic.rstrip("0123456789")
+    return head.casefold() + (topic[len(head) :].lstrip("0") or ("0" if len(head) < len(topic) else ""))
+
+
+# ---- qrels
+
+
+def _negative(entries: Entries) -> Iterator[Finding]:
+    rows = np.flatnonzero(entries.values < 0)
+    yield from entries.find(rows, "info", "negative-grades", "grade is negative", "grades are negative")
+
+
+def _fractional(entries: Entries) -> Iterator[Finding]:
+    finite = np.isfinite(entries.values)
+    rows = np.flatnonzero(finite & (entries.values != np.rint(entries.values)))
+    rest = "; trec_eval reads the part before the point"
+    yield from entries.find(
+        rows, "info", "fractional-grades", "grade is not an integer", "grades are not integers", rest
+    )
+
+
+def _irrelevant(entries: Entries) -> Iterator[Finding]:
+    relevant = np.zeros(len(entries.sizes), dtype=np.int64)
+    np.add.at(relevant, entries.list, entries.values > 0)
+    without = [entries.topic_of_list[place] for place in np.flatnonzero(relevant == 0).tolist()]
+    if len(without) == len(entries.sizes):
+        yield Finding(entries.path, None, "warning", "nothing-relevant", "no document is judged relevant")
+    elif without:
+        what = f"topics without a relevant document: {some(without)}"
+        yield Finding(entries.path, None, "warning", "topic-without-relevant", what)
+
+
+def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
+    label = entries.table.label
+    if not len(label):
+        return
+    first = np.repeat(label[entries.table.list_start[:-1]], entries.sizes)
+    varies = np.flatnonzero(label != first)
+    if len(varies):
+        what = f"column 2 varies within topics: these are judgments by intent ({some(entries.table.labels)})"
+        yield Finding(entries.path, entries.first(varies), "info", "intents", what)
+
+
+# ---- runs
+
+
+def _tags(entries: Entries) -> Iterator[Finding]:
+    names = entries.table.names
+    if len(names) > 1:
+        yield Finding(entries.path, None, "info", "several-tags", f"{len(names)} runs in one file: {some(names)}")
+
+
+def _long_lists(entries: Entries) -> Iterator[Finding]:
+    long = np.flatnonzero(entries.sizes > LONG_LIST)
+    if len(long):
+        what = f"{counted(len(long), 'list has', 'lists have')} more than {LONG_LIST:,} documents, the longest {int(entries.sizes.max()):,}"
+        yield Finding(entries.path, None, "info", "long-list", what)
+
+
+def _ties(entries: Entries) -> Iterator[Finding]:
+    one, following = _neighbours(entries, entries.values)
+    tied = following[entries.values[one] == entries.values[following]]
+    if len(tied):
+        share = len(np.unique(entries.list[tied])) / len(entries.sizes)
+        yield Finding(
+            entries.path, entries.first(tied), "info", "ties",
+            f"{counted(len(tied), 'document has', 'documents have')} the score of another ({share:.0%} of the lists); "
+            "tied documents are ordered by id",
+        )  # fmt: skip
+
+
+def _single_precision(entries: Entries) -> Iterator[Finding]:
+    with np.errstate(over="ignore"):
+        short = entries.values.astype(np.float32)
+    one, following = _neighbours(entries, entries.values)
+    differ = entries.values[one] != entries.values[following]
+    rows = following[differ & (short[one] == short[following])]
+    yield from entries.find(
+        rows, "warning", "single-precision", "score differs", "scores differ",
+        " from another in 64 bits but not in the 32 that trec_eval up to version 9 compares: it takes them for ties",
+    )  # fmt: skip
+
+
+def _ranks(entries: Entries) -> Iterator[Finding]:
+    """The rank column against itself and against the scores."""
+    if not len(entries.ranks):
+        return
+    bad = np.flatnonzero(np.isnan(entries.ranks))
+    if len(bad):
+        yield from entries.find(bad, "warning", "rank-not-a-number", "rank is not a number", "ranks are not numbers")
+        return
+    starts = entries.table.list_start[:-1]
+    lowest = np.minimum.reduceat(entries.ranks, starts)
+    for wrong, code, what in (
+        (lowest == 0, "rank-from-0", "at rank 0"),
+        ((lowest != 0) & (lowest != 1), "rank-start", "elsewhere than at rank 1"),
+    ):
+        lists = np.flatnonzero(wrong)
+        if len(lists):
+            yield Finding(
+                entries.path, entries.first(starts[lists]), "warning", code,
+                f"{counted(len(lists), 'list begins', 'lists begin')} {what}: {entries.lists(starts[lists])}",
+            )  # fmt: skip
+    one, following = _neighbours(entries, entries.ranks)
+    with np.errstate(invalid="ignore"):
+        step = entries.ranks[following] - entries.ranks[one]
+    rises = (entries.values[following] > entries.values[one]) & (step > 0)
+    for wrong, code, one_of_them, several in (
+        (step == 0, "repeated-rank", "rank is there twice", "ranks are there twice"),
+        ((step != 0) & (step != 1), "rank-gap", "gap between ranks", "gaps between ranks"),
+        (rises, "rank-against-score", "score is higher than that of the rank before",
+         "scores are higher than that of the rank before"),
+    ):  # fmt: skip
+        rows = following[wrong]
+        yield from entries.find(rows, "warning", code, one_of_them, several, f": {entries.lists(rows)}")
+
+
+Check = Callable[[Entries], Iterator[Finding]]
+_BOTH: tuple[Check, ...] = (_infinite, _scattered, _topic_ids)
+_QRELS: tuple[Check, ...] = (_negative, _fractional, _irrelevant, _judged_by_intent)
+_RUN: tuple[Check, ...] = (_tags, _long_lists, _ties, _single_precision, _ranks)
+
+
+def entry_findings(path: str, kind: str, table: _core.Table) -> Iterator[Finding]:
+    """What is odd about the entries of a run or of qrels."""
+    entries = Entries(path, kind, table)
+    for check in (*_BOTH, *(_RUN if kind == "run" else _QRELS)):
+        yield from check(entries)

@@ -1,0 +1,71 @@
+"""A topic as a plain record: what lies between the text of a file and a `Topic`.
+
+A record is a dict as JSON has it. `id`, `title`, `description`, `narrative` and `lang` are text, `subtopics` is a list
+of dicts with `number`, `text` and `type`; every other name, here and in subtopics, is a field.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from cranfield.errors import DataError
+
+Record: TypeAlias = dict[str, Any]
+Found: TypeAlias = Iterator[tuple[int | None, Record]]  # with its line, where that is known
+
+# How files spell the parts of a topic, the preferred spelling first; the first one found is taken, others stay fields.
+# "identifrier" is how the CLEF topic in Ferro's survey (Fig. 4) spells it.
+SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "id": (
+        "id", "_id", "num", "number", "identifier", "identifrier", "qid", "query_id", "query-id", "topic_id", "topic",
+    ),
+    "title": ("title", "query", "text", "question", "content"),
+    "description": ("description", "desc"),
+    "narrative": ("narrative", "narr"),
+    "lang": ("lang",),
+}  # fmt: skip
+PART = {spelling: part for part, spellings in SPELLINGS.items() for spelling in spellings}
+TEXTS = ("title", "description", "narrative")
+
+
+def record_of(
+    columns: Iterable[tuple[str, Any]], path: str, line: int | None, fields: Iterable[tuple[str, Any]] = ()
+) -> Record:
+    """A record from columns, which may be spelled in many ways, and from fields, whose names are what they are."""
+    given: defaultdict[str, list[Any]] = defaultdict(list)
+    for name, value in columns:
+        given[name].append(value)
+    record: Record = {}
+    for part, spellings in SPELLINGS.items():
+        taken = next((name for spelling in spellings for name in given if name.lower() == spelling), None)
+        if taken is not None:
+            value, *more = given.pop(taken)
+            if part == "id" and type(value) in (int, str):
+                value = str(value).strip()
+            if not isinstance(value, str | None):
+                raise DataError(path, line, f"{taken} is {value!r}, expected text")
+            record[part] = value or ""
+            if more:
+                given[part] = more
+    if not record.get("id"):
+        raise DataError(path, line, f"topic without a number, expected one of {', '.join(SPELLINGS['id'])}")
+    for name, value in fields:
+        given[name].append(value)
+    for name, values in given.items():
+        if name in record:
+            raise DataError(path, line, f"{name} twice in one topic, expected once (or once a language)")
+        record[name] = values[0] if len(values) == 1 else values
+    return record
+
+
+def fields_of(record: Record) -> Record:
+    """What a record says besides the parts that every topic may have."""
+    return {name: value for name, value in record.items() if name not in SPELLINGS and name != "subtopics"}
+
+
+def shortened(text: str) -> str:
+    """Text for a message, on one line."""
+    text = " ".join(text.split())
+    return repr(text if len(text) <= 40 else text[:39] + "…")

@@ -1,0 +1,408 @@
+"""A replacement for ir_measures by changing the import line.
+
+    import cranfield.compat.ir_measures as ir_measures
+    from cranfield.compat.ir_measures import nDCG, AP, P
+
+    ir_measures.calc_aggregate([nDCG @ 10, P(rel=2) @ 5, AP], qrels, run)   # {measure: value}
+    for metric in ir_measures.iter_calc([nDCG @ 10], qrels, run):           # query_id, measure, value
+        ...
+
+Judgments and runs are dicts of dicts, frames with the columns query_id, doc_id, relevance or score, or iterables of
+named tuples with these fields. Measures are the objects of this module, those of the ir_measures package, those of
+cranfield, or names; results are keyed by whatever was given.
+
+As in ir_measures a judged topic that the run lacks scores 0, also in counts; so does, unlike elsewhere in cranfield, a
+topic on which a measure is undefined. Scores are compared as 32-bit numbers, as trec_eval 9 does. What differs:
+
+- Equal scores are always ordered as trec_eval orders them; ir_measures leaves it to the tool behind each measure.
+- ERR and nDCG(dcg='exp-log2') are not rounded to five digits.
+- A document given twice for a topic is an error, not overwritten.
+- Not there: measures of diversity, Compat, Accuracy, the C/W/L measures other than RBP, and providers.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cranfield import _core, measures
+from cranfield.assessed import Array
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.compat.trec_lists import TrecLists, TrecQrels
+from cranfield.errors import UsageError
+from cranfield.measures import ranked
+
+TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+
+
+class Qrel(NamedTuple):
+    """One judgment."""
+
+    query_id: str
+    doc_id: str
+    relevance: float
+    iteration: str = "0"
+
+
+class ScoredDoc(NamedTuple):
+    """One retrieved document."""
+
+    query_id: str
+    doc_id: str
+    score: float
+
+
+class Metric(NamedTuple):
+    """What a measure says about one topic."""
+
+    query_id: str
+    measure: Any
+    value: float
+
+
+class CalcResults(NamedTuple):
+    """Values over all topics, and those of each topic."""
+
+    aggregated: Any
+    per_query: list[Metric]
+
+
+# -- measures
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A measure that ir_measures has: its parameters with their defaults, and which one `@` sets."""
+
+    name: str
+    defaults: Mapping[str, Any]
+    at: str = "cutoff"
+    summed: bool = False
+
+
+class Measure:
+    """A measure with its parameters, written as ir_measures writes it.
+
+    >>> nDCG @ 10, AP(rel=2), P(rel=2, judged_only=True) @ 5
+    (nDCG@10, AP(rel=2), P(rel=2,judged_only=True)@5)
+    """
+
+    def __init__(self, kind: _Kind, params: Mapping[str, Any]) -> None:
+        for name in params:
+            if name not in kind.defaults:
+                raise UsageError(f"{kind.name}: no parameter {name!r}; there are: {', '.join(kind.defaults) or 'none'}")
+        self.kind = kind
+        self.params = dict(params)
+        self.NAME = kind.name
+
+    def __call__(self, **params: Any) -> Measure:
+        return Measure(self.kind, {**self.params, **params})
+
+    def __matmul__(self, at: float) -> Measure:
+        return self(**{self.kind.at: at})
+
+    def __getitem__(self, name: str) -> Any:
+        return self.params.get(name, self.kind.defaults[name])
+
+    def __repr__(self) -> str:
+        others = [
+            f"{name}={value!r}"
+            for name, value in self.params.items()
+            if name != self.kind.at and value != self.kind.defaults[name]
+        ]
+        at = f"@{self.params[self.kind.at]}" if self.kind.at in self.params else ""
+        return self.NAME + (f"({','.join(others)})" if others else "") + at
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Measure) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def iter_calc(self, qrels: Any, run: Any) -> Iterator[Metric]:
+        """This measure on every topic."""
+        return iter_calc([self], qrels, run)
+
+    def calc_aggregate(self, qrels: Any, run: Any) -> float:
+        """This measure over all topics."""
+        return calc_aggregate([self], qrels, run)[self]
+
+    def calc(self, qrels: Any, run: Any) -> CalcResults:
+        """Both."""
+        both = calc([self], qrels, run)
+        return CalcResults(both.aggregated[self], both.per_query)
+
+    def evaluator(self, qrels: Any) -> Evaluator:
+        """This measure for many runs."""
+        return evaluator([self], qrels)
+
+
+_REL: dict[str, Any] = {"rel": 1}
+_RANKED: dict[str, Any] = {"cutoff": None, "rel": 1, "judged_only": False}
+_SET: dict[str, Any] = {"rel": 1, "judged_only": False}
+_NDCG: dict[str, Any] = {"cutoff": None, "dcg": "log2", "gains": None, "judged_only": False}
+
+nDCG = NDCG = Measure(_Kind("nDCG", _NDCG), {})
+AP = MAP = Measure(_Kind("AP", _RANKED), {})
+P = Precision = Measure(_Kind("P", _RANKED), {})
+RR = MRR = Measure(_Kind("RR", _RANKED), {})
+R = Recall = Measure(_Kind("R", _RANKED), {})
+Success = Measure(_Kind("Success", _RANKED), {})
+Rprec = RPrec = Measure(_Kind("Rprec", _SET), {})
+Bpref = BPref = Measure(_Kind("Bpref", _REL), {})
+infAP = Measure(_Kind("infAP", _REL), {})
+IPrec = Measure(_Kind("IPrec", {"recall": None, **_SET}, at="recall"), {})
+Judged = Measure(_Kind("Judged", {"cutoff": None}), {})
+SetP = Measure(_Kind("SetP", {**_SET, "relative": False}), {})
+SetRelP = SetP(relative=True)
+SetR = Measure(_Kind("SetR", _REL), {})
+SetF = Measure(_Kind("SetF", {**_SET, "beta": 1.0}), {})
+SetAP = Measure(_Kind("SetAP", _SET), {})
+NumQ = Measure(_Kind("NumQ", {}, summed=True), {})
+NumRet = Measure(_Kind("NumRet", {"rel": None}, summed=True), {})
+NumRelRet = NumRet(rel=1)
+NumRel = Measure(_Kind("NumRel", _REL, summed=True), {})
+RBP = Measure(_Kind("RBP", {"cutoff": None, "p": 0.8, "rel": None}), {})
+ERR = Measure(_Kind("ERR", {"cutoff": None}), {})
+
+_NAMED: dict[str, Measure] = {name: thing for name, thing in list(globals().items()) if isinstance(thing, Measure)}
+_NEEDS = {"P": "cutoff", "R": "cutoff", "Success": "cutoff", "IPrec": "recall"}
+
+
+def parse_measure(measure: str | Measure) -> Measure:
+    """A measure from its name.
+
+    >>> parse_measure("AP(rel=2)@100")
+    AP(rel=2)@100
+    """
+    if isinstance(measure, Measure):
+        return measure
+    wrong = ValueError(f"problem parsing measure {measure!r}; must be in format Measure(k1=v1, k2=v2)@c")
+    try:
+        node: ast.AST = ast.parse(measure, mode="eval").body
+        params: dict[str, Any] = {}
+        at = None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            at, node = ast.literal_eval(node.right), node.left
+        if isinstance(node, ast.Call) and not node.args:
+            params = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
+            node = node.func
+    except (SyntaxError, ValueError):
+        raise wrong from None
+    if not isinstance(node, ast.Name):
+        raise wrong
+    if node.id not in _NAMED:
+        raise NameError(f"measure not found: {node.id}")
+    found = _NAMED[node.id](**params)
+    return found if at is None else found @ at
+
+
+TREC_NAMES: dict[str, tuple[Measure, str, tuple[float, ...]]] = {
+    "ndcg": (nDCG, "", ()),
+    "ndcg_cut": (nDCG, "cutoff", TREC_CUTOFFS),
+    "map": (AP, "", ()),
+    "map_cut": (AP, "cutoff", TREC_CUTOFFS),
+    "P": (P, "cutoff", TREC_CUTOFFS),
+    "recall": (R, "cutoff", TREC_CUTOFFS),
+    "success": (Success, "cutoff", (1, 5, 10)),
+    "recip_rank": (RR, "", ()),
+    "Rprec": (Rprec, "", ()),
+    "bpref": (Bpref, "", ()),
+    "infAP": (infAP, "", ()),
+    "iprec_at_recall": (IPrec, "recall", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+    "set_P": (SetP, "", ()),
+    "set_relative_P": (SetRelP, "", ()),
+    "set_recall": (SetR, "", ()),
+    "set_map": (SetAP, "", ()),
+    "set_F": (SetF, "beta", (1.0,)),
+    "num_q": (NumQ, "", ()),
+    "num_ret": (NumRet, "", ()),
+    "num_rel": (NumRel, "", ()),
+    "num_rel_ret": (NumRelRet, "", ()),
+}
+
+
+def parse_trec_measure(measure: str) -> list[Measure]:
+    """The measures that trec_eval's name stands for.
+
+    >>> parse_trec_measure("P.5,10"), parse_trec_measure("map")
+    ([P@5, P@10], [AP])
+    """
+    for name in sorted(TREC_NAMES, key=len, reverse=True):
+        found, parameter, values = TREC_NAMES[name]
+        given = re.fullmatch(rf"{re.escape(name)}(?:[._]([\d.]+(?:,[\d.]+)*))?", measure)
+        if not given:
+            continue
+        if given.group(1):
+            if not parameter:
+                raise ValueError(f"unknown argument for {name}: {given.group(1)}")
+            make = int if parameter == "cutoff" else float
+            values = tuple(make(value) for value in given.group(1).split(","))
+        return [found(**{parameter: value}) for value in values] if parameter else [found]
+    raise ValueError(f"unknown measure {measure}")
+
+
+# -- from a measure of theirs to one of ours
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a measure that was asked for is computed; without one of ours it counts topics."""
+
+    ours: measures.Measure | None
+    judged_only: bool
+    summed: bool
+
+    def values(self, lists: TrecLists, condensed: TrecLists) -> Array:
+        if self.ours is None:
+            return np.ones(lists.rows)
+        scores = self.ours.evaluate(condensed if self.judged_only else lists)
+        return np.where(np.isnan(scores), 0.0, scores)
+
+
+def _plan(asked: Any) -> _Plan:
+    if isinstance(asked, str):
+        try:
+            asked = parse_measure(asked)
+        except NameError:
+            asked = measures.parse(asked)
+    if isinstance(asked, type) and issubclass(asked, measures.Measure):
+        asked = asked()
+    if isinstance(asked, measures.Measure):
+        return _Plan(asked, False, False)
+    if not hasattr(asked, "NAME") or not hasattr(asked, "params"):
+        raise UsageError(f"{asked!r} is no measure; give one such as nDCG @ 10, or its name")
+    if asked.NAME not in _NAMED:
+        raise ValueError(f"Unsupported measures {{{asked}}}.")
+    summed = _NAMED[asked.NAME].kind.summed
+    if asked.NAME == "NumQ":
+        return _Plan(None, False, summed)
+    params = dict(asked.params)
+    if asked.NAME in _NEEDS and _NEEDS[asked.NAME] not in params:
+        raise UsageError(f"{asked.NAME} needs a {_NEEDS[asked.NAME]}: write {asked.NAME} @ 10")
+    judged_only = bool(params.pop("judged_only", False))
+    text = ",".join(f"{name}={value!r}" for name, value in params.items())
+    ours = measures.parse(f"{asked.NAME}({text})")
+    if isinstance(ours, ranked.IPrec):  # what ir_measures asks of trec_eval 9 and gdeval
+        ours = measures.IPrec(rel=ours.rel, dialect="trec9", cutoff=ours.cutoff)
+    elif isinstance(ours, measures.ERR):
+        ours = measures.ERR(max_grade=4, cutoff=ours.cutoff)
+    elif isinstance(ours, measures.RBP) and "rel" not in params:
+        ours = measures.RBP(p=ours.p, gain="linear", cutoff=ours.cutoff)
+    return _Plan(ours, judged_only, summed)
+
+
+# -- evaluating
+
+
+class Evaluator:
+    """Measures and judgments, prepared to score many runs.
+
+    >>> with_ndcg = evaluator([nDCG @ 10], {"q1": {"d1": 1}})
+    >>> with_ndcg.calc_aggregate({"q1": {"d1": 0.3, "d2": 0.1}})
+    {nDCG@10: 1.0}
+    """
+
+    def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
+        self.measures: list[Any] = list(dict.fromkeys(measures))
+        self._plans = [_plan(asked) for asked in self.measures]
+        self._qrels = TrecQrels(Qrels.of(qrels).judged("error"), whole_grades=False)
+        self.qrel_qids: set[str] = set(self._qrels.topics)
+
+    def _values(self, run: Any) -> tuple[list[str], Array]:
+        """The topics that the run has, in its order; and measure × judged topic, 0 where the run lacks it."""
+        topics: list[str]
+        if isinstance(run, dict):
+            topics = [str(topic) for topic in run]
+            joined = _core.join_dicts(self._qrels.core, [("run", run)], "score", True, 0)
+        else:
+            run = run if hasattr(run, "columns") else list(run)
+            if not len(run):
+                return self._values({})
+            table = Run.of(run).table
+            topics = table.topics
+            joined = _core.join_tables(self._qrels.core, [table], "score", True, "error", 0)
+        lists = self._qrels.lists(joined)
+        condensed = self._qrels.lists(joined, judged_only=True)
+        values = np.empty((len(self._plans), lists.rows))
+        for number, plan in enumerate(self._plans):
+            values[number] = np.where(lists.missing, 0.0, plan.values(lists, condensed))
+        return [topic for topic in topics if topic in self.qrel_qids], values
+
+    def _metrics(self, topics: list[str], values: Array) -> Iterator[Metric]:
+        row = {topic: number for number, topic in enumerate(self._qrels.topics)}
+        for topic in topics:
+            for asked, value in zip(self.measures, values[:, row[topic]].tolist(), strict=True):
+                yield Metric(topic, asked, value)
+        lacking = sorted(self.qrel_qids.difference(topics))
+        for asked in sorted(self.measures, key=str):
+            for topic in lacking:
+                yield Metric(topic, asked, 0.0)
+
+    def _aggregated(self, values: Array) -> dict[Any, float]:
+        return {
+            asked: float(row.sum() if plan.summed else row.mean())
+            for asked, plan, row in zip(self.measures, self._plans, values, strict=True)
+        }
+
+    def iter_calc(self, run: Any) -> Iterator[Metric]:
+        """Every measure on every judged topic."""
+        yield from self._metrics(*self._values(run))
+
+    def calc_aggregate(self, run: Any) -> dict[Any, float]:
+        """Every measure over all judged topics: the mean, for counts the sum."""
+        return self._aggregated(self._values(run)[1])
+
+    def calc(self, run: Any) -> CalcResults:
+        """Both."""
+        topics, values = self._values(run)
+        return CalcResults(self._aggregated(values), list(self._metrics(topics, values)))
+
+
+def evaluator(measures: Iterable[Any], qrels: Any) -> Evaluator:
+    """Measures and judgments, prepared to score many runs."""
+    return Evaluator(measures, qrels)
+
+
+def iter_calc(measures: Iterable[Any], qrels: Any, run: Any) -> Iterator[Metric]:
+    """Every measure on every judged topic."""
+    return Evaluator(measures, qrels).iter_calc(run)
+
+
+def calc_aggregate(measures: Iterable[Any], qrels: Any, run: Any) -> dict[Any, float]:
+    """Every measure over all judged topics.
+
+    >>> calc_aggregate([nDCG @ 10, "AP"], {"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 2.0}})
+    {nDCG@10: 0.5, 'AP': 0.5}
+    """
+    return Evaluator(measures, qrels).calc_aggregate(run)
+
+
+def calc(measures: Iterable[Any], qrels: Any, run: Any) -> CalcResults:
+    """Values over all topics, and those of each topic."""
+    return Evaluator(measures, qrels).calc(run)
+
+
+# -- reading
+
+
+def read_trec_qrels(file: Any) -> Iterator[Qrel]:
+    """The judgments in a TREC file: its path, its text (with a newline) or an open file."""
+    for judgment in Qrels.of(_text_or_file(file), format="trec"):
+        yield Qrel(judgment.topic, judgment.doc, judgment.grade, judgment.iteration)
+
+
+def read_trec_run(file: Any) -> Iterator[ScoredDoc]:
+    """The documents in a TREC file: its path, its text (with a newline) or an open file."""
+    for retrieved in Run.of(_text_or_file(file), format="trec"):
+        yield ScoredDoc(retrieved.topic, retrieved.doc, retrieved.score)
+
+
+def _text_or_file(file: Any) -> Any:
+    return file.encode() if isinstance(file, str) and "\n" in file else file

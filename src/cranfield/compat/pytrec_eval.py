@@ -1,0 +1,198 @@
+"""A replacement for pytrec_eval by changing the import line.
+
+    import cranfield.compat.pytrec_eval as pytrec_eval
+
+    evaluator = pytrec_eval.RelevanceEvaluator(qrel, {"map", "ndcg_cut.10"})
+    results = evaluator.evaluate(run)   # {topic: {measure: value}}
+
+The same names, keys and values (trec_eval 9.0.8 on dicts), several times faster. What differs:
+
+- Relevance may be any number, not only int; it is used as it is.
+- A score that is NaN, an empty document id, a negative relevance level and parameters that a measure cannot take raise
+  ValueError, where pytrec_eval gives numbers without meaning or brings the interpreter down.
+- Scores of any numeric type (numpy's float32, say) and a relevance level of 0 are accepted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield import _core
+from cranfield.compat.trec_lists import TrecQrels
+from cranfield.compat.trec_measures import NICKNAMES, TABLE, Request, Setting
+
+supported_nicknames: dict[str, set[str]] = {
+    nickname: {name for name in members if name in {entry.name for entry in TABLE if entry.since <= 9}}
+    for nickname, members in NICKNAMES.items()
+}
+supported_measures: set[str] = set(supported_nicknames["all_trec"])
+
+__all__ = ["RelevanceEvaluator", "parse_qrel", "parse_run", "supported_measures", "supported_nicknames"]
+
+
+def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
+    """A run from the lines of a TREC file: {topic: {document: score}}.
+
+    >>> parse_run(["q1 Q0 d1 1 2.5 mine"])["q1"]
+    {'d1': 2.5}
+    """
+    run: dict[str, dict[str, float]] = defaultdict(dict)
+    for number, line in enumerate(f_run, 1):
+        topic, _, doc, _, score, _ = line.split()
+        _add(run[topic], doc, float(score), topic, number)
+    return run
+
+
+def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Judgments from the lines of a TREC file: {topic: {document: relevance}}.
+
+    >>> parse_qrel(["q1 0 d1 2"])["q1"]
+    {'d1': 2}
+    """
+    qrel: dict[str, dict[str, int]] = defaultdict(dict)
+    for number, line in enumerate(f_qrel, 1):
+        topic, _, doc, relevance = line.split()
+        _add(qrel[topic], doc, int(relevance), topic, number)
+    return qrel
+
+
+def _add(documents: dict[str, Any], doc: str, value: float, topic: str, line: int) -> None:
+    if doc in documents:  # an AssertionError, because that is what pytrec_eval's callers catch
+        raise AssertionError(f"line {line}: document {doc!r} is there twice for topic {topic!r}")
+    documents[doc] = value
+
+
+def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
+    """Over topics: a sum for `num_…`, the geometric mean for `gm_…` (whose values are logarithms), else the mean.
+
+    >>> compute_aggregated_measure("map", [0.5, 1.0])
+    0.75
+    """
+    if measure.startswith("num_"):
+        return float(np.sum(values))
+    if measure.startswith("gm_"):
+        return float(np.exp(np.sum(values) / len(values)))
+    return float(np.mean(values))
+
+
+class RelevanceEvaluator:
+    """Judgments {topic: {document: relevance}} prepared to score runs {topic: {document: score}}.
+
+    `measures` are names (`map`), names with parameters (`P_5`, `ndcg_cut.5,10`) or nicknames (`official`).
+
+    >>> evaluator = RelevanceEvaluator({"q1": {"d1": 1, "d2": 0}}, {"map", "P_5"})
+    >>> evaluator.evaluate({"q1": {"d1": 0.1, "d2": 0.9}})
+    {'q1': {'map': 0.5, 'P_5': 0.2}}
+    """
+
+    def __init__(
+        self,
+        query_relevance: Mapping[str, Mapping[str, float]],
+        measures: Iterable[str],
+        relevance_level: int = 1,
+        judged_docs_only_flag: bool = False,
+    ) -> None:
+        for name, value in (("relevance_level", relevance_level), ("judged_docs_only_flag", judged_docs_only_flag)):
+            if not isinstance(value, int):
+                raise TypeError(f"{name} == {value!r}, must be an int")
+        self._request = Request(_combined(measures))
+        self._setting = Setting(level=relevance_level)
+        self._judged_only = bool(judged_docs_only_flag)
+        judged = {topic: documents for topic, documents in query_relevance.items() if len(documents) > 0}
+        _check_keys(judged, "relevance")
+        self._qrels = TrecQrels(_core.judged(_table(judged), "error"), whole_grades=False)
+        self._row = {topic: row for row, topic in enumerate(self._qrels.topics)}
+
+    def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        """{topic: {measure: value}} for the topics that both the run and the judgments have."""
+        if not scores:
+            return {}
+        if not isinstance(scores, dict):
+            raise TypeError(f"scores are of type {type(scores).__name__}, must be a dict of dicts")
+        _check_keys(scores, "scores")
+        try:
+            joined = _core.join_dicts(self._qrels.core, [("run", scores)], "score", True, 0)
+        except ValueError as error:
+            raise _as_type_error(error, scores) from None
+        lists = self._qrels.lists(joined, judged_only=self._judged_only)
+        columns = self._request.columns(lists, self._setting, typed_names=False)
+        names = [column.name for column in columns]
+        rows = [(topic, row) for topic in scores if (row := self._row.get(topic)) is not None]
+        at = np.array([row for _, row in rows], dtype=np.int64)
+        cells = []
+        for column in columns:
+            if column.summary in ("runid", "text"):  # no numbers: pytrec_eval has 0 there
+                cells.append([0.0] * len(rows))
+            elif column.summary == "num_q":
+                cells.append([1.0] * len(rows))
+            else:
+                cells.append(np.asarray(column.values)[at].tolist())
+        if not cells:
+            return {topic: {} for topic, _ in rows}
+        by_topic = zip(*cells, strict=True)
+        return {topic: dict(zip(names, values, strict=True)) for (topic, _), values in zip(rows, by_topic, strict=True)}
+
+
+def _table(judged: dict[str, Mapping[str, float]]) -> _core.Table:
+    try:
+        return _core.table_from_dict(judged, "", "relevance")
+    except ValueError as error:
+        raise _as_type_error(error, judged) from None
+
+
+def _check_keys(lists: Mapping[str, Mapping[str, float]], what: str) -> None:
+    """pytrec_eval's TypeErrors: strings as keys, a dict of documents per topic.
+
+    Of the documents only each topic's first is looked at: to look at all takes as long as scoring them.
+    """
+    for topic, documents in lists.items():
+        if not isinstance(topic, str):
+            raise TypeError(f"{what}: topic {topic!r} is of type {type(topic).__name__}, must be str")
+        if not isinstance(documents, dict):
+            raise TypeError(f"{what}: topic {topic!r} has a {type(documents).__name__}, must be a dict of documents")
+        for doc in documents:
+            if not isinstance(doc, str):
+                raise TypeError(f"{what}: topic {topic!r} has document {doc!r}, must be str")
+            break
+
+
+def _as_type_error(error: ValueError, lists: Mapping[str, Mapping[str, Any]]) -> ValueError | TypeError:
+    """What is wrong is a type, unless every value is a number."""
+    for documents in lists.values():
+        for value in documents.values():
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return TypeError(str(error))
+            if isinstance(value, str | bytes):
+                return TypeError(str(error))
+    return error
+
+
+def _combined(measures: Iterable[str]) -> list[str]:
+    """Nicknames expanded, and the parameters that one measure is given in several names put together."""
+    parameters: dict[str, set[str]] = {}
+    for measure in measures:
+        for name in supported_nicknames.get(measure, {measure}):
+            if name in supported_measures:
+                parameters.setdefault(name, set())
+                continue
+            base, found = _with_parameters(name)
+            parameters.setdefault(base, set()).update(found)
+    return [f"{name}.{','.join(sorted(given))}" if given else name for name, given in parameters.items()]
+
+
+NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+
+
+def _with_parameters(name: str) -> tuple[str, list[str]]:
+    for base in supported_measures:
+        found = re.match(rf"{re.escape(base)}[._]({NUMBER}(?:,{NUMBER})*)", name)
+        if found:
+            return base, found.group(1).split(",")
+    raise ValueError(f"unsupported measure {name}")

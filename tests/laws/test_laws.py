@@ -1,0 +1,217 @@
+"""What must hold of every measure in the registry; exceptions are named, with the reason."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield.assessed import Assessed
+from cranfield.measures import Measure, parse
+from tests.laws.instances import ALL, CUT, PLAIN
+from tests.oracles.joined import collections, graded_lists, joined, side_by_side
+
+Graded = tuple[list[float | None], list[float]]
+
+every = pytest.mark.parametrize("measure", ALL, ids=str)
+
+
+def same(found: float, expected: float) -> bool:
+    return bool(np.isclose(found, expected, rtol=1e-12, atol=1e-12, equal_nan=True))
+
+
+def worth(grade: float | None, measure: Measure) -> float:
+    """The grade, if this measure takes it for relevant."""
+    return grade if grade is not None and grade >= getattr(measure, "rel", 1) else 0.0
+
+
+def toward_better(measure: Measure) -> int:
+    return -1 if measure.properties.better == "lower" else 1
+
+
+def rated(measures: tuple[Measure, ...]) -> list[Measure]:
+    """Those that rate a list, rather than describe it."""
+    return [measure for measure in measures if measure.properties.better != "neither"]
+
+
+@every
+@settings(max_examples=25, deadline=None)
+@given(graded=graded_lists(lowest=-1))
+def test_scores_stay_within_bounds(measure: Measure, graded: Graded) -> None:
+    score = measure.of(*graded)
+    if not np.isnan(score):
+        assert measure.properties.low - 1e-12 <= score <= measure.properties.high + 1e-12
+
+
+@every
+def test_the_terms_add_up_to_the_score(measure: Measure) -> None:
+    lists = side_by_side([[3, 0, 1, None, 2], [None, 2, -1, 0, 1, 3], [], [0]], [3, 2, 1, 0, 0, -1, 1])
+    terms = measure.terms(lists)
+    if terms is not None:
+        assert terms.score() == pytest.approx(measure.score(lists), abs=1e-15)
+        assert all(len(column) == len(terms.hits) for column in terms.columns.values())
+
+
+@pytest.mark.parametrize("measure", rated(ALL), ids=str)
+@settings(max_examples=25, deadline=None)
+@given(graded=graded_lists())
+def test_moving_the_better_of_two_neighbours_up_never_lowers(measure: Measure, graded: Graded) -> None:
+    grades, missed = graded
+    for at in range(len(grades) - 1):
+        if worth(grades[at + 1], measure) > worth(grades[at], measure):
+            swapped = [*grades[:at], grades[at + 1], grades[at], *grades[at + 2 :]]
+            before, after = measure.of(grades, missed), measure.of(swapped, missed)
+            assert np.isnan(after) or (after - before) * toward_better(measure) >= -1e-12
+
+
+PASSES_BETTER_ONES = {"Q", "nDCGrel"}
+"""Exchanging the ends of (non-relevant, 3, 1) brings the lesser document past the better one. These two read the gain
+collected so far at every relevant document, and at the first one it is then less."""
+
+
+@pytest.mark.parametrize("missed", [[], [3, 0]], ids=str)
+def test_exchanging_any_two_so_that_the_better_goes_up_never_lowers(missed: list[float]) -> None:
+    broken = set()
+    for length in (2, 3, 4):
+        arrangements: dict[tuple[str, ...], list[tuple[float | None, ...]]] = {}
+        for grades in product([None, 0, 1, 3], repeat=length):
+            arrangements.setdefault(tuple(sorted(map(str, grades))), []).append(grades)
+        for group in arrangements.values():
+            lists = side_by_side(group, [grade for grade in group[0] if grade is not None] + missed)
+            row = {grades: number for number, grades in enumerate(group)}
+            for measure in rated(ALL):
+                scores = (measure.evaluate(lists) * toward_better(measure)).tolist()
+                for grades, (i, j) in product(group, combinations(range(length), 2)):
+                    if worth(grades[j], measure) > worth(grades[i], measure):
+                        exchanged = (*grades[:i], grades[j], *grades[i + 1 : j], grades[i], *grades[j + 1 :])
+                        if scores[row[exchanged]] < scores[row[grades]] - 1e-12:
+                            broken.add(measure.name)
+    assert broken == PASSES_BETTER_ONES
+
+
+@settings(max_examples=20, deadline=None)
+@given(collection=collections(ties=False), swap=st.permutations(range(16)))
+def test_names_of_documents_do_not_matter(
+    collection: tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]], swap: list[int]
+) -> None:
+    judgments, run = collection
+    renamed = {f"d{old}": f"x{new}" for old, new in enumerate(swap)}
+    before = joined(judgments, {"run": run})
+    after = joined(
+        {topic: {renamed[d]: grade for d, grade in of.items()} for topic, of in judgments.items()},
+        {"run": {topic: {renamed[d]: score for d, score in of.items()} for topic, of in run.items()}},
+    )
+    for measure in ALL:
+        assert measure.evaluate(before).tolist() == pytest.approx(measure.evaluate(after).tolist(), nan_ok=True, rel=0, abs=0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(many=st.lists(collections(lowest=0, ties=False), min_size=2, max_size=3))
+def test_a_list_scores_the_same_to_the_last_bit_whatever_is_scored_with_it(
+    many: list[tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]],
+) -> None:
+    judgments = {f"{n}{topic}": of for n, (all_of, _) in enumerate(many) for topic, of in all_of.items()}
+    judgments = {topic: {**of, "top": 3} for topic, of in judgments.items()}  # the same largest grade for all
+    runs = {f"run{n}": {f"{n}{topic}": of for topic, of in run.items()} for n, (_, run) in enumerate(many)}
+    gain = parse("Q(gain={1:0.1,2:0.7,3:1.3})")
+    together = joined(judgments, runs)
+    for name, run in runs.items():
+        alone = joined(judgments, {name: run})
+        rows = np.flatnonzero(together.run == together.runs.index(name))
+        for measure in (*ALL, gain):
+            assert np.array_equal(measure.evaluate(together)[rows], measure.evaluate(alone), equal_nan=True), measure
+
+
+@pytest.mark.parametrize("measure", [*CUT, *(m for m in ALL if m.cutoff_kind == "rank" and m.cutoff)], ids=str)
+@settings(max_examples=25, deadline=None)
+@given(graded=graded_lists())
+def test_a_cutoff_looks_at_the_top_only(measure: Measure, graded: Graded) -> None:
+    grades, missed = graded
+    assert measure.k is not None
+    beyond = [grade for grade in grades[measure.k :] if grade is not None]
+    assert same(measure.of(grades, missed), measure.of(grades[: measure.k], missed + beyond))
+
+
+@every
+@settings(max_examples=15, deadline=None)
+@given(graded=graded_lists())
+def test_recall_free_measures_do_not_look_at_what_was_missed(measure: Measure, graded: Graded) -> None:
+    grades, missed = graded
+    highest = max((grade for grade in grades if grade is not None), default=0)
+    missed = [min(grade, highest) for grade in missed]  # scales (gP, ERR) come from the largest grade there is
+    if measure.properties.recall_free:
+        assert same(measure.of(grades, missed), measure.of(grades))
+
+
+@pytest.mark.parametrize("measure", [m for m in PLAIN if not m.properties.recall_free], ids=str)
+def test_other_measures_do(measure: Measure) -> None:
+    assert any(
+        not same(measure.of(grades, missed), measure.of(grades))
+        for grades in ([1, 0], [0, 1, None, 1], [2, 1, 0])
+        for missed in ([1], [1, 1, 0], [2, 1])
+    )
+
+
+def perfect(measure: Measure, judged: list[float]) -> float:
+    return measure.of(sorted(judged, reverse=True))
+
+
+@pytest.mark.parametrize("measure", [m for m in ALL if m.properties.normalised and m.cutoff_kind != "rank"], ids=str)
+@settings(max_examples=25, deadline=None)
+@given(judged=st.lists(st.integers(0, 3), min_size=1, max_size=12))
+def test_a_perfect_list_scores_1_if_normalised(measure: Measure, judged: list[float]) -> None:
+    assert np.isnan(perfect(measure, judged)) or max(judged) < getattr(measure, "rel", 1) or same(perfect(measure, judged), 1)
+
+
+@pytest.mark.parametrize("measure", [m for m in PLAIN if m.properties.normalised and m.cutoff_kind == "rank"], ids=str)
+@settings(max_examples=25, deadline=None)
+@given(judged=st.lists(st.integers(0, 3), min_size=1, max_size=12).filter(any))
+def test_a_perfect_list_scores_1_if_normalised_and_not_cut(measure: Measure, judged: list[float]) -> None:
+    assert same(perfect(measure, judged), 1)
+
+
+@pytest.mark.parametrize(
+    "measure", [m for m in PLAIN if not m.properties.normalised and m.properties.better != "neither"], ids=str
+)
+def test_a_perfect_list_need_not_score_1_if_not_normalised(measure: Measure) -> None:
+    assert any(not same(perfect(measure, judged), 1) for judged in ([1, 0], [2, 1, 0, 0], [1, 1, 1]))
+
+
+@pytest.mark.parametrize("measure", PLAIN, ids=str)
+def test_graded_measures_tell_grades_apart_and_others_do_not(measure: Measure) -> None:
+    form = parse("RBP(gain='linear')") if measure.name == "RBP" else measure
+    pairs = [([1, 2, 0], [2, 1, 0]), ([1, 0], [2, 0]), ([1, 1, 3], [3, 1, 1]), ([1, 0, 3], [3, 0, 1])]
+    told = any(not same(form.of(one, [3]), form.of(other, [3])) for one, other in pairs)
+    told = told or (measure.name == "ideal_dcg" and not same(measure.of([1]), measure.of([2])))
+    assert told == measure.properties.graded
+
+
+@pytest.mark.parametrize("measure", PLAIN, ids=str)
+def test_diminishing_measures_value_a_second_relevant_document_less(measure: Measure) -> None:
+    second = measure.of([1, 1], [1, 1, 1]) - measure.of([1, 0], [1, 1, 1, 1])
+    alone = measure.of([0, 1], [1, 1, 1, 1]) - measure.of([0, 0], [1, 1, 1, 1, 1])
+    if measure.properties.diminishing:
+        assert second < alone
+    elif measure.properties.better == "higher":
+        assert second >= alone - 1e-12
+
+
+def test_evaluating_changes_nothing() -> None:
+    lists = side_by_side([[3, 0, 1, None, 2], [None, 2, 0, 1, 3]], [3, 2, 1, 0, 0, 1])
+    first = [measure.evaluate(lists).copy() for measure in ALL]
+    for measure in ALL:
+        measure.evaluate(lists)[:] = -7  # a caller may do with the answer what it likes
+    again = [measure.evaluate(lists) for measure in ALL]
+    assert all(np.array_equal(one, other, equal_nan=True) for one, other in zip(first, again, strict=True))
+
+
+def test_thirty_two_bit_arrays_score_the_same() -> None:
+    lists = side_by_side([[3, 0, 1, None, 2], [None, 2, -1, 0, 1, 3]], [3, 2, 1, 0, 0, -1, 1])
+    narrow: Assessed = lists.replace(
+        row=lists.row.astype(np.int32), rank=lists.rank.astype(np.int32), retrieved=lists.retrieved.astype(np.int32)
+    )
+    for measure in ALL:
+        assert np.array_equal(measure.evaluate(lists), measure.evaluate(narrow), equal_nan=True), measure

@@ -1,0 +1,103 @@
+"""A new measure is classified, documented and referenced, or these tests fail."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import cranfield.measures
+from cranfield.errors import UsageError
+from cranfield.measures import MEASURES, REGISTRY, Measure, Properties, measure, names
+from tests.laws.instances import ALL
+
+every = pytest.mark.parametrize("name", MEASURES)
+SCALES = re.compile(r"ordinal|ratio|interval( iff .*)?")
+
+
+def page(name: str) -> str:
+    return inspect.getdoc(REGISTRY[name]) or ""
+
+
+@every
+def test_says_in_one_sentence_what_it_is(name: str) -> None:
+    first = page(name).split("\n\n")[0]
+    assert "\n" not in first
+    assert first.endswith(".")
+
+
+@every
+def test_gives_its_formula(name: str) -> None:
+    assert ".. math::" in page(name)
+
+
+@every
+def test_says_what_happens_without_relevant_documents(name: str) -> None:
+    assert re.search(r"No relevant documents: \S.*\.", page(name))
+
+
+@every
+def test_names_its_source(name: str) -> None:
+    reference = REGISTRY[name].reference()
+    assert re.search(r"(19|20)\d\d", reference), "the Reference: line needs a year"
+    for doi in re.findall(r"doi:(\S+)", reference):
+        assert re.fullmatch(r"10\.\d{4,}/[^\s;,]+", doi.rstrip(";,")), doi
+
+
+@every
+def test_has_an_example_that_runs(name: str) -> None:
+    assert re.search(r">>> .*\.of\(", page(name))
+
+
+@every
+def test_is_classified(name: str) -> None:
+    kind = REGISTRY[name]
+    assert "properties" in kind.__dict__, "say what the measure is like"
+    properties = kind.properties
+    assert properties.low < properties.high
+    assert properties.better in ("higher", "lower", "neither")
+    assert SCALES.fullmatch(properties.scale)
+    assert kind.cutoff_kind in ("rank", "recall", "none")
+    assert kind.__doc__ != Measure.__doc__
+
+
+@every
+def test_is_exported_under_its_name(name: str) -> None:
+    assert getattr(cranfield.measures, name) is REGISTRY[name]
+    assert name in cranfield.measures.__all__
+
+
+@every
+def test_is_covered_by_the_laws(name: str) -> None:
+    assert any(made.name == name for made in ALL)
+
+
+@every
+def test_its_parameters_have_defaults_and_are_explained(name: str) -> None:
+    for parameter in REGISTRY[name].parameters():
+        common = {"rel", "gain", "norm", "N", "base"}
+        assert parameter in common or f"`{parameter}" in page(name) or f"{parameter}=" in page(name) or len(parameter) == 1
+
+
+def test_no_two_measures_share_a_name() -> None:
+    taken = [alias for kind in (REGISTRY[name] for name in MEASURES) for alias in (kind.name, *kind.aliases)]
+    assert len(taken) == len(set(taken))
+    assert set(taken) <= set(names())
+
+
+def test_what_is_exported_exists() -> None:
+    assert all(hasattr(cranfield.measures, name) for name in cranfield.measures.__all__)
+
+
+def test_a_name_of_ours_cannot_be_taken() -> None:
+    def AP(lists: object) -> object:
+        return lists
+
+    with pytest.raises(UsageError, match="the name 'AP' is taken by cranfield"):
+        measure(AP)  # type: ignore[arg-type]
+    assert REGISTRY["AP"].__module__ == "cranfield.measures.ranked"
+
+
+def test_properties_have_defaults_that_promise_nothing() -> None:
+    assert Properties() == Properties(False, False, False, False, False, 0.0, 1.0, "higher", "ordinal")

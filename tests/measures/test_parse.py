@@ -1,0 +1,404 @@
+"""From a name to a measure and back."""
+
+from __future__ import annotations
+
+import string
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield.errors import UsageError
+from cranfield.measures import (
+    AP,
+    AP11,
+    DEFAULT,
+    ERR,
+    MEASURES,
+    RBP,
+    REGISTRY,
+    RR,
+    F,
+    G,
+    IPrec,
+    Measure,
+    NumNonrelRet,
+    NumRel,
+    NumRelRet,
+    NumRet,
+    P,
+    Q,
+    R,
+    RelativeP,
+    Rndcg,
+    Rprec,
+    SetAP,
+    SetF,
+    Success,
+    Utility,
+    binG,
+    bpref,
+    infAP,
+    nCG,
+    nDCG,
+    nDCGrel,
+    names,
+    parse,
+    parse_many,
+    rbp_resid,
+    unj,
+)
+from cranfield.views import Condensed, Ties, Unjudged
+
+TREC = IPrec(dialect="trec9")
+
+SPELLINGS: dict[str, Measure] = {
+    # ours
+    "nDCG@10": nDCG() @ 10,
+    " nDCG @ 10 ": nDCG() @ 10,
+    "AP'": AP().view("condensed"),
+    "AP’@10": (AP() @ 10).view("condensed"),
+    "nDCG'(gain='exp')@10": nDCG(gain="exp").view("condensed") @ 10,
+    'Q(beta=10, norm="min")@1000': Q(beta=10, norm="min") @ 1000,
+    "P(rel=2)@5": P(rel=2) @ 5,
+    "RBP(p=.95)": RBP(p=0.95),
+    "RBP(p=9.5e-1,)": RBP(p=0.95),
+    "nDCG(gain={1:1,2:3,3:7})@20": nDCG(gain={1: 1, 2: 3, 3: 7}) @ 20,
+    "AP[best]": AP().view(Unjudged("best")),
+    "P@10[ties]": (P() @ 10).view(Ties("expected")),
+    "AP'[ties=best,worst]": AP().view(Condensed(), Ties("best"), Unjudged("worst")),
+    "AP11(points=[0.2,0.5,0.8])": AP11(points=(0.2, 0.5, 0.8)),
+    "IPrec@0": IPrec() @ 0,
+    "F(alpha=None)": F(),
+    "NSR@10": nCG() @ 10,
+    # trec_eval's
+    "map": AP(),
+    "P_10": P() @ 10,
+    "P.10": P() @ 10,
+    "recall_100": R() @ 100,
+    "ndcg": nDCG(),
+    "ndcg_cut_10": nDCG() @ 10,
+    "ndcg_cut.10": nDCG() @ 10,
+    "map_cut_10": AP() @ 10,
+    "recip_rank": RR(),
+    "Rprec": Rprec(),
+    "Rprec_mult_0.20": Rprec(mult=0.2),
+    "bpref": bpref(),
+    "infAP": infAP(),
+    "iprec_at_recall_0.10": TREC @ 0.1,
+    "iprec_at_recall..25": TREC @ 0.25,
+    "11pt_avg": AP11(dialect="trec9"),
+    "11pt_avg_.25,.5,.75": AP11(points=(0.25, 0.5, 0.75), dialect="trec9"),
+    "set_P": P(),
+    "set_recall": R(),
+    "set_map": SetAP(),
+    "set_F": SetF(),
+    "set_F.0.5": SetF(beta=0.5),
+    "set_relative_P": RelativeP(),
+    "relative_P_20": RelativeP() @ 20,
+    "success_5": Success() @ 5,
+    "num_ret": NumRet(),
+    "num_rel": NumRel(),
+    "num_rel_ret": NumRelRet(),
+    "num_nonrel_judged_ret": NumNonrelRet(),
+    "utility": Utility(),
+    "utility_2,-1,0,0": Utility(a=2),
+    "G": G(),
+    "binG": binG(),
+    "ndcg_rel": nDCGrel(),
+    "Rndcg": Rndcg(),
+    "ndcg_1=3,2=9,4=4.5": nDCG(gain={1: 3, 2: 9, 4: 4.5, "else": "linear"}),
+    "Rndcg.1=3": Rndcg(gain={1: 3, "else": "linear"}),
+    "rbp": RBP(p=0.9),
+    "rbp_resid": rbp_resid(),
+    "unj_5": unj() @ 5,
+    # ir_measures'
+    "MAP": AP(),
+    "MRR@10": RR() @ 10,
+    "NDCG@10": nDCG() @ 10,
+    "AP(rel=2)@100": AP(rel=2) @ 100,
+    "AP(judged_only=True)": AP().view("condensed"),
+    "AP(judged_only=False)": AP(),
+    "P(cutoff=5)": P() @ 5,
+    "nDCG(dcg='exp-log2')@10": nDCG(gain="exp") @ 10,
+    "nDCG(dcg='log2')@10": nDCG() @ 10,
+    "nDCG(gains={0:0,1:3})": nDCG(gain={0: 0, 1: 3, "else": "linear"}),
+    "Bpref": bpref(),
+    "BPref(rel=2)": bpref(rel=2),
+    "SetP(rel=2)": P(rel=2),
+    "SetR": R(),
+    "SetF(beta=0.5)": SetF(beta=0.5),
+    "SetP(relative=True)": RelativeP(),
+    "SetRelP": RelativeP(),
+    "IPrec@0.1": IPrec() @ 0.1,
+    "IPrec(recall=0.1)": IPrec() @ 0.1,
+    "RBP(p=0.9,rel=1)": RBP(p=0.9),
+    "NumRet(rel=1)": NumRelRet(),
+    "NumRelRet": NumRelRet(),
+    "Precision@5": P() @ 5,
+    "Recall@5": R() @ 5,
+    "ERR@20": ERR() @ 20,
+}
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_spellings(text: str) -> None:
+    assert parse(text) == SPELLINGS[text]
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_a_measure_prints_as_it_parses(text: str) -> None:
+    made = parse(text)
+    assert parse(str(made)) == made
+    assert repr(made) == str(made)
+    assert hash(parse(str(made))) == hash(made)
+
+
+def test_what_differs_from_the_default_shows_in_the_name() -> None:
+    assert str(Q(beta=2) @ 10) == "Q(beta=2)@10"
+    assert str(nDCG(gain={1: 1, 2: 0.1})) == "nDCG(gain={1:1,2:0.1})"
+    assert str(AP(rel=2.0).view("condensed") @ 5) == "AP'(rel=2)@5"
+    assert str(AP().view("best", "condensed")) == "AP[best,condensed]"
+    assert str(IPrec() @ 0.123456789) == "IPrec@0.123456789"
+    assert str(AP11(points=[1, 0.5])) == "AP11(points=[0.5,1])"
+    assert nDCG(discount="log2") == nDCG()
+    assert P() != R()
+    assert nDCG @ 10 == nDCG() @ 10
+
+
+PARAMETERS: dict[str, st.SearchStrategy[object]] = {
+    "rel": st.one_of(st.integers(-3, 5), st.floats(-3, 5)),
+    "beta": st.floats(0, 100),
+    "alpha": st.none(),
+    "mult": st.floats(0.001, 100),
+    "norm": st.sampled_from(["R", "min"]),
+    "dialect": st.sampled_from(["exact", "trec9", "trec10"]),
+    "discount": st.sampled_from(["log2", "jk", "jk08"]),
+    "base": st.floats(1.01, 100),
+    "p": st.floats(0, 0.999),
+    "N": st.one_of(st.none(), st.integers(1, 10**12)),
+    "max_grade": st.one_of(st.none(), st.floats(0.1, 10)),
+    "points": st.lists(st.floats(0, 1), min_size=1, max_size=5).map(tuple),
+    **dict.fromkeys("abcd", st.floats(-100, 100)),
+    "gain": st.one_of(
+        st.sampled_from(["linear", "exp"]),
+        st.dictionaries(st.floats(-3, 5), st.floats(-10, 10), min_size=1, max_size=4),
+        st.dictionaries(st.integers(0, 5), st.integers(0, 9), min_size=1).map(lambda t: {**t, "else": "linear"}),
+    ),
+}
+VIEWS = st.lists(
+    st.sampled_from([Condensed(), Unjudged("best"), Unjudged("worst"), Ties("expected"), Ties("best"), Ties("worst")]),
+    max_size=3,
+)
+
+
+@st.composite
+def measures(draw: st.DrawFn) -> Measure:
+    kind = REGISTRY[draw(st.sampled_from(MEASURES))]
+    chosen = draw(st.sets(st.sampled_from(sorted(kind.parameters())))) if kind.parameters() else set()
+    made = kind(**{name: draw(PARAMETERS[name]) for name in chosen})  # type: ignore[arg-type]
+    cutoffs = {"rank": st.integers(1, 10**6), "recall": st.floats(0, 1)}
+    if kind.cutoff_kind in cutoffs and draw(st.booleans()):
+        made = made @ draw(cutoffs[kind.cutoff_kind])
+    return made.view(*draw(VIEWS))
+
+
+@settings(max_examples=400, deadline=None)
+@given(measures())
+def test_parse_of_str_is_the_measure(measure: Measure) -> None:
+    assert parse(str(measure)) == measure
+
+
+@pytest.mark.parametrize("name", sorted(names()))
+def test_every_alias_is_read(name: str) -> None:
+    assert isinstance(parse(name), Measure)
+
+
+WRONG = {
+    "nDGC@10": r"no measure 'nDGC'; did you mean .*nDCG",
+    "ncdg": r"did you mean .*",
+    "": r"expected a measure's name, found nothing",
+    "@10": r"expected a measure's name, found '@10'",
+    "nDCG@": r"expected a number, found nothing",
+    "nDCG@x": r"expected a number, found 'x'",
+    "nDCG@10@20": r"expected the end, found '@20'",
+    "nDCG@0": r"cutoff must be a whole number, 1 or more",
+    "nDCG@2.5": r"cutoff must be a whole number",
+    "nDCG@1e400": r"cutoff must be a whole number",
+    "IPrec@2": r"cutoff == 2.0, must be between 0 and 1",
+    "Rprec@5": r"Rprec takes no cutoff",
+    "AP(rel": r"expected = after 'rel', found nothing",
+    "AP(rel=": r"expected a value, found nothing",
+    "AP(rel=2": r"expected '\)', found nothing",
+    "AP(rel=2,rel=3)": r"rel is given twice",
+    "AP(2)": r"expected a parameter's name or \), found '2\)'",
+    "AP(depth=3)": r"AP: no parameter 'depth'; there are: rel, norm",
+    "NumRet(x=1)": r"NumRet: no parameter 'x'; there are: none",
+    "AP(rel=high)": r"expected a number, a string in quotes",
+    "AP(rel='high')": r"AP: rel == 'high', must be a number",
+    "AP(rel=True)": r"AP: rel == True, must be a number",
+    "AP(norm=2)": r"AP: norm == 2, must be a name such as 'R'",
+    "AP(norm='N')": r"AP: norm == 'N', must be one of 'R', 'min'",
+    "RBP(p=1.2)": r"RBP: p == 1.2, must be between 0 and 1",
+    "RBP(p=1)": r"RBP: p == 1, must be below 1",
+    "RBP(gain='cubic')": r"gain == 'cubic', must be \"linear\", \"exp\" or a table",
+    "nDCG(gain={})": r"gain == \{\}, must be a table",
+    "nDCG(gain={1:'x'})": r"must be a table of numbers",
+    "nDCG(gain={1:1,1:2})": r"grade 1 is in the table twice",
+    "nDCG(gain={1:{2:3}})": r"expected a number",
+    "nDCG(gain={1:1,else:exp})": r"expected a number",
+    "nDCG(gain=[1])": r"gain == \(1,\)",
+    "nDCG(discount='ln')": r"discount == 'ln', must be",
+    "nDCG(base=1)": r"base == 1, must be above 1",
+    "nDCG(dcg='jk')": r"dcg == 'jk', must be 'log2' or 'exp-log2'",
+    "nDCG(gains=3)": r"gains == 3, must be a table",
+    "F(beta=2,alpha=0.5)": r"give one of them",
+    "F(alpha=2)": r"alpha == 2, must be between 0 and 1",
+    "F(beta=-1)": r"beta == -1, must be 0 or above",
+    "Accuracy(N=0)": r"N == 0, must be above 0",
+    "ERR(max_grade=0)": r"max_grade == 0, must be above 0",
+    "AP11(points=[])": r"points == \(\), must be recall points",
+    "AP11(points=0.5)": r"points == 0.5, must be recall points",
+    "AP11(points=[2])": r"points == 2, must be between 0 and 1",
+    "IPrec(dialect='trec8')@0.1": r"dialect == 'trec8', must be one of",
+    "AP[condensd]": r"view 'condensd' is not known",
+    "AP[": r"expected a view",
+    "AP[best": r"expected '\]'",
+    "AP[ties=some]": r"ties == 'some'",
+    "AP{": r"expected the end",
+    "AP(rel=$)": r"expected a number, a name",
+    "P_0": r"cutoff must be a whole number",
+    "P_5,10": r"names 2 measures: write P@5, P@10",
+    "utility_1,2": r"no measure 'utility_1'|expected the end",
+    "gm_map": r"geometric mean of AP",
+    "num_q": r"number of topics",
+    "relstring": r"cranfield explain",
+    "P+": r"P\+ \(measures of one good document\) is not in this version",
+    "D#-nDCG@10": r"D#-nDCG \(diversity\) is not in this version",
+    "ERR-IA@20": r"diversity",
+    "alpha_nDCG@20": r"diversity",
+    "rpref": r"incomplete judgments",
+    "AP" * 600: r"1200 characters long",
+    "AP(rel=" + "[" * 50: r"expected a number",
+}
+
+
+@pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:30])
+def test_wrong_names_say_what_is_wrong(text: str) -> None:
+    with pytest.raises(UsageError, match=WRONG[text]):
+        parse(text)
+
+
+def test_not_a_string() -> None:
+    with pytest.raises(UsageError, match="given by its name, not by 10"):
+        parse(10)  # type: ignore[arg-type]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text(alphabet=string.printable + "'’α{}[]()@=:,", max_size=60))
+def test_any_text_is_a_measure_or_a_usage_error(text: str) -> None:
+    try:
+        made = parse(text, modules=False)
+    except UsageError:
+        return
+    assert parse(str(made)) == made
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from("AP nDCG gain rel = ( ) { } [ ] @ 1 : , ' 'exp' best - None _ .".split()), max_size=14))
+def test_any_jumble_of_tokens_is_a_measure_or_a_usage_error(tokens: list[str]) -> None:
+    try:
+        made = parse_many("".join(tokens), modules=False)
+    except UsageError:
+        return
+    assert all(parse(str(one)) == one for one in made)
+
+
+# -- measures of the user
+
+MODULE = '''
+import numpy as np
+from cranfield.measures import Measure, measure
+
+def TopHit(lists):
+    "1 if the first document is relevant."
+    return lists.relevant(1, 1).count
+
+@measure
+class Hits(Measure):
+    """Relevant documents times a factor."""
+    factor: float = 2
+    def score(self, lists):
+        return self.factor * lists.relevant(1, self.k).count
+
+class Plain(Measure):
+    """Not registered by hand."""
+    def score(self, lists):
+        return np.zeros(lists.rows)
+
+triple = Hits(factor=3)
+number = 7
+'''
+
+
+@pytest.fixture
+def user_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    (tmp_path / "my_measures_for_tests.py").write_text(MODULE)
+    (tmp_path / "broken_for_tests.py").write_text("1 / 0")
+    (tmp_path / "exits_for_tests.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    before = dict(REGISTRY)
+    yield "my_measures_for_tests"
+    sys.modules.pop("my_measures_for_tests", None)
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
+
+def test_a_users_function(user_module: str) -> None:
+    made = parse(f"{user_module}:TopHit")
+    assert made.of([1, 0]) == 1
+    assert str(made) == "TopHit"
+    assert parse("TopHit") == made
+
+
+def test_a_users_class_takes_parameters_cutoffs_and_views(user_module: str) -> None:
+    made = parse(f"{user_module}:Hits'(factor=5)@2")
+    assert made.of([None, 1, 1, 1]) == 10
+    assert str(made) == "Hits'(factor=5)@2"
+    assert parse(str(made)) == made
+
+
+def test_a_users_instance_and_an_unregistered_class(user_module: str) -> None:
+    assert parse(f"{user_module}:triple").of([1]) == 3
+    assert parse(f"{user_module}:triple(factor=4)").of([1]) == 4
+    assert parse(f"{user_module}:Plain").of([1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no_such_module_at_all:x", "cannot import 'no_such_module_at_all': ModuleNotFoundError"),
+        ("broken_for_tests:x", "cannot import 'broken_for_tests': ZeroDivisionError: division by zero"),
+        ("exits_for_tests:x", "cannot import 'exits_for_tests': SystemExit: 3"),
+        ("my_measures_for_tests:nothing", "has no 'nothing'; it has .*TopHit"),
+        ("my_measures_for_tests:number", "is 7, must be a measure or a function"),
+        ("my_measures_for_tests:Hits(weight=1)", "Hits: no parameter 'weight'; there are: factor"),
+    ],
+)
+def test_what_cannot_be_imported(user_module: str, text: str, message: str) -> None:
+    path = list(sys.path)
+    with pytest.raises(UsageError, match=message):
+        parse(text)
+    assert sys.path == path
+
+
+def test_modules_can_be_refused() -> None:
+    with pytest.raises(UsageError, match="not allowed"):
+        parse("os:getcwd", modules=False)
+
+
+def test_default_measures_are_measures() -> None:
+    assert all(parse(str(measure)) == measure for measure in DEFAULT)
