@@ -47,8 +47,8 @@ def ir_measures(job: Job) -> Timed:
     measures = [irm.parse_measure(name.replace("bpref", "Bpref")) for name in job.measures]
 
     def timed() -> Means:
-        evaluator = irm.evaluator(measures, irm.read_trec_qrels(job.qrels))  # type: ignore[no-untyped-call]
-        means = (evaluator.calc_aggregate(irm.read_trec_run(run)) for run in job.runs)  # type: ignore[no-untyped-call]
+        evaluator = irm.evaluator(measures, irm.read_trec_qrels(job.qrels))
+        means = (evaluator.calc_aggregate(irm.read_trec_run(run)) for run in job.runs)
         return columns([mean[measure] for measure in measures] for mean in means)
 
     return timed

@@ -14,7 +14,7 @@ ROOMS = [
     "joining",
     "views",
     "measures",
-    "aggregate", "scores",
+    "aggregate", "score_files", "scores",
     "evaluation",
     "explanation",
     "samples",

@@ -651,14 +651,14 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
         "map  \tall\t1\n",
         "some.txt: no scores of single topics, expected .* trec_eval -q",
     ),
-    "json, broken": ("some.json", '{"a":\n {', "some.json:2: not JSON"),
+    "json, broken": ("some.json", '{"a":\n {', "some.json:2: is not JSON"),
     "json, a list": ("some.json", "[1]", "some.json: list, expected"),
     "json, twice": ("some.json", '{"a": {"1": 1}, "a": {}}', "some.json: 'a' is there twice"),
     "json, text": ("some.json", '{"a": {"1": {"AP": "x"}}}', "measure 'AP', run 'a', topic '1': 'x' is not a number"),
     "json, a number for topics": ("some.json", '{"a": {"1": {"AP": 1}}, "b": 7}', "run 'b': 7, expected"),
     "json, half": ("some.json", '{"cranfield": "scores"}', "some.json: 'scores' is None, expected dict"),
     "not text": ("some.csv", b"a,b\n\xff\xfe,1\n", "some.csv:2: byte 0xff, expected UTF-8 text"),
-    "not parquet": ("some.parquet", "measure,run", "some.parquet: not a Parquet table"),
+    "not parquet": ("some.parquet", "measure,run", "some.parquet: the Parquet data is damaged"),
 }
 
 

@@ -231,14 +231,14 @@ class _Parts:
             if missing[run].any()
         ]
         if lacking:
-            _warn(f"{int(missing.sum())} judged topics are missing from runs: {_few(lacking)}")
+            _warn(f"{_count(int(missing.sum()), 'judged topic')} missing from runs: {_few(lacking)}")
         passed = [f"{name} has {_some(extra)}" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
         if passed:
             count = sum(len(extra) for extra in unjudged)
-            _warn(f"{count} topics without judgments were passed over: {_few(passed)}")
+            _warn(f"{_count(count, 'topic')} without judgments passed over: {_few(passed)}")
         dropped = sum(part["dropped"] for part in self.joined)
         if dropped:
-            _warn(f"{dropped} duplicate documents were passed over (on_duplicate={self.options.on_duplicate!r})")
+            _warn(f"{_count(dropped, 'duplicate document')} passed over (on_duplicate={self.options.on_duplicate!r})")
         if not (lists.judged.grade > 0).any():
             _warn("no document is judged relevant (grade 1 or more): measures that need one are undefined")
 
@@ -249,6 +249,10 @@ def _concatenate(parts: list[Any]) -> Any:
 
 def _warn(message: str) -> None:
     warnings.warn(message, CranfieldWarning, stacklevel=2)
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _some(items: Sequence[str], most: int = 5) -> str:

@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -91,16 +91,14 @@ def grid(
 
     A (run, topic) with no entry at all is missing. `rule` None: skip if the entries flagged as missing have no value.
     """
-    known = {axis: list(dict.fromkeys((*labels.get(axis, ()), *names[axis]))) for axis in _AXES}
-    measures, runs, topics = known.values()
+    measures, runs, topics = (list(dict.fromkeys((*labels.get(axis, ()), *names[axis]))) for axis in _AXES)
     shape = (len(measures), len(runs), len(topics))
-    m, r, t = (_codes(names[axis], known[axis]) for axis in _AXES)
+    m, r, t = map(_codes, map(names.__getitem__, _AXES), (measures, runs, topics))
     place = np.ravel_multi_index((m, r, t), shape) if len(m) else m
     _, first = np.unique(place, return_index=True)
     if len(first) < len(place):
         i = int(np.setdiff1d(np.arange(len(place)), first)[0])
-        told = ", ".join(f"{axis} {names[axis][i]!r}" for axis in _AXES)
-        raise fault(i, f"{told} has a score already")
+        raise fault(i, ", ".join(f"{axis} {names[axis][i]!r}" for axis in _AXES) + " has a score already")
     values = np.full(shape, np.nan)
     values.reshape(-1)[place] = value
     absent = np.ones(shape[1:], dtype=bool)
@@ -156,17 +154,15 @@ def from_columns(
     labels: Mapping[str, Sequence[str]] = _NONE,
 ) -> Cells:
     """From columns by role; `measure` and `run` stand in for a column that is not there."""
-    for kind in ("topic", "value"):
-        if kind not in columns:
-            raise fault(None, f"no column {kind!r}, expected measure, run, topic, value")
+    instead = {"measure": measure, "run": run}
+    for kind in (*_AXES, "value"):
+        if kind not in columns and instead.get(kind) is None:
+            way_out = f", or {kind}= to say it" if kind in instead else ""
+            raise fault(None, f"no column {kind!r}, expected one{way_out}")
     n = len(columns["value"])
     if n == 0 and not labels:
         raise fault(None, "no scores")
-    names = {}
-    for kind, instead in (("measure", measure), ("run", run), ("topic", None)):
-        if kind not in columns and instead is None:
-            raise fault(None, f"no column {kind!r}, expected one, or {kind}= to say it")
-        names[kind] = list(map(str, columns[kind])) if kind in columns else [str(instead)] * n
+    names = {axis: list(map(str, columns.get(axis) or [instead[axis]] * n)) for axis in _AXES}
     for kind, column in columns.items():
         if len(column) != n:
             raise fault(min(n, len(column)), f"column {kind!r} has {len(column)} entries, value has {n}")
@@ -349,6 +345,15 @@ class ScoreFile:
         except csv.Error as error:
             raise self._fault(reader.line_num, f"not a row of cells: {error}") from None
 
+    def _entries(self, columns: Mapping[str, list[str]], facts: Mapping[str, Any], rows: _Rows) -> Cells:
+        """Columns that were taken from these rows, one entry in each."""
+
+        def fault(i: int | None, what: str) -> DataError:
+            return self._fault(None if i is None else rows[i][0], what)
+
+        said = {"measure": self.measure, "run": self._run_name, "missing": self.missing}
+        return from_columns(columns, facts, fault, **said)
+
     def _tidy(self, rows: _Rows) -> Cells:
         (_, header), *body = rows
         for line, cells in body:
@@ -361,14 +366,7 @@ class ScoreFile:
             rule, *notes = _split_notes(body[0][1][header.index("notes")])
             if rule in MISSING_RULES:
                 facts = {"missing_rule": rule, "notes": notes}
-        return from_columns(
-            columns,
-            facts,
-            lambda i, what: self._fault(None if i is None else body[i][0], what),
-            measure=self.measure,
-            run=self._run_name,
-            missing=self.missing,
-        )
+        return self._entries(columns, facts, body)
 
     def _matrix(self, rows: _Rows) -> Cells:
         line, first = rows[0]
@@ -397,7 +395,7 @@ class ScoreFile:
             if i := repeated(names):
                 raise self._fault(line, f"run {names[i]!r} is there twice")
         values = [[_number(cell, partial(self._fault, n)) for cell in cells[start:]] for n, cells in body]
-        return from_matrix(values, names, topics, self.measure)
+        return replace(from_matrix(values, names, topics, self.measure), missing_rule=self.missing or "zero")
 
     def _has_header(self, line: int, cells: list[str]) -> bool:
         """Whether the first line of a matrix names the runs: none of its cells is a number, the corner aside."""
@@ -455,12 +453,7 @@ class ScoreFile:
         if not rows:
             raise self._fault(None, "no scores of single topics, expected the output of trec_eval -q")
         columns = {kind: [row[i] for _, row in rows] for i, kind in enumerate(("measure", "topic", "value", "run"))}
-        return from_columns(
-            columns,
-            {"notes": notes},
-            lambda i, what: self._fault(None if i is None else rows[i][0], what),
-            missing=self.missing,
-        )
+        return self._entries(columns, {"notes": notes}, rows)
 
     def _json(self, text: str) -> Cells:
         data = parsed_json(text, self.path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -88,6 +90,8 @@ BINARY: dict[str, tuple[Measure, Measure]] = {
 @given(graded=graded_lists())
 def test_reductions(name: str, graded: Graded) -> None:
     one, other = (measure.of(*graded) for measure in ALWAYS[name])
+    if name == "F with α = 1 is P" and math.isnan(one):
+        return  # there are no relevant documents: P is 0, but F is not defined
     assert one == pytest.approx(1 - other if name in COMPLEMENTS else other, abs=1e-12, nan_ok=True)
 
 

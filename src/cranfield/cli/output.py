@@ -36,7 +36,9 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
         return
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        left = memoryview(data)
+        while left:  # an unbuffered stream (python -u) may take less than it is given
+            left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
     except OSError as error:
         error.filename = "standard output"

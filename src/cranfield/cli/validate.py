@@ -69,20 +69,13 @@ def validate_verb(
 
 
 def _text(findings: list[Finding], counts: Counter[str], files: int) -> str:
+    from cranfield.collection.findings import counted
     from cranfield.report.tables import printable
 
-    told = ", ".join(_counted(counts[severity], severity) for severity in ("error", "warning"))
-    notes = f", {_counted(counts['info'], 'note')}" if counts["info"] else ""
-    summary = f"{_counted(files, 'file')}: {told}{notes}"
+    told = ", ".join(counted(counts[severity], severity) for severity in ("error", "warning"))
+    notes = f", {counted(counts['info'], 'note')}" if counts["info"] else ""
+    summary = f"{counted(files, 'file')}: {told}{notes}"
     return "\n".join([*(printable(str(finding)) for finding in findings), summary])
-
-
-def _counted(number: int, what: str) -> str:
-    """
-    >>> _counted(1, "error"), _counted(2000, "error"), _counted(0, "error")
-    ('1 error', '2,000 errors', 'no errors')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}" if number else f"no {what}s"
 
 
 def _json(findings: list[Finding], counts: Counter[str], kinds: dict[str, list[str]]) -> str:

@@ -157,8 +157,9 @@ def _tags(entries: Entries) -> Iterator[Finding]:
 def _long_lists(entries: Entries) -> Iterator[Finding]:
     long = np.flatnonzero(entries.sizes > LONG_LIST)
     if len(long):
-        what = f"{counted(len(long), 'list has', 'lists have')} more than {LONG_LIST:,} documents, the longest {int(entries.sizes.max()):,}"
-        yield Finding(entries.path, None, "info", "long-list", what)
+        what = f"{counted(len(long), 'list has', 'lists have')} more than {LONG_LIST:,} documents"
+        longest = int(entries.sizes.max())
+        yield Finding(entries.path, None, "info", "long-list", f"{what}, the longest {longest:,}")
 
 
 def _ties(entries: Entries) -> Iterator[Finding]:

@@ -83,14 +83,18 @@ def pyarrow(purpose: str) -> Any:
 
 def read_parquet(buffer: Buffer, kind: str, origin: str) -> Columns:
     """The columns of a Parquet file."""
+    return from_frame(parquet_table(buffer, origin), kind, origin)
+
+
+def parquet_table(buffer: Buffer, origin: str) -> Any:
+    """A Parquet file as an Arrow table."""
     arrow = pyarrow(f"{origin}: reading Parquet")
     from pyarrow import parquet
 
     try:
-        table = parquet.read_table(arrow.BufferReader(arrow.py_buffer(buffer)))
+        return parquet.read_table(arrow.BufferReader(arrow.py_buffer(buffer)))
     except (arrow.ArrowException, OSError) as error:
         raise DataError(origin, None, f"the Parquet data is damaged: {str(error).splitlines()[0]}") from None
-    return from_frame(table, kind, origin)
 
 
 # ------------------------------------------------------------------------------------------------------ records
@@ -161,12 +165,7 @@ def _sized(row: Any, size: int) -> bool:
 
 def read_json(text: str, kind: str, origin: str) -> Columns | dict[str, dict[str, Any]]:
     """{topic: {doc: value}} as it is, a list of records as columns."""
-    try:
-        data = json.loads(text, object_pairs_hook=_without_repeats)
-    except json.JSONDecodeError as error:
-        raise DataError(origin, error.lineno, f"is not JSON: {error.msg} (column {error.colno})") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(origin, None, _json_trouble(error)) from None
+    data = parsed_json(text, origin)
     if not data:
         raise DataError(origin, None, f"is empty, expected {_json_shapes(kind)}")
     if isinstance(data, dict):
@@ -191,7 +190,7 @@ def read_json_lines(text: str, kind: str, origin: str) -> Columns | dict[str, di
     except (ValueError, RecursionError):
         records = []
     if len(records) != len(lines):
-        records = [_one_line(line, number, origin) for number, line in numbered]
+        records = [parsed_json(line, origin, number) for number, line in numbered]
     for (number, _), record in zip(numbered, records, strict=True):
         if not isinstance(record, dict):
             raise DataError(origin, number, f"{shown(record)}, expected a JSON object")
@@ -220,13 +219,16 @@ def first_keys(text: str, origin: str) -> list[str]:
     return list(start) if isinstance(start, dict) and not nested else []
 
 
-def _one_line(line: str, number: int, origin: str) -> Any:
+def parsed_json(text: str, origin: str, line: int | None = None) -> Any:
+    """What JSON says, no key twice in an object; `line` is where a text of one line stands."""
     try:
-        return json.loads(line, object_pairs_hook=_without_repeats)
+        return json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
-        raise DataError(origin, number, f"is not JSON: {error.msg} (column {error.colno})") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(origin, number, _json_trouble(error)) from None
+        raise DataError(origin, line or error.lineno, f"is not JSON: {error.msg} (column {error.colno})") from None
+    except RecursionError:
+        raise DataError(origin, line, "is JSON nested too deeply") from None
+    except ValueError as error:
+        raise DataError(origin, line, str(error)) from None
 
 
 def _merged(records: list[Any], numbers: list[int], origin: str) -> dict[str, dict[str, Any]]:
@@ -249,10 +251,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise ValueError(f"{twice!r} is there twice in one object")
     return made
-
-
-def _json_trouble(error: Exception) -> str:
-    return "is JSON nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _json_shapes(kind: str) -> str:

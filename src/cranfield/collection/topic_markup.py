@@ -9,25 +9,17 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html.entities import html5
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
 
-from cranfield.collection.topic_record import (
-    PART,
-    TEXTS,
-    Found,
-    Record,
-    fields_of,
-    json_value,
-    record_of,
-    shortened,
-)
+from cranfield.collection.topic_record import PART, TEXTS, Found, Record, fields_of, record_of, shortened
 from cranfield.errors import CranfieldWarning, DataError
 
-# ---------------------------------------------------------------------------------------------------- elements to records
+# ---------------------------------------------------------------------------------------------------- elements in
 
 _NOT_DATA = re.compile(r"xmlns(:.*)?|xml:(lang|space|base)|xsi:.*|lang", re.I)
 # TREC opens a text with the name of its part ("Description:"), the first TRECs those of more parts.
@@ -58,19 +50,13 @@ class _Element:
         """The attributes that say something of the topic."""
         return {name: value for name, value in self.attributes.items() if not _NOT_DATA.fullmatch(name)}
 
-    def own_text(self) -> str:
-        return self._laid_out("".join(part for part in self.content if isinstance(part, str)))
-
-    def text(self) -> str:
-        """The text of this element and those in it."""
-        return self._laid_out("".join(self._texts()))
-
-    def _texts(self) -> Iterator[str]:
-        for part in self.content:
-            yield from [part] if isinstance(part, str) else part._texts()
-
-    def _laid_out(self, text: str) -> str:
+    def text(self, deep: bool = True) -> str:
+        """The text of this element and of those in it."""
+        text = self._raw(deep)
         return text if self.verbatim else _one_spaced(text)
+
+    def _raw(self, deep: bool) -> str:
+        return "".join(part if isinstance(part, str) else part._raw(deep) if deep else "" for part in self.content)
 
 
 def _one_spaced(text: str) -> str:
@@ -85,19 +71,18 @@ def _without_label(tag: str, text: str) -> str:
 def _record(topic: _Element, inherited_lang: str, path: str) -> Record:
     lang = topic.lang or inherited_lang or next((child.lang for child in topic.children if child.lang), "")
     columns: list[tuple[str, Any]] = [*topic.data.items(), *([("lang", lang)] if lang else [])]
-    if own_text := topic.own_text().strip():
+    if own_text := topic.text(deep=False).strip():
         columns.append(("text", own_text))
     fields: list[tuple[str, Any]] = []
     subtopics: list[Record] = []
     for child in topic.children:
         kind = child.name.lower()
-        if kind == "subtopic":
-            subtopics.append(_subtopic(child, path))
-        elif kind == "subtopics" and all(inner.name.lower() == "subtopic" for inner in child.children):
-            subtopics += [_subtopic(inner, path) for inner in child.children]
+        if kind in ("subtopic", "subtopics"):
+            listed = child.children if kind == "subtopics" else [child]
+            subtopics += [_subtopic(each, path) for each in listed]
         elif kind == "field" and "name" in child.attributes:
             as_json = child.attributes.get("as") == "json"
-            value = json_value(child.text(), path, child.line) if as_json else child.text()
+            value = _json_in(child, child.text(), path) if as_json else child.text()
             fields.append((child.attributes["name"], value))
         else:
             columns += _columns(child, lang)
@@ -113,7 +98,7 @@ def _columns(element: _Element, topic_lang: str) -> Iterator[tuple[str, str]]:
     name = f"{part or element.name}@{element.lang}" if foreign else element.name
     for attribute, value in element.data.items():
         yield f"{name}/@{attribute}", value
-    if element.children and not part and not element.own_text().strip():
+    if element.children and not part and not element.text(deep=False).strip():
         for child in element.children:
             for inner, value in _columns(child, topic_lang):
                 yield f"{name}/{inner}", value
@@ -124,7 +109,7 @@ def _columns(element: _Element, topic_lang: str) -> Iterator[tuple[str, str]]:
 
 def _subtopic(element: _Element, path: str) -> Record:
     said: Record = dict(element.data)
-    fields = json_value(said.pop("fields", "{}"), path, element.line)
+    fields = _json_in(element, said.pop("fields", "{}"), path)
     if not isinstance(fields, dict):
         raise DataError(path, element.line, f"subtopic fields == {fields!r}, must be a JSON object")
     if "id" in said and "number" not in said:
@@ -132,54 +117,52 @@ def _subtopic(element: _Element, path: str) -> Record:
     return {**said, "text": element.text(), **fields}
 
 
-# ---------------------------------------------------------------------------------------------------- records to parts
+def _json_in(element: _Element, text: str, path: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(path, element.line, f"malformed JSON: {error}") from None
+
+
+# ---------------------------------------------------------------------------------------------------- parts out
 
 _OWN_TAG = re.compile(r"(?!xml)[A-Za-z][A-Za-z0-9_.-]*", re.I)
 _CLEF_TAG = re.compile(r"([A-Za-z]{2})-(title|desc|narr)", re.I)  # <DE-title>, as CLEF wrote its first topics
 _RESERVED = {*PART, "subtopic", "subtopics", "field", "top"}
-
-
-class _Part(NamedTuple):
-    """What is written as one element."""
-
-    tag: str
-    attributes: dict[str, str]
-    text: str
+_Part: TypeAlias = tuple[str, dict[str, str], str]  # tag, attributes, text
 
 
 def _parts(record: Record, tags: Mapping[str, str], lang_attribute: str) -> Iterator[_Part]:
+    """What is written as one element each."""
     for name, tag in tags.items():
         if name in record:
-            yield _Part(tag, {}, record[name])
+            yield tag, {}, record[name]
     for subtopic in record.get("subtopics", ()):
-        fields = dict(subtopic)
-        text = fields.pop("text")
-        attributes = {name: fields.pop(name) for name in ("number", "type") if name in fields}
-        if fields:
-            attributes["fields"] = _json(fields)
-        yield _Part("subtopic", attributes, text)
+        attributes = {name: subtopic[name] for name in ("number", "type") if name in subtopic}
+        fields = {name: value for name, value in subtopic.items() if name not in ("number", "type", "text")}
+        yield "subtopic", attributes | ({"fields": json.dumps(fields)} if fields else {}), subtopic["text"]
     for name, value in fields_of(record).items():
         repeated = isinstance(value, list) and len(value) > 1 and all(isinstance(each, str) for each in value)
         base, _, lang = name.partition("@")
         for each in value if repeated else [value]:
             if not isinstance(each, str):
-                yield _Part("field", {"name": name, "as": "json"}, _json(each))
+                yield "field", {"name": name, "as": "json"}, json.dumps(each)
             elif base in TEXTS and "lang" in record and lang not in ("", record["lang"]):
-                yield _Part(tags[base], {lang_attribute: lang}, each)
+                yield tags[base], {lang_attribute: lang}, each
             # A field's name can be its tag, unless a reader would take that for something else.
             elif _OWN_TAG.fullmatch(name) and not _CLEF_TAG.fullmatch(name) and name.lower() not in _RESERVED:
-                yield _Part(name, {}, each)
+                yield name, {}, each
             else:
-                yield _Part("field", {"name": name}, each)
+                yield "field", {"name": name}, each
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)
+def _attributes(attributes: Mapping[str, str], quoted: Callable[[str], str]) -> str:
+    return "".join(f" {name}={quoted(value)}" for name, value in attributes.items() if value)
 
 
 # ---------------------------------------------------------------------------------------------------- TREC SGML
 
-_TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)(?P<attributes>(?:\s[^<>]*)?)>")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)((?:\s[^<>]*)?)>")  # slash, name, attributes
 _ATTRIBUTE = re.compile(r"(?<![\w.:-])([A-Za-z][\w.:-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _ASIDE = re.compile(r"<!--.*?(?:-->|\Z)|<\?[^<>]*>|<!DOCTYPE[^<>]*>", re.S | re.I)
 _REFERENCE = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]*);")
@@ -194,7 +177,7 @@ def is_sgml(text: str) -> bool:
     first, lowered = _TAG.search(text), text.lower()
     if first is None or lowered.lstrip().startswith("<?xml"):
         return False
-    return first["name"].lower() == "top" or ("<num>" in lowered and "</num>" not in lowered)
+    return first[2].lower() == "top" or ("<num>" in lowered and "</num>" not in lowered)
 
 
 def read_sgml(text: str, path: str) -> Found:
@@ -203,40 +186,31 @@ def read_sgml(text: str, path: str) -> Found:
             raise DataError(path, text.count("\n", 0, found.start()) + 1, "a comment that does not end, expected -->")
         return "\n" * found[0].count("\n")
 
-    tagged = _ASIDE.sub(aside, text)
+    before, *tags = _TAG.split(_ASIDE.sub(aside, text))
     top: _Element | None = None
-    part: _Element | None = None
-    line, position = 1, 0
-    for tag in [*_TAG.finditer(tagged), None]:
-        between = tagged[position : tag.start() if tag else len(tagged)]
-        if part is not None:
-            # In this order, so that a character written as a reference is neither layout nor label.
-            part.content = [_dereferenced(_without_label(part.name, _one_spaced(between)))]
-        elif between.strip():
-            line += between[: len(between) - len(between.lstrip())].count("\n")
-            inside = "its elements" if top else "<top>"
-            raise DataError(path, line, f"text outside {inside}: {shortened(between)}, expected a tag")
-        line += between.count("\n")
-        if tag is None or tag["name"].lower() == "top":
+    line = 1
+    quads = zip(tags[0::4], tags[1::4], tags[2::4], tags[3::4], strict=True)  # slash, name, attributes, text after
+    for close, name, attributes, after in [("/", "", "", before), *quads, ("/", "top", "", "")]:
+        if is_top := name.lower() == "top":
             if top is not None:
                 yield top.line, _record(top, "", path)
-            top = _sgml_element(tag, line) if tag and not tag["close"] else None
-            part = None
-        elif top is not None:
-            part = None if tag["close"] else _sgml_element(tag, line)
-            if part is not None:
-                top.content.append(part)
-        if tag:
-            position = tag.end()
-            line += tag[0].count("\n")
+            top = None if close else _sgml_element(name, attributes, line)
+        if top is not None and not is_top and not close:
+            top.content.append(_sgml_element(name, attributes, line, after))
+        elif after.strip():
+            line += (attributes + after[: len(after) - len(after.lstrip())]).count("\n")
+            inside = "its elements" if top else "<top>"
+            raise DataError(path, line, f"text outside {inside}: {shortened(after)}, expected a tag")
+        line += (attributes + after).count("\n")
 
 
-def _sgml_element(tag: re.Match[str], line: int) -> _Element:
-    name = tag["name"]
-    attributes = {name: _dereferenced(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(tag["attributes"])}
+def _sgml_element(name: str, attributes: str, line: int, text: str = "") -> _Element:
+    given = {name: _dereferenced(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(attributes)}
+    # In this order, so that a character written as a reference is neither layout nor label.
+    text = _dereferenced(_without_label(name, _one_spaced(text)))
     if clef := _CLEF_TAG.fullmatch(name):
-        name, attributes = clef[2].lower(), {"lang": clef[1].lower(), **attributes}
-    return _Element(name, attributes, line, verbatim=True)
+        name, given = clef[2].lower(), {"lang": clef[1].lower(), **given}
+    return _Element(name, given, line, verbatim=True, content=[text])
 
 
 def _dereferenced(text: str) -> str:
@@ -253,21 +227,22 @@ def _dereferenced(text: str) -> str:
 def write_sgml(records: list[Record], path: str) -> str:
     tops = []
     for record in records:
-        attributes = _sgml_attributes({"lang": record["lang"]} if "lang" in record else {})
-        tops.append(f"<top{attributes}>\n{''.join(map(_sgml_part, _parts(record, _SGML_TAGS, 'lang')))}</top>\n")
+        lang = _attributes({"lang": record.get("lang", "")}, _sgml_quoted)
+        parts = [_sgml_part(*part) for part in _parts(record, _SGML_TAGS, "lang")]
+        tops.append(f"<top{lang}>\n{''.join(parts)}</top>\n")
     return "\n".join(tops)
 
 
-def _sgml_part(part: _Part) -> str:
-    text = _referring(_MUST_REFER, part.text)
-    opening = " " if part.attributes else _SGML_OPENINGS.get(part.tag, " ")
-    if opening == " " and _without_label(part.tag, text) != text:
+def _sgml_part(tag: str, attributes: dict[str, str], text: str) -> str:
+    text = _referring(_MUST_REFER, text)
+    opening = " " if attributes else _SGML_OPENINGS.get(tag, " ")
+    if opening == " " and _without_label(tag, text) != text:
         text = text.replace(":", "&#58;", 1)
-    return f"<{part.tag}{_sgml_attributes(part.attributes)}>{opening}{text}\n"
+    return f"<{tag}{_attributes(attributes, _sgml_quoted)}>{opening}{text}\n"
 
 
-def _sgml_attributes(attributes: dict[str, str]) -> str:
-    return "".join(f' {name}="{_referring(_MUST_REFER_QUOTED, value)}"' for name, value in attributes.items())
+def _sgml_quoted(text: str) -> str:
+    return f'"{_referring(_MUST_REFER_QUOTED, text)}"'
 
 
 def _referring(characters: re.Pattern[str], text: str) -> str:
@@ -278,8 +253,7 @@ def _referring(characters: re.Pattern[str], text: str) -> str:
 
 _DEEPEST = 100
 _XML_TAGS = {"id": "identifier", "title": "title", "description": "description", "narrative": "narrative"}
-_XML_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
-_XML_QUOTED = _XML_TEXT | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
+_CARRIAGE_RETURN = {"\r": "&#13;"}  # which a parser would take for a line's end
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -327,8 +301,7 @@ def _parsed_xml(text: str, path: str) -> _Element:
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda name: opened.pop()
     parser.CharacterDataHandler = lambda data: opened[-1].content.append(data)
-    parser.EntityDeclHandler = entity
-    parser.SkippedEntityHandler = entity
+    parser.EntityDeclHandler = parser.SkippedEntityHandler = entity
     try:
         parser.Parse(text, True)  # given text, not bytes, expat passes over the encoding it declares
     except expat.ExpatError as error:
@@ -340,19 +313,15 @@ def _parsed_xml(text: str, path: str) -> _Element:
 def write_xml(records: list[Record], path: str) -> str:
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<topics>"]
     for record in records:
-        attributes = _xml_attributes({"xml:lang": record["lang"]} if "lang" in record else {})
-        parts = [f"    {_xml_part(part)}" for part in _parts(record, _XML_TAGS, "xml:lang")]
-        if bad := _NOT_XML.search("".join([attributes, *parts])):
+        lang = _attributes({"xml:lang": record.get("lang", "")}, quoteattr)
+        parts = [_xml_part(*part) for part in _parts(record, _XML_TAGS, "xml:lang")]
+        if bad := _NOT_XML.search("".join([lang, *parts])):
             raise DataError(path, None, f"topic {record['id']} holds {bad[0]!r}, which XML cannot carry; write jsonl")
-        lines += [f"  <topic{attributes}>", *parts, "  </topic>"]
+        lines += [f"  <topic{lang}>", *parts, "  </topic>"]
     return "\n".join([*lines, "</topics>", ""])
 
 
-def _xml_part(part: _Part) -> str:
-    space = {} if part.text == _one_spaced(part.text) else {"xml:space": "preserve"}
-    attributes = _xml_attributes(part.attributes | space)
-    return f"<{part.tag}{attributes}>{part.text.translate(_XML_TEXT)}</{part.tag}>"
-
-
-def _xml_attributes(attributes: dict[str, str]) -> str:
-    return "".join(f' {name}="{value.translate(_XML_QUOTED)}"' for name, value in attributes.items())
+def _xml_part(tag: str, attributes: dict[str, str], text: str) -> str:
+    if text != _one_spaced(text):
+        attributes = {**attributes, "xml:space": "preserve"}
+    return f"    <{tag}{_attributes(attributes, quoteattr)}>{escape(text, _CARRIAGE_RETURN)}</{tag}>"

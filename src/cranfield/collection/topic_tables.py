@@ -12,11 +12,9 @@ from cranfield.collection.topic_record import PART, SPELLINGS, TEXTS, Found, Rec
 from cranfield.errors import DataError
 
 
-def _parts_to_write(*records: Record) -> list[str]:
+def _parts_to_write(records: list[Record]) -> list[str]:
     """The parts a table needs: those in use, and those that a field would otherwise be taken for."""
-    needed = {"id", "title"}
-    for record in records:
-        needed |= {name for name in SPELLINGS if record.get(name)} | {PART.get(n.lower(), n) for n in fields_of(record)}
+    needed = {"id", "title"} | {PART.get(name.lower()) for record in records for name in record}
     return [part for part in SPELLINGS if part in needed]
 
 
@@ -28,9 +26,9 @@ def read_tsv(text: str, path: str) -> Found:
     header = ["id", "title"]
     if _is_header(rows[0][1]):
         line, header = rows.pop(0)
-        repeated = [name for name, count in Counter(header).items() if count > 1]
-        if repeated:
-            raise DataError(path, line, f"column {repeated[0]!r} twice in the header")
+        for name, count in Counter(header).items():
+            if count > 1:
+                raise DataError(path, line, f"column {name!r} twice in the header")
     for line, cells in rows:
         if len(cells) != len(header):
             what = f"{len(cells)} columns between tabs, expected {len(header)}: {' '.join(header)}"
@@ -44,7 +42,7 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def write_tsv(records: list[Record], path: str) -> str:
-    parts = _parts_to_write(*records)
+    parts = _parts_to_write(records)
     header = [*parts, *dict.fromkeys(name for record in records for name in fields_of(record))]
     rows = [header]
     for record in records:
@@ -65,38 +63,72 @@ def _not_tabular(path: str, record: Record, what: str, others: list[str]) -> Dat
 # ---------------------------------------------------------------------------------------------------- JSON
 
 
-def is_json_lines(text: str) -> bool:
-    """Is text that begins with an object an object a line, not one object of topics by id?"""
-    first, _, rest = text.strip().partition("\n")
-    try:
-        value = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return bool(rest) or _has_id(value)
-
-
-def _has_id(value: dict[str, Any]) -> bool:
-    return any(PART.get(name.lower()) == "id" for name in value)
-
-
 def read_json(text: str, path: str) -> Found:
-    """Topics from a list of objects, alone or in an object of its own; one object; or id -> query or object."""
-    (line, value), *more = _values(text, path) or [(None, None)]
-    if more or text.lstrip().startswith("[") or not isinstance(value, dict) or _has_id(value):
-        return read_jsonl(text, path)
-    if len(value) == 1 and isinstance(only := next(iter(value.values())), list):
-        objects = only
-    else:
-        objects = [{"id": id, **(said if isinstance(said, dict) else {"title": said})} for id, said in value.items()]
-    return ((None, _record(each, path, None)) for each in objects)
+    """Objects in a list, or one after another as in JSON-lines; or one object holding such a list, or id -> topic."""
+    values = list(_values(text, path))
+    sole = values[0][1] if len(values) == 1 else None
+    if isinstance(sole, dict) and not any(name.lower() in PART for name in sole):
+        if len(sole) == 1 and isinstance(items := next(iter(sole.values())), list):
+            values = [(None, item) for item in items]
+        else:
+            values = [(None, {"id": id, **(v if isinstance(v, dict) else {"title": v})}) for id, v in sole.items()]
+    for line, value in values:
+        if not isinstance(value, dict):
+            raise DataError(path, line, f"{shortened(repr(value))}, expected an object with id and title")
+        yield line, record_of(value.items(), path, line)
 
 
-def read_jsonl(text: str, path: str) -> Found:
-    for line, value in _values(text, path):
-        yield line, _record(value, path, line)
+def _values(text: str, path: str) -> Iterator[tuple[int | None, Any]]:
+    """The items of a JSON list, or values one after another, each with its line."""
+    listed = text.lstrip().startswith("[")
+    position = _past_blanks(text, text.index("[") + 1 if listed else 0)
+    line, counted = 1, 0
+    while not text.startswith("]", position) if listed else position < len(text):
+        line, counted = line + text.count("\n", counted, position), position
+        try:
+            value, position = _DECODER.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            raise DataError(path, error.lineno, f"malformed JSON: {error.msg}") from None
+        except (ValueError, RecursionError) as error:
+            what = "nested too deep" if isinstance(error, RecursionError) else error
+            raise DataError(path, line, f"malformed JSON: {what}") from None
+        yield line, value
+        position = _past_blanks(text, position)
+        if listed and text.startswith(",", position):
+            position = _past_blanks(text, position + 1)
+        elif listed and not text.startswith("]", position):
+            raise DataError(path, text.count("\n", 0, position) + 1, "malformed JSON: expected ',' or ']'")
+    if listed and _past_blanks(text, position + 1) < len(text):
+        raise DataError(path, text.count("\n", 0, position) + 1, "malformed JSON: text after the list's end")
 
 
-def _record(value: Any, path: str, line: int | None) -> Record:
-    if not isinstance(value, dict):
-        raise DataError(path, line, f"{shortened(repr(value))}, expected an object with id and title")
-    return record_of(value.items(), path, line)
+def _past_blanks(text: str, start: int) -> int:
+    found = re.compile(r"[^ \t\r\n]").search(text, start)
+    return found.start() if found else len(text)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"{name!r} twice in one object")
+    return dict(pairs)
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates, parse_constant=_no_number)
+
+
+def write_json(records: list[Record], path: str) -> str:
+    return "[\n" + ",\n".join(map(_json_line, records)) + "\n]\n"
+
+
+def write_jsonl(records: list[Record], path: str) -> str:
+    return "".join(_json_line(record) + "\n" for record in records)
+
+
+def _json_line(record: Record) -> str:
+    parts = {part: record.get(part, "") for part in _parts_to_write([record])}
+    return json.dumps({**parts, **record}, ensure_ascii=False, allow_nan=False)

@@ -1,7 +1,7 @@
 """Topics: what was asked, from the files people keep them in.
 
-Here are the values and how a file's format is found. What each format looks like is in `topic_markup` and `topic_tables`,
-which go between text and plain records (`topic_record`).
+Here are the values, and how a file's format is found. What each format looks like is in `topic_markup` and
+`topic_tables`, which go between text and plain records (`topic_record`).
 A reader keeps everything that a topic says; a writer refuses what its format cannot carry, so that reading back what
 was written gives equal topics.
 """
@@ -27,19 +27,13 @@ from cranfield.errors import DataError, UsageError
 Source: TypeAlias = str | os.PathLike[str] | bytes
 
 _READERS: Mapping[str, Callable[[str, str], Found]] = {
-    "sgml": topic_markup.read_sgml,
-    "xml": topic_markup.read_xml,
-    "tsv": topic_tables.read_tsv,
-    "json": topic_tables.read_json,
-    "jsonl": topic_tables.read_jsonl,
-}
+    "sgml": topic_markup.read_sgml, "xml": topic_markup.read_xml, "tsv": topic_tables.read_tsv,
+    "json": topic_tables.read_json, "jsonl": topic_tables.read_json,
+}  # fmt: skip
 _WRITERS: Mapping[str, Callable[[list[Record], str], str]] = {
-    "sgml": topic_markup.write_sgml,
-    "xml": topic_markup.write_xml,
-    "tsv": topic_tables.write_tsv,
-    "json": topic_tables.write_json,
-    "jsonl": topic_tables.write_jsonl,
-}
+    "sgml": topic_markup.write_sgml, "xml": topic_markup.write_xml, "tsv": topic_tables.write_tsv,
+    "json": topic_tables.write_json, "jsonl": topic_tables.write_jsonl,
+}  # fmt: skip
 FORMATS = tuple(_READERS)
 _FORMAT_OF_ENDING = {f".{format}": format for format in FORMATS} | {".sgm": "sgml", ".trec": "sgml", ".ndjson": "jsonl"}
 
@@ -88,13 +82,13 @@ class Topic:
     lang: str = ""
 
     def __post_init__(self) -> None:
-        _settle(self, f"topic {self.id}")
+        _settle(self, f"topic {self.id}" if isinstance(self.id, str) else "topic")
         if self.id.split() != [self.id]:
             raise UsageError(f"topic id == {self.id!r}, must be text without blanks, as qrels and runs need it")
         object.__setattr__(self, "subtopics", tuple(self.subtopics))
-        repeated = [number for number, count in Counter(s.number for s in self.subtopics).items() if count > 1]
-        if repeated:
-            raise UsageError(f"topic {self.id}: subtopic {repeated[0]} twice, subtopics must have different numbers")
+        for number, count in Counter(subtopic.number for subtopic in self.subtopics).items():
+            if count > 1:
+                raise UsageError(f"topic {self.id}: subtopic {number} twice, subtopics must have different numbers")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reduced(self)
@@ -102,12 +96,8 @@ class Topic:
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages that the title, description or narrative is given in, the present one first."""
-        found = dict.fromkeys([self.lang] if self.lang else [])
-        for name in self.fields:
-            slot, at, lang = name.partition("@")
-            if at and slot in TEXTS:
-                found[lang] = None
-        return tuple(found)
+        further = (name.partition("@")[2] for name in self.fields if name.partition("@")[0] in TEXTS)
+        return tuple(dict.fromkeys(lang for lang in (self.lang, *further) if lang))
 
     def in_language(self, lang: str) -> Topic:
         """The same topic, its texts in another of its languages; a text not given in that language is empty.
@@ -119,8 +109,7 @@ class Topic:
         if not self.lang or lang not in self.languages:
             has = ", ".join(self.languages) if self.lang else "no language"
             raise UsageError(f"topic {self.id}: lang == {lang!r}, the topic has {has}")
-        fields = dict(self.fields)
-        fields.update({f"{name}@{self.lang}": getattr(self, name) for name in TEXTS})
+        fields = dict(self.fields) | {f"{name}@{self.lang}": getattr(self, name) for name in TEXTS}
         texts = {name: fields.pop(f"{name}@{lang}", "") for name in TEXTS}
         return replace(self, **texts, fields=fields, lang=lang)
 
@@ -206,18 +195,19 @@ class Topics(Mapping[str, Topic]):
         if format is None:
             format = _detected(text, path)
         check.one_of("Topics.read", FORMATS, format=format)
-        topics: dict[str, Topic] = {}
-        lines: dict[str, int | None] = {}
+        found: dict[str, tuple[int | None, Topic]] = {}
         for line, record in _READERS[format](text, path):
-            topic = _topic(record, path, line)
-            if first := lines.get(topic.id):
-                raise DataError(path, line, f"topic {topic.id} twice, first at line {first}")
-            if topic.id in topics:
-                raise DataError(path, line, f"topic {topic.id} twice")
-            topics[topic.id], lines[topic.id] = topic, line
-        if not topics:
+            try:
+                topic = _topic(record)
+            except UsageError as error:
+                raise DataError(path, line, str(error)) from None
+            if topic.id in found:
+                first = found[topic.id][0]
+                raise DataError(path, line, f"topic {topic.id} twice" + (f", first at line {first}" if first else ""))
+            found[topic.id] = line, topic
+        if not found:
             raise DataError(path, None, f"no topics found, read as {format}; say format= if it is another")
-        return cls(topics.values())
+        return cls(topic for _, topic in found.values())
 
     def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
         """Write a UTF-8 file that reads back as equal topics; the format is the name's ending unless it is said.
@@ -255,15 +245,9 @@ class Topics(Mapping[str, Topic]):
         >>> Topics([Topic("1", "flutter", narrative="Wings only.")]).only("title")["1"].narrative
         ''
         """
-        own = {"title", "description", "narrative", "subtopics", "lang"}
-        return Topics(
-            Topic(
-                topic.id,
-                fields={name: value for name, value in topic.fields.items() if name in parts},
-                **{name: getattr(topic, name) for name in parts if name in own},
-            )
-            for topic in self.values()
-        )
+        kept = {"id", *parts}
+        records = ({name: value for name, value in _record(topic).items() if name in kept} for topic in self.values())
+        return Topics(map(_topic, records))
 
     def in_language(self, lang: str) -> Topics:
         """Every topic in that language: see `Topic.in_language`."""
@@ -283,9 +267,8 @@ class Topics(Mapping[str, Topic]):
 
     def __repr__(self) -> str:
         ids = list(self)
-        if len(ids) < 2:
-            return f"Topics({len(ids)} topic{'s' * (not ids)}{', ' + ids[0] if ids else ''})"
-        return f"Topics({len(ids)} topics, {ids[0]} to {ids[-1]})"
+        span = f", {' to '.join([ids[0], *ids[1:][-1:]])}" if ids else ""
+        return f"Topics({len(ids)} topic{'' if len(ids) == 1 else 's'}{span})"
 
 
 # ---------------------------------------------------------------------------------------------------- files
@@ -293,12 +276,10 @@ class Topics(Mapping[str, Topic]):
 
 def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     if encoding is None:
+        declared = re.match(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\bencoding\s*=\s*[\"']([\w.:-]+)", data)
+        encoding = declared[1].decode("ascii", "replace") if declared else "utf-8"
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             encoding = "utf-16"
-        elif declared := re.match(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\bencoding\s*=\s*[\"']([\w.:-]+)", data):
-            encoding = declared[1].decode("ascii", "replace")
-        else:
-            encoding = "utf-8"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -319,45 +300,37 @@ def _format_named(path: str) -> str | None:
 
 
 def _detected(text: str, path: str) -> str:
-    named = _format_named(path)
-    if named in ("tsv", "jsonl"):  # other endings are used loosely
-        return named
+    if _format_named(path) == "tsv":  # other endings are used loosely
+        return "tsv"
     start = text.lstrip()
     if start.startswith("<"):
         return "sgml" if topic_markup.is_sgml(text) else "xml"
-    if start.startswith("["):
-        return "json"
-    if start.startswith("{"):
-        return "jsonl" if topic_tables.is_json_lines(text) else "json"
+    if start.startswith(("[", "{")):
+        return "json"  # or JSON-lines, which are read alike
     if "\t" in start.partition("\n")[0]:
         return "tsv"
     raise DataError(path, 1, f"neither markup, JSON nor tabs; expected topics, say format= one of {', '.join(FORMATS)}")
 
 
-def _topic(record: Record, path: str, line: int | None) -> Topic:
+def _topic(record: Record) -> Topic:
     fields = dict(record)
     listed = fields.pop("subtopics", None) or []
     if not isinstance(listed, list):
-        raise DataError(path, line, f"subtopics is {shortened(repr(listed))}, expected a list")
+        raise UsageError(f"subtopics is {shortened(repr(listed))}, expected a list")
     parts = {part: fields.pop(part) for part in SPELLINGS if part in fields}
-    try:
-        subtopics = tuple(_subtopic(each, position) for position, each in enumerate(listed, 1))
-        return Topic(**parts, fields=fields, subtopics=subtopics)
-    except UsageError as error:
-        raise DataError(path, line, str(error)) from None
+    return Topic(**parts, fields=fields, subtopics=tuple(_subtopic(each, n) for n, each in enumerate(listed, 1)))
 
 
 def _subtopic(record: Any, position: int) -> Subtopic:
     fields = dict(record) if isinstance(record, dict) else {"text": record}
-    number = str(fields.pop("number", position))
-    return Subtopic(number, fields.pop("text", ""), fields.pop("type", ""), fields)
+    return Subtopic(str(fields.pop("number", position)), fields.pop("text", ""), fields.pop("type", ""), fields)
 
 
 def _record(topic: Topic) -> Record:
     """What a topic says, in the order that a file should say it."""
-    subtopics = [
+    parts = {part: getattr(topic, part) for part in SPELLINGS}
+    parts["subtopics"] = [
         {"number": each.number, **({"type": each.type} if each.type else {}), "text": each.text, **_thawed(each.fields)}
         for each in topic.subtopics
     ]
-    parts = {part: getattr(topic, part) for part in SPELLINGS} | {"subtopics": subtopics}
-    return {name: value for name, value in parts.items() if value} | _thawed(topic.fields)
+    return {**{name: value for name, value in parts.items() if value}, **_thawed(topic.fields)}

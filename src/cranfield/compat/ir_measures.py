@@ -35,10 +35,9 @@ from cranfield.assessed import Array
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
+from cranfield.compat.trec_measures import CUTOFFS
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
-
-TREC_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 
 class Qrel(NamedTuple):
@@ -205,17 +204,17 @@ def parse_measure(measure: str | Measure) -> Measure:
 
 TREC_NAMES: dict[str, tuple[Measure, str, tuple[float, ...]]] = {
     "ndcg": (nDCG, "", ()),
-    "ndcg_cut": (nDCG, "cutoff", TREC_CUTOFFS),
+    "ndcg_cut": (nDCG, "cutoff", CUTOFFS),
     "map": (AP, "", ()),
-    "map_cut": (AP, "cutoff", TREC_CUTOFFS),
-    "P": (P, "cutoff", TREC_CUTOFFS),
-    "recall": (R, "cutoff", TREC_CUTOFFS),
+    "map_cut": (AP, "cutoff", CUTOFFS),
+    "P": (P, "cutoff", CUTOFFS),
+    "recall": (R, "cutoff", CUTOFFS),
     "success": (Success, "cutoff", (1, 5, 10)),
     "recip_rank": (RR, "", ()),
     "Rprec": (Rprec, "", ()),
     "bpref": (Bpref, "", ()),
     "infAP": (infAP, "", ()),
-    "iprec_at_recall": (IPrec, "recall", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)),
+    "iprec_at_recall": (IPrec, "recall", ranked.ELEVEN),
     "set_P": (SetP, "", ()),
     "set_relative_P": (SetRelP, "", ()),
     "set_recall": (SetR, "", ()),

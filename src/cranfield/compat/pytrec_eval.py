@@ -24,7 +24,8 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.compat.trec_lists import TrecQrels
-from cranfield.compat.trec_measures import NICKNAMES, TABLE, Request, Setting
+from cranfield.compat.trec_measures import NICKNAMES, TABLE, Setting
+from cranfield.compat.trec_request import Request
 
 supported_nicknames: dict[str, set[str]] = {
     nickname: {name for name in members if name in {entry.name for entry in TABLE if entry.since <= 9}}

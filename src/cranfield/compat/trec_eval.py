@@ -32,7 +32,8 @@ import numpy as np
 from cranfield import __version__, _core
 from cranfield.collection.source import Buffer, load
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
-from cranfield.compat.trec_measures import LEAST, NICKNAMES, Column, Request, Setting, atol
+from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
+from cranfield.compat.trec_request import Column, Request, atol
 from cranfield.errors import CranfieldError, DataError, UsageError
 
 VERSIONS = {9: "9.0.8", 10: "10.0"}

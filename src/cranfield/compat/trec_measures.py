@@ -1,4 +1,4 @@
-"""trec_eval's table of measures: names, parameters, defaults, and every value to the last bit as the C program has it.
+"""trec_eval's table of measures: names, defaults, and every value to the last bit as the C program has it.
 
 A value comes from our own measure of that name wherever that adds up the same numbers in the same order; an undefined
 score is 0 here, as trec_eval has no other word for it.
@@ -7,8 +7,7 @@ score is 0 here, as trec_eval has no other word for it.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +17,9 @@ from cranfield.assessed import Array
 from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, PairGain, TrecLists
 from cranfield.errors import UsageError
 from cranfield.measures import first, incomplete, ranked, sets, trec
-from cranfield.measures.gain import LINEAR, Discount, Gain
+from cranfield.measures.gain import LINEAR, Gain
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 LEAST = 0.00001
 """What a geometric mean takes for 0."""
@@ -40,19 +38,6 @@ class Setting:
             raise UsageError(f"relevance level == {self.level}, must be 0 or more")
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One value of one measure on every topic.
-
-    `summary` says what becomes of it over topics: `mean`, `sum` (a whole number), `log` (per topic a logarithm, its
-    mean is undone; not shown per topic), `text` (per topic only), `runid` or `num_q` (over all topics only).
-    """
-
-    name: str
-    values: Array | list[str]
-    summary: str
-
-
 Kind = Any
 """A class of measures; which parameters it takes is for the table to know."""
 Parameters = tuple[Any, ...]
@@ -64,7 +49,9 @@ class Entry:
     """A measure of the table.
 
     `takes` is the kind of its parameters: `none`, `cutoffs` (whole numbers, sorted), `points` (numbers, sorted),
-    `numbers` (as given), `gains` (level=gain pairs).
+    `numbers` (as given), `gains` (level=gain pairs). `summary` is what becomes of it over topics: `mean`, `sum` (whole),
+    `log` (per topic a logarithm, its mean is undone; not shown per topic), `text` (per topic only), `runid` or `num_q`
+    (over all topics only).
     """
 
     name: str
@@ -234,7 +221,7 @@ def _rndcg(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]
     return [np.where(relevant == 0, 0.0, values)]
 
 
-def _relstring(lists: TrecLists, how_many: float) -> list[str]:
+def relstring(lists: TrecLists, how_many: float) -> list[str]:
     """The grades of the first documents: `-` not in the pool, `.` pooled but not judged, `>` above 9."""
     depth = min(max(int(how_many), 0), int(lists.retrieved.max(initial=0)))
     signs = np.full((lists.rows, depth), b"-", dtype="S1")
@@ -252,10 +239,10 @@ def _persistence(pairs: Parameters) -> tuple[float, Parameters]:
     for level, value in pairs:
         if level == "p":
             p = value
-    return p, _numbered(pairs)
+    return p, numbered(pairs)
 
 
-def _numbered(pairs: Parameters) -> Parameters:
+def numbered(pairs: Parameters) -> Parameters:
     return tuple(pair for pair in pairs if not isinstance(pair[0], str))
 
 
@@ -283,27 +270,12 @@ def _unnamed_levels(top: float, pairs: Parameters) -> list[float]:
 
 
 def _rbp_resid(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
-    p, _ = _persistence(pairs)
-    every = lists.dense()
-    unjudged = every.hits().where(every.grade < 0)
-    weight = unjudged.sum(ranked.persistence(p, unjudged.rank))
-    tail = ranked.persistence(p, lists.retrieved + 1)
-    return [np.where(unjudged.count > 0, tail + (1.0 - p) * weight, 0.0)]
+    return [trec.rbp_resid(_persistence(pairs)[0]).evaluate(lists)]
 
 
 def _no_value(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
     """runid, num_q and relstring are made elsewhere."""
     return []
-
-
-def _dcg(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
-    lists, gain = _graded(lists, pairs)
-    return [ranked.DCG(gain).evaluate(lists)]
-
-
-def _ideal_dcg(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
-    lists, gain = _graded(lists, pairs)
-    return [ranked.ideal_dcg(lists, gain, Discount("log2"), None)]
 
 
 TABLE: tuple[Entry, ...] = (
@@ -317,7 +289,7 @@ TABLE: tuple[Entry, ...] = (
     Entry("Rprec", lambda lists, setting, _: _multiples(lists, setting, (1.0,))),
     Entry("bpref", _ours(incomplete.bpref)),
     Entry("recip_rank", _ours(first.RR)),
-    Entry("iprec_at_recall", _interpolated, "points", ELEVEN),
+    Entry("iprec_at_recall", _interpolated, "points", ranked.ELEVEN),
     Entry("P", _cut(sets.P), "cutoffs", CUTOFFS),
     Entry("relstring", _no_value, "numbers", (10.0,), "text"),
     Entry("recall", _cut(sets.R), "cutoffs", CUTOFFS),
@@ -325,11 +297,11 @@ TABLE: tuple[Entry, ...] = (
     Entry("gm_bpref", _log_of(_ours(incomplete.bpref)), summary="log"),
     Entry("Rprec_mult", _multiples, "points", MULTIPLES),
     Entry("utility", _utility, "numbers", (1.0, -1.0, 0.0, 0.0)),
-    Entry("11pt_avg", _average_interpolated, "numbers", ELEVEN),
+    Entry("11pt_avg", _average_interpolated, "numbers", ranked.ELEVEN),
     Entry("binG", _ours(trec.binG)),
     Entry("G", _g, "gains"),
-    Entry("dcg", _dcg, "gains", since=10),
-    Entry("ideal_dcg", _ideal_dcg, "gains", since=10),
+    Entry("dcg", _gained(ranked.DCG), "gains", since=10),
+    Entry("ideal_dcg", _gained(trec.ideal_dcg), "gains", since=10),
     Entry("ndcg", _gained(ranked.nDCG), "gains"),
     Entry("ndcg_rel", _ndcg_rel, "gains"),
     Entry("Rndcg", _rndcg, "gains"),
@@ -355,136 +327,3 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
     "set": (*_NAMES[:5], "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
     "all_trec": tuple(name for name in _NAMES if name not in ("dcg", "ideal_dcg", "yaap")),
 }
-ELSEWHERE = re.compile(r"prefs.*|all_prefs|.*_avgjg|qrels_jg|qrels_prefs")
-"""Names of measures on preferences and on groups of judges."""
-SHARED = ("dcg", "ideal_dcg", "ndcg")
-"""trec_eval 10 keeps one set of gains for these three: the last one given, in table order, serves all."""
-
-
-class Request:
-    """The measures asked for with -m, in table order, with their parameters."""
-
-    def __init__(self, names: Iterable[str], dialect: int = 9) -> None:
-        self.dialect = dialect
-        self.known = {entry.name: entry for entry in TABLE if entry.since <= dialect}
-        self.wanted: set[str] = set()
-        self.typed: dict[str, str] = {}
-        for name in names:
-            self._add(name)
-        self.parameters = {name: self._parsed(self.known[name]) for name in self.wanted}
-        if dialect == 10:
-            given = [name for name in SHARED if name in self.wanted and name in self.typed]
-            for name in SHARED:
-                if given and name in self.wanted:
-                    self.parameters[name] = self.parameters[given[-1]]
-
-    def _add(self, text: str) -> None:
-        name, dot, typed = text.partition(".")
-        if dot and not typed:
-            raise UsageError(f"measure {text!r}: no parameter after the dot")
-        members = [member for member in NICKNAMES.get(name, (name,)) if member in self.known or name not in NICKNAMES]
-        for member in members:
-            if member not in self.known:
-                raise UsageError(_unknown(member, self.dialect))
-            self.wanted.add(member)
-        if dot and name in self.known:
-            self.typed.setdefault(name, typed)  # given twice, trec_eval keeps the first
-
-    def _parsed(self, entry: Entry) -> Parameters:
-        if entry.name not in self.typed or entry.takes == "none":
-            return entry.defaults
-        typed = self.typed[entry.name]
-        if entry.takes == "gains":
-            return _gain_pairs(entry.name, typed, self.dialect)
-        if entry.takes == "cutoffs":
-            cutoffs = [atol(item) for item in typed.split(",")]
-            for cutoff in cutoffs:
-                if cutoff < 1:
-                    raise UsageError(f"{entry.name}.{typed}: cutoff == {cutoff}, must be 1 or more")
-            return _sorted_once(entry.name, typed, cutoffs)
-        numbers = [atof(item) for item in typed.split(",")]
-        if entry.takes == "points":
-            return _sorted_once(entry.name, typed, numbers)
-        return tuple(numbers)
-
-    def columns(self, lists: TrecLists, setting: Setting, *, typed_names: bool = True) -> list[Column]:
-        """What is asked for, on these lists. `typed_names=False` leaves parameters as typed out of the names."""
-        out: list[Column] = []
-        for entry in TABLE:
-            if entry.name not in self.wanted:
-                continue
-            parameters = self.parameters[entry.name]
-            names = self._names(entry, typed_names)
-            if entry.summary == "text":
-                out.append(Column(names[0], _relstring(lists, parameters[0]), "text"))
-            elif entry.summary in ("runid", "num_q"):
-                out.append(Column(entry.name, np.zeros(0), entry.summary))
-            else:
-                values = entry.compute(lists, setting, parameters)
-                if entry.name != "G":  # 0/0 has the sign bit set, the logarithm of a negative number has not
-                    values = [np.where(np.isnan(value), -np.nan, value) for value in values]
-                out.extend(Column(name, value, entry.summary) for name, value in zip(names, values, strict=True))
-        return out
-
-    def _names(self, entry: Entry, typed_names: bool) -> list[str]:
-        if entry.takes == "cutoffs":
-            return [f"{entry.name}_{cutoff}" for cutoff in self.parameters[entry.name]]
-        if entry.takes == "points":
-            return [f"{entry.name}_{point:3.2f}" for point in self.parameters[entry.name]]
-        if entry.takes != "none" and entry.name in self.typed and typed_names:
-            return [f"{entry.name}_{self.typed[entry.name]}"]
-        return [entry.name]
-
-
-def _unknown(name: str, dialect: int) -> str:
-    if ELSEWHERE.fullmatch(name):
-        return f"measure {name!r} works on preferences or groups of judges, which are not covered"
-    if any(entry.name == name for entry in TABLE):
-        return f"measure {name!r} came with trec_eval 10; this is dialect {dialect}: add --dialect 10"
-    return f"there is no measure {name!r}; -h lists them"
-
-
-def _sorted_once(name: str, typed: str, numbers: list[Any]) -> Parameters:
-    if len(set(numbers)) < len(numbers):
-        raise UsageError(f"{name}.{typed}: the same cutoff is there twice")
-    return tuple(sorted(numbers))
-
-
-def _gain_pairs(name: str, typed: str, dialect: int) -> Parameters:
-    pairs: list[tuple[float | str, float]] = []
-    for item in typed.split(","):
-        level, equals, gain = item.partition("=")
-        if not equals or "=" in gain:
-            raise UsageError(f"{name}.{typed}: {item!r} must be a pair such as 1=3")
-        if dialect == 10 and not re.fullmatch(r"[-+]?\d+", level):
-            pairs.append((level, atof(gain)))
-        else:
-            pairs.append((float(atol(level)), atof(gain)))
-    return tuple(pairs) if name.startswith("rbp") else _numbered(tuple(pairs))
-
-
-WHOLE = re.compile(r"\s*([-+]?\d+)")
-DECIMAL = re.compile(r"\s*([-+]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?))", re.IGNORECASE)
-HEXADECIMAL = re.compile(r"\s*([-+]?0x(?:[\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p[-+]?\d+)?)", re.IGNORECASE)
-
-
-def atol(text: str) -> int:
-    """The whole number a text begins with, 0 if it begins with none, as C reads it.
-
-    >>> atol("23.4"), atol("-3x"), atol("x")
-    (23, -3, 0)
-    """
-    found = WHOLE.match(text)
-    return int(found.group(1)) if found else 0
-
-
-def atof(text: str) -> float:
-    """The number a text begins with, 0 if it begins with none, as C reads it.
-
-    >>> atof(".5x"), atof("0x10"), atof("x")
-    (0.5, 16.0, 0.0)
-    """
-    if found := HEXADECIMAL.match(text):
-        return float.fromhex(found.group(1))
-    found = DECIMAL.match(text)
-    return float(found.group(1)) if found else 0.0

@@ -241,6 +241,7 @@ class Rmeasure(_Blended):
 
     .. math:: BR(R) = \frac{C(R) + \beta\,cg(R)}{R + \beta\,cg^*(R)}
 
+    `beta` as for Q. 1 when the first R documents are all relevant, whatever their order.
     No relevant documents: undefined.
     Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
 

@@ -149,6 +149,7 @@ class E(_Effectiveness):
 
     .. math:: E = 1 - \frac{1}{\alpha\frac{1}{P} + (1-\alpha)\frac{1}{R}}
 
+    `beta` or `alpha` weigh precision against recall as for F.
     No relevant documents: undefined.
     Reference: van Rijsbergen, Information Retrieval, 2nd edition, 1979
 

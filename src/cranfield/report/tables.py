@@ -13,7 +13,7 @@ import numpy as np
 from cranfield import check
 from cranfield.aggregate import Estimate
 from cranfield.errors import UsageError
-from cranfield.scores import Scores, quoted
+from cranfield.scores import Scores
 
 Cell = str | int | float | Estimate | None
 """Text, a count, a number, a number with its interval, or nothing."""
@@ -264,7 +264,7 @@ class Table:
         """A line of headings and a line per row; undefined is empty. Caption and notes are left out."""
         names, rows = self._data()
         lines: list[list[str | float | None]] = [[*names], *rows]
-        return "\n".join(sep.join(quoted("" if x is None else str(x), sep) for x in line) for line in lines)
+        return "\n".join(sep.join(_quoted("" if x is None else str(x), sep) for x in line) for line in lines)
 
     def tsv(self) -> str:
         """As `csv`, with tabs."""
@@ -458,3 +458,10 @@ def escape_markdown(text: str) -> str:
     a\\|b\\_c
     """
     return "".join("\\" + c if c in "\\`*_[]<>|#~" else c for c in one_line(text))
+
+
+def _quoted(cell: str, sep: str) -> str:
+    """A cell of a separated file, in quotes if it must be."""
+    if sep in cell or '"' in cell or "\n" in cell or "\r" in cell:
+        return '"' + cell.replace('"', '""') + '"'
+    return cell

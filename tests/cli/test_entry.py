@@ -1,0 +1,192 @@
+"""The way in: verbs, help, exit codes, and an end of the pipe that closes early."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import cranfield as package
+from cranfield.cli import VERBS, main
+from cranfield.samples import Sample
+from tests.cli.conftest import Cranfield
+
+PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+
+
+def test_the_console_script_is_this_main() -> None:
+    if not PYPROJECT.exists():
+        pytest.skip("not run from the sources")
+    assert 'cranfield = "cranfield.cli:main"' in PYPROJECT.read_text("utf-8")
+    assert callable(main)
+
+
+@pytest.mark.parametrize("words", [(), ("help",), ("--help",), ("-h",)])
+def test_overview_names_every_verb_with_an_example(cranfield: Cranfield, words: tuple[str, ...]) -> None:
+    result = cranfield(*words)
+    assert result.code == 0
+    for verb in VERBS:
+        assert re.search(rf"^ +{verb} ", result.out, re.MULTILINE)
+        assert f"$ cranfield {verb}" in result.out
+
+
+def test_version(cranfield: Cranfield) -> None:
+    assert cranfield("--version") == (0, f"cranfield {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("evl", "eval"), ("mesures", "measures"), ("evaluate", "eval"), ("lint", "validate")]
+)
+def test_misspelled_verb_gets_a_hint(cranfield: Cranfield, wrong: str, right: str) -> None:
+    result = cranfield(wrong)
+    assert result.code == 2
+    assert result.out == ""
+    assert f"no verb '{wrong}'; did you mean '{right}'?" in result.err
+
+
+def test_unlike_any_verb_lists_them(cranfield: Cranfield) -> None:
+    assert "there are eval, " in cranfield("xyzzy").err
+    assert cranfield("help", "xyzzy").code == 2
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "trec_eval"])
+def test_help_has_examples_and_groups(cranfield: Cranfield, verb: str) -> None:
+    result = cranfield(verb, "--help")
+    assert result.code == 0
+    assert result.err == ""
+    assert "Usage: cranfield " + verb in result.out
+    assert f"Examples:\n  $ cranfield {verb}" in result.out
+    assert cranfield("help", verb).out == result.out
+    assert cranfield(verb, "-h").out == result.out
+
+
+def test_help_groups_the_options_of_eval(cranfield: Cranfield) -> None:
+    page = cranfield("eval", "--help").out
+    for group in ("Arguments", "Options", "How files are read", "How lists are ranked", "What is printed"):
+        assert group in page
+    for name in ("--order", "--precision", "--on-duplicate", "--depth", "--digits", "--threads", "--sort", "--quiet"):
+        assert name in page
+
+
+def test_examples_in_help_are_understood(cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example parses: what is wrong with it is at most that its files are not there."""
+    import shlex
+    from importlib import import_module
+
+    for verb in VERBS.keys() - {"trec_eval", "demo"}:
+        examples = import_module(f"cranfield.cli.{verb}").EXAMPLES
+        for example in re.findall(r"cranfield (.*?)(?: \| .*)?$", examples, re.MULTILINE):
+            result = cranfield(*shlex.split(example))
+            assert "--help" not in result.err, example
+            assert "Traceback" not in result.err, example
+
+
+def test_usage_is_2_and_data_is_1(program: Cranfield, tiny: Path) -> None:
+    assert program("eval", "qrels.txt", "mine.run", "-m", "AP").code == 0
+    unknown = program("eval", "qrels.txt", "mine.run", "--no-such-option")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert unknown.err.startswith("error: no such option: --no-such-option")
+    assert "cranfield eval --help" in unknown.err
+    absent = program("eval", "qrels.txt", "absent.run")
+    assert absent == (1, "", "error: absent.run: no such file\n")
+
+
+@pytest.mark.parametrize("words", [("eval", "-m"), ("eval", "--depth", "x"), ("explain", "q"), ("explain", "q", "r")])
+def test_words_that_do_not_parse(cranfield: Cranfield, words: tuple[str, ...]) -> None:
+    result = cranfield(*words)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1
+
+
+def test_an_early_end_of_the_pipe_is_no_error(collection: Sample) -> None:
+    """As `| head -1`, with more to print than a pipe holds."""
+    words = [sys.executable, "-m", "cranfield.cli", "eval", collection.qrels, *collection.runs * 30, "-q", "--quiet"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_disk_is_told(collection: Sample) -> None:
+    words = [sys.executable, "-m", "cranfield.cli", "eval", "--sample", "--quiet"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == b"error: standard output: No space left on device\n"
+
+
+def test_interrupt_is_130(tmp_path: Path) -> None:
+    """While it waits for a run on standard input."""
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    words = [sys.executable, "-m", "cranfield.cli", "eval", str(tmp_path / "qrels"), "-"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not _waits_for_input(process.pid):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert process.stderr.read() == b"interrupted\n"
+
+
+def _waits_for_input(pid: int) -> bool:
+    """The qrels are read and the program sleeps in a read of its standard input."""
+    try:
+        return Path(f"/proc/{pid}/wchan").read_text() in ("pipe_read", "anon_pipe_read") or _state(pid) == "S"
+    except OSError:
+        time.sleep(3)
+        return True
+
+
+def _state(pid: int) -> str:
+    time.sleep(0.5)
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_eval_imports_nothing_heavy(collection: Sample) -> None:
+    """What would make it start late: typer and what it brings, rich, scipy, frames."""
+    program = (
+        "import sys; from cranfield.cli import main; code = main(sys.argv[1:]); "
+        "heavy = {'typer', 'rich', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow', 'inspect_'} & set(sys.modules); "
+        "sys.exit(f'{code} {heavy}' if code or heavy else 0)"
+    )
+    words = [sys.executable, "-c", program, "eval", collection.qrels, *collection.runs, "-m", "nDCG@10", "--quiet"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_demo_scores_the_sample_and_its_next_steps_work(cranfield: Cranfield, collection: Sample) -> None:
+    import shlex
+
+    result = cranfield("demo")
+    assert result.code == 0
+    assert re.search(r"^fusion +24 ", result.out, re.MULTILINE)
+    steps = re.findall(r"^  cranfield (.*)$", result.out, re.MULTILINE)
+    assert len(steps) == 5
+    for step in steps:
+        followed = cranfield(*shlex.split(step))
+        assert followed.code == 0, (step, followed.err)
+
+
+def test_trec_eval_gets_its_words_untouched(cranfield: Cranfield, collection: Sample) -> None:
+    from cranfield.compat import trec_eval
+
+    bm25 = next(run for run in collection.runs if "bm25" in run)
+    words = ["-q", "-c", "-m", "map", "-m", "P.5,10", "-h"]
+    assert cranfield("trec_eval", "-q", "-c", "-m", "map", collection.qrels, bm25).out.startswith("map    ")
+    with pytest.MonkeyPatch.context() as patch:
+        seen: list[list[str]] = []
+        patch.setattr(trec_eval, "main", lambda argv: seen.append(list(argv)) or 7)
+        assert cranfield("trec_eval", *words).code == 7
+        assert seen == [words]

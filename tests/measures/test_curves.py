@@ -1,0 +1,120 @@
+"""Curves as data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from cranfield.assessed import Assessed
+from cranfield.errors import UsageError
+from cranfield.measures import IPrec, R, interpolated_precision, precision_recall, roc
+from tests.oracles.joined import graded_lists, joined
+
+Graded = tuple[list[float | None], list[float]]
+
+
+def two_runs() -> Assessed:
+    judgments = {"1": {"a": 1, "b": 0, "c": 1}, "2": {"a": 1, "b": 0}, "3": {"a": 0}}
+    runs = {
+        "good": {"1": {"a": 3.0, "c": 2.0, "b": 1.0}, "2": {"a": 2.0, "b": 1.0}, "3": {"a": 1.0}},
+        "bad": {"1": {"b": 3.0, "a": 2.0}, "2": {"b": 2.0, "a": 1.0}},
+    }
+    return joined(judgments, runs)
+
+
+def test_precision_and_recall_of_one_list() -> None:
+    # relevant at ranks 2 of 2 retrieved, one of two found: recall 1/2 at precision 1/2
+    curve = precision_recall(two_runs(), "bad", "1")
+    assert curve.x.tolist() == [0.5]
+    assert curve.y.tolist() == [0.5]
+    assert len(precision_recall(two_runs(), "bad", "3").x) == 0
+    assert repr(precision_recall(two_runs(), "good", "2")) == "Curve(precision against recall: (1, 1))"
+
+
+def test_unknown_runs_and_topics() -> None:
+    with pytest.raises(UsageError, match="run 'best' is not there; there are good, bad"):
+        precision_recall(two_runs(), "best", "1")
+    with pytest.raises(UsageError, match="topic '9' is not there"):
+        precision_recall(two_runs(), "good", "9")
+
+
+def test_interpolated_precision_and_its_mean_over_topics() -> None:
+    curves = interpolated_precision(two_runs(), [0, 0.5, 1])
+    # good: 1 everywhere; bad: topic 1 has 1/2 1/2 0, topic 2 has 1/2 1/2 1/2; topic 3 has no relevant documents
+    assert curves.y[:3].tolist() == [[1, 1, 1], [1, 1, 1], pytest.approx([np.nan] * 3, nan_ok=True)]
+    assert curves.y[3:5].tolist() == [[0.5, 0.5, 0], [0.5, 0.5, 0.5]]
+    mean = curves.mean()
+    assert mean.y.tolist() == [[1, 1, 1], [0.5, 0.5, 0.25]]
+    assert mean.mean() is mean
+    assert mean.topic is None
+    assert repr(curves) == "Curves(6 curves of precision against recall at 3 points)"
+    with pytest.raises(UsageError, match=r"points == 1.5, must be between 0 and 1"):
+        interpolated_precision(two_runs(), [1.5])
+
+
+@settings(max_examples=40, deadline=None)
+@given(graded=graded_lists())
+def test_interpolated_precision_is_the_measure_at_every_point_and_never_rises(graded: Graded) -> None:
+    curve = interpolated_precision(Assessed.one(*graded)).y[0]
+    points = np.linspace(0, 1, 11).round(1)
+    assert curve.tolist() == pytest.approx([(IPrec() @ point).of(*graded) for point in points], nan_ok=True)
+    assert np.isnan(curve).all() or (np.diff(curve) <= 0).all()
+
+
+def pairs_won(grades: list[float | None], missed: list[float]) -> float:
+    """The chance that a relevant document stands before a non-relevant one, pair by pair; the missed come last, tied."""
+    judged = [(rank, grade) for rank, grade in enumerate(grades) if grade is not None]
+    placed = judged + [(len(grades), grade) for grade in missed]
+    good = [rank for rank, grade in placed if grade >= 1]
+    bad = [rank for rank, grade in placed if grade < 1]
+    wins = [(1.0 if g < b else 0.5 if g == b else 0.0) for g in good for b in bad]
+    return sum(wins) / len(wins) if wins else np.nan
+
+
+@settings(max_examples=60, deadline=None)
+@given(graded=graded_lists())
+def test_the_area_under_the_roc_curve_is_the_share_of_pairs_in_order(graded: Graded) -> None:
+    area = roc(Assessed.one(*graded)).area
+    assert area is not None
+    assert area.tolist() == pytest.approx([pairs_won(*graded)], nan_ok=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graded=graded_lists())
+def test_roc_over_a_collection_reads_the_unjudged_as_non_relevant(graded: Graded) -> None:
+    grades, missed = graded
+    filled: list[float | None] = [grade or 0 for grade in grades]
+    others = [grade for grade in missed if grade >= 1]
+    rest = [0.0] * (40 - len(filled) - len(others))
+    area = roc(Assessed.one(grades, missed), N=40).area
+    assert area is not None
+    assert area.tolist() == pytest.approx([pairs_won(filled, others + rest)], nan_ok=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(graded=graded_lists())
+def test_roc_climbs_from_left_to_right_and_ends_at_1(graded: Graded) -> None:
+    curve = roc(Assessed.one(*graded)).y[0]
+    if not np.isnan(curve).any():
+        assert (np.diff(curve) >= -1e-12).all()
+        assert curve[-1] == pytest.approx(1)
+
+
+def test_roc_by_hand() -> None:
+    # judged: relevant at 1 and 3, non-relevant at 2, one of each missed. At a false positive rate of 0: 1 of 3 found; of 1/2: 2 of 3
+    curves = roc(Assessed.one([1, 0, 1], [1, 0]), [0, 0.5, 0.75, 1])
+    assert curves.y[0].tolist() == pytest.approx([1 / 3, 2 / 3, 2 / 3 + 1 / 6, 1])
+    # pairs: rank 1 wins both, rank 3 wins one, the missed one ties with the missed: (2 + 1 + 1/2) / 6
+    assert curves.area is not None
+    assert curves.area.tolist() == pytest.approx([3.5 / 6])
+    assert roc(two_runs()).mean().area == pytest.approx(np.array([1.0, (0.25 + 0) / 2]))
+
+
+def test_roc_of_a_collection_that_is_too_small() -> None:
+    with pytest.raises(UsageError, match="N == 2, but a topic has 3 documents"):
+        roc(Assessed.one([1, 0, 0]), N=2)
+
+
+def test_recall_is_where_the_curve_ends() -> None:
+    assert precision_recall(Assessed.one([1, 0, 1], [1]), "run", "topic").x[-1] == R().of([1, 0, 1], [1])
