@@ -168,9 +168,12 @@ def race(entries: list[Entry], repeats: int) -> dict[str, dict[str, Any]]:
                 so_far.append(run_alone(entry))
     rows = {}
     for label, runs in tries.items():
-        rows[label] = min(runs, key=lambda run: run.get("seconds", float("inf")))
-        if "seconds" in rows[label]:
-            rows[label] |= {"repeats": len(runs), "peak": max(run["peak"] for run in runs)}
+        # One failure among the repeats is a failure.
+        if faults := [run for run in runs if "seconds" not in run]:
+            rows[label] = faults[0]
+        else:
+            best = min(runs, key=lambda run: run["seconds"])
+            rows[label] = {**best, "repeats": len(runs), "peak": max(run["peak"] for run in runs)}
     check_agreement(entries, rows)
     return rows
 

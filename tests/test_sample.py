@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+
+import cranfield as cf
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "src" / "cranfield" / "samples"
@@ -112,3 +115,16 @@ def test_readme_table_is_what_pytrec_eval_computes() -> None:
         of_topic = evaluator.evaluate(read_run(run)).values()
         ap, ndcg = (sum(scores[name] for scores in of_topic) / 24 for name in ("map", "ndcg_cut_10"))
         assert f"| {run} | {ap:.4f} | {ndcg:.4f} |".replace("0.", ".") in readme
+
+
+def test_readme_table_is_what_the_toolkit_gives() -> None:
+    collection = cf.sample()
+    readme = (SAMPLES / "README.md").read_text("utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cf.CranfieldWarning)  # the missing topic and the one without relevant documents
+        zero = cf.evaluate(collection.qrels, collection.runs, [cf.AP, cf.nDCG @ 10])
+        skip = cf.evaluate(collection.qrels, collection.runs, [cf.AP], missing="skip")
+    for run in RUNS:
+        means = (*zero.means()[:, zero.runs.index(run)], skip.means()[0, skip.runs.index(run)])
+        row = " | ".join(f"{mean:.4f}".removeprefix("0") for mean in means)
+        assert f"| {run} | {row} |" in readme

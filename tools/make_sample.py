@@ -3,9 +3,9 @@
     python tools/make_sample.py                 # rewrites src/cranfield/samples
     python tools/make_sample.py --out elsewhere
 
-The topics are written by hand (`topics.xml`). Everything else is drawn here: which notes are relevant, how four
-search systems score them, and which notes the pool brought before the judges. README.md in the samples says what
-the result is meant to show.
+The topics are written by hand: `topics.xml` in the samples, of which only the ids matter here. Everything else is
+drawn: which notes are relevant, how the search systems score them, and so which notes come before the judges.
+README.md in the samples says what the result is meant to show; tests hold it to its numbers, so change them together.
 
 Only raw 64-bit draws of PCG64, additions and comparisons are used: numpy promises that the raw stream stays as it is,
 whereas its normal variates may change between releases.
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,7 +26,8 @@ SAMPLES = Path(__file__).resolve().parents[1] / "src" / "cranfield" / "samples"
 SEED = 1967  # Cleverdon's report on the second Cranfield tests
 NOTES = 1800  # notes in the invented corpus
 DEPTH = 100  # notes a run lists for a topic
-POOL_DEPTH = 20  # notes of a run that reach the judges
+POOL_DEPTH = 20  # notes of a published run that reach the judges
+EXTRA_POOL_DEPTH = 60  # notes of a run that only feeds the pool; deeper, so that judgments go on below rank 20
 NO_RELEVANT = "113"  # nothing in the corpus answers this topic
 NOT_ANSWERED = ("dense", "114")  # this run has no list for this topic
 NOT_POOLED = "coord"  # this run came after the judging, so it has unjudged notes near its top too
@@ -38,7 +38,7 @@ Scores: TypeAlias = dict[str, Array]  # system -> score of every note; minus inf
 
 
 class Draws:
-    """Random numbers that do not depend on the numpy release."""
+    """Random numbers that do not depend on the numpy release. Every topic has its own, so topics can be added."""
 
     def __init__(self, *seed: int) -> None:
         self._bits = np.random.PCG64(np.random.SeedSequence(list(seed)))
@@ -57,7 +57,7 @@ class Draws:
 
 
 def true_grades(draws: Draws, topic: str) -> Array:
-    """What a judge would say of every note: a few are relevant, the best of them rare."""
+    """What a judge would say of every note: 14 to 73 of them are relevant, the best of those rare."""
     order = np.argsort(draws.uniform(NOTES), kind="stable")
     size = draws.uniform(1)[0]
     relevant = 0 if topic == NO_RELEVANT else int(14 + 60 * size * size)
@@ -68,15 +68,16 @@ def true_grades(draws: Draws, topic: str) -> Array:
 
 
 def system_scores(draws: Draws, grades: Array) -> tuple[Scores, list[Array]]:
-    """The scores of the four published systems, and of systems that only fed the pool.
+    """The scores of three published systems (the fourth is fused from two of them), and of systems only for the pool.
 
     A score is what a system sees of the grade, plus how near a note's words are to the topic (shared by all systems, so
     that they agree on their mistakes), plus noise of the system's own.
     """
     nearness = np.maximum(draws.normal(NOTES), 0.0)
-    visible = np.where(grades > 0, 1.0 + 0.5 * grades, 0.0) * (0.5 + 1.0 * draws.uniform(1)[0])
+    ease = 0.5 + draws.uniform(1)[0]  # some topics are hard for everybody
+    visible = np.where(grades > 0, 1.0 + 0.5 * grades, 0.0) * ease
 
-    # The weights are set so that means look like a real test collection's: AP .09 to .41, nDCG@10 .16 to .47.
+    # The weights are set so that means look like a real test collection's: AP .09 to .42, nDCG@10 .17 to .49.
     def match(sees: float, words: float, noise: float) -> Array:
         scores: Array = sees * visible + words * nearness + noise * draws.normal(NOTES)
         return scores
@@ -84,7 +85,7 @@ def system_scores(draws: Draws, grades: Array) -> tuple[Scores, list[Array]]:
     lexical, semantic, overlap = match(0.86, 0.8, 0.62), match(0.9, 0.7, 0.6), match(0.7, 0.7, 0.9)
     pool_only = [match(0.8, 0.85, 0.5), match(0.85, 0.85, 0.5), match(0.8, 0.85, 0.5)]
     published = {
-        "bm25": 9.0 + 4.0 * lexical,
+        "bm25": 9.0 + 4.0 * lexical,  # scaled to look like BM25 sums; cosines below
         "dense": 0.6 + 0.05 * semantic,
         # Coordination level: how many of the query's words a note holds. Whole numbers, so ties everywhere.
         "coord": np.floor(np.clip(1.6 + 1.1 * overlap, 0.0, 7.0)),
@@ -108,36 +109,35 @@ def ranking(scores: Array) -> NDArray[np.intp]:
 
 
 def note(number: int) -> str:
+    """The id of a note; its numbers start at 1 in ids, at 0 in arrays."""
     return f"NOTE-{number + 1:04d}"
 
 
-def run_lines(run: str, topic: str, scores: Array, decimals: int) -> list[str]:
-    # Rounding comes first: the ties a reader of the file sees are the ties the file is ordered by.
-    printed = np.round(scores, decimals)
-    return [
-        f"{topic} Q0 {note(number)} {rank} {printed[number]:.{decimals}f} {run}\n"
-        for rank, number in enumerate(ranking(printed)[:DEPTH], start=1)
-    ]
-
-
-def make(topics: Path) -> Mapping[str, str]:
+def make() -> dict[str, str]:
     """File name -> text, for the judgments and each run."""
     decimals = {"bm25": 6, "dense": 7, "fusion": 6, "coord": 1}
     qrels: list[str] = []
     runs: dict[str, list[str]] = {run: [] for run in decimals}
-    for topic in (element.text or "" for element in ET.parse(topics).iterfind("topic/identifier")):
+    for topic in (element.text or "" for element in ET.parse(SAMPLES / "topics.xml").iterfind("topic/identifier")):
         draws = Draws(SEED, int(topic))
         grades = true_grades(draws, topic)
         published, pool_only = system_scores(draws, grades)
         published["fusion"] = fuse(published["bm25"], published["dense"])
         judged: set[int] = set()
         for run, scores in published.items():
-            if (run, topic) != NOT_ANSWERED:
-                runs[run] += run_lines(run, topic, scores, decimals[run])
-                if run != NOT_POOLED:
-                    judged.update(ranking(np.round(scores, decimals[run]))[:POOL_DEPTH].tolist())
+            if (run, topic) == NOT_ANSWERED:
+                continue
+            # Rounding comes first: the ties a reader of the file sees are the ties the file is ordered by.
+            printed = np.round(scores, decimals[run])
+            order = ranking(printed)
+            runs[run] += [
+                f"{topic} Q0 {note(number)} {rank} {printed[number]:.{decimals[run]}f} {run}\n"
+                for rank, number in enumerate(order[:DEPTH], start=1)
+            ]
+            if run != NOT_POOLED:
+                judged.update(order[:POOL_DEPTH].tolist())
         for scores in pool_only:
-            judged.update(ranking(scores)[: 3 * POOL_DEPTH].tolist())
+            judged.update(ranking(scores)[:EXTRA_POOL_DEPTH].tolist())
         qrels += [f"{topic} 0 {note(number)} {grades[number]:.0f}\n" for number in sorted(judged)]
     return {"qrels.txt": "".join(qrels)} | {f"{run}.run": "".join(lines) for run, lines in runs.items()}
 
@@ -145,11 +145,10 @@ def make(topics: Path) -> Mapping[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the judgments and runs of the sample collection.")
     parser.add_argument("--out", type=Path, default=SAMPLES, help="folder to write to (default: the package's samples)")
-    parser.add_argument("--topics", type=Path, default=SAMPLES / "topics.xml", help="topics written by hand")
-    arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    for name, text in make(arguments.topics).items():
-        (arguments.out / name).write_bytes(text.encode("ascii"))
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in make().items():
+        (out / name).write_bytes(text.encode("ascii"))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +34,6 @@ FORMATS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".parquet": "parquet",
 READABLE = (*dict.fromkeys(FORMATS.values()), "trec", "matrix")
 
 _AXES = ("measure", "run", "topic")
-_NONE: Mapping[str, Any] = MappingProxyType({})
 _Fault = Callable[[int | None, str], DataError]
 """What to raise about the n-th entry of what is being read, or about the whole."""
 
@@ -83,17 +81,18 @@ def grid(
     value: Array,
     flagged: Mask,
     rule: str | None,
-    notes: Iterable[str],
+    facts: Mapping[str, Any],
     fault: _Fault,
-    labels: Mapping[str, Sequence[str]] = _NONE,
 ) -> Cells:
-    """One entry per score, in any order, to measures × runs × topics; `labels` come first, in their order.
+    """One entry per score, in any order, to measures × runs × topics.
 
     A (run, topic) with no entry at all is missing. `rule` None: skip if the entries flagged as missing have no value.
+    `facts` may hold notes, and measures, runs and topics that come first, in their order.
     """
-    measures, runs, topics = (list(dict.fromkeys((*labels.get(axis, ()), *names[axis]))) for axis in _AXES)
+    labels = {axis: list(dict.fromkeys((*map(str, facts.get(f"{axis}s", ())), *names[axis]))) for axis in _AXES}
+    measures, runs, topics = labels.values()
     shape = (len(measures), len(runs), len(topics))
-    m, r, t = map(_codes, map(names.__getitem__, _AXES), (measures, runs, topics))
+    m, r, t = (_codes(names[axis], labels[axis]) for axis in _AXES)
     place = np.ravel_multi_index((m, r, t), shape) if len(m) else m
     _, first = np.unique(place, return_index=True)
     if len(first) < len(place):
@@ -119,7 +118,7 @@ def grid(
             CranfieldWarning,
             stacklevel=4,
         )
-    return Cells(measures, runs, topics, values, missing, rule, tuple(notes))
+    return Cells(measures, runs, topics, values, missing, rule, tuple(map(str, facts.get("notes", ()))))
 
 
 def _codes(names: Sequence[str], known: Sequence[str]) -> NDArray[np.int64]:
@@ -147,22 +146,22 @@ def from_columns(
     columns: Mapping[str, Sequence[Any]],
     facts: Mapping[str, Any],
     fault: _Fault,
-    *,
     measure: str | None = None,
     run: str | None = None,
     missing: str | None = None,
-    labels: Mapping[str, Sequence[str]] = _NONE,
 ) -> Cells:
     """From columns by role; `measure` and `run` stand in for a column that is not there."""
-    instead = {"measure": measure, "run": run}
-    for kind in (*_AXES, "value"):
-        if kind not in columns and instead.get(kind) is None:
-            way_out = f", or {kind}= to say it" if kind in instead else ""
-            raise fault(None, f"no column {kind!r}, expected one{way_out}")
+    for kind in ("topic", "value"):
+        if kind not in columns:
+            raise fault(None, f"no column {kind!r}, expected measure, run, topic, value")
     n = len(columns["value"])
-    if n == 0 and not labels:
+    if n == 0 and "topics" not in facts:
         raise fault(None, "no scores")
-    names = {axis: list(map(str, columns.get(axis) or [instead[axis]] * n)) for axis in _AXES}
+    names = {}
+    for axis, instead in zip(_AXES, (measure, run, None), strict=True):
+        if axis not in columns and instead is None:
+            raise fault(None, f"no column {axis!r}, expected one, or {axis}= to say it")
+        names[axis] = list(map(str, columns.get(axis, [instead] * n)))
     for kind, column in columns.items():
         if len(column) != n:
             raise fault(min(n, len(column)), f"column {kind!r} has {len(column)} entries, value has {n}")
@@ -172,7 +171,7 @@ def from_columns(
     value = np.array([_number(x, partial(fault, i)) for i, x in enumerate(columns["value"])], dtype=np.float64)
     flags = columns.get("missing", [False] * n)
     flagged = np.array([_flag(x, partial(fault, i)) for i, x in enumerate(flags)], dtype=bool)
-    return grid(names, value, flagged, missing or rule, map(str, facts.get("notes", ())), fault, labels)
+    return grid(names, value, flagged, missing or rule, facts, fault)
 
 
 def from_frame(frame: Any, measure: str | None, run: str | None, missing: str | None, origin: str = "frame") -> Cells:
@@ -193,20 +192,11 @@ def from_frame(frame: Any, measure: str | None, run: str | None, missing: str | 
         column = frame[name]
         as_list = next((getattr(column, m) for m in ("to_pylist", "to_list", "tolist") if hasattr(column, m)), None)
         columns[kind] = list(column) if as_list is None else as_list()
-    return from_columns(columns, facts, fault, measure=measure, run=run, missing=missing)
+    return from_columns(columns, facts, fault, measure, run, missing)
 
 
-def from_nested(
-    data: Any,
-    measure: str,
-    missing: str | None,
-    origin: str = "dict",
-    *,
-    facts: Mapping[str, Any] = _NONE,
-    labels: Mapping[str, Sequence[str]] = _NONE,
-    lacking: Iterable[tuple[str, str]] = (),
-) -> Cells:
-    """From {run: {topic: {measure: value}}} or {run: {topic: value}}; `lacking` are lists known to be missing."""
+def from_nested(data: Any, measure: str, missing: str | None, facts: Mapping[str, Any], origin: str = "dict") -> Cells:
+    """From {run: {topic: {measure: value}}} or {run: {topic: value}}; `facts` may tell {run: [missing topics]}."""
     entries: list[tuple[str, str, str]] = []
     values: list[Any] = []
 
@@ -223,12 +213,10 @@ def from_nested(
             for name, x in row.items() if isinstance(row, Mapping) else [(measure, row)]:
                 entries.append((label(name), str(run), str(topic)))
                 values.append(x)
-    if not entries and not labels:
-        raise fault(None, "no scores")
     columns: dict[str, Sequence[Any]] = {axis: [entry[i] for entry in entries] for i, axis in enumerate(_AXES)}
-    absent = set(lacking)
+    absent = {(run, str(topic)) for run, topics in facts.get("missing", {}).items() for topic in topics}
     columns |= {"value": values, "missing": [entry[1:] in absent for entry in entries]}
-    return from_columns(columns, facts, fault, missing=missing, labels={"run": list(map(str, data)), **labels})
+    return from_columns(columns, {"runs": list(data), **facts}, fault, missing=missing)
 
 
 # -- names and numbers
@@ -236,7 +224,7 @@ def from_nested(
 _COLUMNS = {
     "measure": ("measure", "metric"),
     "run": COLUMNS["name"],
-    "topic": COLUMNS["topic"],
+    "topic": ("topic", *COLUMNS["topic"]),
     "value": ("value", "score"),
     "missing": ("missing",),
 }
@@ -351,8 +339,7 @@ class ScoreFile:
         def fault(i: int | None, what: str) -> DataError:
             return self._fault(None if i is None else rows[i][0], what)
 
-        said = {"measure": self.measure, "run": self._run_name, "missing": self.missing}
-        return from_columns(columns, facts, fault, **said)
+        return from_columns(columns, facts, fault, self.measure, self._run_name, self.missing)
 
     def _tidy(self, rows: _Rows) -> Cells:
         (_, header), *body = rows
@@ -379,22 +366,22 @@ class ScoreFile:
         for n, cells in body:
             if len(cells) != width:
                 raise self._fault(n, f"{len(cells)} columns, expected {width} as in line {body[0][0]}")
+        if names and len(names) not in (width, width - (self.topic_column is not False)):
+            raise self._fault(line, f"{len(names)} names, expected {width}")
         has_topics = self.topic_column
         if has_topics is None:
-            has_topics = len(names or ()) == width - 1 > 0 or self._has_topics(body, names)
+            has_topics = len(names or first) < width or self._has_topics(body, names)
         start = int(has_topics)
         if width == start:
             raise self._fault(body[0][0], "topics and no scores")
+        values = [[_number(cell, partial(self._fault, n)) for cell in cells[start:]] for n, cells in body]
         topics = [cells[0] for _, cells in body] if has_topics else None
         if topics and (i := repeated(topics)):
             raise self._fault(body[i][0], f"topic {topics[i]!r} is there twice")
-        if names is not None:
-            if len(names) not in (width, width - start):
-                raise self._fault(line, f"{len(names)} names, expected {width}")
+        if names:
             names = names[len(names) - width + start :]
             if i := repeated(names):
                 raise self._fault(line, f"run {names[i]!r} is there twice")
-        values = [[_number(cell, partial(self._fault, n)) for cell in cells[start:]] for n, cells in body]
         return replace(from_matrix(values, names, topics, self.measure), missing_rule=self.missing or "zero")
 
     def _has_header(self, line: int, cells: list[str]) -> bool:
@@ -437,9 +424,10 @@ class ScoreFile:
             name, topic, value = cells
             if topic == "all":
                 parts[-1][1][name] = n, value
-            elif name != "relstring":
-                if parts[-1][1]:
-                    parts.append(([], {}))
+                continue
+            if parts[-1][1]:
+                parts.append(([], {}))
+            if name != "relstring":
                 parts[-1][0].append((n, cells))
         rows: _Rows = []
         notes = []
@@ -461,7 +449,7 @@ class ScoreFile:
             nested = isinstance(data, dict) and all(isinstance(row, dict) for row in data.values())
             if nested and not any(isinstance(x, dict) for row in data.values() for x in row.values()):
                 data = {self._run_name: data}  # {topic: {measure: value}}, as evaluators return it for one run
-            return from_nested(data, self.measure, self.missing, self.path)
+            return from_nested(data, self.measure, self.missing, {}, self.path)
         lists = ("notes", "measures", "runs", "topics")
         for kind, expected in {"scores": dict, "missing": dict, **dict.fromkeys(lists, list)}.items():
             if not isinstance(data.get(kind), expected):
@@ -469,15 +457,7 @@ class ScoreFile:
         for run, topics in data["missing"].items():
             if not isinstance(topics, list):
                 raise self._fault(None, f"'missing' of run {run!r} is {topics!r}, expected list")
-        return from_nested(
-            data["scores"],
-            self.measure,
-            self.missing,
-            self.path,
-            facts=data,
-            labels={axis: list(map(str, data[f"{axis}s"])) for axis in _AXES},
-            lacking=((run, str(topic)) for run, topics in data["missing"].items() for topic in topics),
-        )
+        return from_nested(data["scores"], self.measure, self.missing, data, self.path)
 
 
 def _looks_like_trec(text: str) -> bool:

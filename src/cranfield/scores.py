@@ -356,7 +356,7 @@ class Scores(Tidy):
         >>> Scores.from_dict({"a": {"301": {"AP": 0.2}}}).means().tolist()
         [[0.2]]
         """
-        return _wrapped(score_files.from_nested(data, label(measure), missing, facts={"notes": notes}))
+        return _wrapped(score_files.from_nested(data, label(measure), missing, {"notes": notes}))
 
     @staticmethod
     def from_frame(
@@ -388,14 +388,16 @@ class Scores(Tidy):
         """
         rules = {part.missing_rule for part in parts if part.missing.any()}
         if missing is None and len(rules) > 1:
-            raise UsageError("combine: missing topics count as 0 in some parts, not in others; say missing= which")
+            raise UsageError(
+                "combine: missing topics count as 0 in some parts, not in others; say missing='zero' or 'skip'"
+            )
         columns = [part.columns() for part in parts]
         cells = score_files.grid(
             {axis: [x for part in columns for x in part[axis].tolist()] for axis in ("measure", "run", "topic")},
             np.concatenate([np.empty(0), *(part["value"] for part in columns)]),
             np.concatenate([np.empty(0, dtype=bool), *(part["missing"] for part in columns)]),
             missing or next(iter(rules), "zero"),
-            dict.fromkeys(note for part in parts for note in part.notes),
+            {"notes": dict.fromkeys(note for part in parts for note in part.notes)},
             lambda _, what: DataError("combine", None, what),
         )
         return _wrapped(cells)

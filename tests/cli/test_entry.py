@@ -74,7 +74,7 @@ def test_help_groups_the_options_of_eval(cranfield: Cranfield) -> None:
         assert name in page
 
 
-def test_examples_in_help_are_understood(cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_in_help_are_understood(cranfield: Cranfield) -> None:
     """Every example parses: what is wrong with it is at most that its files are not there."""
     import shlex
     from importlib import import_module
@@ -154,11 +154,26 @@ def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+def test_a_bug_is_told_in_a_line_too(cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(args: list[str]) -> int:
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr("cranfield.cli.run", broken)
+    monkeypatch.delenv("CRANFIELD_TRACEBACK", raising=False)
+    result = cranfield("eval")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith("error: ZeroDivisionError: division by zero (test_entry.py:")
+    assert result.err.count("\n") == 1
+    monkeypatch.setenv("CRANFIELD_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        cranfield("eval")
+
+
 def test_eval_imports_nothing_heavy(collection: Sample) -> None:
     """What would make it start late: typer and what it brings, rich, scipy, frames."""
     program = (
         "import sys; from cranfield.cli import main; code = main(sys.argv[1:]); "
-        "heavy = {'typer', 'rich', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow', 'inspect_'} & set(sys.modules); "
+        "heavy = {'typer', 'rich', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow'} & set(sys.modules); "
         "sys.exit(f'{code} {heavy}' if code or heavy else 0)"
     )
     words = [sys.executable, "-c", program, "eval", collection.qrels, *collection.runs, "-m", "nDCG@10", "--quiet"]
@@ -187,6 +202,11 @@ def test_trec_eval_gets_its_words_untouched(cranfield: Cranfield, collection: Sa
     assert cranfield("trec_eval", "-q", "-c", "-m", "map", collection.qrels, bm25).out.startswith("map    ")
     with pytest.MonkeyPatch.context() as patch:
         seen: list[list[str]] = []
-        patch.setattr(trec_eval, "main", lambda argv: seen.append(list(argv)) or 7)
+
+        def remember(argv: list[str]) -> int:
+            seen.append(list(argv))
+            return 7
+
+        patch.setattr(trec_eval, "main", remember)
         assert cranfield("trec_eval", *words).code == 7
         assert seen == [words]

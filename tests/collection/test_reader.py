@@ -20,14 +20,34 @@ ENDS = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\n\n", b" \n", b"\t\r\n"
 
 NUMBERS = (
     [b"1", b"0", b"-2", b"+3", b"0.5", b".5", b"5.", b"1e3", b"1E-3", b"-1.25e+2", b"inf", b"-Infinity", b"0x1.8p1"]
-    + [b"1e999", b"-1e999", b"1e-999", b"123456789012345678", b"0.1234567890123456789", b"00012.50", b"0XA", b"4.9e-324"]
-    + [b"-0.0", b"2.2250738585072011e-308", b"9007199254740993", b"1e22", b"1e23", b"0x.8p-1", b"0x1p+1024", b"0x1p-1080"]
+    + [
+        b"1e999",
+        b"-1e999",
+        b"1e-999",
+        b"123456789012345678",
+        b"0.1234567890123456789",
+        b"00012.50",
+        b"0XA",
+        b"4.9e-324",
+    ]
+    + [
+        b"-0.0",
+        b"2.2250738585072011e-308",
+        b"9007199254740993",
+        b"1e22",
+        b"1e23",
+        b"0x.8p-1",
+        b"0x1p+1024",
+        b"0x1p-1080",
+    ]
 )
 NOT_NUMBERS = [b"nan", b"-NaN", b"x", b"1x", b"1,5", b"--1", b"+-1", b"1e", b"e5", b".", b"0x", b"0xg", b"+", b"1_000"]
 NOT_NUMBERS += [b"\xff", b"in", b"infinit", b"0xinf", b"1.2.3", b"nan(1)", b"0x1p", b"1e+", b"++1", b"0x-1"]
 
 ids = st.one_of(
-    st.sampled_from([b"1", b"d1", b"d2", b"FBIS3-10082", b"q", b"#x", b"\xff\xfe", "é".encode(), b"a\rb", b"\x0b", b"\0"]),
+    st.sampled_from(
+        [b"1", b"d1", b"d2", b"FBIS3-10082", b"q", b"#x", b"\xff\xfe", "é".encode(), b"a\rb", b"\x0b", b"\0"]
+    ),
     st.binary(min_size=1, max_size=6).filter(lambda b: not set(b) & set(b" \t\n\r")),
 )
 words = st.one_of(ids, st.sampled_from(NUMBERS), st.sampled_from(NOT_NUMBERS), st.just(b"d" * 70))
@@ -106,7 +126,7 @@ def assert_same(
             assert found == [row.label for row in rows]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(files(), st.sampled_from(["error", "first", "max"]), st.sampled_from([1, 2, 7]))
 @example(("run", RUNS["trec"], b"1 Q0 d 1 2 t\n1 Q1 d 2 1 t\n"), "error", 1)
 @example(("qrels", QRELS["trec"], b"1 a d 1\n1 b d 0\n1 a d 2\n"), "max", 1)
@@ -116,7 +136,7 @@ def test_reads_what_the_slow_twin_reads(file: tuple[str, Layout, bytes], on_dupl
     assert_same(data, kind, layout, on_duplicate, threads)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(LAYOUTS))
 def test_any_bytes_are_read_or_refused_as_the_slow_twin_does(data: bytes, which: tuple[str, Layout]) -> None:
     assert_same(data, *which, "error", 2)
@@ -129,7 +149,7 @@ def test_numbers_are_those_of_c(text: bytes) -> None:
     assert ours is None or (theirs is not None and same(ours, theirs))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.from_regex(r"\A[+-]?[0-9]{0,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,3})?\Z") | st.floats().map(repr))
 def test_decimal_numbers_are_rounded_correctly(text: str) -> None:
     ours, theirs = _core.parse_number(text.encode()), twin.parse_number(text.encode())
@@ -137,26 +157,27 @@ def test_decimal_numbers_are_rounded_correctly(text: str) -> None:
     assert ours is None or (theirs is not None and same(ours, theirs))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.floats(allow_nan=False).map(float.hex))
 def test_hexadecimal_numbers_are_read_exactly(text: str) -> None:
     assert _core.parse_number(text.encode()) == (float.fromhex(text))
 
 
 def large_file() -> bytes:
-    """About 13 MB: three pieces of 4 MB and a rest, with topics that come back, bad lines and repeats far apart."""
+    """About 14 MB: three pieces of 4 MB and a rest, with topics that come back, bad lines and repeats far apart."""
     rng = random.Random(7)
     lines = []
     for block in range(290):
         topic = block % 150  # the later ones come back far away
-        for i in range(1000):
-            doc = f"doc-{rng.randrange(10**9):012d}-{i}"
+        long = "x" * 900 * (block % 2)  # long lines and short ones are split by different code
+        for i in range(100):
+            doc = f"doc-{rng.randrange(10**9):012d}-{i}{long}"
             lines.append(f"{topic} Q0 {doc} {i + 1} {rng.random() * 100:.6f} tag{block % 2}")
     lines[5] = "short line"
-    lines[130_000] = lines[130_000].replace("Q0", "Q0 too many")
-    lines[200_000] = lines[200_000].rsplit(" ", 2)[0] + " nan tag0"
+    lines[13_000] = lines[13_000].replace("Q0", "Q0 too many")
+    lines[20_000] = lines[20_000].rsplit(" ", 2)[0] + " nan tag0"
     lines[len(lines) - 1] = lines[-3]  # a repeat at the very end
-    lines[150_001] = lines[1]  # and one whose first is in another piece
+    lines[15_001] = lines[1]  # and one whose first is in another piece
     lines[77] = "# a comment"
     return "\r\n".join(lines).encode()
 
@@ -165,7 +186,7 @@ def test_large_files_are_the_same_at_any_number_of_threads() -> None:
     data = large_file()
     assert len(data) > 12 << 20
     expected = by_twin(data, "run", RUNS["trec"], "error")
-    assert expected.fault_lines == [6, 130_001, 150_002, 200_001, 290_000]
+    assert expected.fault_lines == [6, 13_001, 15_002, 20_001, 29_000]
     for threads in (1, 2, 7):
         assert_same(data, "run", RUNS["trec"], "error", threads, expected)
     only_first = _core.read([("f", data)], list(RUNS["trec"].columns), " ", False, "", False, "error", 7, 1)[1]

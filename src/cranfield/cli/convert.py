@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import Annotated
 
 from cranfield import check
 from cranfield.cli.arguments import READING, RESULT, Argument, Quiet, option
 from cranfield.cli.kinds import kind_of_file
-from cranfield.errors import UsageError
 
 KINDS = ("run", "qrels", "topics")
+SAY = "--kind run, --kind qrels or --kind topics"
 ENTRIES = {"run": "documents", "qrels": "judgments", "topics": "topics"}
 
 EXAMPLES = """\
@@ -55,14 +54,12 @@ def convert_verb(
         warnings.simplefilter("ignore")
     if kind is not None:
         check.one_of("--kind", KINDS, kind=kind)
-    elif source == "-":
-        raise UsageError("what comes on standard input must be said: --kind run, --kind qrels or --kind topics")
-    if os.path.exists(target) and not os.path.isfile(target):
-        raise UsageError(f"{target}: is no regular file; use - to write to standard output")
 
     from cranfield.collection.convert import convert
 
-    made = convert(source, target, kind=kind or kind_of_file(source), from_=read_as, to=write_as, allow_loss=allow_loss)
+    made = convert(
+        source, target, kind=kind or kind_of_file(source, SAY), from_=read_as, to=write_as, allow_loss=allow_loss
+    )
     if target != "-" and not quiet:
         print(f"{made.path}: {made.entries:,} {ENTRIES[made.kind]} as {made.format}")
     return 0

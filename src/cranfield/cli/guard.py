@@ -16,6 +16,10 @@ BROKEN_PIPE = 141
 """What a shell reports for a program that the end of its pipe has ended: 128 + SIGPIPE."""
 
 
+SHOW_TRACEBACK = "CRANFIELD_TRACEBACK"
+"""The environment variable that lets the traceback of a bug through."""
+
+
 def guarded(work: Callable[[], int]) -> int:
     """Do the work; tell warnings and errors in a line each; give the exit code."""
     with warnings.catch_warnings():
@@ -53,6 +57,20 @@ def guarded(work: Callable[[], int]) -> int:
         except RecursionError:
             say("error: the data is nested too deep")
             return DATA
+        except Exception as error:
+            if os.environ.get(SHOW_TRACEBACK):
+                raise
+            say(f"error: {_where(error)}: this is a bug in cranfield, please report it; {SHOW_TRACEBACK}=1 shows more")
+            return DATA
+
+
+def _where(error: Exception) -> str:
+    """What happened, and in which line of which file."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})" if trace else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}{place}"
 
 
 def say(text: str) -> None:

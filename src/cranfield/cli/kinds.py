@@ -11,18 +11,21 @@ LOOKED_AT = 200
 """Lines that are looked at."""
 
 
-def kind_of_file(path: str) -> str:
-    """`run`, `qrels` or `topics`, by content; where that leaves a choice, by the file's name."""
+def kind_of_file(path: str, how: str) -> str:
+    """`run`, `qrels` or `topics`, by content; where that leaves a choice, by the file's name.
+
+    `how` tells the user how to say it where neither helps.
+    """
     from cranfield.collection.convert import kind_of
 
     if path == "-":
-        raise UsageError("what comes on standard input must be said: run, qrels or topics")
+        raise UsageError(f"what comes on standard input must be said: {how}")
     try:
         return kind_of(path)
     except UsageError:
         found = _by_columns(_first_lines(path)) or _by_name(path)
         if found is None:
-            raise UsageError(f"{path}: cannot tell whether it is a run, qrels or topics; say it") from None
+            raise UsageError(f"{path}: cannot tell whether it is a run, qrels or topics; say {how}") from None
         return found
     except DataError:
         # It cannot be read at all: whoever reads it will say why.
@@ -46,6 +49,8 @@ def _by_columns(lines: list[str]) -> str | None:
     'run'
     """
     rows = [line.split() for line in lines]
+    if _are_titles([line.split("\t") for line in lines], rows):
+        return "topics"
     widths = {len(row) for row in rows}
     if widths == {4}:
         if {row[1] for row in rows} <= {"0", "Q0"} and all(_is_grade(row[3]) for row in rows):
@@ -55,8 +60,13 @@ def _by_columns(lines: list[str]) -> str | None:
         if _counts_up([row[0] for row in rows], [row[2] for row in rows]):
             return "run"
         return "qrels" if all(_is_grade(row[2]) for row in rows) else None
-    titles = [line.split("\t") for line in lines]
-    return "topics" if all(len(title) == 2 and " " not in title[0].strip() for title in titles) else None
+    return None
+
+
+def _are_titles(cells: list[list[str]], words: list[list[str]]) -> bool:
+    """An id, a tab, and what somebody typed, which does not always end in a number."""
+    two = all(len(row) == 2 and len(row[0].split()) == 1 for row in cells)
+    return two and not all(re.fullmatch(r"[-+.\d]+", row[-1]) for row in words)
 
 
 def _is_grade(text: str) -> bool:

@@ -42,6 +42,12 @@ MEANINGS = {
 """Parameters that mean the same wherever they occur; others are told in their measure's text."""
 
 
+VIEWS = (
+    "any of them can be read otherwise: AP' (unjudged documents removed), AP[best] and AP[worst] (unjudged documents "
+    "read as relevant, as not), AP[ties] (mean over all orders of tied documents), AP[ties=best], AP[ties=worst]"
+)
+
+
 @dataclass(frozen=True)
 class Page:
     """Everything to know about one measure."""
@@ -187,7 +193,7 @@ def listing(pages: list[Page], short: bool, width: int | None) -> Table:
     if width is not None:
         name, paper = (max(visible_width(row[column]) for row in rows) for column in (0, 2))
         rows = [(row[0], _shortened(row[1], max(width - name - paper - 4, 30)), row[2]) for row in rows]
-    notes = ("cranfield measures NAME shows one measure's page",) if short else ()
+    notes = ("cranfield measures NAME shows one measure's page", VIEWS) if short else ()
     return Table((Column("measure"), Column("what it tells"), Column("reference")), tuple(rows), notes=notes)
 
 

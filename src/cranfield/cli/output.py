@@ -27,7 +27,9 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
     """
     data = encoded(text if text.endswith("\n") else text + "\n", format)
     if output is not None and output != "-":
-        _write_file(output, data)
+        from cranfield.collection.source import write_bytes
+
+        write_bytes(output, data)
         return
     if sys.stdout is None:
         raise DataError("standard output", None, "is closed")
@@ -55,16 +57,6 @@ def encoded(text: str, format: str) -> bytes:
         return text.encode("utf-8", "backslashreplace" if format == "json" else "surrogateescape")
     except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
         return text.encode("utf-8", "backslashreplace")
-
-
-def _write_file(path: str, data: bytes) -> None:
-    from cranfield.collection.source import write_bytes
-
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        with open(path, "wb") as device:  # a device or a pipe must not be replaced by a file
-            device.write(data)
-        return
-    write_bytes(os.path.realpath(path), data)
 
 
 def emit_table(table: Table, format: str, output: str | None = None) -> None:

@@ -77,6 +77,7 @@ def stats_verb(
 
 def qrels_table(found: QrelsStatistics, digits: int | None) -> Table:
     """How many documents are judged, relevant, and of each grade: in all, and a topic."""
+    from cranfield.collection.findings import counted
     from cranfield.report.tables import Column, Table
 
     rows = {"judged": found.judged, f"relevant (grade {found.rel:g} or more)": found.relevant}
@@ -90,7 +91,7 @@ def qrels_table(found: QrelsStatistics, digits: int | None) -> Table:
         (Column("documents"), Column("total", "count"), Column("a topic: mean", "number"), Column("min", "count"),
          Column("median", "number"), Column("max", "count")),
         tuple((name, s.total, s.mean, s.min, s.median, s.max) for name, s in rows.items()),
-        caption=f"{found.name}: {found.topics} topics",
+        caption=f"{found.name}: {counted(found.topics, 'topic')}",
         notes=tuple(notes),
         digits=digits,
     )  # fmt: skip
@@ -98,13 +99,14 @@ def qrels_table(found: QrelsStatistics, digits: int | None) -> Table:
 
 def topics_table(found: QrelsStatistics, digits: int | None) -> Table:
     """The same, topic by topic."""
+    from cranfield.collection.findings import counted
     from cranfield.report.tables import Column, Table
 
     headings = ("judged", "relevant", *(f"grade {level:g}" for level in found.levels))
     return Table(
         (Column("topic"), *(Column(heading, "count") for heading in headings)),
         tuple((topic.topic, topic.judged, topic.relevant, *topic.by_level) for topic in found.per_topic),
-        caption=f"{found.name}: {found.topics} topics",
+        caption=f"{found.name}: {counted(found.topics, 'topic')}",
         digits=digits,
     )
 

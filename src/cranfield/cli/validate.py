@@ -55,7 +55,7 @@ def validate_verb(
 
     kinds = {"qrels": expand(qrels or []), "run": expand(runs or []), "topics": expand(topics or [])}
     for path in expand(files or []):
-        kinds[kind_of_file(path)].append(path)
+        kinds[kind_of_file(path, "--qrels FILE, --runs FILE or --topics FILE")].append(path)
     paths = [path for several in kinds.values() for path in several]
     if not paths:
         raise UsageError("no files given; try: cranfield validate qrels.txt runs/*.run")

@@ -90,7 +90,7 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
     >>> detect(b"query-id\\tcorpus-id\\tscore\\nq1\\td1\\t1\\n", "qrels").format
     'beir'
     """
-    head = bytes(buffer[:65536])
+    head = _head(buffer)
     if head[:4] == b"PAR1":
         return "parquet"
     if b"\0" in head:
@@ -108,6 +108,12 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
 
 _JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')
 """How JSON begins; a topic called `[1]` or `{x}` does not."""
+
+
+def _head(buffer: Buffer) -> bytes:
+    """The first lines; more of them where the first line is very long, since its columns are counted."""
+    head = bytes(buffer[:65536])
+    return head if b"\n" in head else bytes(buffer[: 1 << 25])
 
 
 def _expected(kind: str) -> str:

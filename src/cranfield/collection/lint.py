@@ -91,6 +91,7 @@ def _fault(path: str, error: CranfieldError) -> Finding:
 def _code(what: str) -> str:
     """A short name for what is wrong, by the words that tell it."""
     words = {
+        "is not JSON": "not-json",
         "no such file": "missing-file",
         "is a directory": "directory",
         "cannot be read": "unreadable",

@@ -16,7 +16,7 @@ from cranfield import _core, check
 from cranfield.collection import layout as layouts
 from cranfield.collection import structured, writing
 from cranfield.collection.columns import WHAT, Columns
-from cranfield.collection.source import Buffer, PathLike, Readable, load, read_stream
+from cranfield.collection.source import Buffer, PathLike, Readable, load, read_stream, unpacked
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
@@ -48,7 +48,7 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         origin = "standard input" if path == "-" else path
         return from_buffer(load(path), reading, origin), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
-        return from_buffer(thing, reading, "<bytes>"), ""
+        return from_buffer(unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
     if structured.is_frame(thing):
         columns = structured.from_frame(thing, reading.kind)
         return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import mmap
 import os
+import re
 import secrets
 import stat
 import sys
@@ -17,11 +18,13 @@ Buffer = bytes | bytearray | memoryview | mmap.mmap
 PathLike = str | os.PathLike[str]
 
 MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
+    "gzip": re.compile(rb"\x1f\x8b\x08"),
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
+"""How compressed data begins, as far as it can be told from a text: a topic may well be called BZh."""
+HEAD = 10
 
 
 @runtime_checkable
@@ -39,14 +42,14 @@ def load(path: PathLike) -> Buffer:
     name = os.fspath(path)
     try:
         if name == "-":
-            return _unpack(sys.stdin.buffer.read(), "standard input")
+            return unpacked(sys.stdin.buffer.read(), "standard input")
         with open(name, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return _unpack(file.read(), name)
-            head = file.read(6)
+                return unpacked(file.read(), name)
+            head = file.read(HEAD)
             if compression(head):
                 file.seek(0)
-                return _unpack(file.read(), name)
+                return unpacked(file.read(), name)
             if not head:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -69,23 +72,24 @@ def read_bytes(path: PathLike) -> bytes:
 def compression(head: bytes) -> str | None:
     """What a file is compressed with, by its first bytes.
 
-    >>> compression(b"BZh91AY")
+    >>> compression(b"BZh91AY&SY")
     'bzip2'
     """
-    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+    return next((kind for kind, magic in MAGIC.items() if magic.match(head)), None)
 
 
-def _unpack(data: bytes, name: str) -> bytes:
-    kind = compression(data[:6])
+def unpacked(data: bytes, name: str) -> bytes:
+    """The same bytes, or what they are compressed of; damaged data is an error that names the file."""
+    kind = compression(data[:HEAD])
     if kind is None:
         return data
     try:
         return unpack(data, kind)
-    except EOFError:
-        raise DataError(name, None, f"the {kind} data ends too early: the file is truncated") from None
     except MemoryError:
         raise DataError(name, None, f"the {kind} data is too large for this machine's memory once unpacked") from None
-    except Exception as error:  # each library raises errors of its own
+    except Exception as error:  # each library raises errors of its own; only gzip's for a missing end has a type
+        if isinstance(error, EOFError) or "end-of-stream" in str(error):
+            raise DataError(name, None, f"the {kind} data ends too early: the file is truncated") from None
         raise DataError(name, None, f"the {kind} data is damaged: {error}") from None
 
 
@@ -130,7 +134,8 @@ def pack(data: bytes, path: str) -> bytes:
             from compression import zstd
         else:
             from backports import zstd
-        return bytes(zstd.compress(data))
+        # The zstd command writes a checksum too; without one damage would go unnoticed.
+        return bytes(zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1}))
     return data
 
 
@@ -207,4 +212,4 @@ def stem(path: str) -> str:
 def read_stream(stream: IO[bytes] | Readable) -> bytes:
     """All of an open file."""
     data = stream.read()
-    return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else _unpack(bytes(data), "stream")
+    return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else unpacked(bytes(data), "stream")

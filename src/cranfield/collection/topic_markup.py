@@ -156,8 +156,8 @@ def _parts(record: Record, tags: Mapping[str, str], lang_attribute: str) -> Iter
                 yield "field", {"name": name}, each
 
 
-def _attributes(attributes: Mapping[str, str], quoted: Callable[[str], str]) -> str:
-    return "".join(f" {name}={quoted(value)}" for name, value in attributes.items() if value)
+def _attributes(attributes: Mapping[str, str | None], quoted: Callable[[str], str]) -> str:
+    return "".join(f" {name}={quoted(value)}" for name, value in attributes.items() if value is not None)
 
 
 # ---------------------------------------------------------------------------------------------------- TREC SGML
@@ -227,7 +227,7 @@ def _dereferenced(text: str) -> str:
 def write_sgml(records: list[Record], path: str) -> str:
     tops = []
     for record in records:
-        lang = _attributes({"lang": record.get("lang", "")}, _sgml_quoted)
+        lang = _attributes({"lang": record.get("lang")}, _sgml_quoted)
         parts = [_sgml_part(*part) for part in _parts(record, _SGML_TAGS, "lang")]
         tops.append(f"<top{lang}>\n{''.join(parts)}</top>\n")
     return "\n".join(tops)
@@ -313,7 +313,7 @@ def _parsed_xml(text: str, path: str) -> _Element:
 def write_xml(records: list[Record], path: str) -> str:
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<topics>"]
     for record in records:
-        lang = _attributes({"xml:lang": record.get("lang", "")}, quoteattr)
+        lang = _attributes({"xml:lang": record.get("lang")}, quoteattr)
         parts = [_xml_part(*part) for part in _parts(record, _XML_TAGS, "xml:lang")]
         if bad := _NOT_XML.search("".join([lang, *parts])):
             raise DataError(path, None, f"topic {record['id']} holds {bad[0]!r}, which XML cannot carry; write jsonl")

@@ -9,18 +9,18 @@ was written gives equal topics.
 from __future__ import annotations
 
 import dataclasses
-import io
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cranfield import check
 from cranfield.collection import topic_markup, topic_tables
-from cranfield.collection.source import read_bytes, read_stream, write_bytes
+from cranfield.collection.source import read_bytes, unpacked, write_bytes
 from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
 from cranfield.errors import DataError, UsageError
 
@@ -123,8 +123,7 @@ def _settle(value: Topic | Subtopic, who: str) -> None:
     for name in value.fields:
         if not isinstance(name, str) or not name or name in own:
             raise UsageError(f"{who}: a field is named {name!r}, must be text and none of {', '.join(own)}")
-    kept = {name: inner for name, inner in value.fields.items() if inner != ""}
-    object.__setattr__(value, "fields", _frozen(kept))
+    object.__setattr__(value, "fields", _frozen({name: each for name, each in value.fields.items() if each != ""}))
 
 
 def _reduced(value: Topic | Subtopic) -> tuple[Any, ...]:
@@ -132,20 +131,14 @@ def _reduced(value: Topic | Subtopic) -> tuple[Any, ...]:
     return type(value), tuple(_thawed(getattr(value, part.name)) for part in dataclasses.fields(value))
 
 
-def _frozen(value: Any) -> Any:
+def _rebuilt(value: Any, mapping: type, sequence: type) -> Any:
     if isinstance(value, Mapping):
-        return MappingProxyType({name: _frozen(inner) for name, inner in value.items()})
-    if isinstance(value, (list, tuple)):
-        return tuple(_frozen(inner) for inner in value)
-    return value
+        return mapping({name: _rebuilt(inner, mapping, sequence) for name, inner in value.items()})
+    return sequence(_rebuilt(each, mapping, sequence) for each in value) if isinstance(value, list | tuple) else value
 
 
-def _thawed(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _thawed(inner) for name, inner in value.items()}
-    if isinstance(value, tuple):
-        return [_thawed(inner) for inner in value]
-    return value
+_frozen = partial(_rebuilt, mapping=MappingProxyType, sequence=tuple)
+_thawed = partial(_rebuilt, mapping=dict, sequence=list)
 
 
 # ---------------------------------------------------------------------------------------------------- the mapping
@@ -188,12 +181,11 @@ class Topics(Mapping[str, Topic]):
         {'1': 'obama family tree', '2': 'french lick resort and casino'}
         """
         path = "<bytes>" if isinstance(source, bytes) else os.fspath(source)
-        data = read_stream(io.BytesIO(source)) if isinstance(source, bytes) else read_bytes(source)
+        data = unpacked(source, path) if isinstance(source, bytes) else read_bytes(source)
         text = _decoded(data, path, encoding)
         if not text.strip():
             raise DataError(path, None, "empty, expected topics")
-        if format is None:
-            format = _detected(text, path)
+        format = _detected(text, path) if format is None else format
         check.one_of("Topics.read", FORMATS, format=format)
         found: dict[str, tuple[int | None, Topic]] = {}
         for line, record in _READERS[format](text, path):
@@ -216,8 +208,7 @@ class Topics(Mapping[str, Topic]):
         What a format cannot carry is an error that says what can.
         """
         where = os.fspath(path)
-        if format is None:
-            format = _format_named(where)
+        format = _format_named(where) if format is None else format
         if format is None:
             choices = ", ".join(FORMATS)
             raise UsageError(f"{where}: cannot tell the format from the name, say format= one of {choices}")

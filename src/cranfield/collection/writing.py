@@ -170,8 +170,12 @@ def _check_ids(out: Outgoing, format: str, path: str) -> None:
     for what, ids in checked:
         if broken_by.search("".join(ids)):
             bad = next(id_ for id_ in ids if broken_by.search(id_))
-            shown = "a blank, a line break or a NUL" if broken_by is _BREAKS_COLUMNS else "a tab, a line break or a NUL"
-            raise DataError(path, None, f"the {what} {bad!r} has {shown} in it, which {format} cannot hold")
+            breaking = {
+                _BREAKS_COLUMNS: "a blank, a line break or a NUL",
+                _BREAKS_LINES: "a tab, a line break or a NUL",
+                _BREAKS_QUOTES: "a NUL",
+            }[broken_by]
+            raise DataError(path, None, f"the {what} {bad!r} has {breaking} in it, which {format} cannot hold")
         if "" in ids:
             raise DataError(path, None, f"the {what} is empty, which {format} cannot hold")
     if format in ("csv", "tsv"):

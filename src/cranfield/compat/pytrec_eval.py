@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from cranfield import _core
 from cranfield.compat.trec_lists import TrecQrels
 from cranfield.compat.trec_measures import NICKNAMES, TABLE, Setting
 from cranfield.compat.trec_request import Request
+
+T = TypeVar("T")
 
 supported_nicknames: dict[str, set[str]] = {
     nickname: {name for name in members if name in {entry.name for entry in TABLE if entry.since <= 9}}
@@ -106,7 +108,8 @@ class RelevanceEvaluator:
         self._judged_only = bool(judged_docs_only_flag)
         judged = {topic: documents for topic, documents in query_relevance.items() if len(documents) > 0}
         _check_keys(judged, "relevance")
-        self._qrels = TrecQrels(_core.judged(_table(judged), "error"), whole_grades=False)
+        table = _with_numbers(judged, lambda lists: _core.table_from_dict(lists, "", "relevance"))
+        self._qrels = TrecQrels(_core.judged(table, "error"), whole_grades=False)
         self._row = {topic: row for row, topic in enumerate(self._qrels.topics)}
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -116,10 +119,9 @@ class RelevanceEvaluator:
         if not isinstance(scores, dict):
             raise TypeError(f"scores are of type {type(scores).__name__}, must be a dict of dicts")
         _check_keys(scores, "scores")
-        try:
-            joined = _core.join_dicts(self._qrels.core, [("run", scores)], "score", True, 0)
-        except ValueError as error:
-            raise _as_type_error(error, scores) from None
+        joined = _with_numbers(
+            scores, lambda lists: _core.join_dicts(self._qrels.core, [("run", lists)], "score", True, 0)
+        )
         lists = self._qrels.lists(joined, judged_only=self._judged_only)
         columns = self._request.columns(lists, self._setting, typed_names=False)
         names = [column.name for column in columns]
@@ -139,13 +141,6 @@ class RelevanceEvaluator:
         return {topic: dict(zip(names, values, strict=True)) for (topic, _), values in zip(rows, by_topic, strict=True)}
 
 
-def _table(judged: dict[str, Mapping[str, float]]) -> _core.Table:
-    try:
-        return _core.table_from_dict(judged, "", "relevance")
-    except ValueError as error:
-        raise _as_type_error(error, judged) from None
-
-
 def _check_keys(lists: Mapping[str, Mapping[str, float]], what: str) -> None:
     """pytrec_eval's TypeErrors: strings as keys, a dict of documents per topic.
 
@@ -162,17 +157,17 @@ def _check_keys(lists: Mapping[str, Mapping[str, float]], what: str) -> None:
             break
 
 
-def _as_type_error(error: ValueError, lists: Mapping[str, Mapping[str, Any]]) -> ValueError | TypeError:
-    """What is wrong is a type, unless every value is a number."""
-    for documents in lists.values():
-        for value in documents.values():
-            try:
-                float(value)
-            except (TypeError, ValueError):
-                return TypeError(str(error))
-            if isinstance(value, str | bytes):
-                return TypeError(str(error))
-    return error
+def _with_numbers(lists: dict[str, Any], use: Callable[[dict[str, Any]], T]) -> T:
+    """What `use` makes of the lists. The core refuses True and False, which count as 1 and 0 here."""
+    try:
+        return use(lists)
+    except ValueError as error:
+        kinds = {type(value) for documents in lists.values() for value in documents.values()}
+        if any(issubclass(kind, str | bytes) or not hasattr(kind, "__float__") for kind in kinds):
+            raise TypeError(str(error)) from None
+        if bool not in kinds:
+            raise
+    return use({topic: {doc: float(value) for doc, value in documents.items()} for topic, documents in lists.items()})
 
 
 def _combined(measures: Iterable[str]) -> list[str]:

@@ -49,7 +49,7 @@ class Entry:
     """A measure of the table.
 
     `takes` is the kind of its parameters: `none`, `cutoffs` (whole numbers, sorted), `points` (numbers, sorted),
-    `numbers` (as given), `gains` (level=gain pairs). `summary` is what becomes of it over topics: `mean`, `sum` (whole),
+    `numbers` (as given), `gains` (level=gain pairs). `summary` is what becomes of it over topics: `mean`, `sum`,
     `log` (per topic a logarithm, its mean is undone; not shown per topic), `text` (per topic only), `runid` or `num_q`
     (over all topics only).
     """

@@ -1,0 +1,99 @@
+"""`cranfield measures`: the list, the search, the pages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from cranfield.cli.formula import readable
+from cranfield.cli.measures import MEANINGS, Page
+from cranfield.measures import REGISTRY, parse
+from tests.cli.conftest import Cranfield
+
+SHIPPED = {name: kind for name, kind in REGISTRY.items() if kind.__module__.startswith("cranfield.")}
+
+
+def test_every_measure_is_listed_with_what_it_tells_and_its_paper(cranfield: Cranfield) -> None:
+    rows = list(csv.DictReader(io.StringIO(cranfield("measures", "--format", "csv").out)))
+    listed = {row["measure"]: row for row in rows}
+    for name, kind in SHIPPED.items():
+        assert listed[name]["reference"] == kind.reference()
+        assert len(listed[name]["what it tells"]) > 10
+
+
+def test_the_list_for_people_names_author_and_year(cranfield: Cranfield) -> None:
+    lines = cranfield("measures").out.splitlines()
+    assert next(line for line in lines if line.startswith("RBP ")).endswith("Moffat & Zobel 2008")
+    assert next(line for line in lines if line.startswith("ERR ")).endswith("Chapelle et al. 2009")
+
+
+def test_search(cranfield: Cranfield) -> None:
+    found = [line.split()[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()[1:-2]]
+    assert "RBPres" in found
+    assert "AP" not in found
+    nothing = cranfield("measures", "--search", "xyzzy")
+    assert (nothing.code, nothing.out) == (2, "")
+
+
+@pytest.mark.parametrize("spelling", ["nDCG", "nDCG@10", "ndcg_cut_10"])
+def test_a_page_by_any_spelling(cranfield: Cranfield, spelling: str) -> None:
+    page = cranfield("measures", spelling).out
+    assert page.startswith("nDCG: ")
+    for part in (
+        "Σ",
+        'gain="linear"',
+        "Properties:",
+        "Range:       0 to 1; higher is better",
+        "doi:10.1145/582415",
+        ">>> ",
+    ):
+        assert part in page
+
+
+def test_a_page_as_data(cranfield: Cranfield) -> None:
+    pages = json.loads(cranfield("measures", "RBP", "CG", "--format", "json").out)
+    assert [page["name"] for page in pages] == ["RBP", "CG"]
+    assert pages[0]["parameters"]["p"] == "0.8"
+    assert pages[0]["formula"].startswith("(1 - p)")
+    assert pages[1]["properties"]["high"] is None  # no upper end
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_page_is_complete(cranfield: Cranfield, name: str) -> None:
+    page = Page.of(SHIPPED[name])
+    assert page.formula
+    assert page.reference
+    assert page.example.startswith(">>> ")
+    assert "Reference:" not in page.text
+    assert ".. math" not in page.text
+    shown = page.for_people(80)
+    assert "\\" not in readable(page.formula)
+    assert readable(page.formula).count("(") == readable(page.formula).count(")")
+    assert page.what.split()[0] in shown
+    assert max(map(len, shown.split("\n"))) <= 80 or len(readable(page.formula)) > 76
+    for parameter in page.parameters:
+        assert parameter in MEANINGS or f"{parameter}" in page.text + page.formula, parameter
+
+
+def test_formulas() -> None:
+    assert readable(r"\frac{1}{R}\sum_r I(r)\frac{C(r)}{r}") == "1/R Σ_r I(r) C(r)/r"
+    assert readable(r"\frac{a + b}{2}, \qquad x^{r-1}") == "(a + b)/2\nx^(r-1)"
+    assert readable(r"1 - \text{Judged}") == "1 - Judged"
+    assert readable(r"\sum_{i \in \{0, 1\}} \lfloor x \rfloor") == "Σ_{i ∈ {0, 1}} ⌊x⌋"
+
+
+def test_the_views_that_the_list_tells_of_parse(cranfield: Cranfield) -> None:
+    told = cranfield("measures").out.splitlines()[-1]
+    views = re.findall(r"AP(?:'|\[[^]]*\])", told)
+    assert len(views) == 6
+    for view in views:
+        assert str(parse(view)) == view
+
+
+def test_names_or_search(cranfield: Cranfield) -> None:
+    assert cranfield("measures", "AP", "--search", "x").code == 2
+    assert cranfield("measures", "XYZ").code == 2

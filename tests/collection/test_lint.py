@@ -1,0 +1,222 @@
+"""Validation tells everything at once: each thing that can be wrong, with file and line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+import cranfield
+from cranfield.collection.findings import Finding
+from cranfield.collection.lint import check_files
+
+SAMPLES = Path(cranfield.__file__).parent / "samples"
+
+
+class Folder:
+    """Writes files and lints them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def file(self, name: str, data: bytes) -> Path:
+        (self.path / name).write_bytes(data)
+        return self.path / name
+
+    def qrels(self, data: bytes) -> list[tuple[int | None, str, str, str]]:
+        return told(check_files(qrels=[self.file("q", data)]))
+
+    def run(self, data: bytes) -> list[tuple[int | None, str, str, str]]:
+        return told(check_files(runs=[self.file("r", data)]))
+
+
+def told(findings: list[Finding]) -> list[tuple[int | None, str, str, str]]:
+    return [(finding.line, finding.severity, finding.code, finding.message) for finding in findings]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_good_files_have_nothing_to_tell(folder: Folder) -> None:
+    assert folder.qrels(b"1 0 a 1\n1 0 b 0\n") == []
+    assert folder.run(b"1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n") == []
+
+
+def test_every_fault_is_told_not_only_the_first(folder: Folder) -> None:
+    assert folder.qrels(b"1 0 a 1\n1 0 b\n1 0 c x\n1 0 a 2\n1 0 d nan\n1 0 a 1\n") == [
+        (2, "error", "columns", "3 columns, expected 4: topic iteration doc grade"),
+        (3, "error", "not-a-number", "the grade is 'x', expected a number"),
+        (
+            4,
+            "error",
+            "different-grades",
+            "document 'a' is there twice for topic '1', first on line 1, with grades 1 and 2",
+        ),
+        (5, "error", "nan", "the grade is 'nan', not a number that can be ordered"),
+        (6, "error", "duplicate", "document 'a' is there twice for topic '1', first on line 1"),
+    ]
+
+
+def test_faults_beyond_a_thousand_are_counted(folder: Folder) -> None:
+    findings = folder.qrels(b"1 0 a 1\n" + b"bad\n" * 1500)
+    assert len(findings) == 1001
+    assert findings[0][0] == 2
+    assert findings[-1] == (1002, "error", "more", "500 more faults, from this line on")
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "empty"),
+        (b"# nothing\n", "empty"),
+        (b"\x7fELF\0\0", "binary"),
+        (gzip.compress(b"1 0 a 1\n" * 100)[:30], "truncated"),
+        (b"PAR1 nothing", "damaged"),
+        (b'{"1": {"a": 1}', "not-json"),
+        (b"query-id\tcorpus-id\tscore\n", "empty"),
+        (b"1 0 " + b"x" * 70_000 + b" 1\n", "long-id"),
+    ],
+)
+def test_files_that_cannot_be_read(folder: Folder, data: bytes, code: str) -> None:
+    assert [(severity, found) for _, severity, found, _ in folder.qrels(data)] == [("error", code)]
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    findings = check_files(qrels=[tmp_path / "none"], runs=[tmp_path], topics=[tmp_path / "no"])
+    assert [(finding.code, finding.path) for finding in findings] == [
+        ("missing-file", str(tmp_path / "none")),
+        ("directory", str(tmp_path)),
+        ("missing-file", str(tmp_path / "no")),
+    ]
+
+
+def test_bytes(folder: Folder) -> None:
+    assert folder.qrels(b"\xef\xbb\xbf1 0 a 1\r\n1 0 b 1 \n1 0 c 1\n1 0 \xff 1\t\r\n") == [
+        (1, "info", "byte-order-mark", "begins with a UTF-8 byte order mark"),
+        (2, "info", "line-ends", "mixed line ends: 2 lines in CR LF, 2 lines in LF"),
+        (2, "info", "trailing-blanks", "2 lines end in blanks"),
+        (4, "info", "not-utf-8", "byte 0xff is not UTF-8: Arrow and Parquet cannot hold it"),
+    ]
+    assert folder.qrels(b"1 0 a 1\r\n1 0 b 1\r\n") == []
+    assert folder.qrels(b"1 0 a 1\n\n1 0 b 1  ") == [(3, "info", "trailing-blanks", "1 line ends in blanks")]
+
+
+def test_grades(folder: Folder) -> None:
+    assert folder.qrels(b"1 0 a 1\n1 0 b -1\n1 0 c 0.5\n1 0 d 1.5\n1 0 e inf\n2 0 a 0\n") == [
+        (None, "warning", "topic-without-relevant", "topics without a relevant document: 2"),
+        (2, "info", "negative-grades", "1 grade is negative"),
+        (3, "info", "fractional-grades", "2 grades are not integers; trec_eval reads the part before the point"),
+        (5, "warning", "infinite", "1 grade is infinite"),
+    ]
+    assert folder.qrels(b"1 0 a 0\n2 0 b 0\n") == [
+        (None, "warning", "nothing-relevant", "no document is judged relevant")
+    ]
+    assert folder.qrels(b"1 a d 1\n1 b d 1\n") == [
+        (2, "info", "intents", "column 2 varies within topics: these are judgments by intent (a, b)")
+    ]
+
+
+def test_topics_that_do_not_stand_together(folder: Folder) -> None:
+    assert folder.qrels(b"1 0 a 1\n2 0 a 1\n1 0 b 1\n3 0 a 1\n2 0 b 1\n") == [
+        (3, "info", "scattered", "the lines of a topic do not stand together: topics 1, 2")
+    ]
+
+
+def test_topic_ids_that_look_alike(folder: Folder) -> None:
+    assert folder.qrels(b"51 0 a 1\n051 0 a 1\nMB1 0 a 1\nmb01 0 a 1\n100 0 a 1\n10 0 a 1\n") == [
+        (None, "warning", "topic-ids", "topics '51' and '051' differ only by leading zeros or case"),
+        (None, "warning", "topic-ids", "topics 'MB1' and 'mb01' differ only by leading zeros or case"),
+    ]
+
+
+def test_ranks(folder: Folder) -> None:
+    assert folder.run(b"1 Q0 a 0 3 x\n1 Q0 b 1 2 x\n2 Q0 a 2 3 x\n2 Q0 b 3 2 x\n") == [
+        (1, "warning", "rank-from-0", "1 list begins at rank 0: topic 1"),
+        (3, "warning", "rank-start", "1 list begins elsewhere than at rank 1: topic 2"),
+    ]
+    assert folder.run(b"1 Q0 a 1 9 x\n1 Q0 b 1 8 x\n1 Q0 c 2 7 x\n1 Q0 d 5 6 x\n1 Q0 e 6 6.5 x\n") == [
+        (2, "warning", "repeated-rank", "1 rank is there twice: topic 1"),
+        (4, "warning", "rank-gap", "1 gap between ranks: topic 1"),
+        (5, "warning", "rank-against-score", "1 score is higher than that of the rank before: topic 1"),
+    ]
+    assert folder.run(b"1 Q0 a - 9 x\n1 Q0 b 2 8 x\n") == [
+        (1, "warning", "rank-not-a-number", "1 rank is not a number")
+    ]
+
+
+def test_scores(folder: Folder) -> None:
+    assert folder.run(b"1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n1 Q0 c 3 1 x\n2 Q0 a 1 inf x\n") == [
+        (3, "info", "ties", "1 document has the score of another (50% of the lists); tied documents are ordered by id"),
+        (4, "warning", "infinite", "1 score is infinite"),
+    ]
+    # 1 + 2^-30 is another number than 1 in 64 bits, not in 32
+    assert folder.run(b"1 Q0 a 1 1.00000000093132257 x\n1 Q0 b 2 1 x\n") == [
+        (1, "warning", "single-precision",
+         "1 score differs from another in 64 bits but not in the 32 that trec_eval up to version 9 compares: "
+         "it takes them for ties")
+    ]  # fmt: skip
+
+
+def test_runs_of_odd_shape(folder: Folder) -> None:
+    long = b"".join(b"1 Q0 d%d %d %d x\n" % (i, i + 1, -i) for i in range(1001))
+    assert folder.run(long) == [(None, "info", "long-list", "1 list has more than 1,000 documents, the longest 1,001")]
+    assert folder.run(b"1 Q0 a 1 1 x\n1 Q0 a 1 1 y\n") == [(None, "info", "several-tags", "2 runs in one file: x, y")]
+    assert folder.run(b'{"1": {"a": 1, "b": 1}}') == [
+        (
+            None,
+            "info",
+            "ties",
+            "1 document has the score of another (100% of the lists); tied documents are ordered by id",
+        )
+    ]
+
+
+def test_files_together(folder: Folder) -> None:
+    qrels = folder.file("q", b"051 0 a 1\n2 0 a 1\n3 0 a 1\n")
+    first = folder.file("r1", b"51 Q0 a 1 1 x\n2 Q0 a 1 1 x\n")
+    second = folder.file("r2", b"2 Q0 b 1 1 x\n3 Q0 b 1 1 x\n051 Q0 c 1 1 x\n")
+    third = folder.file("r3", b"77 Q0 a 1 1 z\n")
+    topics = folder.file("t.tsv", b"2\twings\n3\ttails\n")
+    findings = check_files([qrels], [first, second, third], [topics])
+    assert [(Path(f.path).name, f.severity, f.code, f.message) for f in findings] == [
+        ("q", "warning", "unknown-topics", "1 topic is not in the topics: 051"),
+        ("r1", "warning", "missing-topics", "2 topics of the judgments missing: 051, 3"),
+        ("r1", "warning", "topic-ids", "topic '51' is '051' in the judgments: they differ by leading zeros or case"),
+        ("r1", "warning", "unknown-topics", "1 topic is not judged: 51"),
+        ("r2", "warning", "no-judged-document",
+         "no retrieved document is judged: ids here are such as 'b', in the judgments 'a'"),
+        ("r2", "warning", "same-tag", f"tag 'x' is also that of {first}"),
+        ("r3", "error", "no-common-topic",
+         "no topic of this file is judged: it has 77, the judgments have 051, 2, 3"),
+    ]  # fmt: skip
+
+
+def test_two_files_of_judgments(folder: Folder) -> None:
+    one, two = folder.file("q1", b"1 0 a 1\n"), folder.file("q2", b"1 0 b 1\n")
+    assert told(check_files([one, two])) == [(None, "warning", "judged-twice", f"topics that {one} judges too: 1")]
+
+
+def test_topics(folder: Folder) -> None:
+    assert told(check_files(topics=[folder.file("t.tsv", b"7\twings\n07\ttails\n")])) == [
+        (None, "warning", "topic-ids", "topics '7' and '07' differ only by leading zeros or case")
+    ]
+    bad = folder.file("t.xml", b"<topics><topic>")
+    assert [finding.severity for finding in check_files(topics=[bad])] == ["error"]
+
+
+def test_the_sample_tells_what_its_readme_tells() -> None:
+    findings = check_files([SAMPLES / "qrels.txt"], sorted(SAMPLES.glob("*.run")), [SAMPLES / "topics.xml"])
+    assert [(Path(f.path).name, f.code) for f in findings] == [
+        ("qrels.txt", "topic-without-relevant"),
+        ("coord.run", "ties"),
+        ("dense.run", "missing-topics"),
+        ("fusion.run", "ties"),
+    ]
+
+
+def test_findings_read_as_a_compiler_tells_them() -> None:
+    assert str(Finding("a.run", 3, "error", "nan", "the score is 'nan'")) == "a.run:3: error: the score is 'nan' [nan]"
+    assert str(Finding("a.run", None, "info", "ties", "2 ties")) == "a.run: info: 2 ties [ties]"

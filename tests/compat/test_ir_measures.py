@@ -1,0 +1,137 @@
+"""The stand-in for ir_measures gives the numbers of ir_measures, in its types."""
+
+from __future__ import annotations
+
+import ir_measures
+import pandas
+import pytest
+from hypothesis import given, settings
+
+import cranfield as cf
+from cranfield.compat import ir_measures as ours
+from tests.compat.random_collections import Lists, judgments, runs
+
+QRELS = {"q1": {"d1": 2, "d2": 0, "d3": 1, "d4": 3}, "q2": {"d1": 0}, "q3": {"d1": 1}}
+RUN = {"q1": {"d1": 1.0, "x": 2.0, "d3": 0.5, "d4": 0.25}, "q2": {"x": 1.0}, "q9": {"d1": 1.0}}
+
+NAMES = [
+    "nDCG", "nDCG@3", "nDCG(gains={1:5,3:7})@5", "nDCG(judged_only=True)@5", "AP", "AP(rel=2)@5",
+    "AP(judged_only=True)", "P@1", "P(rel=2)@5", "P(judged_only=True)@5", "RR", "RR(rel=2)", "R@2", "R(rel=2)@5",
+    "Rprec", "Rprec(rel=2)", "Bpref", "Bpref(rel=2)", "infAP", "IPrec@0.1", "IPrec(rel=2)@0.5", "Success@1",
+    "Success(rel=2)@5", "SetP", "SetRelP", "SetR", "SetF", "SetF(beta=0.5)", "SetAP", "NumQ", "NumRet",
+    "NumRet(rel=2)", "NumRelRet", "NumRel",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_measures_have_the_names_and_values_of_ir_measures(name: str) -> None:
+    theirs, mine = ir_measures.parse_measure(name), ours.parse_measure(name)
+    assert repr(mine).replace(" ", "") == repr(theirs)
+    value = ir_measures.calc_aggregate([theirs], QRELS, RUN)[theirs]
+    assert ours.calc_aggregate([mine], QRELS, RUN)[mine] == pytest.approx(value, abs=1e-9)
+    assert ours.calc_aggregate([theirs], QRELS, RUN)[theirs] == pytest.approx(value, abs=1e-9)
+    assert ours.calc_aggregate([name], QRELS, RUN)[name] == pytest.approx(value, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(judgments(), runs())
+def test_every_topic_of_random_collections(qrels: dict[str, dict[str, int]], run: Lists) -> None:
+    """Each measure on its own there: together, nDCG and NumRet may get the gains or the judged_only of another one."""
+    asked = [ir_measures.parse_measure(name) for name in NAMES]
+    theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
+    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(asked, qrels, run)}
+    undefined = {key for key, value in theirs.items() if value != value}
+    assert mine.keys() == theirs.keys()
+    assert all(mine[key] == 0 for key in undefined)  # precision of nothing, where we have 0 and C has 0/0
+    for key in theirs.keys() - undefined:
+        assert mine[key] == pytest.approx(theirs[key], abs=1e-9), key
+
+
+def test_judged_where_no_scores_are_equal() -> None:
+    """ir_measures orders equal scores by ascending document for this one, so there are none here."""
+    for name in ("Judged", "Judged@1", "Judged@3", "Judged@10"):
+        measure = ir_measures.parse_measure(name)
+        theirs = ir_measures.calc_aggregate([measure], QRELS, RUN)[measure]
+        assert ours.calc_aggregate([name], QRELS, RUN)[name] == pytest.approx(theirs, abs=1e-9)
+
+
+def test_reciprocal_rank_with_a_cutoff() -> None:
+    for cutoff in (1, 2, 10):
+        theirs = ir_measures.calc_aggregate([ir_measures.RR @ cutoff], QRELS, RUN)
+        assert list(ours.calc_aggregate([ours.RR @ cutoff], QRELS, RUN).values()) == list(theirs.values())
+
+
+def test_err_has_gdevals_highest_grade() -> None:
+    """By hand: (2^2 − 1)/16 at rank 2, then (2^1 − 1)/16 at 3 and (2^3 − 1)/16 at 4 if not stopped before."""
+    stops = 3 / 16, 1 / 16, 7 / 16
+    err = stops[0] / 2 + (1 - stops[0]) * (stops[1] / 3 + (1 - stops[1]) * stops[2] / 4)
+    assert (ours.ERR @ 20).calc_aggregate({"q1": QRELS["q1"]}, RUN) == pytest.approx(err)
+
+
+def test_rbp_is_graded_unless_a_relevance_level_is_given() -> None:
+    """By hand: grades 2, 1, 3 of at most 3 at ranks 2, 3, 4 with p = 0.5; or 1 each."""
+    qrels = {"q1": QRELS["q1"]}
+    assert ours.RBP(p=0.5).calc_aggregate(qrels, RUN) == pytest.approx(0.5 * (2 / 3 / 2 + 1 / 3 / 4 + 3 / 3 / 8))
+    assert ours.RBP(p=0.5, rel=1).calc_aggregate(qrels, RUN) == pytest.approx(0.5 * (1 / 2 + 1 / 4 + 1 / 8))
+
+
+def test_frames_named_tuples_and_dicts_are_the_same() -> None:
+    qrels = [ours.Qrel(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()]
+    run = [ours.ScoredDoc(q, d, s) for q, docs in RUN.items() for d, s in docs.items()]
+    expected = ours.calc([ours.nDCG @ 10, ours.AP], QRELS, RUN)
+    assert ours.calc([ours.nDCG @ 10, ours.AP], iter(qrels), iter(run)) == expected
+    assert ours.calc([ours.nDCG @ 10, ours.AP], pandas.DataFrame(qrels), pandas.DataFrame(run)) == expected
+    assert ours.calc([ours.nDCG @ 10, ours.AP], QRELS, []).aggregated == {ours.nDCG @ 10: 0.0, ours.AP: 0.0}
+
+
+def test_results_have_the_types_of_ir_measures() -> None:
+    results = ours.calc([ours.AP], QRELS, RUN)
+    assert results._fields == ir_measures.CalcResults._fields
+    assert [metric.query_id for metric in results.per_query] == ["q1", "q2", "q3"]
+    assert results.per_query[0]._fields == ir_measures.Metric._fields
+    assert ours.AP.calc(QRELS, RUN).aggregated == results.aggregated[ours.AP]
+    assert list(ours.AP.iter_calc(QRELS, RUN)) == results.per_query
+
+
+def test_an_evaluator_scores_many_runs() -> None:
+    evaluator = ours.evaluator([ours.RR], QRELS)
+    values = [evaluator.calc_aggregate(run)[ours.RR] for run in (RUN, {}, RUN)]
+    assert values == [0.5 / 3, 0.0, 0.5 / 3]
+
+
+def test_measures_of_cranfield_work_too() -> None:
+    assert ours.calc_aggregate([cf.nDCG @ 10, cf.AP], QRELS, RUN) == {
+        cf.nDCG @ 10: pytest.approx(ours.calc_aggregate([ours.nDCG @ 10], QRELS, RUN)[ours.nDCG @ 10]),
+        cf.AP: pytest.approx(ours.calc_aggregate([ours.AP], QRELS, RUN)[ours.AP]),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["P.5,10", "map", "ndcg_cut_10", "iprec_at_recall", "set_F_0.5", "recall", "num_rel_ret"]
+)
+def test_names_of_trec_eval(name: str) -> None:
+    assert [repr(m) for m in ours.parse_trec_measure(name)] == [repr(m) for m in ir_measures.parse_trec_measure(name)]
+
+
+def test_reading() -> None:
+    qrels, run = "q1 0 d1 2\nq1 0 d2 0\n", "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\n"
+    assert list(ours.read_trec_qrels(qrels)) == list(ir_measures.read_trec_qrels(qrels))
+    assert list(ours.read_trec_run(run)) == list(ir_measures.read_trec_run(run))
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [("P", "P needs a cutoff"), (ir_measures.Compat(p=0.8), "Unsupported measures"), (5, "5 is no measure")],
+)
+def test_what_is_no_measure(measure: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ours.calc_aggregate([measure], QRELS, RUN)
+
+
+def test_an_unknown_parameter_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="AP: no parameter 'beta'"):
+        ours.AP(beta=2)
+    with pytest.raises(ValueError, match="problem parsing measure"):
+        ours.parse_measure("AP(2)")
+    with pytest.raises(NameError, match="measure not found"):
+        ours.parse_measure("Foo@2")
