@@ -51,20 +51,20 @@ def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> No
     fixed = (list(layout.columns), layout.delimiter, layout.header, layout.expected)
     answers = []
     for threads in (1, 3):
-        table, faults = _core.read([("run", run)], *fixed, False, rule, threads, 5)
+        table, faults = _core.read([run], *fixed, False, rule, threads, 5)
         assert all(1 <= line <= run.count(b"\n") + 1 for _, line, _ in faults), faults
         answers.append((contents(table), faults))
     assert answers[0] == answers[1], "different answers at 1 and 3 threads"
     plain = QRELS["trec"]
     judgments, wrong = _core.read(
-        [("qrels", qrels)], list(plain.columns), " ", False, plain.expected, True, "max", 1, 5
+        [qrels], list(plain.columns), " ", False, plain.expected, True, "max", 1, 5
     )
     if wrong:
         return
     judged = _core.judged(judgments, "max")
     if order == "score" and "value" not in layout.columns or order == "rank" and "rank" not in layout.columns:
         return
-    joined, faults = _core.join_files(judged, [("run", run)], *fixed, order, False, rule, 0, 3, None)
+    joined, faults = _core.join_files(judged, [run], *fixed, order, False, rule, 0, 3, None)
     if joined is not None and order == "score" and not answers[0][1]:
         again = _core.join_tables(judged, [table], order, False, rule, 0)
         for key in ("names", "unjudged_topics"):

@@ -7,7 +7,7 @@ The topics are written by hand: `topics.xml` in the samples, of which only the i
 drawn: which notes are relevant, how the search systems score them, and so which notes come before the judges.
 README.md in the samples says what the result is meant to show; tests hold it to its numbers, so change them together.
 
-Only raw 64-bit draws of PCG64, additions and comparisons are used: numpy promises that the raw stream stays as it is,
+Only raw 64-bit draws of PCG64 and plain arithmetic are used: numpy promises that the raw stream stays as it is,
 whereas its normal variates may change between releases.
 """
 

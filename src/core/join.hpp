@@ -116,6 +116,7 @@ struct JoinOptions {
     bool single_precision = false;
     OnDuplicate on_duplicate = OnDuplicate::error;
     std::size_t depth = 0;  // 0: no limit
+    bool unique = false;    // the caller knows that no list has a document twice
 };
 
 struct Hit {
@@ -132,6 +133,8 @@ struct Duplicate {
 class Ranker {
 public:
     explicit Ranker(const JoinOptions& options) : options_(options) {}
+
+    void set_unique(bool unique) { options_.unique = unique; }
 
     struct Document {
         double key;
@@ -166,6 +169,14 @@ private:
     void look_up(const char* base, const JudgedIndex* judged, std::int32_t topic) {
         has_duplicate = false;
         dropped = 0;
+        if (options_.unique) {
+            for (Document& document : documents) {
+                const std::string_view id = document.doc.in(base);
+                if (options_.single_precision) document.key = static_cast<double>(static_cast<float>(document.key));
+                document.grade = judged ? judged->grade(topic, id, hash_id(id)) : 0.0;
+            }
+            return;
+        }
         seen_.reset(documents.size());
         std::size_t kept = 0;
         for (std::size_t i = 0; i < documents.size(); ++i) {

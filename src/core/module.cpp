@@ -102,17 +102,16 @@ void check_id(std::string_view id, const char* what) {
 // Buffers held open while C++ reads them.
 class Buffers {
 public:
-    explicit Buffers(const std::vector<std::pair<std::string, nb::object>>& sources) {
-        views_.reserve(sources.size());
-        for (const auto& [path, object] : sources) {
+    explicit Buffers(const std::vector<nb::object>& objects) {
+        views_.reserve(objects.size());
+        for (const nb::object& object : objects) {
             views_.emplace_back();
             if (PyObject_GetBuffer(object.ptr(), &views_.back(), PyBUF_SIMPLE) != 0) {
                 views_.pop_back();
                 release();
                 throw nb::python_error();
             }
-            this->sources.push_back(
-                {path, {static_cast<const char*>(views_.back().buf), static_cast<std::size_t>(views_.back().len)}});
+            sources.push_back({static_cast<const char*>(views_.back().buf), static_cast<std::size_t>(views_.back().len)});
         }
     }
     ~Buffers() { release(); }
@@ -187,7 +186,7 @@ nb::list fault_list(const std::vector<Fault>& faults, const std::vector<Source>&
 
 // ---- tables
 
-nb::tuple py_read(const std::vector<std::pair<std::string, nb::object>>& sources, const std::vector<std::string>& columns,
+nb::tuple py_read(const std::vector<nb::object>& sources, const std::vector<std::string>& columns,
                   const std::string& delimiter, bool header, const std::string& expected, bool qrels,
                   const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines) {
     const Buffers buffers(sources);
@@ -456,7 +455,7 @@ JoinOptions join_options(const std::string& order, bool single_precision, const 
 }
 
 // Files straight into hits. Returns (joined dict or None, faults).
-nb::tuple py_join_files(const Judged& judged, const std::vector<std::pair<std::string, nb::object>>& sources,
+nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sources,
                         const std::vector<std::string>& columns, const std::string& delimiter, bool header,
                         const std::string& expected, const std::string& order, bool single_precision,
                         const std::string& on_duplicate, std::size_t depth, unsigned threads, const nb::object& progress) {
@@ -467,7 +466,7 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<std::pair<std::s
     const JoinOptions join = join_options(order, single_precision, on_duplicate, depth);
     options.order = join.order;
     std::size_t bytes = 0;
-    for (const Source& source : buffers.sources) bytes += source.bytes.size();
+    for (const Source& source : buffers.sources) bytes += source.size();
     options.watch = make_watch(progress, bytes / (4 << 20) + 1);
     Joined joined(judged.topics.size());
     std::vector<Fault> faults;
@@ -504,7 +503,7 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<std::pair<std::s
                         for (std::size_t i = block.first; i < block.first + block.count; ++i)
                             ranker.documents.push_back({chunk.entries[i].key, chunk.entries[i].doc, 0.0});
                     }
-                    const std::string_view text = buffers.sources[source].bytes;
+                    const std::string_view text = buffers.sources[source];
                     if (topic < 0)
                         ranker.rank_only(text.data());
                     else
@@ -554,6 +553,8 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
         std::int32_t first_name = 0;
         for (std::size_t t = 0; t < tables.size(); ++t) {
             const Table& table = *tables[t];
+            if (options.order == Order::rank && table.rank.empty())
+                throw std::invalid_argument("order == 'rank', but the run has no ranks; use 'score' or 'file'");
             for (const std::string& name : table.names) joined.add_run(name, static_cast<std::int32_t>(t));
             for (std::size_t l = 0; l < table.lists(); ++l) {
                 const std::string& topic_name = table.topics[static_cast<std::size_t>(table.list_topic[l])];
@@ -567,8 +568,7 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
                 }
                 ranker.documents.clear();
                 for (std::size_t i = begin; i < end; ++i)
-                    ranker.documents.push_back({options.order == Order::rank && !table.rank.empty() ? -table.rank[i] : table.value[i],
-                                                table.doc[i], 0.0});
+                    ranker.documents.push_back({options.order == Order::rank ? -table.rank[i] : table.value[i], table.doc[i], 0.0});
                 ranker.run(table.arena.data(), judged.index, topic);
                 joined.dropped += ranker.dropped;
                 const std::size_t row = static_cast<std::size_t>(run) * judged.topics.size() + static_cast<std::size_t>(topic);
@@ -607,12 +607,15 @@ nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::
             ranker.documents.clear();
             ranker.documents.reserve(static_cast<std::size_t>(PyDict_GET_SIZE(documents)));
             Py_ssize_t place = 0;
+            bool strings = true;  // then a dict has no document twice; 7 and "7" would be one document
             PyObject *doc = nullptr, *value = nullptr;
             while (PyDict_Next(documents, &place, &doc, &value)) {
                 const std::string_view id = text.of(doc);
+                strings &= PyUnicode_CheckExact(doc);
                 check_id(id, "document");
                 ranker.documents.push_back({to_double(value, topic_name, id, "score"), Id::at(nullptr, id), 0.0});
             }
+            ranker.set_unique(strings);
             ranker.run(nullptr, judged.index, topic);
             if (ranker.has_duplicate)
                 throw nb::value_error(("topic " + quoted(topic_name) + ": document " + quoted(ranker.duplicate.again.in(nullptr)) +
@@ -632,6 +635,7 @@ nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::
 
 NB_MODULE(_core, m) {
     using namespace cranfield;
+    nb::set_leak_warnings(false);  // a run that a script or a notebook still holds when Python ends is no leak
     m.doc() = "Reading runs and qrels, ranking, joining: the loops numpy cannot do.";
 
     nb::class_<Table>(m, "Table", "Run or qrels in memory, grouped by list.")

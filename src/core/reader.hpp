@@ -15,10 +15,7 @@
 namespace cranfield {
 
 // One file's bytes, which somebody else keeps alive.
-struct Source {
-    std::string path;
-    std::string_view bytes;
-};
+using Source = std::string_view;
 
 struct Fault {
     std::size_t source = 0;
@@ -181,7 +178,7 @@ private:
 inline std::vector<Chunk> cut(const std::vector<Source>& sources, std::size_t chunk_bytes) {
     std::vector<Chunk> chunks;
     for (std::size_t s = 0; s < sources.size(); ++s) {
-        const std::string_view bytes = sources[s].bytes;
+        const std::string_view bytes = sources[s];
         for (std::size_t begin = 0; begin < bytes.size();) {
             std::size_t end = std::min(bytes.size(), begin + chunk_bytes);
             if (end < bytes.size()) {
@@ -205,7 +202,7 @@ inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& o
     lines.chunks = cut(sources, kChunkBytes);
     lines.stopped = !parallel_for(lines.chunks.size(), options.threads, options.watch, [&](std::size_t piece, unsigned) {
         Chunk& chunk = lines.chunks[piece];
-        ChunkReader(options, sources[chunk.source].bytes, chunk).read();
+        ChunkReader(options, sources[chunk.source], chunk).read();
     });
     return lines;
 }
@@ -280,7 +277,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kBlock = 1 << 16;
+    static constexpr std::size_t kBlock = 1 << 10;
     std::size_t newlines(std::size_t begin, std::size_t end) const {
         const std::string_view part = bytes_.substr(begin, std::min(end, bytes_.size()) - begin);
         return static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
@@ -294,7 +291,7 @@ class LineIndexes {
 public:
     explicit LineIndexes(const std::vector<Source>& sources) : sources_(sources), made_(sources.size()) {}
     std::size_t line(std::size_t source, std::size_t offset) {
-        if (!made_[source]) made_[source] = std::make_unique<LineIndex>(sources_[source].bytes);
+        if (!made_[source]) made_[source] = std::make_unique<LineIndex>(sources_[source]);
         return made_[source]->line(offset);
     }
 

@@ -144,7 +144,7 @@ inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::strin
         const Kept &first = repeat.first, &again = repeat.again;
         std::string what = "document " + quoted(again.id) + " is there twice for topic " + quoted(topic) +
                            ", first on line " + std::to_string(lines.line(first.source, first.place));
-        if (first.source != again.source) what += " of " + sources[first.source].path;
+        if (first.source != again.source) what += " of file " + std::to_string(first.source + 1);
         if (qrels && first.value != again.value)
             what += ", with grades " + shown_number(first.value) + " and " + shown_number(again.value);
         faults.push_back({again.source, again.place, std::move(what)});
@@ -181,7 +181,7 @@ inline Table read_table(const std::vector<Source>& sources, ReadOptions options,
         for (const auto& [c, b] : where.blocks) {
             const Chunk& chunk = lines.chunks[c];
             const Block& block = chunk.blocks[b];
-            const std::string_view bytes = sources[chunk.source].bytes;
+            const std::string_view bytes = sources[chunk.source];
             for (std::size_t i = block.first; i < block.first + block.count; ++i)
                 list.push_back({chunk.entries[i].doc.in(bytes.data()), chunk.entries[i].key,
                                 chunk.ranks.empty() ? 0.0 : chunk.ranks[i],

@@ -65,7 +65,7 @@ class Judged:
     def dropped(self) -> int: ...
 
 def read(
-    sources: Sequence[tuple[str, Any]],
+    sources: Sequence[Any],
     columns: Sequence[str],
     delimiter: str,
     header: bool,
@@ -90,7 +90,7 @@ def table_from_columns(
 def judged(table: Table, on_duplicate: str) -> Judged: ...
 def join_files(
     judged: Judged,
-    sources: Sequence[tuple[str, Any]],
+    sources: Sequence[Any],
     columns: Sequence[str],
     delimiter: str,
     header: bool,

@@ -15,7 +15,7 @@ from cranfield import _core, check
 from cranfield.assessed import Assessed, Judged
 from cranfield.collection import layout as layouts
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run
+from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import Buffer, expand, load, stem
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 
@@ -132,12 +132,19 @@ class _Parts:
         if isinstance(run, dict) and _is_run_dict(run):
             self._join_dict(name or "run", run)
             return
-        table = Run.of(run, name=name, format=self.options.format).table
-        order = self.options.order or ("score" if len(table.values) or not len(table.ranks) else "rank")
-        self._keep(
-            _core.join_tables(self.judged, [table], on_duplicate=self.options.on_duplicate, **self.options.core(order)),
-            order,
-        )
+        if isinstance(run, str) and run == "-":
+            run, name = bytes(buffer), name or "standard input"
+        for one in runs_of(run, name, format=self.options.format, on_duplicate=self.options.on_duplicate):
+            self._join_table(one)
+
+    def _join_table(self, run: Run) -> None:
+        order = self.options.order or "score"
+        rule = self.options.on_duplicate
+        try:
+            joined = _core.join_tables(self.judged, [run.table], on_duplicate=rule, **self.options.core(order))
+        except ValueError as error:
+            raise UsageError(f"{run.path or run.name}: {error}") from None
+        self._keep(joined, order, [run.path or ""])
 
     def _join_dict(self, name: str, run: dict[Any, Any]) -> None:
         order = self.options.order or "score"
@@ -161,7 +168,7 @@ class _Parts:
                 raise UsageError(f"{batch[0][1]}: order == 'rank', but the file has no ranks; use 'score' or 'file'")
             joined, faults = _core.join_files(
                 self.judged,
-                [(path, buffer) for _, path, buffer, _ in batch],
+                [buffer for _, _, buffer, _ in batch],
                 list(layout.columns),
                 layout.delimiter,
                 layout.header,
@@ -217,11 +224,12 @@ class _Parts:
     def _warn(self, lists: Assessed) -> None:
         """What was passed over: how many, and which."""
         unjudged = [topics for part in self.joined for topics in part["unjudged_topics"]]
+        paths = [path for part in self.paths for path in part]
         missing = lists.missing.reshape(len(lists.runs), -1)
         for run, (name, extra) in enumerate(zip(lists.runs, unjudged, strict=True)):
             if missing[run].all() and len(lists.topics):
                 raise DataError(
-                    name, None,
+                    paths[run] or f"run {name!r}", None,
                     f"none of its {len(extra)} topics is judged: the run has {_some(extra)}, "
                     f"the judgments have {_some(lists.topics)}",
                 )  # fmt: skip
@@ -273,9 +281,10 @@ def _distinct(names: list[str], paths: list[str]) -> list[str]:
     """
     counts = Counter(names)
     out = [n if counts[n] == 1 and n else stem(p) or n for n, p in zip(names, paths, strict=True)]
-    for shorten in (lambda n, p, o: f"{o}:{n}", lambda n, p, o: f"{p}:{n}"):
+    for by_folder in (False, True):
         counts = Counter(out)
-        out = [o if counts[o] == 1 else shorten(n, p, o) for n, p, o in zip(names, paths, out, strict=True)]
+        longer = [f"{p if by_folder else o}:{n}" for n, p, o in zip(names, paths, out, strict=True)]
+        out = [o if counts[o] == 1 else more for o, more in zip(out, longer, strict=True)]
     counts = Counter(out)
     seen: Counter[str] = Counter()
     for i, name in enumerate(out):

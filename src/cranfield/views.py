@@ -19,6 +19,10 @@ Score = Callable[[Assessed], Array]
 class View(Protocol):
     """A reading of the lists that any measure can be computed on."""
 
+    def apply(self, lists: Assessed) -> Assessed:
+        """The lists as this view reads them."""
+        ...
+
     @property
     def mark(self) -> str:
         """What it adds to a measure's name (`'`), or nothing when it is written in brackets."""

@@ -70,6 +70,7 @@ def test_compressed_target(tmp_path: Path) -> None:
     ("data", "kind"),
     [
         (b"1 Q0 d 1 1.5 tag\n", "run"),
+        (b"1 0 d 1\n", "qrels"),
         (b"qid,docno,score,rank\n", "run"),
         (b"qid,docno,score,tag\n", "run"),
         (b"qid,docno,relevance\n", "qrels"),
@@ -84,7 +85,7 @@ def test_the_kind_is_told_by_the_content(data: bytes, kind: str) -> None:
     assert kind_of(data) == kind
 
 
-@pytest.mark.parametrize("data", [b"1 0 d 1\n", b"1 d 1\n", b'{"1": {"d": 1}}', b"qid,docno,score\n1,d,1\n"])
+@pytest.mark.parametrize("data", [b"1 d 1 0.5\n", b"1 d 1\n", b'{"1": {"d": 1}}', b"qid,docno,score\n1,d,1\n"])
 def test_else_the_kind_must_be_said(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections import namedtuple
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,24 +40,27 @@ QRELS_BY_HAND = {
     "json records": '[{"qid": "q1", "docno": "d1", "label": 2}, {"qid": "q1", "docno": "d2", "label": 0},\n'
     '{"qid": "q2", "docno": "d1", "label": 1}]',
     "json rows": '[["q1", "d1", 2], ["q1", "d2", 0], ["q2", "d1", 1]]',
-    "jsonl": '{"query_id": "q1", "doc_id": "d1", "relevance": 2}\n\n{"query_id": "q1", "doc_id": "d2", "relevance": 0}\n'
+    "jsonl": '{"query_id": "q1", "doc_id": "d1", "relevance": 2}\n\n'
+    '{"query_id": "q1", "doc_id": "d2", "relevance": 0}\n'
     '{"query_id": "q2", "doc_id": "d1", "relevance": 1}\n',
     "jsonl by topic": '{"q1": {"d1": 2, "d2": 0}}\n{"q2": {"d1": 1}}\n',
     "csv": "query_id,doc_id,relevance\nq1,d1,2\nq1,d2,0\nq2,d1,1\n",
-    "csv with quotes and more columns": '# by hand\n"rel","query","docno","note"\n2,"q1","d1","a, b"\n0,q1,d2,\n1,q2,d1,"x\ny"\n',
+    "csv with quotes and more columns":
+    '# by hand\n"rel","query","docno","note"\n2,"q1","d1","a, b"\n0,q1,d2,\n1,q2,d1,"x\ny"\n',
     "csv with semicolons": "Query-ID;Doc-ID;Grade\nq1;d1;2\nq1;d2;0\nq2;d1;1\n",
     "tsv": "topic\tdoc\tgrade\nq1\td1\t2\nq1\td2\t0\nq2\td1\t1",
-}
+}  # fmt: skip
 RUNS_BY_HAND = {
     "trec": "q1 Q0 d2 1 1.5 x\nq1 Q0 d1 2 .25 x\nq2 Q0 d1 1 1 x\n",
-    "trec with tabs, CRLF, comments, no last line end": "q1\tQ0\td2 1 15e-1 x\r\n# c\r\nq1 Q0 d1 2 0.25 x\r\nq2 Q0 d1 1 1 x",
+    "trec with tabs, CRLF, comments, no last line end":
+    "q1\tQ0\td2 1 15e-1 x\r\n# c\r\nq1 Q0 d1 2 0.25 x\r\nq2 Q0 d1 1 1 x",
     "msmarco-scored": "q1 d2 1 1.5\nq1 d1 2 0.25\nq2 d1 1 1\n",
     "beir": "query-id\tcorpus-id\tscore\nq1\td2\t1.5\nq1\td1\t0.25\nq2\td1\t1\n",
     "json": '{"q1": {"d2": 1.5, "d1": 0.25}, "q2": {"d1": 1}}',
     "jsonl": '{"qid": "q1", "docno": "d2", "score": 1.5}\n{"qid": "q1", "docno": "d1", "score": 0.25}\n'
     '{"qid": "q2", "docno": "d1", "score": 1}\n',
     "csv": "q_id,doc_id,score,rank,run\nq1,d2,1.5,1,x\nq1,d1,0.25,2,x\nq2,d1,1,1,x\n",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", QRELS_BY_HAND.values(), ids=QRELS_BY_HAND)
@@ -98,7 +102,7 @@ def test_what_is_written_is_what_the_formats_are() -> None:
 # ------------------------------------------------------------------------------------------------ objects
 
 
-def frames(data: dict[str, list[Any]]) -> list[Any]:
+def frames(data: Mapping[str, Any]) -> list[Any]:
     return [
         pd.DataFrame(data),
         pl.DataFrame(data),
@@ -168,7 +172,7 @@ class Line:
 
 def test_records_of_every_sort() -> None:
     qrels = Qrels.of({"1": {"a": 1, "b": 0}})
-    Pair = namedtuple("Pair", ["docno", "rel", "qid"])  # noqa: PYI024
+    Pair = namedtuple("Pair", ["docno", "rel", "qid"])
     assert Qrels.of([(1, "a", 1), (1, "b", 0)]) == qrels
     assert Qrels.of([["1", b"a", 1], ["1", b"b", np.int64(0)]]) == qrels
     assert Qrels.of([Pair("a", 1, "1"), Pair("b", 0, "1")]) == qrels

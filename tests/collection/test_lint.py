@@ -73,7 +73,7 @@ def test_faults_beyond_a_thousand_are_counted(folder: Folder) -> None:
         (b"", "empty"),
         (b"# nothing\n", "empty"),
         (b"\x7fELF\0\0", "binary"),
-        (gzip.compress(b"1 0 a 1\n" * 100)[:30], "truncated"),
+        (gzip.compress(b"1 0 a 1\n" * 100, mtime=0)[:30], "truncated"),
         (b"PAR1 nothing", "damaged"),
         (b'{"1": {"a": 1}', "not-json"),
         (b"query-id\tcorpus-id\tscore\n", "empty"),

@@ -9,6 +9,7 @@ import lzma
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,12 @@ from cranfield.collection.source import expand, load, read_bytes, stem, write_by
 from cranfield.errors import DataError, UsageError
 
 TEXT = b"".join(b"q%d 0 doc%d %d\n" % (i % 7, i, i % 3) for i in range(500))
-PACKERS = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstd.compress,
+}
 
 
 @pytest.mark.parametrize("kind", PACKERS)
@@ -78,7 +84,7 @@ def test_faults_of_standard_input_name_it(monkeypatch: pytest.MonkeyPatch) -> No
         buffer = io.BytesIO(b"1 2\n")
 
     monkeypatch.setattr(sys, "stdin", Fake)
-    with pytest.raises(DataError, match="^standard input:1: 2 columns"):
+    with pytest.raises(DataError, match=r"^standard input:1: 2 columns"):
         Run.read("-")
 
 
@@ -101,7 +107,7 @@ def test_files_that_may_not_be_read(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     path.write_bytes(TEXT)
     path.chmod(0)
-    with pytest.raises(DataError, match="cannot be read: permission denied$"):
+    with pytest.raises(DataError, match=r"cannot be read: permission denied$"):
         load(path)
 
 
@@ -110,7 +116,7 @@ def test_errors_of_the_system_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(DataError, match="^locked: cannot be read: permission denied$"):
+    with pytest.raises(DataError, match=r"^locked: cannot be read: permission denied$"):
         load("locked")
 
 

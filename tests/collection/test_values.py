@@ -17,7 +17,7 @@ from cranfield.errors import DataError, UsageError
 DIVERSITY = b"1 a d1 1\n1 b d1 0\n1 a d2 2\n2 a d1 1\n"
 TIED = b"1 Q0 a 1 2.0 x\n1 Q0 b 2 2.0 x\n1 Q0 c 3 3.0 x\n2 Q0 a 1 1.0 x\n"
 
-VALUES = {
+VALUES: dict[str, Any] = {
     "qrels": Qrels.of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}),
     "float grades": Qrels.of({"q1": {"d1": 0.5, "d2": -1}}),
     "intents": Qrels.of(DIVERSITY),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cache
 
 import ir_measures
 import pytest
 import pytrec_eval
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 
 from cranfield.assessed import Assessed
 from cranfield.measures import AP, F, Measure, P, SetF, bpref, nDCG, parse, parse_many
@@ -53,6 +52,8 @@ def zero_for_undefined(value: float) -> float:
 @given(collections())
 def test_every_measure_of_trec_eval_to_the_last_bit(collection: Collection) -> None:
     judgments, run = collection
+    # where every grade of a topic is negative trec_eval reads memory of the topic before it, and may never return
+    assume(all(max(of.values()) >= 0 for of in judgments.values()))
     lists = joined(judgments, {"run": run})
     for level in (1, 2):
         theirs = trec_eval(collection, TREC_EVAL, level)
@@ -67,7 +68,7 @@ def test_every_measure_of_trec_eval_to_the_last_bit(collection: Collection) -> N
 @cache
 def read(name: str, level: int) -> Measure:
     measure = parse(name)
-    return replace(measure, rel=level) if "rel" in measure.parameters() else measure
+    return measure.replace(rel=level) if "rel" in measure.parameters() else measure
 
 
 @settings(max_examples=60, deadline=None)

@@ -30,7 +30,7 @@ def joined(judgments: Judgments, runs: Mapping[str, Run]) -> Assessed:
             order = ranked(lists[topic])
             retrieved[run, topic] = len(order)
             rank = 0
-            for _, tied in groupby(order, key=lambda document: lists[topic][document]):  # noqa: B023
+            for _, tied in groupby(order, key=lambda document: lists[topic][document]):
                 group = list(tied)
                 first, last = rank + 1, rank + len(group)
                 for document in group:

@@ -12,6 +12,7 @@ from cranfield.collection import layout as layouts
 from cranfield.collection import structured, writing
 from cranfield.collection.columns import Columns
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.records import NO_LABEL
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import PathLike, load, read_bytes, write_bytes
 from cranfield.collection.topics import Topics
@@ -42,8 +43,9 @@ def convert(
 ) -> Converted:
     """Read `src`, write `dst`. What the target format cannot hold is an error, unless `allow_loss`.
 
-    `kind` (run, qrels, topics) is told by the content where it can be: six columns, or ranks and scores, are a run,
-    markup is topics. `from_` is detected, `to` follows from the suffix of `dst`. `-` is standard input or output.
+    `kind` (run, qrels, topics) is told by the content where it can be: six columns, or ranks and scores, are a run;
+    four columns with nothing in the second are qrels; markup is topics. `from_` is detected, `to` follows from the
+    suffix of `dst`. `-` is standard input or output.
     """
     if kind is not None:
         check.one_of("convert", KINDS, kind=kind)
@@ -109,8 +111,9 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(_without_packing(path))[1])
     found = layouts.detect(buffer, "run", path)
     if isinstance(found, layouts.Layout):
-        columns = _first_line(start).split()
-        kind = "run" if found.format == "trec" and len(columns) == 6 else by_suffix
+        columns = [cell.decode("utf-8", "replace") for cell in _first_line(start).split()]
+        empty_second = len(columns) == 4 and columns[1] in NO_LABEL
+        kind = "run" if len(columns) == 6 else "qrels" if empty_second else by_suffix
     else:
         kind = _kind_by_names(_names(buffer, found, path)) or by_suffix
     if kind is None:

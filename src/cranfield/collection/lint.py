@@ -113,7 +113,7 @@ def _code(what: str) -> str:
 def _read(path: str, buffer: Buffer, layout: layouts.Layout, kind: str, findings: list[Finding]) -> _core.Table:
     """The lines that can be read; what is wrong with the others goes to the findings."""
     table, faults = _core.read(
-        [(path, buffer)],
+        [buffer],
         list(layout.columns),
         layout.delimiter,
         layout.header,

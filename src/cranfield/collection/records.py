@@ -75,7 +75,7 @@ def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
     else:
         _check_header(buffer, kind, origin)
         table, faults = _core.read(
-            [(origin, buffer)],
+            [buffer],
             list(kind.columns),
             kind.delimiter,
             kind.header,

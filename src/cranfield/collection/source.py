@@ -147,7 +147,9 @@ def write_bytes(path: PathLike, data: bytes) -> None:
     """
     name = os.fspath(path)
     if name == "-":
-        sys.stdout.buffer.write(data)
+        rest = memoryview(data)
+        while rest:  # unbuffered output may take less than it is given
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
         return
     target = os.path.realpath(name)

@@ -92,9 +92,9 @@ def encode(out: Outgoing, format: str, path: str, *, allow_loss: bool = False) -
     if format == "parquet":
         return to_parquet(out.named(), path)
     if format == "json":
-        text = dump(out.lists() if _nests(out) else to_records(out.named())) + "\n"
+        text = dump(out.lists()) + "\n" if _nests(out) else "[\n" + ",\n".join(json_objects(out.named())) + "\n]\n"
     elif format == "jsonl":
-        text = to_json_lines(out.named())
+        text = "\n".join([*json_objects(out.named()), ""])
     elif format in ("csv", "tsv"):
         _check_ids(out, format, path)
         text = to_delimited(out.named(), "," if format == "csv" else "\t")
@@ -203,15 +203,25 @@ def dump(value: Any) -> str:
     return text
 
 
-def to_records(data: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Columns as a list of dicts."""
-    names = list(data)
-    return [dict(zip(names, row, strict=True)) for row in zip(*data.values(), strict=True)]
+def json_objects(data: dict[str, list[Any]]) -> list[str]:
+    """Each row of some columns as a JSON object.
+
+    >>> json_objects({"query_id": ["q"], "score": [0.5]})
+    ['{"query_id": "q", "score": 0.5}']
+    """
+    line = "{" + ", ".join(f'"{name}": %s' for name in data) + "}"
+    return list(map(line.__mod__, zip(*map(_json_texts, data.values()), strict=True)))
 
 
-def to_json_lines(data: dict[str, list[Any]]) -> str:
-    """Columns as one JSON object a line."""
-    return "".join(dump(record) + "\n" for record in to_records(data))
+def _json_texts(column: list[Any]) -> list[str]:
+    """Each value of a column as JSON, column by column: many times faster than row by row."""
+    if column and not isinstance(column[0], str):
+        return json.dumps(column)[1:-1].split(", ")
+    try:
+        "".join(column).encode("utf-8")
+    except UnicodeEncodeError:
+        return list(map(json.encoder.encode_basestring_ascii, column))
+    return list(map(json.encoder.encode_basestring, column))
 
 
 def to_delimited(data: dict[str, list[Any]], delimiter: str) -> str:

@@ -17,8 +17,8 @@ topic on which a measure is undefined. Scores are compared as 32-bit numbers, as
 - Equal scores are always ordered as trec_eval orders them; ir_measures leaves it to the tool behind each measure.
 - ERR and nDCG(dcg='exp-log2') are not rounded to five digits.
 - A document given twice for a topic is an error, not overwritten.
-- Measures do not disturb each other: ir_measures 0.4.3 may score nDCG with the `gains` of another nDCG in the same call,
-  depending on the order of a set.
+- Measures do not disturb each other: ir_measures 0.4.3 may score nDCG with the `gains` of another nDCG in the same
+  call, depending on the order of a set.
 - Not there: measures of diversity, Compat, Accuracy, the C/W/L measures other than RBP, and providers.
 """
 

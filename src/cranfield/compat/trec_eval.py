@@ -220,7 +220,7 @@ def _load(path: str) -> Buffer:
 def read_qrels(path: str) -> TrecQrels:
     expected = "topic iteration doc grade"
     table, faults = _core.read(
-        [(path, _load(path))],
+        [_load(path)],
         ["topic", "skip", "doc", "value"],
         " ",
         False,
@@ -247,7 +247,7 @@ def join_run(qrels: TrecQrels, path: str, buffer: Buffer, options: Options) -> _
     for attempt in (buffer, None):
         joined, faults = _core.join_files(
             qrels.core,
-            [(path, SIX_FIELDS.sub(rb"\1", bytes(buffer)) if attempt is None else attempt)],
+            [SIX_FIELDS.sub(rb"\1", bytes(buffer)) if attempt is None else attempt],
             ["topic", "label", "doc", "rank", "value", "skip"],  # not the tag: trec_eval takes a file for one run
             " ",
             False,
@@ -350,7 +350,7 @@ def _summary(columns: list[Column], lists: TrecLists, rows: list[int], options: 
             if column.name == "num_rel" and options.complete:  # every judged topic, and whatever -l says
                 value = str(int((lists.judged.grade > 0).sum()))
         else:
-            total = float(np.cumsum(np.asarray(column.values)[rows])[-1])  # one after the other, as C adds
+            total = 0.0 + float(np.cumsum(np.asarray(column.values)[rows])[-1])  # from 0, one by one, as C adds
             if column.summary == "log":
                 total += (number - len(rows)) * math.log(LEAST)
                 value = shown(math.exp(total / number))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from abc import ABCMeta
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, TypeVar, dataclass_transform, overload
+from dataclasses import Field, FrozenInstanceError, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
@@ -64,8 +63,27 @@ def divide(above: Array, below: Array | float) -> Array:
         return np.where(np.equal(below, 0), np.nan, np.true_divide(above, below))
 
 
-class MeasureType(ABCMeta):
-    """Lets a class stand for its default instance: `nDCG @ 10`."""
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class MeasureType(type):
+    """Makes the annotated names of a class its parameters, and lets a class stand for its default instance: `nDCG @ 10`.
+
+    To a type checker measures are frozen dataclasses. They are not made by `dataclass`, which compiles code for every
+    class: with all measures that took longer than reading a run.
+    """
+
+    _defaults: dict[str, Any]
+    """Every parameter with its default, `cutoff` and `views` first."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
+        super().__init__(name, bases, body)
+        inherited = [base._defaults for base in reversed(cls.__mro__[1:]) if isinstance(base, MeasureType)]
+        cls._defaults = {name: default for defaults in inherited for name, default in defaults.items()}
+        for parameter, kind in cls.__dict__.get("__annotations__", {}).items():
+            if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
+                if parameter not in cls.__dict__:
+                    raise UsageError(f"{name}: give the parameter {parameter!r} a default")
+                default = cls.__dict__[parameter]
+                cls._defaults[parameter] = default.default if isinstance(default, Field) else default
 
     def __matmul__(cls, cutoff: float) -> Any:
         return cls() @ cutoff
@@ -74,7 +92,6 @@ class MeasureType(ABCMeta):
 M = TypeVar("M", bound="Measure")
 
 
-@dataclass(frozen=True, repr=False)
 class Measure(metaclass=MeasureType):
     """A measure is a value: two with the same parameters are equal, and `parse(str(m)) == m`.
 
@@ -90,7 +107,38 @@ class Measure(metaclass=MeasureType):
     cutoff_kind: ClassVar[str] = "rank"
     """What `@` means: `rank`, `recall` (a number from 0 to 1) or `none`."""
 
-    def __post_init__(self) -> None:
+    if not TYPE_CHECKING:
+
+        def __init__(self, *values: Any, **named: Any) -> None:
+            parameters = list(self.parameters())
+            if len(values) > len(parameters):
+                raise UsageError(f"{self.name}: {len(values)} values, but there are only {', '.join(parameters)}")
+            for name in named:
+                if name not in self._defaults or name in parameters[: len(values)]:
+                    known = ", ".join(parameters) or "none"
+                    raise UsageError(f"{self.name}: parameter {name!r} is not known or given twice; there are: {known}")
+            self.__dict__.update(self._defaults, **dict(zip(parameters, values, strict=False)), **named)
+            self._check()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"{self} is a value: make another with replace({name}=...)")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__dict__.values()))
+
+    def replace(self: M, **changes: Any) -> M:
+        """This measure with some parameters changed.
+
+        >>> from cranfield.measures import P
+        >>> (P @ 5).replace(rel=2)
+        P(rel=2)@5
+        """
+        return type(self)(**{**self.__dict__, **changes})
+
+    def _check(self) -> None:
         for name, default in self.parameters().items():
             self._check_kind(name, default)
         self.check()
@@ -102,16 +150,16 @@ class Measure(metaclass=MeasureType):
             raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a number")
         if self.cutoff_kind == "recall":
             check.between(f"{self.name}@", low=0, high=1, cutoff=float(self.cutoff))
-            object.__setattr__(self, "cutoff", float(self.cutoff))
+            self.__dict__["cutoff"] = float(self.cutoff)
         else:
             if not 1 <= self.cutoff < 2**62 or self.cutoff != int(self.cutoff):
                 raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a whole number, 1 or more")
-            object.__setattr__(self, "cutoff", int(self.cutoff))
+            self.__dict__["cutoff"] = int(self.cutoff)
 
     def _check_kind(self, name: str, default: Any) -> None:
         value = getattr(self, name)
         if isinstance(default, Gain):
-            object.__setattr__(self, name, Gain.of(value))
+            self.__dict__[name] = Gain.of(value)
         elif isinstance(default, str) and not isinstance(value, str):
             raise UsageError(f"{self.name}: {name} == {value!r}, must be a name such as {default!r}")
         elif isinstance(default, (int, float)) and not isinstance(default, bool):
@@ -161,7 +209,7 @@ class Measure(metaclass=MeasureType):
     # -- what it is called
 
     def __matmul__(self: M, cutoff: float) -> M:
-        return replace(self, cutoff=cutoff)
+        return self.replace(cutoff=cutoff)
 
     def view(self: M, *views: View | str) -> M:
         """This measure read through further views.
@@ -171,12 +219,12 @@ class Measure(metaclass=MeasureType):
         "AP'"
         """
         more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
-        return replace(self, views=self.views + more)
+        return self.replace(views=self.views + more)
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
         """Parameter names and defaults."""
-        return {f.name: f.default for f in fields(cls) if f.name not in ("cutoff", "views")}
+        return {name: default for name, default in cls._defaults.items() if name not in ("cutoff", "views")}
 
     def __str__(self) -> str:
         changed = [
@@ -231,7 +279,6 @@ def measure(thing: type[M]) -> type[M]: ...
 def measure(thing: Callable[[Assessed], Array]) -> type[Measure]: ...
 
 
-@dataclass_transform(frozen_default=True)
 def measure(thing: Any) -> Any:
     """Register a measure: a subclass of `Measure`, or a function from assessed lists to one number per list.
 
@@ -246,10 +293,9 @@ def measure(thing: Any) -> Any:
     if not isinstance(thing, type):
         body = {"function": staticmethod(thing), "__doc__": thing.__doc__, "__module__": thing.__module__}
         thing = MeasureType(thing.__name__, (FunctionMeasure,), {**body, "cutoff_kind": "none"})
-    made: type[Measure] = dataclass(frozen=True, repr=False)(thing)
+    made: type[Measure] = thing
     if not made.__dict__.get("name"):
         made.name = made.__name__
-    made.__repr__ = Measure.__str__  # type: ignore[assignment]
     taken = REGISTRY.get(made.name, made).__module__
     if taken.startswith("cranfield.") and not made.__module__.startswith("cranfield."):
         raise UsageError(f"the name {made.name!r} is taken by {taken}; choose another")

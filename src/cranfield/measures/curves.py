@@ -77,9 +77,7 @@ def _row(lists: Assessed, run: str, topic: str) -> int:
     return int(found[0])
 
 
-def precision_recall(
-    lists: Assessed, run: str, topic: str, *, rel: float = 1, cutoff: int | None = None
-) -> Curve:
+def precision_recall(lists: Assessed, run: str, topic: str, *, rel: float = 1, cutoff: int | None = None) -> Curve:
     """Precision against recall of one list: a point at each relevant document (seed 000 Fig. 2, left).
 
     >>> precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
@@ -142,9 +140,7 @@ def _steps(lists: Assessed, rel: float, N: int | None) -> _Steps:
     )
 
 
-def roc(
-    lists: Assessed, points: Sequence[float] | None = None, *, rel: float = 1, N: int | None = None
-) -> Curves:
+def roc(lists: Assessed, points: Sequence[float] | None = None, *, rel: float = 1, N: int | None = None) -> Curves:
     r"""True positive rate against false positive rate, with the area under the curve, for every list.
 
     Over the judged documents, or over a whole collection of `N` documents where what is not judged is not relevant.

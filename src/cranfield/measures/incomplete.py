@@ -39,9 +39,7 @@ def _above(lists: Assessed, rel: float) -> _Above:
 def _num_nonrel(lists: Assessed, rel: float) -> Array:
     """How many documents of each row's topic were judged non-relevant."""
     grade = lists.judged.grade
-    return lists._once(
-        ("num_nonrel", rel), lambda: lists.judged.count((grade >= 0) & (grade < rel))[lists.set_of_row]
-    )
+    return lists._once(("num_nonrel", rel), lambda: lists.judged.count((grade >= 0) & (grade < rel))[lists.set_of_row])
 
 
 class _Preference(Measure):

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from cranfield.errors import UsageError
@@ -246,7 +246,7 @@ def _named(name: str, given: dict[str, Any]) -> Measure:
     kind, given, views = _ir_measures(name, known[name], dict(given))
     cutoff = given.pop("cutoff", None)
     made = kind(**_accepted(kind, given))
-    return replace(made, cutoff=cutoff, views=views) if cutoff is not None or views else made
+    return made.replace(cutoff=cutoff, views=views) if cutoff is not None or views else made
 
 
 ELSEWHERE: dict[str, str] = {
@@ -372,7 +372,7 @@ def _user(module: str, name: str, given: dict[str, Any], allowed: bool, text: st
         raise UsageError(f"{text!r}: measures from modules are not allowed here")
     thing = _imported(module, name)
     if isinstance(thing, Measure):
-        return replace(thing, **_accepted(type(thing), given)) if given else thing
+        return thing.replace(**_accepted(type(thing), given)) if given else thing
     if inspect.isclass(thing) and issubclass(thing, Measure):
         kind: type[Measure] = thing if REGISTRY.get(thing.name) is thing else measure(thing)
     elif inspect.isfunction(thing):
