@@ -18,8 +18,10 @@ from cranfield.collection.layout import QRELS, RUNS, Layout
 RUN = b"1 Q0 d1 1 9.5 tag\n1\tQ0 d2 2 8.25 tag\r\n2 Q0 d1 1 0x1p3 tag\n# note\n\n2 Q0 d3 2 -inf tag\n1 Q0 d9 3 1e-3 b\n"
 QREL = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n2 1 d3 -1\n"
 PIECES = [
-    b"\n", b" ", b"\t", b"\r\n", b"#", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b"nan", b"inf", b"-", b"+", b"1e999", b"1e-999",
-    b"0x", b"0x1p-2000", b".", b"1" * 40, b"a" * 70_000, b"1 Q0 d1 1 9.5 tag\n", b" " * 70, b"\x80" * 64, b"1.5", b"e", b"d1",
+    b"\n", b" ", b"\t", b"\r\n", b"#", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b"nan", b"inf", b"-", b"+", b"1e999",
+    b"1e-999",
+    b"0x", b"0x1p-2000", b".", b"1" * 40, b"a" * 70_000, b"1 Q0 d1 1 9.5 tag\n", b" " * 70, b"\x80" * 64, b"1.5", b"e",
+    b"d1",
 ]  # fmt: skip
 
 
@@ -43,7 +45,8 @@ def mutate(data: bytes, dice: random.Random) -> bytes:
 def contents(table: _core.Table) -> tuple[Any, ...]:
     return (
         table.names, table.topics, table.labels, table.docs(0, len(table)), table.list_start.tobytes(),
-        table.list_topic.tobytes(), table.list_name.tobytes(), table.values.tobytes(), table.ranks.tobytes(), table.dropped,
+        table.list_topic.tobytes(), table.list_name.tobytes(), table.values.tobytes(), table.ranks.tobytes(),
+        table.dropped,
     )  # fmt: skip
 
 
@@ -56,13 +59,11 @@ def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> No
         answers.append((contents(table), faults))
     assert answers[0] == answers[1], "different answers at 1 and 3 threads"
     plain = QRELS["trec"]
-    judgments, wrong = _core.read(
-        [qrels], list(plain.columns), " ", False, plain.expected, True, "max", 1, 5
-    )
+    judgments, wrong = _core.read([qrels], list(plain.columns), " ", False, plain.expected, True, "max", 1, 5)
     if wrong:
         return
     judged = _core.judged(judgments, "max")
-    if order == "score" and "value" not in layout.columns or order == "rank" and "rank" not in layout.columns:
+    if (order == "score" and "value" not in layout.columns) or (order == "rank" and "rank" not in layout.columns):
         return
     joined, faults = _core.join_files(judged, [run], *fixed, order, False, rule, 0, 3, None)
     if joined is not None and order == "score" and not answers[0][1]:
@@ -89,7 +90,9 @@ def main() -> None:
             found.mkdir(exist_ok=True)
             (found / f"{seed}-{tried}.run").write_bytes(run)
             (found / f"{seed}-{tried}.qrels").write_bytes(qrels)
-            print(f"failed on input {tried} of seed {seed}: {layout.format} {rule} {order}; see {found}", file=sys.stderr)
+            print(
+                f"failed on input {tried} of seed {seed}: {layout.format} {rule} {order}; see {found}", file=sys.stderr
+            )
             raise
         tried += 1
     print(f"{tried} inputs in {seconds:g} s, seed {seed}: no fault found")

@@ -29,8 +29,8 @@ def sample() -> tuple[dict, dict[str, dict]]:
 @pytest.mark.peers
 def test_sample_agrees_with_pytrec_eval_topic_by_topic() -> None:
     qrels, runs = sample()
-    ours = {"AP": "map", "nDCG@10": "ndcg_cut_10", "RR": "recip_rank", "P@10": "P_10", "R@100": "recall_100", "bpref": "bpref",
-            "Rprec": "Rprec", "infAP": "infAP", "nDCG": "ndcg", "AP@20": "map_cut_20"}  # fmt: skip
+    ours = {"AP": "map", "nDCG@10": "ndcg_cut_10", "RR": "recip_rank", "P@10": "P_10", "R@100": "recall_100",
+            "bpref": "bpref", "Rprec": "Rprec", "infAP": "infAP", "nDCG": "ndcg", "AP@20": "map_cut_20"}  # fmt: skip
     scores = cf.evaluate(cf.sample().qrels, list(cf.sample().runs), list(ours)).to_dict()
     integer = {t: {d: int(g) for d, g in docs.items()} for t, docs in qrels.items()}
     for name, run in runs.items():
@@ -66,7 +66,10 @@ def test_sample_agrees_with_ranx() -> None:
     names = {"AP": "map", "nDCG@10": "ndcg@10", "RR": "mrr", "P@10": "precision@10", "R@50": "recall@50"}
     run = runs["bm25"]  # the run of the sample that has no ties, which ranx would order otherwise
     theirs = evaluate(
-        Qrels({t: relevant[t] for t in topics}), Run({t: run[t] for t in topics}), list(names.values()), make_comparable=True
+        Qrels({t: relevant[t] for t in topics}),
+        Run({t: run[t] for t in topics}),
+        list(names.values()),
+        make_comparable=True,
     )
     ours = cf.evaluate({t: qrels[t] for t in topics}, {"bm25": run}, list(names)).mean()["bm25"]
     assert ours == pytest.approx({name: theirs[other] for name, other in names.items()}, abs=1e-9)
@@ -79,10 +82,14 @@ def test_paths_dicts_frames_and_tuples_give_the_same_scores() -> None:
     path = next(p for p in cf.sample().runs if "fusion" in p)
     judged = [(t, d, g) for t, docs in qrels.items() for d, g in docs.items()]
     found = [(t, d, s) for t, docs in runs["fusion"].items() for d, s in docs.items()]
+    ids, others = ["query_id", "doc_id"], ["qid", "docno"]
     frames = [
-        (pandas.DataFrame(judged, columns=["query_id", "doc_id", "relevance"]), pandas.DataFrame(found, columns=["query_id", "doc_id", "score"])),
-        (polars.DataFrame(judged, schema=["qid", "docno", "label"], orient="row"), polars.DataFrame(found, schema=["qid", "docno", "score"], orient="row")),
-    ]  # fmt: skip
+        (pandas.DataFrame(judged, columns=[*ids, "relevance"]), pandas.DataFrame(found, columns=[*ids, "score"])),
+        (
+            polars.DataFrame(judged, schema=[*others, "label"], orient="row"),
+            polars.DataFrame(found, schema=[*others, "score"], orient="row"),
+        ),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cf.CranfieldWarning)
         expected = cf.evaluate(cf.sample().qrels, path).means()
@@ -135,7 +142,12 @@ def test_usage_errors_name_the_value(arguments: dict, message: str) -> None:
 
 
 EVERY = [name for name, cls in REGISTRY.items() if cls.__module__.startswith("cranfield.")]
-NEEDS = {"Accuracy": "Accuracy(N=5000)", "Fallout": "Fallout(N=5000)", "Specificity": "Specificity(N=5000)", "IPrec": "IPrec@0.1"}
+NEEDS = {
+    "Accuracy": "Accuracy(N=5000)",
+    "Fallout": "Fallout(N=5000)",
+    "Specificity": "Specificity(N=5000)",
+    "IPrec": "IPrec@0.1",
+}
 
 
 @quiet

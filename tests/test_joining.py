@@ -57,7 +57,9 @@ def test_same_answer_at_any_number_of_threads(tmp_path) -> None:
         for d, s in zip(dice.permutation(documents), dice.random(documents), strict=True)
     ]
     (tmp_path / "run").write_text("\n".join(lines))
-    judged = {f"topic-{t}": {f"document-{d:06d}-{'x' * 20}": d % 3 for d in range(0, documents, 7)} for t in range(topics)}
+    judged = {
+        f"topic-{t}": {f"document-{d:06d}-{'x' * 20}": d % 3 for d in range(0, documents, 7)} for t in range(topics)
+    }
     assert (tmp_path / "run").stat().st_size > 2 * 4 * 2**20
     lists = [cf.join(judged, str(tmp_path / "run"), cf.JoinOptions(threads=n)) for n in (1, 2, 5)]
     assert same(lists[0], lists[1])
@@ -76,7 +78,10 @@ def test_scores_that_differ_beyond_32_bits_are_tied_as_in_trec_eval_9() -> None:
 def test_order_by_rank_and_by_file(tmp_path) -> None:
     (tmp_path / "run").write_text("q Q0 a 2 9.0 t\nq Q0 b 1 8.0 t\nq Q0 c 3 10 t\n")
     judged = {"q": {"a": 1, "b": 2, "c": 3}}
-    by = {o: cf.join(judged, str(tmp_path / "run"), cf.JoinOptions(order=o)).grade.tolist() for o in ("score", "rank", "file")}
+    by = {
+        o: cf.join(judged, str(tmp_path / "run"), cf.JoinOptions(order=o)).grade.tolist()
+        for o in ("score", "rank", "file")
+    }
     assert by == {"score": [3, 1, 2], "rank": [2, 1, 3], "file": [1, 2, 3]}
 
 

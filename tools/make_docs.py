@@ -18,6 +18,7 @@ ROOMS = {
     "incomplete": "Incomplete judgments",
     "trec": "As trec_eval defines them",
 }
+# ruff: noqa: E501
 INTRODUCTION = """\
 # Measures
 
@@ -52,7 +53,9 @@ def page() -> str:
 
 def entry(cls: type[Measure]) -> str:
     text = inspect.getdoc(cls) or ""
-    text = re.sub(r"\.\. math::\s+(.*?)(?:\n\n|\Z)", lambda m: f"$${' '.join(m.group(1).split())}$$\n\n", text, flags=re.DOTALL)
+    text = re.sub(
+        r"\.\. math::\s+(.*?)(?:\n\n|\Z)", lambda m: f"$${' '.join(m.group(1).split())}$$\n\n", text, flags=re.DOTALL
+    )
     example = text.find(">>> ")
     prose, doctest = (text[:example].rstrip(), text[example:].rstrip()) if example >= 0 else (text.rstrip(), "")
     prose = re.sub(r"\n(No relevant documents:|Reference:)", r"\n\n\1", prose)
@@ -70,11 +73,15 @@ def entry(cls: type[Measure]) -> str:
     ]
     facts = []
     if cls.parameters():
-        facts.append("Parameters: " + ", ".join(f"`{name}={show(default)}`" for name, default in cls.parameters().items()))
+        facts.append(
+            "Parameters: " + ", ".join(f"`{name}={show(default)}`" for name, default in cls.parameters().items())
+        )
     facts.append(f"Cutoff: {'none' if cls.cutoff_kind == 'none' else f'a {cls.cutoff_kind}'}")
     if cls.aliases:
         facts.append("Also written: " + ", ".join(f"`{alias}`" for alias in cls.aliases))
-    facts.append(f"Properties: {', '.join(marks) or 'binary, depends on all relevant documents'}; {properties.better} is better")
+    facts.append(
+        f"Properties: {', '.join(marks) or 'binary, depends on all relevant documents'}; {properties.better} is better"
+    )
     lines = [f"### {cls.name}\n", prose, "", *(f"- {fact}" for fact in facts), ""]
     if doctest:
         lines += ["```python", f">>> from cranfield.measures import {cls.__name__}", doctest, "```", ""]

@@ -105,7 +105,9 @@ def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Me
     return list(found)
 
 
-def score(lists: Assessed, measures: MeasureLike | Iterable[MeasureLike] | None = None, *, missing: str = "zero") -> Scores:
+def score(
+    lists: Assessed, measures: MeasureLike | Iterable[MeasureLike] | None = None, *, missing: str = "zero"
+) -> Scores:
     """The scores of assessed lists that form a grid of runs × topics."""
     chosen = as_measures(measures)
     shape = (len(lists.runs), len(lists.topics))

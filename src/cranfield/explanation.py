@@ -148,7 +148,9 @@ def _only(lists: Assessed, row: int) -> Assessed:
     )  # fmt: skip
 
 
-def _explain(measure: Measure, lists: Assessed, ranking: list[Any], run: str, topic: str, depth: int | None) -> Explanation:
+def _explain(
+    measure: Measure, lists: Assessed, ranking: list[Any], run: str, topic: str, depth: int | None
+) -> Explanation:
     score = float(measure.evaluate(lists)[0])
     read, notes = lists, []
     for view in measure.views:
@@ -167,7 +169,9 @@ def _explain(measure: Measure, lists: Assessed, ranking: list[Any], run: str, to
         named = {**terms.columns, "adds": terms.adds}
         columns = tuple(named)
         for i, rank in enumerate(terms.hits.rank):
-            counts[int(rank)] = {name: float(np.broadcast_to(values, len(terms.hits))[i]) for name, values in named.items()}
+            counts[int(rank)] = {
+                name: float(np.broadcast_to(values, len(terms.hits))[i]) for name, values in named.items()
+            }
         total = float(terms.hits.sum(terms.adds)[0])
         over = float(np.broadcast_to(terms.over, 1)[0])
         notes.append(f"sum of 'adds' {_number(total)}" + ("" if over == 1 else f", divided by {_number(over)}"))

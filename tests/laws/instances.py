@@ -18,7 +18,8 @@ VARIANTS: tuple[Measure, ...] = tuple(
             "E(beta=2)", "ERR(max_grade=5)", "F(alpha=0.3)@4", "G(gain='exp')", "IPrec@0", "IPrec(dialect='trec9')@0.3",
             "Q(beta=0.1)", "Q(norm='min',gain='exp')@3", "RBP(p=0.5,gain='linear')", "RBP(rel=2)@3", "Rmeasure(beta=5)",
             "Rprec(mult=0.6)", "SetF(beta=3)", "Utility(a=2,b=-1,c=-3,d=0.1,N=100)", "bpref(rel=2)", "gP(gain='exp')",
-            "nDCG(discount='jk',base=4)", "nDCG(discount='jk08')@5", "nDCG(gain={1:1,2:10,3:11})", "nERR(max_grade=3)@4",
+            "nDCG(discount='jk',base=4)", "nDCG(discount='jk08')@5", "nDCG(gain={1:1,2:10,3:11})",
+            "nERR(max_grade=3)@4",
         ],
     )
 )  # fmt: skip

@@ -40,7 +40,7 @@ def orders(ties: Groups, missed: list[float]) -> Assessed:
     return side_by_side(every, [grade for grade in flat if grade is not None] + missed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ties=groups, missed=st.lists(st.sampled_from([0, 1, 3]), max_size=3))
 def test_expected_is_the_mean_over_all_orders_for_every_measure(ties: Groups, missed: list[float]) -> None:
     lists, every = tied(ties, missed), orders(ties, missed)
@@ -62,7 +62,7 @@ def test_views_under_ties_compose(ties: Groups, missed: list[float]) -> None:
                 assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), (measure, views)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(ties=groups, missed=st.lists(st.sampled_from([0, 1, 3]), max_size=3))
 def test_best_and_worst_orders_enclose_the_others(ties: Groups, missed: list[float]) -> None:
     lists, every = tied(ties, missed), orders(ties, missed)
@@ -74,21 +74,22 @@ def test_best_and_worst_orders_enclose_the_others(ties: Groups, missed: list[flo
 
 
 def test_a_large_tie_is_sampled_near_its_expectation_and_always_the_same() -> None:
-    # 30 documents tied, 10 relevant: the expectation of AP by 200,000 shuffles of an independent generator is 0.3988
-    lists = tied([[1] * 10 + [0] * 20], [])
+    # 30 documents tied, 10 relevant, against 4,000 shuffles of another generator, within four standard errors
+    documents: list[float | None] = [*[1] * 10, *[0] * 20]
+    lists = tied([documents], [])
     measure = AP().view("ties")
     found = measure.evaluate(lists)[0]
     rng = np.random.default_rng(20240229)
-    shuffled = [rng.permutation([1] * 10 + [0] * 20).tolist() for _ in range(4000)]
+    shuffled = [rng.permutation(np.array(documents, dtype=np.float64)).tolist() for _ in range(4000)]
     mean = AP().evaluate(side_by_side(shuffled, [1] * 10 + [0] * 20))
     error = np.hypot(mean.std() / np.sqrt(4000), mean.std() / np.sqrt(ENUMERATED))
     assert abs(found - mean.mean()) < 4 * error
-    assert measure.evaluate(tied([[1] * 10 + [0] * 20], []))[0] == found
+    assert measure.evaluate(tied([documents], []))[0] == found
 
 
 def test_a_long_tie_of_an_additive_measure_is_exact() -> None:
     # 1,000 documents tied, 10 relevant: each stands in the first 10 with chance 1/100
-    lists = tied([[1] * 10 + [None] * 990], [])
+    lists = tied([[*[1] * 10, *[None] * 990]], [])
     assert (P() @ 10).view("ties").evaluate(lists).tolist() == pytest.approx([10 / 100 / 10])
 
 

@@ -63,7 +63,7 @@ def test_interpolated_precision_is_the_measure_at_every_point_and_never_rises(gr
 
 
 def pairs_won(grades: list[float | None], missed: list[float]) -> float:
-    """The chance that a relevant document stands before a non-relevant one, pair by pair; the missed come last, tied."""
+    """The chance that a relevant document stands before a non-relevant one, by pairs; the missed come last, tied."""
     judged = [(rank, grade) for rank, grade in enumerate(grades) if grade is not None]
     placed = judged + [(len(grades), grade) for grade in missed]
     good = [rank for rank, grade in placed if grade >= 1]
@@ -102,7 +102,8 @@ def test_roc_climbs_from_left_to_right_and_ends_at_1(graded: Graded) -> None:
 
 
 def test_roc_by_hand() -> None:
-    # judged: relevant at 1 and 3, non-relevant at 2, one of each missed. At a false positive rate of 0: 1 of 3 found; of 1/2: 2 of 3
+    # judged: relevant at 1 and 3, non-relevant at 2, one of each missed
+    # at a false positive rate of 0, 1 of 3 is found; of 1/2, 2 of 3; then a straight line
     curves = roc(Assessed.one([1, 0, 1], [1, 0]), [0, 0.5, 0.75, 1])
     assert curves.y[0].tolist() == pytest.approx([1 / 3, 2 / 3, 2 / 3 + 1 / 6, 1])
     # pairs: rank 1 wins both, rank 3 wins one, the missed one ties with the missed: (2 + 1 + 1/2) / 6

@@ -83,7 +83,7 @@ def test_utility_of_what_was_left_out_needs_the_size_too() -> None:
 
 
 def test_interpolated_precision_needs_a_recall_point() -> None:
-    with pytest.raises(UsageError, match="write IPrec@0.1"):
+    with pytest.raises(UsageError, match=r"write IPrec@0\.1"):
         IPrec().of([1])
 
 

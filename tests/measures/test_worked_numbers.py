@@ -71,7 +71,7 @@ def test_seed_004_figure_7(measure: P, expected: float) -> None:
     assert measure.of(FIG_7, FIG_7_MISSED) == close(expected, abs=1e-12)
 
 
-# Seed 004, Fig. 11: the same ranks with grades 3, 1, 2, 2; the ideal list is 3 3 2 2 2 1 1 1, base 2 (errata of the spec).
+# Seed 004, Fig. 11: the same ranks with grades 3, 1, 2, 2; its iDCG is that of the list 3 3 2 2 2 1 1 1 with base 2.
 FIG_11 = [3, 0, 1, 2, 0, 0, 0, 2, 0, 0]
 FIG_11_MISSED = [3, 2, 1, 1]
 

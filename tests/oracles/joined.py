@@ -23,14 +23,15 @@ def joined(judgments: Judgments, runs: Mapping[str, Run]) -> Assessed:
     """Assessed lists of every run on every judged topic, with the bounds of ties."""
     run_of, topic_of, rank_of, grade_of, first_of, last_of = [], [], [], [], [], []
     retrieved = {}
-    for run, lists in runs.items():
+    for run, found in runs.items():
         for topic in judgments:  # in the order in which rows are numbered
-            if topic not in lists:
+            if topic not in found:
                 continue
-            order = ranked(lists[topic])
+            scores = found[topic]
+            order = ranked(scores)
             retrieved[run, topic] = len(order)
             rank = 0
-            for _, tied in groupby(order, key=lambda document: lists[topic][document]):
+            for _, tied in groupby(order, key=scores.__getitem__):
                 group = list(tied)
                 first, last = rank + 1, rank + len(group)
                 for document in group:
@@ -64,15 +65,15 @@ def collections(
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
     """Judgments and one run: graded, unjudged documents, topics that the run lacks, topics with nothing relevant."""
     topics = draw(st.lists(st.sampled_from("abcde"), min_size=1, max_size=4, unique=True))
-    judgments = {}
-    run = {}
+    judgments: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
     for topic in topics:
         judged = draw(st.lists(st.sampled_from(DOCUMENTS), min_size=1, unique=True))
         judgments[topic] = {document: draw(st.integers(lowest, highest)) for document in judged}
         if every_topic or not run or draw(st.integers(0, 3)):
             found = draw(st.lists(st.sampled_from(DOCUMENTS), min_size=1, unique=True))
-            scores = st.integers(0, 5) if ties else st.integers(0, 10**6)
-            values = draw(st.lists(scores, min_size=len(found), max_size=len(found), unique=not ties))
+            possible = st.integers(0, 5) if ties else st.integers(0, 10**6)
+            values = draw(st.lists(possible, min_size=len(found), max_size=len(found), unique=not ties))
             run[topic] = {document: float(value) for document, value in zip(found, values, strict=True)}
     return judgments, run
 
@@ -82,15 +83,17 @@ def graded_lists(
     draw: st.DrawFn, *, lowest: int = 0, highest: int = 3, longest: int = 12, unjudged: bool = True
 ) -> tuple[list[float | None], list[float]]:
     """One list as its grades from the top (None: unjudged), and the grades of the judged documents it missed."""
-    grade: st.SearchStrategy[int | None] = st.integers(lowest, highest)
-    listed = draw(st.lists(st.one_of(st.none(), grade) if unjudged else grade, max_size=longest))
-    missed = draw(st.lists(st.integers(lowest, highest), max_size=6))
+    grade: st.SearchStrategy[float] = st.integers(lowest, highest)
+    listed: list[float | None] = draw(st.lists(st.one_of(st.none(), grade) if unjudged else grade, max_size=longest))
+    missed: list[float] = draw(st.lists(grade, max_size=6))
     return listed, missed
 
 
 def side_by_side(lists: Sequence[Sequence[float | None]], judged: Sequence[float]) -> Assessed:
     """Many lists of one topic, each given as its grades from the top, that share one judged set."""
-    hits = [(row, rank, grade) for row, one in enumerate(lists) for rank, grade in enumerate(one, 1) if grade is not None]
+    hits = [
+        (row, rank, grade) for row, one in enumerate(lists) for rank, grade in enumerate(one, 1) if grade is not None
+    ]
     return Assessed(
         runs=tuple(f"run{row}" for row in range(len(lists))),
         topics=("topic",),

@@ -65,7 +65,7 @@ def divide(above: Array, below: Array | float) -> Array:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class MeasureType(type):
-    """Makes the annotated names of a class its parameters, and lets a class stand for its default instance: `nDCG @ 10`.
+    """Makes the annotated names of a class its parameters; lets a class stand for its default instance: `nDCG @ 10`.
 
     To a type checker measures are frozen dataclasses. They are not made by `dataclass`, which compiles code for every
     class: with all measures that took longer than reading a run.
@@ -78,7 +78,7 @@ class MeasureType(type):
         super().__init__(name, bases, body)
         inherited = [base._defaults for base in reversed(cls.__mro__[1:]) if isinstance(base, MeasureType)]
         cls._defaults = {name: default for defaults in inherited for name, default in defaults.items()}
-        for parameter, kind in cls.__dict__.get("__annotations__", {}).items():
+        for parameter, kind in inspect.get_annotations(cls).items():
             if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
                 if parameter not in cls.__dict__:
                     raise UsageError(f"{name}: give the parameter {parameter!r} a default")

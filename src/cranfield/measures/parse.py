@@ -8,7 +8,6 @@ Nothing is evaluated.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
@@ -273,6 +272,8 @@ def _unknown(name: str, known: Mapping[str, type[Measure]]) -> str:
         return f"{name} is {ELSEWHERE[name]}"
     if name in LATER or DIVERSE.fullmatch(name):
         return f"{name} ({LATER.get(name, 'diversity')}) is not in this version"
+    import difflib  # only to help after a mistake
+
     lowered = {there.lower(): kind.name for there, kind in known.items()}
     near = dict.fromkeys(lowered[found] for found in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5))
     hint = f"; did you mean {' or '.join(near)}?" if near else ""

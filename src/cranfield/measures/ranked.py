@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -350,7 +351,7 @@ class AP11(Measure):
     """
 
     rel: float = 1
-    points: tuple[float, ...] = ELEVEN
+    points: Sequence[float] = ELEVEN
     dialect: str = "exact"
 
     aliases = ("11pt_avg", "11pt-AP")
