@@ -14,7 +14,7 @@ ROOMS = [
     "joining",
     "views",
     "measures",
-    "aggregate", "score_files", "scores",
+    "aggregate", "risk", "score_files", "scores",
     "evaluation",
     "explanation",
     "samples",

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield import aggregate, check, score_files
+from cranfield import aggregate, check, risk, score_files
 from cranfield.aggregate import Array, Estimate, Summary, Tidy, nearest, need
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import DataError, UsageError
+from cranfield.risk import Risk
 from cranfield.score_files import FORMATS, MISSING_RULES, Cells, Mask, ScoreFile, label, repeated
 
 if TYPE_CHECKING:
@@ -234,6 +235,24 @@ class Scores(Tidy):
         how = {"z": "z through the normal distribution" if cdf else "z", "linear": f"linear, a={a:g}, b={b:g}"}
         note = f"standardised per topic ({how.get(method, method)}) on {len(aligned.runs)} runs"
         return replace(self, values=values, notes=(*self.notes, note))
+
+    def risk(self, kind: str = "URisk", baseline: str | None = None, alpha: float = 1.0) -> Risk:
+        """How much each run risks: `URisk` or `TRisk` against a baseline run, or `GeoRisk` against all runs together.
+
+        >>> scores = Scores.from_matrix([[0.4, 0.5], [0.4, 0.2]], runs=["base", "new"])
+        >>> round(scores.risk("URisk", "base").to_dict()["new"]["score"], 4)
+        -0.15
+        """
+        check.one_of("risk", ("URisk", "TRisk", "GeoRisk"), kind=kind)
+        if kind == "GeoRisk":
+            values = np.stack([risk.georisk(one, alpha) for one in self.values])
+        elif baseline is None:
+            raise UsageError(f"{kind} compares with a baseline; give baseline=, one of {', '.join(self.runs)}")
+        else:
+            against = self.select(runs=[baseline]).values
+            compute = risk.urisk if kind == "URisk" else risk.trisk
+            values = np.stack([compute(one, base, alpha) for one, base in zip(self.values, against, strict=True)])
+        return Risk(kind, alpha, baseline, self.measures, self.runs, values)
 
     # -- out
 
