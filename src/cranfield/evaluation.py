@@ -70,7 +70,7 @@ class Evaluator:
         self.missing = missing
         self.options = options or JoinOptions()
         self.measures = as_measures(measures)
-        self.qrels = Qrels.of(qrels)
+        self.qrels = Qrels.of(qrels, on_duplicate=self.options.on_duplicate)
 
     def assess(self, runs: Any, progress: Progress | None = None) -> Assessed:
         """The runs joined with the judgments."""

@@ -121,8 +121,8 @@ def explain(
     """
     options = options or JoinOptions()
     (chosen,) = as_measures(measure)
-    judgments = Qrels.of(qrels)
-    one = Run.of(run, format=options.format)
+    judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
+    one = Run.of(run, format=options.format, on_duplicate=options.on_duplicate)
     lists = join(judgments, one, options)
     if topic not in lists.topics:
         raise UsageError(f"topic {topic!r} is not judged; there are {', '.join(lists.topics[:10])} ...")

@@ -32,7 +32,8 @@ class JoinOptions:
     precision: int = 64
     """Bits in which scores are compared: 64, or 32 as trec_eval up to version 9."""
     on_duplicate: str = "error"
-    """A document twice in a list: `error`, or keep the `first` or the one with the `max` score."""
+    """A document twice in a list or in the judgments of a topic: `error`, or keep the `first`, or the one with the `max`
+    score or grade."""
     depth: int | None = None
     """Look at this many documents of each list only."""
     format: str | None = None
@@ -66,7 +67,7 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     ([1, 2], [0.0, 1.0], [3])
     """
     options = options or JoinOptions()
-    judgments = Qrels.of(qrels)
+    judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
     judged = judgments.judged(options.on_duplicate)
     parts = _Parts(judged, options, progress)
     for name, run in _each_run(runs):
@@ -278,12 +279,14 @@ def _distinct(names: list[str], paths: list[str]) -> list[str]:
 
     >>> _distinct(["x", "x", "y"], ["a/bm25.run", "a/rm3.run", "a/z.run"])
     ['bm25', 'rm3', 'y']
+    >>> _distinct(["x", "x"], ["", ""])
+    ['x#1', 'x#2']
     """
     counts = Counter(names)
     out = [n if counts[n] == 1 and n else stem(p) or n for n, p in zip(names, paths, strict=True)]
     for by_folder in (False, True):
         counts = Counter(out)
-        longer = [f"{p if by_folder else o}:{n}" for n, p, o in zip(names, paths, out, strict=True)]
+        longer = [f"{p if by_folder else o}:{n}" if p else o for n, p, o in zip(names, paths, out, strict=True)]
         out = [o if counts[o] == 1 else more for o, more in zip(out, longer, strict=True)]
     counts = Counter(out)
     seen: Counter[str] = Counter()

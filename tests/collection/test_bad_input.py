@@ -78,6 +78,8 @@ RUNS = [
     ("1 Q0 d1 1 1 x\n2 Q0 d1 1 1 x\n1 Q0 d1 2 1 x\n",
      ":3: document 'd1' is there twice for topic '1', first on line 1"),
     ("1 d first\n", ":1: the rank is 'first', expected a number"),
+    ("# topic doc score\n1 d 0.9\n", ":2: 3 columns, the third is '0.9', expected a rank (topic doc rank); a file of "
+     "scores needs a first line query-id corpus-id score, with tabs"),
     ("qid,docno,score\n1,d,x\n", ":2: the score is 'x', expected a number"),
     ("qid,docno,rank\n1,d,x\n", ":2: the rank is 'x', expected a number"),
 ]  # fmt: skip

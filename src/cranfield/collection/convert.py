@@ -109,7 +109,7 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     if format in ("sgml", "xml") or start.startswith(b"<"):
         return "topics"
     by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(_without_packing(path))[1])
-    found = layouts.detect(buffer, "run", path)
+    found = layouts.detect(buffer, "qrels", path)  # whether it is structured does not depend on the kind
     if isinstance(found, layouts.Layout):
         columns = [cell.decode("utf-8", "replace") for cell in _first_line(start).split()]
         empty_second = len(columns) == 4 and columns[1] in NO_LABEL

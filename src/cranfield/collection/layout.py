@@ -103,7 +103,24 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
     first = lines[0].strip("\r")
     if _JSON.match(first):
         return _json_kind(first, lines)
-    return _delimited(first, kind) or _columns(first, kind)
+    found = _delimited(first, kind) or _columns(first, kind)
+    if kind == "run" and found == RUNS["msmarco"]:
+        _check_rank(first.split()[2], path, text.split("\n").index(lines[0]) + 1)
+    return found
+
+
+def _check_rank(third: str, path: str, line: int) -> None:
+    """Scores read as ranks would turn every list upside down."""
+    try:
+        whole = float(third).is_integer()
+    except ValueError:
+        return  # the reader says what is wrong
+    if not whole:
+        raise DataError(
+            path, line,
+            f"3 columns, the third is {third!r}, expected a rank (topic doc rank); a file of scores needs a first line "
+            "query-id corpus-id score, with tabs",
+        )  # fmt: skip
 
 
 _JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')

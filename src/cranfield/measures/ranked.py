@@ -100,13 +100,15 @@ class nCG(Measure):
         return Terms(hits, gains, best, {"gain": gains})
 
 
-def discounted(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None) -> tuple[Hits, dict[str, Array]]:
-    """The hits that gain something, with gain, discount and what is left after it."""
+def discounted(
+    lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None
+) -> tuple[Hits, Array, dict[str, Array]]:
+    """The hits that gain something, what of their gain the discount leaves, and both by name."""
 
-    def make() -> tuple[Hits, dict[str, Array]]:
+    def make() -> tuple[Hits, Array, dict[str, Array]]:
         hits, gains = gained(lists, gain, cutoff)
         divisor = discount(hits.rank)
-        return hits, {"gain": gains, "discount": divisor, "discounted": gains / divisor}
+        return hits, gains / divisor, {"gain": gains, "discount": divisor}
 
     return lists._once(("discounted", gain, discount, cutoff), make)
 
@@ -144,8 +146,8 @@ class DCG(Measure):
         Discount(self.discount, self.base)
 
     def terms(self, lists: Assessed) -> Terms:
-        hits, columns = discounted(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
-        return Terms(hits, columns["discounted"], 1.0, columns)
+        hits, left, columns = discounted(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
+        return Terms(hits, left, 1.0, columns)
 
 
 @measure
@@ -176,8 +178,8 @@ class nDCG(Measure):
 
     def terms(self, lists: Assessed) -> Terms:
         gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
-        hits, columns = discounted(lists, gain, discount, self.k)
-        return Terms(hits, columns["discounted"], ideal_dcg(lists, gain, discount, self.k), columns)
+        hits, left, columns = discounted(lists, gain, discount, self.k)
+        return Terms(hits, left, ideal_dcg(lists, gain, discount, self.k), columns)
 
 
 @dataclass(frozen=True)

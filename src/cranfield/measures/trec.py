@@ -205,8 +205,8 @@ def _ideal_running(lists: Assessed, gain: Gain) -> Array:
 
 def _running(lists: Assessed, gain: Gain, cutoff: int | None) -> Array:
     """DCG of each list down to each hit that gains something."""
-    hits, columns = discounted(lists, gain, LOG2, cutoff)
-    return lists._once(("dcg running", gain, cutoff), lambda: hits.running(columns["discounted"]))
+    hits, left, _ = discounted(lists, gain, LOG2, cutoff)
+    return lists._once(("dcg running", gain, cutoff), lambda: hits.running(left))
 
 
 @measure
@@ -274,7 +274,7 @@ class Rndcg(Measure):
         entry = np.flatnonzero(last)[level]
         down_to = _value_at(hits.row, hits.rank, dcg, row, ideal.hits.rank[entry])
         total = np.bincount(row, down_to / best[entry], lists.rows)
-        final, retrieved = hits.sum(discounted(lists, gain, LOG2, self.k)[1]["discounted"]), came_back(lists, self.k)
+        final, retrieved = hits.sum(discounted(lists, gain, LOG2, self.k)[1]), came_back(lists, self.k)
         whole = divide(final, ranked.ideal_dcg(lists, gain, LOG2, None))
         longer = retrieved >= ideal.length + 2
         points = (each + longer * (each > 0)).astype(np.float64)
