@@ -32,8 +32,8 @@ class JoinOptions:
     precision: int = 64
     """Bits in which scores are compared: 64, or 32 as trec_eval up to version 9."""
     on_duplicate: str = "error"
-    """A document twice in a list or in the judgments of a topic: `error`, or keep the `first`, or the one with the `max`
-    score or grade."""
+    """A document twice in a list or in a topic's judgments: `error`, or keep the `first`, or the one with the `max` score
+    or grade."""
     depth: int | None = None
     """Look at this many documents of each list only."""
     format: str | None = None

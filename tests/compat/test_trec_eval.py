@@ -311,7 +311,7 @@ def test_wrong_data_is_named_by_file_and_line_and_exits_with_1(
 def test_version_10_wants_every_judged_topic_answered() -> None:
     code, out, err = call("--dialect 10 qrels4 run")
     assert (code, out) == (1, "")
-    assert "lacks 1 judged topics (4); add -c" in err
+    assert "lacks 1 judged topic (4); add -c" in err
 
 
 def test_what_follows_the_sixth_field_is_ignored(files: Path) -> None:

@@ -30,6 +30,7 @@ from typing import IO
 import numpy as np
 
 from cranfield import __version__, _core
+from cranfield.collection.findings import counted
 from cranfield.collection.source import Buffer, load
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
@@ -281,8 +282,9 @@ def _rows(lists: TrecLists, options: Options) -> list[int]:
     if options.dialect == 10 and absent and not options.complete:
         some = ", ".join(lists.topics[row] for row in absent[:5]) + (" ..." if len(absent) > 5 else "")
         raise DataError(
-            options.files[1], None, f"lacks {len(absent)} judged topics ({some}); add -c to count them as not answered"
-        )
+            options.files[1], None,
+            f"lacks {counted(len(absent), 'judged topic')} ({some}); add -c to count what it lacks as not answered",
+        )  # fmt: skip
     if not wanted:
         raise DataError(options.files[1], None, f"has no topic in common with {options.files[0]}")
     return sorted(wanted, key=lambda row: lists.topics[row].encode("utf-8", "surrogateescape"))

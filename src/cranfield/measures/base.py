@@ -291,7 +291,7 @@ def measure(thing: Any) -> Any:
     1.0
     """
     if not isinstance(thing, type):
-        body = {"function": staticmethod(thing), "__doc__": thing.__doc__, "__module__": thing.__module__}
+        body = {"function": staticmethod(thing), "__doc__": thing.__doc__, "__module__": thing.__module__ or "__main__"}
         thing = MeasureType(thing.__name__, (FunctionMeasure,), {**body, "cutoff_kind": "none"})
     made: type[Measure] = thing
     if not made.__dict__.get("name"):
