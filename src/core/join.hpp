@@ -132,7 +132,9 @@ struct Duplicate {
 // Ranks one list at a time; keeps its memory between lists.
 class Ranker {
 public:
-    explicit Ranker(const JoinOptions& options) : options_(options) {}
+    explicit Ranker(const JoinOptions& options) : options_(options) {
+        options_.single_precision &= options_.order == Order::score;  // a rank is never rounded
+    }
 
     void set_unique(bool unique) { options_.unique = unique; }
 
@@ -181,6 +183,7 @@ private:
         std::size_t kept = 0;
         for (std::size_t i = 0; i < documents.size(); ++i) {
             Document document = documents[i];
+            if (options_.single_precision) document.key = static_cast<double>(static_cast<float>(document.key));
             const std::string_view id = document.doc.in(base);
             const std::uint64_t hash = hash_id(id);
             const std::int32_t earlier = seen_.find_or_add(
@@ -197,7 +200,6 @@ private:
                 ++dropped;
                 continue;
             }
-            if (options_.single_precision) document.key = static_cast<double>(static_cast<float>(document.key));
             document.grade = judged ? judged->grade(topic, id, hash) : 0.0;
             documents[kept++] = document;
         }

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.intents import Intents
 
 Array = NDArray[np.float64]
 Index = NDArray[np.integer[Any]]
@@ -233,6 +236,7 @@ class Assessed:
     | `row`, `rank`, `grade` | hit | which list, 1-based rank after the tie rule, judged grade |
     | `tie_first`, `tie_last` | hit | ranks between which the document could stand, its score being tied |
     | `place` | hit | which document of the ranking it is; only kept to explain one list |
+    | `document` | hit | which judged document it is, where the judgments have intents |
     | `run`, `topic` | row | which run and which topic the list belongs to |
     | `retrieved` | row | how many documents were retrieved |
     | `missing` | row | the run has no list for this topic |
@@ -254,6 +258,9 @@ class Assessed:
     tie_last: Index | None = None
     weight: Array | None = None
     place: Index | None = None
+    document: Index | None = None
+    intents: Intents | None = None
+    every_gain_counts: bool = False
     notes: tuple[str, ...] = ()
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
@@ -399,13 +406,17 @@ class Assessed:
             if cutoff is not None:
                 every = self.relevant(rel)
                 return every.where(every.rank <= cutoff)
-            return self.hits().where(self.grade >= rel)
+            return self.hits().where(self.counts(self.grade, rel))
 
         return self._once(("relevant", rel, cutoff), make)
 
+    def counts(self, grade: Array, rel: float) -> NDArray[np.bool_]:
+        """Which grades count as relevant: `rel` or better; any above 0 where grades are gains over several intents."""
+        return np.asarray(grade > 0 if self.every_gain_counts else grade >= rel)
+
     def num_rel(self, rel: float = 1) -> Array:
         """R of each row: judged documents of grade `rel` or better, retrieved or not."""
-        return self._once(("num_rel", rel), lambda: self.judged.count(self.judged.grade >= rel)[self.set_of_row])
+        return self._once(("num_rel", rel), lambda: self.judged.count(self.counts(self.judged.grade, rel))[self.set_of_row])
 
     def num_judged(self) -> Array:
         """How many judged documents the topic of each row has."""
@@ -439,6 +450,7 @@ class Assessed:
             tie_last=None,
             weight=None,
             place=None,
+            document=None,
         )
 
     def replace(self, **changes: Any) -> Assessed:

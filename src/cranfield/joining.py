@@ -18,6 +18,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import Buffer, expand, load, stem
 from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.intents import by_document
 
 Progress = Callable[[int, int], None]
 
@@ -32,14 +33,19 @@ class JoinOptions:
     precision: int = 64
     """Bits in which scores are compared: 64, or 32 as trec_eval up to version 9."""
     on_duplicate: str = "error"
-    """A document twice in a list or in a topic's judgments: `error`, or keep the `first`, or the one with the `max` score
-    or grade."""
+    """A document twice in a list or in a topic's judgments: `error`, or keep the `first`, or the one with the `max`
+    score or grade."""
     depth: int | None = None
     """Look at this many documents of each list only."""
     format: str | None = None
     """Format of the run files; None: detected."""
     threads: int | None = None
     """How many threads read; None: as many as there are cores. The answer is the same at any number."""
+
+    intent_probabilities: Any = None
+    """Pr(intent | topic) for judgments with intents: {topic: {intent: p}} or a file; None: all the same."""
+    intent_types: Any = None
+    """`informational` or `navigational` for each intent, given likewise; None: all informational."""
 
     def __post_init__(self) -> None:
         if self.order is not None:
@@ -68,7 +74,23 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     """
     options = options or JoinOptions()
     judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
-    judged = judgments.judged(options.on_duplicate)
+    if not judgments.has_intents:
+        if options.intent_probabilities is not None or options.intent_types is not None:
+            raise UsageError(f"intents are described, but {judgments.path or 'the judgments'} have none")
+        return _joined(judgments.judged(options.on_duplicate), runs, options, progress)
+    documents = by_document(judgments, options.intent_probabilities, options.intent_types)
+    lists = _joined(documents.judged, runs, options, progress)
+    number = lists.grade.astype(np.int64)
+    return lists.replace(
+        document=number,
+        grade=documents.grade[number],
+        judged=Judged.of(documents.intents.topic_of_document, documents.grade, len(lists.topics)),
+        intents=documents.intents,
+        notes=(*lists.notes, "measures that know of no intents take a document's highest grade over all intents"),
+    )
+
+
+def _joined(judged: _core.Judged, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
     parts = _Parts(judged, options, progress)
     for name, run in _each_run(runs):
         parts.add(name, run)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ from cranfield.errors import CranfieldWarning, DataError, UsageError
 if TYPE_CHECKING:
     from cranfield.measures.base import Measure
 
-    MeasureLike = str | Measure | type[Measure]
+    MeasureLike: TypeAlias = str | Measure | type[Measure]
 
 Mask = NDArray[np.bool_]
 MISSING_RULES = ("zero", "skip")

@@ -28,7 +28,7 @@ class View(Protocol):
         """What it adds to a measure's name (`'`), or nothing when it is written in brackets."""
         ...
 
-    def around(self, score: Score, *, additive: bool) -> Score:
+    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         """The score of the lists as this view reads them."""
         ...
 
@@ -41,7 +41,7 @@ class _Reading:
     def apply(self, lists: Assessed) -> Assessed:
         raise NotImplementedError
 
-    def around(self, score: Score, *, additive: bool) -> Score:
+    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         return lambda lists: score(lists._once(self, lambda: self.apply(lists)))
 
 
@@ -114,6 +114,7 @@ class Unjudged(_Reading):
             ),
             set_of_row=np.arange(lists.rows),
             place=_every_place(lists, known, len(row)),
+            document=None,
             tie_first=tie_first,
             tie_last=tie_last,
         )
@@ -191,11 +192,12 @@ class Ties(_Reading):
         nth = np.arange(len(group)) - starts[group] + 1
         rank = np.where(better[order], first + nth - 1, last - (sizes[group] - nth))
         place = None if lists.place is None else lists.place[order]
-        return lists.replace(rank=rank, grade=lists.grade[order], place=place)
+        document = None if lists.document is None else lists.document[order]
+        return lists.replace(rank=rank, grade=lists.grade[order], place=place, document=document)
 
-    def around(self, score: Score, *, additive: bool) -> Score:
+    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         if self.reading != "expected":
-            return super().around(score, additive=additive)
+            return super().around(score, additive=additive, cutoff=cutoff)
         return _expected_sum(score) if additive else _expected(score)
 
     def __str__(self) -> str:
@@ -239,7 +241,8 @@ def _spread(lists: Assessed, first: Index, last: Index, begin: int, end: int) ->
     row = lists.row[here][every] - begin
     order = np.lexsort((rank, row))
     return lists.rows_at(slice(begin, end)).replace(
-        row=row[order], rank=rank[order], grade=lists.grade[here][every[order]], weight=1.0 / size[every[order]]
+        row=row[order], rank=rank[order], grade=lists.grade[here][every[order]], weight=1.0 / size[every[order]],
+        document=None if lists.document is None else lists.document[here][every[order]],
     )
 
 
@@ -258,6 +261,7 @@ def _expected(score: Score) -> Score:
                 row=np.repeat(np.arange(copies), hits),
                 rank=np.take_along_axis(ranks, order, axis=1).ravel(),
                 grade=np.take(lists.grade[here], order).ravel(),
+                document=None if lists.document is None else np.take(lists.document[here], order).ravel(),
             )
             out[row] = np.mean(score(many))
         return out

@@ -13,7 +13,8 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
-from cranfield.measures.gain import Gain, number
+from cranfield.intents import ByIntent, GlobalGain, Sharp
+from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.views import View, parse_view
 
 REGISTRY: dict[str, type[Measure]] = {}
@@ -186,7 +187,7 @@ class Measure(metaclass=MeasureType):
         score: Callable[[Assessed], Array] = self.score
         additive = self.properties.additive
         for view in reversed(self.views):
-            score = view.around(score, additive=additive)
+            score = view.around(score, additive=additive, cutoff=self.k if self.cutoff_kind == "rank" else None)
             additive = False  # ranks as another view reads them depend on the other documents
         return score(lists)
 
@@ -219,7 +220,14 @@ class Measure(metaclass=MeasureType):
         "AP'"
         """
         more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
-        return self.replace(views=self.views + more)
+        head, tail = self._split_views()
+        return self.replace(views=head + more + tail)
+
+    def _split_views(self) -> tuple[tuple[View, ...], tuple[View, ...]]:
+        """Views of the whole list, which are read first, and those by intent, which show in the name."""
+        by_intent = (Sharp, GlobalGain, ByIntent)
+        head = tuple(v for v in self.views if not isinstance(v, by_intent))
+        return head, tuple(v for v in self.views if isinstance(v, by_intent))
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
@@ -232,10 +240,18 @@ class Measure(metaclass=MeasureType):
             for name, default in self.parameters().items()
             if getattr(self, name) != default
         ]
-        mark = self.views[0].mark if self.views else ""  # views are read in order: a mark can only stand for the first
-        named = [str(v) for v in self.views[1 if mark else 0 :]]
+        head, tail = self._split_views()
+        mark = head[0].mark if head else ""  # views are read in order: a mark can only stand for the first
+        named = [str(v) for v in head[1 if mark else 0 :]]
+        sharp = "#" if any(isinstance(v, Sharp) for v in tail) else ""
+        prefix = "".join(f"{v}{sharp}-" for v in tail if isinstance(v, GlobalGain))
+        changed += [f"gain={show(v.gain)}" for v in tail if isinstance(v, GlobalGain) and v.gain != LINEAR]
+        changed += [f"gamma={show(v.gamma)}" for v in tail if isinstance(v, Sharp) and v.gamma != Sharp().gamma]
         return (
-            self.name
+            prefix
+            + self.name
+            + "".join(v.mark for v in tail)
+            + ("" if prefix else sharp)
             + mark
             + (f"({','.join(changed)})" if changed else "")
             + ("" if self.cutoff is None else f"@{number(self.cutoff)}")

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.errors import UsageError
+from cranfield.intents import ByIntent, GlobalGain, Sharp
 from cranfield.measures.base import REGISTRY, Measure, measure
+from cranfield.measures.gain import LINEAR, Gain
 from cranfield.measures.ranked import AP11, RBP, IPrec, nDCG
 from cranfield.measures.sets import NumRelRet, Rprec
 from cranfield.measures.trec import G, RelativeP, Rndcg, SetF, Utility, nDCGrel, rbp_resid
@@ -240,12 +242,35 @@ def names() -> dict[str, type[Measure]]:
 
 def _named(name: str, given: dict[str, Any]) -> Measure:
     known = names()
+    name, given, by_intent = _diversity(name, known, dict(given))
     if name not in known:
         raise UsageError(_unknown(name, known))
-    kind, given, views = _ir_measures(name, known[name], dict(given))
+    kind, given, views = _ir_measures(name, known[name], given)
+    views = (*views, *by_intent)
+    if any(isinstance(view, GlobalGain) for view in by_intent) and "gain" not in kind.parameters():
+        raise UsageError(f"D-{name}: D- and DIN- read a document's gains over all intents, but {name} counts no gains")
     cutoff = given.pop("cutoff", None)
     made = kind(**_accepted(kind, given))
     return made.replace(cutoff=cutoff, views=views) if cutoff is not None or views else made
+
+
+BY_INTENT = re.compile(r"(?:(D|DIN)([#♯]?)-)?(.+?)(-IA)?([#♯]?)")
+"""D-, DIN-, D#-, DIN#- before a name; -IA and # behind it."""
+
+
+def _diversity(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> tuple[str, dict[str, Any], list[View]]:
+    """The measure that is read by intent, its own parameters, and the views that do so."""
+    parts = BY_INTENT.fullmatch(name)
+    if name in known or parts is None or parts[3] not in known or parts[3] == name:
+        return name, given, []
+    views: list[View] = []
+    if parts[2] or parts[5]:
+        views.append(Sharp(given.pop("gamma", Sharp().gamma)))
+    if parts[1]:
+        views.append(GlobalGain(Gain.of(given.pop("gain", LINEAR)), din=parts[1] == "DIN"))
+    if parts[4]:
+        views.append(ByIntent())
+    return parts[3], given, views
 
 
 ELSEWHERE: dict[str, str] = {
