@@ -10,6 +10,7 @@ import cranfield
 ROOMS = [
     "errors", "check", "_core",
     "collection",
+    "lengths",
     "assessed",
     "views",
     "intents",

@@ -150,12 +150,13 @@ def test_usage_errors_name_the_value(arguments: dict, message: str) -> None:
         cf.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, **arguments)
 
 
-EVERY = [name for name, cls in REGISTRY.items() if cls.__module__.startswith("cranfield.")]
+EVERY = [name for name, cls in REGISTRY.items() if cls.__module__.startswith("cranfield.") and not cls.needs]
 NEEDS = {
     "Accuracy": "Accuracy(N=5000)",
     "Fallout": "Fallout(N=5000)",
     "Specificity": "Specificity(N=5000)",
     "IPrec": "IPrec@0.1",
+    "WSS": "WSS@0.95",
 }
 
 
@@ -175,6 +176,15 @@ def test_explain_ends_at_the_score_for_every_measure(name: str, view: str) -> No
     for line in told.lines:
         if "best" not in view:
             assert line.grade == judged.get(line.doc)
+
+
+@pytest.mark.parametrize("views", ["condensed,best", "condensed,worst", "ties=worst,best", "best,condensed"])
+def test_explain_names_the_documents_through_two_views(views: str) -> None:
+    run = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
+    told = cf.explain({"q": {"b": 0, "d": 2}}, run, "q", f"AP[{views}]")
+    condensed_first = views.startswith("condensed")
+    assert [line.doc for line in told.lines] == (["b", "d"] if condensed_first else ["a", "b", "c", "d"])
+    assert [line.grade for line in told.lines] == ([0, 2] if condensed_first else [2, 0, 2, 2])
 
 
 def test_explain_says_which_topic_is_not_there() -> None:

@@ -113,6 +113,29 @@ def test_on_duplicate_keeps_the_first_line_or_the_highest_score(tmp_path, rule: 
     assert lists.retrieved.tolist() == [3]
 
 
+def test_the_highest_of_two_scores_is_compared_in_32_bits_too(tmp_path) -> None:
+    (tmp_path / "run").write_text("q Q0 a 1 0.5 t\nq Q0 b 2 1.0 t\nq Q0 a 3 1.000000001 t\n")
+    rules = cf.JoinOptions(on_duplicate="max", precision=32)
+    with pytest.warns(cf.CranfieldWarning, match="1 duplicate document"):
+        lists = cf.join({"q": {"a": 1, "b": 0}}, str(tmp_path / "run"), rules)
+    assert lists.grade.tolist() == [0, 1]  # 1.000000001 is 1 in 32 bits: a tie, and ids descend
+    assert lists.tie_first.tolist() == [1, 1]
+
+
+def test_of_a_document_with_two_ranks_max_keeps_the_better_one(tmp_path) -> None:
+    (tmp_path / "run").write_text("q Q0 a 3 9.0 t\nq Q0 b 2 8.0 t\nq Q0 a 1 7.0 t\n")
+    rules = cf.JoinOptions(order="rank", on_duplicate="max")
+    with pytest.warns(cf.CranfieldWarning, match="1 duplicate document"):
+        lists = cf.join({"q": {"a": 1}}, str(tmp_path / "run"), rules)
+    assert lists.rank.tolist() == [1]
+
+
+def test_ranks_are_not_rounded_to_32_bits(tmp_path) -> None:
+    (tmp_path / "run").write_text("q Q0 a 16777217 1.0 t\nq Q0 b 16777216 1.0 t\n")
+    rules = cf.JoinOptions(order="rank", precision=32)
+    assert cf.join({"q": {"a": 1}}, str(tmp_path / "run"), rules).rank.tolist() == [2]  # 2^24 + 1 has no 32-bit float
+
+
 def test_a_duplicate_is_an_error_with_both_lines(tmp_path) -> None:
     (tmp_path / "run").write_text("q Q0 a 1 1.0 t\nq Q0 b 2 2.0 t\nz Q0 a 1 1 t\nq Q0 a 3 0.5 t\n")
     with pytest.raises(cf.DataError, match=r"run:4: document 'a' is there twice for topic 'q', first on line 1"):
@@ -173,7 +196,7 @@ def test_integer_and_non_ascii_ids() -> None:
 @given(st.integers(1, 6), st.integers(1, 5), st.randoms(use_true_random=False))
 def test_arrays_rank_as_dicts_do(queries: int, documents: int, dice) -> None:
     grades = [[dice.choice([0.0, 1.0, 2.0, np.nan]) for _ in range(documents)] for _ in range(queries)]
-    scores = [[float(dice.randrange(3)) for _ in range(documents)] for _ in range(queries)]
+    scores = [[dice.choice([0.0, 1.0, 2.0, -np.inf]) for _ in range(documents)] for _ in range(queries)]
     mask = [[True] + [dice.random() < 0.8 for _ in range(documents - 1)] for _ in range(queries)]
     lists = cf.assess_arrays(grades, scores, mask)
     judged = {

@@ -14,7 +14,15 @@ PAGE = Path(__file__).parent.parent / "docs" / "measures.md"
 ROOMS = {
     "sets": "Sets and counts",
     "ranked": "Ranked lists, many relevant documents",
+    "graded": "Average precision with grades",
     "first": "Ranked lists, one good document",
+    "ncu": "Readers who stop, and what the list is worth to them then",
+    "cwl": "C/W/L: any model of when a reader goes on",
+    "cwl_members": "C/W/L: models with names of their own",
+    "recall": "High recall",
+    "compatibility": "Overlap with an ideal ranking",
+    "scale": "Interval scales",
+    "time": "Time and text read",
     "incomplete": "Incomplete judgments",
     "trec": "As trec_eval defines them",
 }

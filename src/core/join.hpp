@@ -117,6 +117,7 @@ struct JoinOptions {
     OnDuplicate on_duplicate = OnDuplicate::error;
     std::size_t depth = 0;  // 0: no limit
     bool unique = false;    // the caller knows that no list has a document twice
+    const JudgedIndex* documents = nullptr;  // numbers of documents by id, all under topic 0; null: not asked for
 };
 
 struct Hit {
@@ -146,6 +147,8 @@ public:
 
     std::vector<Document> documents;  // filled by the caller, in file order
     std::vector<Hit> hits;
+    std::vector<std::int32_t> numbers;  // of every retrieved document in rank order, -1 where it has none
+    std::vector<Id> unknown;            // the documents that have none
     std::size_t retrieved = 0;
     std::size_t dropped = 0;  // duplicates passed over
     bool has_duplicate = false;
@@ -159,6 +162,7 @@ public:
         retrieved = options_.depth ? std::min(options_.depth, documents.size()) : documents.size();
         hits.clear();
         collect();
+        if (options_.documents) number(base);
     }
 
     // Orders the list and drops or reports duplicates, without judgments.
@@ -239,6 +243,17 @@ private:
                     hits.push_back({static_cast<std::int32_t>(j + 1), static_cast<std::int32_t>(i + 1),
                                     static_cast<std::int32_t>(end), documents[j].grade});
             i = end;
+        }
+    }
+
+    void number(const char* base) {
+        numbers.clear();
+        unknown.clear();
+        for (std::size_t i = 0; i < retrieved; ++i) {
+            const std::string_view id = documents[i].doc.in(base);
+            const double found = options_.documents->grade(0, id, hash_id(id));
+            numbers.push_back(std::isnan(found) ? -1 : static_cast<std::int32_t>(found));
+            if (std::isnan(found)) unknown.push_back(documents[i].doc);
         }
     }
 

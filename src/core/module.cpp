@@ -8,6 +8,8 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <unordered_set>
+
 #include "join.hpp"
 #include "reader.hpp"
 #include "table.hpp"
@@ -47,7 +49,7 @@ nb::list to_strs(const std::vector<std::string>& texts) {
     return out;
 }
 
-// The bytes of a str, bytes or anything with a str(); what has to be made for it lives as long as this object.
+// The bytes of a str, of bytes or of an integer; what has to be made for it lives as long as this object.
 class Text {
 public:
     std::string_view of(PyObject* object) {
@@ -62,9 +64,10 @@ public:
             return bytes(kept_.back().ptr());
         }
         if (PyBytes_Check(object)) return bytes(object);
-        if (object == Py_None || PyBool_Check(object) || PyFloat_Check(object)) {
+        if (!PyIndex_Check(object) || PyBool_Check(object)) {
             const nb::object shown = nb::steal(PyObject_Repr(object));
-            throw nb::value_error(("an id is " + std::string(nb::str(shown).c_str()) + ", expected text or an integer").c_str());
+            if (!shown.is_valid()) throw nb::python_error();
+            throw nb::value_error(("an id is " + std::string(of(shown.ptr()).substr(0, 80)) + ", expected text or an integer").c_str());
         }
         kept_.push_back(nb::steal(PyObject_Str(object)));
         if (!kept_.back().is_valid()) throw nb::python_error();
@@ -81,6 +84,7 @@ private:
 double to_double(PyObject* object, std::string_view topic, std::string_view doc, const char* what) {
     const double value = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : PyFloat_AsDouble(object);
     if (std::isnan(value) || PyBool_Check(object) || (value == -1.0 && PyErr_Occurred())) {
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();  // Ctrl-C
         PyErr_Clear();
         const nb::object shown = nb::steal(PyObject_Repr(object));
         Text text;
@@ -90,6 +94,20 @@ double to_double(PyObject* object, std::string_view topic, std::string_view doc,
                                value_text.substr(0, 80) + ", expected a number").c_str());
     }
     return value;
+}
+
+// A dict to walk: itself if all it holds is str and plain numbers, else a copy. Other keys and values run Python code when
+// they are converted, and that code may change the dict.
+nb::object steady(PyObject* dict) {
+    Py_ssize_t at = 0;
+    PyObject *key = nullptr, *value = nullptr;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        if (PyUnicode_CheckExact(key) && (PyFloat_CheckExact(value) || PyLong_CheckExact(value))) continue;
+        nb::object copy = nb::steal(PyDict_Copy(dict));
+        if (!copy.is_valid()) throw nb::python_error();
+        return copy;
+    }
+    return nb::borrow(dict);
 }
 
 void check_id(std::string_view id, const char* what) {
@@ -168,7 +186,12 @@ Watch make_watch(const nb::object& progress, std::size_t pieces) {
     return [progress, pieces](std::size_t done) {
         const nb::gil_scoped_acquire gil;
         if (PyErr_CheckSignals() != 0) return false;
-        if (!progress.is_none()) progress(done, pieces);
+        try {
+            if (!progress.is_none()) progress(done, pieces);
+        } catch (nb::python_error& error) {  // threads are at work: let them end before it goes on its way
+            error.restore();
+            return false;
+        }
         return true;
     };
 }
@@ -209,9 +232,10 @@ nb::tuple py_read(const std::vector<nb::object>& sources, const std::vector<std:
 Table table_from_dict(const nb::dict& lists, const std::string& name, const char* what) {
     TableBuilder builder;
     builder.name(name);
+    const nb::object walked = steady(lists.ptr());
     Py_ssize_t at = 0;
     PyObject *topic = nullptr, *documents = nullptr;
-    while (PyDict_Next(lists.ptr(), &at, &topic, &documents)) {
+    while (PyDict_Next(walked.ptr(), &at, &topic, &documents)) {
         Text text;
         const std::string_view topic_id = text.of(topic);
         check_id(topic_id, "topic");
@@ -221,9 +245,10 @@ Table table_from_dict(const nb::dict& lists, const std::string& name, const char
             throw nb::value_error(("topic " + quoted(topic_id) + " is there twice, as different Python objects").c_str());
         if (!PyDict_Check(documents))
             throw nb::type_error(("topic " + quoted(topic_id) + ": expected a dict of documents").c_str());
+        const nb::object steady_documents = steady(documents);
         Py_ssize_t place = 0;
         PyObject *doc = nullptr, *value = nullptr;
-        while (PyDict_Next(documents, &place, &doc, &value)) {
+        while (PyDict_Next(steady_documents.ptr(), &place, &doc, &value)) {
             const std::string_view id = text.of(doc);
             check_id(id, "document");
             builder.add(id, to_double(value, topic_id, id, what));
@@ -388,7 +413,16 @@ struct Joined {
     struct Part {
         std::size_t row;
         std::vector<Hit> hits;
+        std::vector<std::int32_t> numbers;
+        std::vector<std::string> unknown;
     };
+
+    // What the ranker has found of one list.
+    static Part part(std::size_t row, const Ranker& ranker, const char* base) {
+        Part out{row, ranker.hits, ranker.numbers, {}};
+        for (const Id& id : ranker.unknown) out.unknown.emplace_back(id.in(base));
+        return out;
+    }
 
     std::vector<std::string> names;
     std::vector<std::int32_t> sources;
@@ -413,6 +447,9 @@ struct Joined {
         for (const Part& part : parts) total += part.hits.size();
         std::vector<std::int32_t> row, rank, tie_first, tie_last;
         std::vector<double> grade;
+        std::vector<std::int32_t> numbers;
+        std::unordered_set<std::string> seen;
+        nb::list unknown;
         row.reserve(total), rank.reserve(total), tie_first.reserve(total), tie_last.reserve(total), grade.reserve(total);
         for (const Part& part : parts) {
             for (const Hit& hit : part.hits) {
@@ -422,6 +459,9 @@ struct Joined {
                 tie_last.push_back(hit.tie_last);
                 grade.push_back(hit.grade);
             }
+            numbers.insert(numbers.end(), part.numbers.begin(), part.numbers.end());
+            for (const std::string& id : part.unknown)
+                if (seen.insert(id).second) unknown.append(to_str(id));
         }
         nb::list unjudged_topics;
         for (const auto& some : unjudged) unjudged_topics.append(to_strs(some));
@@ -438,6 +478,8 @@ struct Joined {
         out["grade"] = to_numpy(std::move(grade));
         out["dropped"] = dropped;
         out["documents"] = documents;
+        out["numbers"] = to_numpy(std::move(numbers));
+        out["unknown"] = unknown;
         return out;
     }
 
@@ -445,12 +487,17 @@ private:
     std::size_t topics_;
 };
 
-JoinOptions join_options(const std::string& order, bool single_precision, const std::string& on_duplicate, std::size_t depth) {
+JoinOptions join_options(const std::string& order, bool single_precision, const std::string& on_duplicate, std::size_t depth,
+                         const Judged* numbers) {
     JoinOptions options;
     options.order = make_order(order);
     options.single_precision = single_precision;
     options.on_duplicate = make_rule(on_duplicate);
     options.depth = depth;
+    if (numbers) {
+        if (numbers->topics.size() != 1) throw nb::value_error("numbers: expected the documents of one topic");
+        options.documents = &numbers->index;
+    }
     return options;
 }
 
@@ -458,12 +505,13 @@ JoinOptions join_options(const std::string& order, bool single_precision, const 
 nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sources,
                         const std::vector<std::string>& columns, const std::string& delimiter, bool header,
                         const std::string& expected, const std::string& order, bool single_precision,
-                        const std::string& on_duplicate, std::size_t depth, unsigned threads, const nb::object& progress) {
+                        const std::string& on_duplicate, std::size_t depth, unsigned threads, const nb::object& progress,
+                        const Judged* numbers) {
     const Buffers buffers(sources);
     ReadOptions options;
     options.layout = make_layout(columns, delimiter, header, expected);
     options.threads = threads;
-    const JoinOptions join = join_options(order, single_precision, on_duplicate, depth);
+    const JoinOptions join = join_options(order, single_precision, on_duplicate, depth, numbers);
     options.order = join.order;
     std::size_t bytes = 0;
     for (const Source& source : buffers.sources) bytes += source.size();
@@ -474,8 +522,12 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
         const nb::gil_scoped_release release;
         const Lines lines = read_lines(buffers.sources, options);
         faults = collect_faults(lines.chunks, 1);
+        Lists grouped;
         if (faults.empty() && !lines.stopped) {
-            const Lists grouped = group(lines.chunks, buffers.sources.size(), true);
+            grouped = group(lines.chunks, buffers.sources.size(), true);
+            faults = grouped.faults;
+        }
+        if (faults.empty() && !lines.stopped) {
             for (const auto& [source, name] : grouped.runs) joined.add_run(name, static_cast<std::int32_t>(source));
             std::vector<std::int32_t> topic_number;
             for (const std::string& topic : grouped.topics) topic_number.push_back(judged.index.topic(topic));
@@ -484,8 +536,9 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
             const std::size_t pieces = (grouped.lists.size() + kListsAtOnce - 1) / kListsAtOnce;
             joined.parts.resize(grouped.lists.size());
             std::vector<Fault> list_fault(grouped.lists.size());
+            std::vector<std::size_t> first_place(grouped.lists.size(), 0);  // of a document that is there twice
             std::vector<std::size_t> dropped(grouped.lists.size(), 0);
-            std::vector<Ranker> rankers(std::max(1u, threads), Ranker(join));
+            std::vector<Ranker> rankers(std::clamp<std::size_t>(pieces, 1, std::max(1u, threads)), Ranker(join));
             const Watch quiet = make_watch(nb::none(), 0);
             parallel_for(pieces, threads, quiet, [&](std::size_t piece, unsigned thread) {
                 Ranker& ranker = rankers[thread];
@@ -513,22 +566,26 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
                         const std::string& topic_name = grouped.topics[static_cast<std::size_t>(list.topic)];
                         list_fault[l] = {source, ranker.duplicate.again.offset(),
                                          "document " + quoted(ranker.duplicate.again.in(text.data())) +
-                                             " is there twice for topic " + quoted(topic_name) + ", first on line " +
-                                             std::to_string(line_of(text, ranker.duplicate.first.offset()))};
+                                             " is there twice for topic " + quoted(topic_name)};
+                        first_place[l] = ranker.duplicate.first.offset();
                         continue;
                     }
                     if (topic < 0) continue;
                     const std::size_t row = static_cast<std::size_t>(list.run) * judged.topics.size() + static_cast<std::size_t>(topic);
                     joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
                     joined.missing[row] = 0;
-                    joined.parts[l] = {row, ranker.hits};
+                    joined.parts[l] = Joined::part(row, ranker, text.data());
                 }
             });
             const Fault* worst = nullptr;
             for (const Fault& fault : list_fault)
                 if (!fault.what.empty() && (!worst || std::pair(fault.source, fault.offset) < std::pair(worst->source, worst->offset)))
                     worst = &fault;
-            if (worst) faults.push_back(*worst);
+            if (worst) {  // lines are counted for the one that is told, not for every list
+                faults.push_back(*worst);
+                const std::size_t first = first_place[static_cast<std::size_t>(worst - list_fault.data())];
+                faults.back().what += ", first on line " + std::to_string(line_of(buffers.sources[worst->source], first));
+            }
             for (std::size_t l = 0; l < grouped.lists.size(); ++l) {
                 const List& list = grouped.lists[l];
                 joined.dropped += dropped[l];
@@ -544,8 +601,8 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
 }
 
 nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>& tables, const std::string& order,
-                          bool single_precision, const std::string& on_duplicate, std::size_t depth) {
-    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth);
+                          bool single_precision, const std::string& on_duplicate, std::size_t depth, const Judged* numbers) {
+    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers);
     Joined joined(judged.topics.size());
     {
         const nb::gil_scoped_release release;
@@ -574,7 +631,7 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
                 const std::size_t row = static_cast<std::size_t>(run) * judged.topics.size() + static_cast<std::size_t>(topic);
                 joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
                 joined.missing[row] = 0;
-                joined.parts.push_back({row, ranker.hits});
+                joined.parts.push_back(Joined::part(row, ranker, table.arena.data()));
             }
             first_name += static_cast<std::int32_t>(table.names.size());
         }
@@ -584,18 +641,20 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
 
 // Dicts of dicts, walked in place: the strings are looked at where Python keeps them.
 nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::string, nb::dict>>& runs,
-                         const std::string& order, bool single_precision, std::size_t depth) {
-    const JoinOptions options = join_options(order, single_precision, "error", depth);
+                         const std::string& order, bool single_precision, std::size_t depth, const Judged* numbers) {
+    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers);
     if (options.order == Order::rank) throw nb::value_error("order == 'rank', but a dict has no ranks; use 'score' or 'file'");
     Joined joined(judged.topics.size());
     Ranker ranker(options);
     for (std::size_t r = 0; r < runs.size(); ++r) {
         joined.add_run(runs[r].first, static_cast<std::int32_t>(r));
+        const nb::object walked = steady(runs[r].second.ptr());
         Py_ssize_t at = 0;
         PyObject *topic_key = nullptr, *documents = nullptr;
-        while (PyDict_Next(runs[r].second.ptr(), &at, &topic_key, &documents)) {
+        while (PyDict_Next(walked.ptr(), &at, &topic_key, &documents)) {
             Text text;
             const std::string_view topic_name = text.of(topic_key);
+            check_id(topic_name, "topic");
             if (!PyDict_Check(documents))
                 throw nb::type_error(("topic " + quoted(topic_name) + ": expected a dict of documents and scores").c_str());
             const std::int32_t topic = judged.index.topic(topic_name);
@@ -606,10 +665,11 @@ nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::
             }
             ranker.documents.clear();
             ranker.documents.reserve(static_cast<std::size_t>(PyDict_GET_SIZE(documents)));
+            const nb::object steady_documents = steady(documents);
             Py_ssize_t place = 0;
             bool strings = true;  // then a dict has no document twice; 7 and "7" would be one document
             PyObject *doc = nullptr, *value = nullptr;
-            while (PyDict_Next(documents, &place, &doc, &value)) {
+            while (PyDict_Next(steady_documents.ptr(), &place, &doc, &value)) {
                 const std::string_view id = text.of(doc);
                 strings &= PyUnicode_CheckExact(doc);
                 check_id(id, "document");
@@ -621,9 +681,11 @@ nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::
                 throw nb::value_error(("topic " + quoted(topic_name) + ": document " + quoted(ranker.duplicate.again.in(nullptr)) +
                                        " is there twice, as different Python objects").c_str());
             const std::size_t row = r * judged.topics.size() + static_cast<std::size_t>(topic);
+            if (!joined.missing[row])
+                throw nb::value_error(("topic " + quoted(topic_name) + " is there twice, as different Python objects").c_str());
             joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
             joined.missing[row] = 0;
-            joined.parts.push_back({row, ranker.hits});
+            joined.parts.push_back(Joined::part(row, ranker, nullptr));
             if ((joined.parts.size() & 255) == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
         }
     }
@@ -674,8 +736,10 @@ NB_MODULE(_core, m) {
           "labels"_a.none(), "on_duplicate"_a, "what"_a);
     m.def("judged", &make_judged, "table"_a, "on_duplicate"_a);
     m.def("join_files", &py_join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
-          "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none());
-    m.def("join_tables", &py_join_tables, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "on_duplicate"_a, "depth"_a);
-    m.def("join_dicts", &py_join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a);
+          "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a.none() = nb::none());
+    m.def("join_tables", &py_join_tables, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "on_duplicate"_a, "depth"_a,
+          "numbers"_a.none() = nb::none());
+    m.def("join_dicts", &py_join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a,
+          "numbers"_a.none() = nb::none());
     m.def("parse_number", [](nb::bytes text) { return parse_number({text.c_str(), text.size()}); }, "text"_a);
 }

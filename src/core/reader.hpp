@@ -219,7 +219,11 @@ struct Lists {
     std::vector<std::pair<std::size_t, std::string>> runs;  // (source, name)
     std::vector<std::string> topics;
     std::vector<List> lists;
+    std::vector<Fault> faults;
 };
+
+// A file in which every line has its own tag holds no runs, and runs × topics would fill the memory.
+constexpr std::size_t kMostRuns = 10'000;
 
 struct ViewHash {
     std::size_t operator()(std::string_view text) const { return hash_id(text); }
@@ -243,6 +247,10 @@ inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool b
                 const auto [found, new_run] =
                     run_number[chunk.source].try_emplace(block.name, static_cast<std::int32_t>(out.runs.size()));
                 if (new_run) out.runs.emplace_back(chunk.source, std::string(block.name));
+                if (new_run && run_number[chunk.source].size() == kMostRuns + 1)
+                    out.faults.push_back({chunk.source, chunk.entries[block.first].doc.offset(),
+                                          "more than " + std::to_string(kMostRuns) +
+                                              " runs in one file, expected the last column to name a few"});
                 run = found->second;
             }
             const std::uint64_t key = (static_cast<std::uint64_t>(run) << 32) | static_cast<std::uint32_t>(topic->second);

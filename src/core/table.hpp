@@ -202,6 +202,7 @@ inline Table read_table(const std::vector<Source>& sources, ReadOptions options,
         builder.end_list(where.run, where.topic);
     }
     table.faults = collect_faults(lines.chunks, options.most_faults);
+    table.faults.insert(table.faults.end(), grouped.faults.begin(), grouped.faults.end());
     for (Fault& fault : repeat_faults(all_repeats, sources, qrels, options.most_faults)) table.faults.push_back(std::move(fault));
     std::stable_sort(table.faults.begin(), table.faults.end(), [](const Fault& a, const Fault& b) {
         return std::pair(a.source, a.offset) < std::pair(b.source, b.offset);

@@ -22,6 +22,10 @@ class Joined(TypedDict):
     grade: NDArray[np.float64]
     dropped: int
     documents: int
+    numbers: NDArray[np.int32]
+    """Of every retrieved document, list after list in rank order: its number in `numbers`, or -1; empty if not asked."""
+    unknown: list[str]
+    """The documents that have no number there."""
 
 class Table:
     def __len__(self) -> int: ...
@@ -101,11 +105,23 @@ def join_files(
     depth: int,
     threads: int,
     progress: Callable[[int, int], None] | None,
+    numbers: Judged | None = None,
 ) -> tuple[Joined | None, list[Fault]]: ...
 def join_tables(
-    judged: Judged, tables: Sequence[Table], order: str, single_precision: bool, on_duplicate: str, depth: int
+    judged: Judged,
+    tables: Sequence[Table],
+    order: str,
+    single_precision: bool,
+    on_duplicate: str,
+    depth: int,
+    numbers: Judged | None = None,
 ) -> Joined: ...
 def join_dicts(
-    judged: Judged, runs: Sequence[tuple[str, dict[Any, Any]]], order: str, single_precision: bool, depth: int
+    judged: Judged,
+    runs: Sequence[tuple[str, dict[Any, Any]]],
+    order: str,
+    single_precision: bool,
+    depth: int,
+    numbers: Judged | None = None,
 ) -> Joined: ...
 def parse_number(text: bytes) -> float | None: ...

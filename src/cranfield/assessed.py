@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.errors import UsageError
+from cranfield.lengths import Lengths
 
 if TYPE_CHECKING:
     from cranfield.intents import Intents
@@ -237,6 +238,7 @@ class Assessed:
     | `tie_first`, `tie_last` | hit | ranks between which the document could stand, its score being tied |
     | `place` | hit | which document of the ranking it is; only kept to explain one list |
     | `document` | hit | which judged document it is, where the judgments have intents |
+    | `lengths` | row and rank | how long the documents are, where a table of lengths was given |
     | `run`, `topic` | row | which run and which topic the list belongs to |
     | `retrieved` | row | how many documents were retrieved |
     | `missing` | row | the run has no list for this topic |
@@ -260,6 +262,7 @@ class Assessed:
     place: Index | None = None
     document: Index | None = None
     intents: Intents | None = None
+    lengths: Lengths | None = None
     every_gain_counts: bool = False
     notes: tuple[str, ...] = ()
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -399,6 +402,20 @@ class Assessed:
 
         return self._once(("hits", cutoff), make)
 
+    def every(self, cutoff: int | None = None) -> Hits:
+        """Every retrieved document down to `cutoff`, judged or not; the grade of an unjudged one is NaN."""
+
+        def make() -> Hits:
+            reach = self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
+            start = np.zeros(self.rows + 1, dtype=np.int64)
+            np.cumsum(reach, out=start[1:])
+            grade = np.full(start[-1], np.nan)
+            hits = self.hits(cutoff)
+            grade[start[hits.row] + hits.rank - 1] = hits.grade
+            return Hits(self.rows, np.repeat(np.arange(self.rows), reach), position_in_segment(start), grade)
+
+        return self._once(("every", cutoff), make)
+
     def relevant(self, rel: float = 1, cutoff: int | None = None) -> Hits:
         """The hits of grade `rel` or better, down to rank `cutoff`."""
 
@@ -443,6 +460,7 @@ class Assessed:
             retrieved=self.retrieved[index],
             missing=self.missing[index],
             set_of_row=self.set_of_row[index],
+            lengths=None if self.lengths is None else self.lengths.rows(index),
             row=none,
             rank=none,
             grade=np.zeros(0),

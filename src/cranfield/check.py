@@ -47,6 +47,20 @@ def not_negative(who: str, **values: float) -> None:
             raise UsageError(f"{who}: {name} == {value!r}, must be 0 or above")
 
 
+def whole(who: str, **values: Any) -> None:
+    """Every value a whole number, 1 or more; None, for a parameter that was not given, passes.
+
+    >>> whole("PRES", N_max=0.5)
+    Traceback (most recent call last):
+    cranfield.errors.UsageError: PRES: N_max == 0.5, must be a whole number, 1 or more
+    """
+    for name, value in values.items():
+        if value is not None:
+            finite(who, **{name: value})
+            if value < 1 or value != int(value):
+                raise UsageError(f"{who}: {name} == {value!r}, must be a whole number, 1 or more")
+
+
 def one_of(who: str, choices: tuple[str, ...], **values: str) -> None:
     """Every value among the choices."""
     for name, value in values.items():

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Assessed
+from cranfield.assessed import Array, Assessed
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.joining import JoinOptions, Progress, join
+from cranfield.lengths import LengthTable
 from cranfield.measures import DEFAULT, Measure, parse
 from cranfield.scores import Scores
 
@@ -31,6 +33,10 @@ def evaluate(
     depth: int | None = None,
     format: str | None = None,
     threads: int | None = None,
+    intent_probabilities: Any = None,
+    intent_types: Any = None,
+    lengths: Any = None,
+    missing_length: float | str | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -46,7 +52,10 @@ def evaluate(
     >>> evaluate(qrels, {"mine": run}, ["AP", "RR"]).mean()["mine"]
     {'AP': 0.8333333333333333, 'RR': 1.0}
     """
-    options = JoinOptions(order, precision, on_duplicate, depth, format, threads)
+    options = JoinOptions(
+        order, precision, on_duplicate, depth, format, threads, intent_probabilities, intent_types, lengths,
+        missing_length,
+    )  # fmt: skip
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
 
@@ -69,6 +78,8 @@ class Evaluator:
         check.one_of("evaluate", ("zero", "skip"), missing=missing)
         self.missing = missing
         self.options = options or JoinOptions()
+        if self.options.lengths is not None:  # read once for all runs to come
+            self.options = replace(self.options, lengths=LengthTable.of(self.options.lengths))
         self.measures = as_measures(measures)
         self.qrels = Qrels.of(qrels, on_duplicate=self.options.on_duplicate)
 
@@ -115,7 +126,7 @@ def score(
     values = np.empty((len(chosen), *shape))
     notes = list(lists.notes)
     for i, one in enumerate(chosen):
-        values[i] = one.evaluate(lists).reshape(shape)
+        values[i] = values_of(one, lists).reshape(shape)
         note = one.note(lists)
         if note and note not in notes:
             notes.append(note)
@@ -131,6 +142,21 @@ def score(
         missing_rule=missing,
         notes=tuple(notes),
     )
+
+
+def values_of(measure: Measure, lists: Assessed) -> Array:
+    """One number per list; where a measure of the user's own fails, the error says that it is theirs."""
+    try:
+        values = measure.evaluate(lists)
+        if np.shape(values) != (len(lists),):
+            raise TypeError(f"an array of shape {np.shape(values)}, must be one number for each of {len(lists)} lists")
+        return np.asarray(values, dtype=np.float64)
+    except CranfieldError:
+        raise
+    except Exception as error:
+        if type(measure).__module__.partition(".")[0] == "cranfield":
+            raise
+        raise UsageError(f"{measure}, a measure of yours, failed: {type(error).__name__}: {error}") from error
 
 
 def _warn_undefined(lists: Assessed, measures: list[Measure], undefined: Any) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from cranfield import check
 from cranfield.assessed import Array, Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
-from cranfield.evaluation import MeasureLike, as_measures
+from cranfield.evaluation import MeasureLike, as_measures, values_of
 from cranfield.joining import JoinOptions, join
 from cranfield.measures import Measure
 from cranfield.views import Ties
@@ -119,6 +120,7 @@ def explain(
        3  d3       1      1     0.6667  0.6667  0.8333
     sum of 'adds' 1.6667, divided by 2.0000
     """
+    check.whole("explain", depth=depth)
     options = options or JoinOptions()
     (chosen,) = as_measures(measure)
     judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
@@ -145,13 +147,15 @@ def _only(lists: Assessed, row: int) -> Assessed:
         grade=lists.grade[here], place=lists.rank[here] - 1,
         tie_first=None if lists.tie_first is None else lists.tie_first[here],
         tie_last=None if lists.tie_last is None else lists.tie_last[here],
+        lengths=None if lists.lengths is None else lists.lengths.rows(one),
+        document=None if lists.document is None else lists.document[here],
     )  # fmt: skip
 
 
 def _explain(
     measure: Measure, lists: Assessed, ranking: list[Any], run: str, topic: str, depth: int | None
 ) -> Explanation:
-    score = float(measure.evaluate(lists)[0])
+    score = float(values_of(measure, lists)[0])
     read, notes = lists, []
     for view in measure.views:
         if isinstance(view, Ties) and view.reading == "expected":
@@ -217,6 +221,7 @@ def _prefix_scores(measure: Measure, read: Assessed, shown: int) -> Array:
     prefixes = read.replace(
         run=read.run[one], topic=read.topic[one], retrieved=cuts, missing=read.missing[one],
         set_of_row=read.set_of_row[one], row=row, rank=read.rank[hit], grade=read.grade[hit], place=None,
-        tie_first=None, tie_last=None,
+        tie_first=None, tie_last=None, document=None if read.document is None else read.document[hit],
+        lengths=None if read.lengths is None else read.lengths.rows(one),
     )  # fmt: skip
     return measure.score(prefixes)

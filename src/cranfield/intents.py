@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -46,6 +47,7 @@ class Intents:
     intent: Index
     grade: Array
     topic_of_document: Index
+    _cache: dict[float, Intents] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -69,22 +71,101 @@ class Intents:
         """The document of each entry."""
         return np.repeat(np.arange(len(self.topic_of_document)), np.diff(self.document_start))
 
-    def entries_of(self, lists: Assessed, cutoff: int | None = None) -> tuple[Hits, Index]:
-        """One entry per hit and intent it is judged for, by list and rank: as hits whose grade is that for the intent,
-        and the number of the intent."""
+    @cached_property
+    def nth(self) -> NDArray[np.int64]:
+        """0 for the first intent of its topic, 1 for the next, ..."""
+        return position_in_segment(self.start) - 1
 
-        def make() -> tuple[Hits, Index]:
-            inside = np.flatnonzero(lists.rank <= cutoff) if cutoff is not None else np.arange(len(lists.rank))
-            document = documents_of(lists)[inside]
-            many = np.diff(self.document_start)[document]
-            hit = np.repeat(inside, many)
-            begins = np.zeros(len(many) + 1, dtype=np.int64)
-            np.cumsum(many, out=begins[1:])
-            entry = np.repeat(self.document_start[document], many) + position_in_segment(begins) - 1
-            weight = None if lists.weight is None else lists.weight[hit]
-            return Hits(lists.rows, lists.row[hit], lists.rank[hit], self.grade[entry], weight), self.intent[entry]
+    def above(self, lowest: float) -> Intents:
+        """The same intents and documents, without the entries of a grade below `lowest`."""
 
-        return lists._once(("entries of intents", cutoff), make)
+        def make() -> Intents:
+            kept = np.flatnonzero(self.grade >= lowest)
+            start = segment_starts(self.document[kept], len(self.topic_of_document))
+            return replace(
+                self, document_start=start, intent=self.intent[kept], grade=self.grade[kept], _cache={}
+            )
+
+        if lowest not in self._cache:
+            self._cache[lowest] = make()
+        found: Intents = self._cache[lowest]
+        return found
+
+    def entries_of(self, lists: Assessed, cutoff: int | None = None) -> Entries:
+        """One entry per hit and intent it is judged for, by list and rank."""
+        inside = np.flatnonzero(lists.rank <= cutoff) if cutoff is not None else np.arange(len(lists.rank))
+        document = documents_of(lists)[inside]
+        many = np.diff(self.document_start)[document]
+        hit = np.repeat(inside, many)
+        begins = np.zeros(len(many) + 1, dtype=np.int64)
+        np.cumsum(many, out=begins[1:])
+        entry = np.repeat(self.document_start[document], many) + position_in_segment(begins) - 1
+        return Entries(hit, self.intent[entry], self.grade[entry])
+
+    def by_list_and_intent(self, lists: Assessed, entries: Entries) -> NDArray[np.int64]:
+        """The order that puts entries by list, then by intent, then by rank."""
+        within = self.nth[entries.intent]
+        order = np.argsort(_narrow(within, int(self.count.max(initial=0))), kind="stable")
+        row = lists.row[entries.hit[order]]
+        return np.asarray(order[np.argsort(_narrow(row, lists.rows), kind="stable")])
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Hits by intent: which hit, which intent, and the grade of the document for it."""
+
+    hit: Index
+    intent: Index
+    grade: Array
+
+
+def _narrow(numbers: Index, most: int) -> Index:
+    """Numbers of 16 bits if they fit, which numpy sorts by counting."""
+    return numbers.astype(np.uint16) if most <= 1 << 16 else numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Relevant:
+    """The hits that are relevant to some intent, and to which they are.
+
+    `hit` (which of `hits`), `intent` and `before` (how many documents relevant to that intent stand above it) have one
+    entry per hit and intent it is relevant to, by list and rank.
+    """
+
+    hits: Hits
+    hit: Index
+    intent: Index
+    before: NDArray[np.int64]
+    grade: Array
+
+    def per_hit(self, values: Array) -> Array:
+        """The sum of `values` (one per entry) over the intents of each hit."""
+        return np.asarray(np.bincount(self.hit, values, len(self.hits)), dtype=np.float64)
+
+    @cached_property
+    def new(self) -> Array:
+        """How many intents each hit is the first to serve in its list."""
+        return self.per_hit((self.before == 0).astype(np.float64))
+
+
+def relevant_to_intents(lists: Assessed, rel: float, cutoff: int | None) -> Relevant:
+    """The hits down to `cutoff` of grade `rel` or better for some intent."""
+
+    def make() -> Relevant:
+        intents = intents_of(lists).above(rel)
+        entries = intents.entries_of(lists, cutoff)
+        fresh = np.diff(entries.hit, prepend=-1) > 0
+        order = intents.by_list_and_intent(lists, entries)
+        row, intent = lists.row[entries.hit[order]], entries.intent[order]
+        begins = np.ones(len(order), dtype=bool)
+        begins[1:] = (np.diff(row) != 0) | (np.diff(intent) != 0)
+        before = np.empty(len(order), dtype=np.int64)
+        before[order] = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        return Relevant(
+            lists.hits().at(entries.hit[fresh]), np.cumsum(fresh) - 1, entries.intent, before, entries.grade
+        )
+
+    return lists._once(("relevant to intents", rel, cutoff), make)
 
 
 def intents_of(lists: Assessed) -> Intents:
@@ -111,32 +192,35 @@ class ByIntent:
     Reference: Agrawal, Gollapudi, Halverson & Ieong, WSDM 2009
     """
 
+    lowest: float | None = field(default=None, compare=False)
+    """Grades below this are left out, for a measure that does not look at them; None: all are kept."""
+
     mark: ClassVar[str] = "-IA"
 
     def apply(self, lists: Assessed) -> Assessed:
         """Each list as often as its topic has intents, with the grades for that intent."""
-        intents = intents_of(lists)
+        intents = intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
         many = intents.count[lists.topic]
         first = np.concatenate(([0], np.cumsum(many)))
         parent = np.repeat(np.arange(lists.rows), many)
         intent = np.repeat(intents.start[lists.topic], many) + position_in_segment(first) - 1
-        entries, of_intent = intents.entries_of(lists)
-        row = first[entries.row] + of_intent - intents.start[lists.topic[entries.row]]
-        order = np.argsort(row, kind="stable")
+        entries = intents.entries_of(lists)
+        order = intents.by_list_and_intent(lists, entries)
+        hit, of_intent = entries.hit[order], entries.intent[order]
         return lists.rows_at(parent).replace(
-            row=row[order],
-            rank=entries.rank[order],
+            row=first[lists.row[hit]] + intents.nth[of_intent],
+            rank=lists.rank[hit],
             grade=entries.grade[order],
-            weight=None if entries.weight is None else entries.weight[order],
+            weight=None if lists.weight is None else lists.weight[hit],
             judged=Judged.of(intents.intent, intents.grade, len(intents)),
             set_of_row=intent,
             intents=None,
-            document=None,
         )
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         def aware(lists: Assessed) -> Array:
-            return self.mean(lists, score(lists._once(self, lambda: self.apply(lists))))
+            key = ("by intent", self.lowest)
+            return self.mean(lists, score(lists._once(key, lambda: self.apply(lists))))
 
         return aware
 
@@ -153,6 +237,10 @@ class ByIntent:
 
     def __str__(self) -> str:
         return "IA"
+
+
+SPENT = float(np.nextafter(0.0, 1.0))
+"""The gain of a relevant document that adds nothing: above 0, and lost in any sum."""
 
 
 @dataclass(frozen=True)
@@ -182,20 +270,21 @@ class GlobalGain:
         )
 
     def _without_repeats(self, lists: Assessed) -> Array:
-        """The global gain of each hit, navigational intents counted at their first relevant document only."""
+        """The global gain of each hit, navigational intents counted at their first relevant document only.
+
+        Such a document is still relevant (002 (10) and (11) change gains only): its gain is above 0, but adds nothing.
+        """
         intents = intents_of(lists)
-        entries, intent = intents.entries_of(lists)
+        entries = intents.entries_of(lists)
         gain = self.gain(entries.grade)
-        worth = intents.probability[intent] * gain
-        served = np.flatnonzero(intents.navigational[intent] & (gain > 0))
-        pair = entries.row[served].astype(np.int64) * max(len(intents), 1) + intent[served]
+        worth = intents.probability[entries.intent] * gain
+        served = np.flatnonzero(intents.navigational[entries.intent] & (gain > 0))
+        pair = lists.row[entries.hit[served]].astype(np.int64) * max(len(intents), 1) + entries.intent[served]
         _, first = np.unique(pair, return_index=True)
         again = np.ones(len(served), dtype=bool)
         again[first] = False
-        worth[served[again]] = 0.0
-        many = np.diff(intents.document_start)[documents_of(lists)]
-        hit = np.repeat(np.arange(len(lists.row)), many)
-        return np.bincount(hit, worth, len(lists.row)).astype(np.float64)
+        worth[served[again]] = np.where(worth[served[again]] > 0, SPENT, 0.0)
+        return np.bincount(entries.hit, worth, len(lists.row)).astype(np.float64)
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         return lambda lists: score(lists._once(self, lambda: self.apply(lists)))
@@ -234,17 +323,48 @@ class Sharp:
 
 def intent_recall(lists: Assessed, cutoff: int | None, rel: float = 1) -> Array:
     """The share of a topic's intents to which some document down to `cutoff` is relevant; undefined without intents."""
+    found = relevant_to_intents(lists, rel, cutoff)
+    many = intents_of(lists).count[lists.topic]
+    return np.where(many > 0, found.hits.sum(found.new) / np.maximum(many, 1), np.nan)
 
-    def make() -> Array:
-        intents = intents_of(lists)
-        entries, intent = intents.entries_of(lists, cutoff)
-        found = entries.grade >= rel
-        pair = np.unique(entries.row[found].astype(np.int64) * max(len(intents), 1) + intent[found])
-        covered = np.bincount(pair // max(len(intents), 1), minlength=lists.rows)
-        many = intents.count[lists.topic]
-        return np.where(many > 0, covered / np.maximum(many, 1), np.nan)
 
-    return lists._once(("intent recall", cutoff, rel), make)
+def with_intents(
+    documents: Sequence[Mapping[str, float] | None],
+    missed: Sequence[Mapping[str, float]] = (),
+    probabilities: Mapping[str, float] | None = None,
+    navigational: Iterable[str] = (),
+) -> Assessed:
+    """A single list, each document given as its grades by intent; None is an unjudged document.
+
+    `missed` are judged documents that were not retrieved.
+
+    >>> with_intents([{"a": 1}, None, {"a": 1, "b": 2}]).rank.tolist()
+    [1, 3]
+    """
+    judged = [document for document in [*documents, *missed] if document is not None]
+    labels = sorted({str(label) for document in judged for label, grade in document.items() if grade >= 1})
+    number = {label: i for i, label in enumerate(labels)}
+    entries = [
+        (n, number[str(label)], float(grade))
+        for n, document in enumerate(judged)
+        for label, grade in document.items()
+        if str(label) in number
+    ]
+    document, intent, grade = (np.array([e[i] for e in entries]) for i in range(3))
+    probability = np.array([probabilities.get(label, 0.0) for label in labels] if probabilities else [1.0] * len(labels))
+    intents = Intents(
+        start=np.array([0, len(labels)]),
+        names=tuple(labels),
+        probability=probability / max(probability.sum(), 1e-300),
+        navigational=np.array([label in set(navigational) for label in labels], dtype=bool),
+        document_start=segment_starts(document.astype(np.int64), len(judged)),
+        intent=intent.astype(np.int64),
+        grade=grade.astype(np.float64),
+        topic_of_document=np.zeros(len(judged), dtype=np.int64),
+    )
+    highest = [None if d is None else max(d.values(), default=0.0) for d in documents]
+    lists = Assessed.one(highest, [max(d.values(), default=0.0) for d in missed])
+    return lists.replace(intents=intents, document=np.arange(len(lists.row)))
 
 
 # -- from judgments
@@ -266,33 +386,34 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
 
     `probabilities` gives Pr(intent | topic) and `types` says which intents are `informational` or `navigational`; each
     is {topic: {intent: value}} or a file with lines `topic intent value`. Without them intents are equally likely, and
-    informational. An intent to which nothing is relevant is left out, and the others share its probability.
+    informational. Probabilities may also be named: `uniform`, or `nonuniform`, by which every intent is half as likely
+    as the one before, 2^(n−j+1) / Σ 2^k for the j-th of n (seed 002 Table 1; Sakai & Song, SIGIR 2011). An intent to
+    which nothing is relevant is left out, and the others share its probability.
     """
     table = qrels.table
+    names, codes = table.topics, max(len(table.labels), 1)
     topic = np.repeat(table.list_topic, np.diff(table.list_start)).astype(np.int64)
     grade = np.array(table.values)
     label = np.array(table.label) if len(table.label) else np.zeros(len(grade), dtype=np.int64)
-    documents = table.docs(0, len(table))
-    numbers: dict[tuple[int, str], int] = {}
-    for key in zip(topic.tolist(), documents, strict=True):
-        numbers.setdefault(key, len(numbers))
-    document = np.fromiter(map(numbers.__getitem__, zip(topic.tolist(), documents, strict=True)), np.int64, len(topic))
-    topic_of_document = np.array([t for t, _ in numbers], dtype=np.int64)
-    names = table.topics
+    ids, document = _numbered(table)
+    topic_of_document = np.repeat(table.list_topic, [len(of) for of in ids]).astype(np.int64)
+    every = [d for of in ids for d in of]
     unique = _core.table_from_columns(
-        None, [names[t] for t, _ in numbers], [d for _, d in numbers], list(range(len(numbers))), None, None,
-        "error", "number",
-    )  # fmt: skip
+        None, [names[t] for t in topic_of_document], every, list(range(len(every))), None, None, "error", "number"
+    )
 
-    pair = topic * max(len(table.labels), 1) + label
-    useful = np.unique(pair[grade >= 1])
-    _warn_empty(np.setdiff1d(np.unique(pair), useful), names, table.labels)
-    position = np.searchsorted(useful, pair)
-    kept = np.isin(pair, useful)
-    of_topic = useful // max(len(table.labels), 1)
-    labels = [table.labels[code] if table.labels else "0" for code in (useful % max(len(table.labels), 1)).tolist()]
-    order = np.argsort(document[kept], kind="stable")
-    highest = np.full(len(numbers), -np.inf)
+    pair = topic * codes + label
+    there = np.bincount(pair, minlength=len(names) * codes) > 0
+    useful = np.bincount(pair[grade >= 1], minlength=len(names) * codes) > 0
+    _warn_empty(np.flatnonzero(there & ~useful), names, table.labels)
+    in_order = sorted(np.flatnonzero(useful).tolist(), key=lambda p: (p // codes, _natural(table.labels, p % codes)))
+    position = np.full(len(useful), -1)
+    position[in_order] = np.arange(len(in_order))
+    of_topic = np.array(in_order, dtype=np.int64) // codes
+    labels = [table.labels[p % codes] if table.labels else "0" for p in in_order]
+    kept = np.flatnonzero(useful[pair])
+    kept = kept[np.lexsort((position[pair[kept]], document[kept]))]
+    highest = np.full(len(every), -np.inf)
     np.maximum.at(highest, document, grade)
     start = segment_starts(of_topic, len(names))
     intents = Intents(
@@ -300,12 +421,33 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
         names=tuple(labels),
         probability=_probabilities(probabilities, of_topic, labels, names, start),
         navigational=_types(types, of_topic, labels, names),
-        document_start=segment_starts(document[kept][order], len(numbers)),
-        intent=position[kept][order],
-        grade=grade[kept][order],
+        document_start=segment_starts(document[kept], len(every)),
+        intent=position[pair[kept]],
+        grade=grade[kept],
         topic_of_document=topic_of_document,
     )
     return ByDocument(_core.judged(unique, "error"), highest, intents)
+
+
+def _numbered(table: _core.Table) -> tuple[list[list[str]], NDArray[np.int64]]:
+    """The documents of every list in order of their names, and for each line of the table the number of its document."""
+    docs, starts = table.docs(0, len(table)), table.list_start.tolist()
+    ids: list[list[str]] = []
+    number = np.empty(len(docs), dtype=np.int64)
+    before = 0
+    for begin, end in zip(starts, starts[1:], strict=False):
+        some = docs[begin:end]
+        ids.append(sorted(set(some)))
+        at = dict(zip(ids[-1], range(before, before + len(ids[-1])), strict=True))
+        number[begin:end] = list(map(at.__getitem__, some))
+        before += len(ids[-1])
+    return ids, number
+
+
+def _natural(labels: list[str], code: int) -> tuple[int, int, str]:
+    """Intents by number where they have one, by name otherwise."""
+    name = labels[code] if labels else "0"
+    return (0, int(name), name) if name.isdecimal() else (1, 0, name)
 
 
 def _warn_empty(empty: Index, topics: list[str], labels: list[str]) -> None:
@@ -317,66 +459,138 @@ def _warn_empty(empty: Index, topics: list[str], labels: list[str]) -> None:
         )
 
 
-def _side_table(given: Any, what: str) -> tuple[dict[str, dict[str, str]], str]:
-    """{topic: {intent: value}} from such a mapping or from a file of lines `topic intent value`."""
-    if isinstance(given, Mapping):
-        return {str(t): {str(i): str(v) for i, v in row.items()} for t, row in given.items()}, what
-    path = os.fspath(given)
-    table: dict[str, dict[str, str]] = {}
-    for number, line in enumerate(read_bytes(path).decode("utf-8", "surrogateescape").splitlines(), 1):
+@dataclass(frozen=True)
+class _Side:
+    """What a side file, or a mapping, says of each intent: {topic: {intent: (value, line)}}."""
+
+    origin: str
+    what: str
+    rows: dict[str, dict[str, tuple[str, int | None]]]
+
+    @classmethod
+    def of(cls, given: Any, what: str) -> _Side:
+        """From {topic: {intent: value}}, or from a file of lines `topic intent value`, as NTCIREVAL has them.
+
+        Blanks or tabs stand between the columns, or where there are none a `;` or `,`.
+        """
+        if isinstance(given, Mapping):
+            return cls(what, what, {str(t): {str(i): (str(v), None) for i, v in row.items()} for t, row in given.items()})
+        if not isinstance(given, str | os.PathLike):
+            raise UsageError(f"intents: {what} from {type(given).__name__}, must be a file or {{topic: {{intent: value}}}}")
+        path = os.fspath(given)
+        origin = "standard input" if path == "-" else path
+        side = cls(origin, what, {})
+        text = read_bytes(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                side._add(number, line)
+        if not side.rows:
+            raise DataError(origin, None, f"is empty, expected lines of topic intent {what}")
+        return side
+
+    def _add(self, number: int, line: str) -> None:
         cells = line.split()
-        if not cells or cells[0].startswith("#"):
-            continue
-        if len(cells) != 3:
-            raise DataError(path, number, f"{len(cells)} columns, expected 3: topic intent {what}")
-        row = table.setdefault(cells[0], {})
-        if cells[1] in row:
-            raise DataError(path, number, f"intent {cells[1]!r} of topic {cells[0]!r} is there twice")
-        row[cells[1]] = cells[2]
-    return table, path
+        if len(cells) == 1:
+            cells = [cell.strip() for cell in re.split("[;,]", line)]
+        if len(cells) != 3 or not all(cells):
+            raise DataError(self.origin, number, f"{len(cells)} columns, expected 3: topic intent {self.what}")
+        topic, intent, value = cells
+        row = self.rows.setdefault(topic, {})
+        if intent in row:
+            raise DataError(
+                self.origin, number,
+                f"intent {intent!r} of topic {topic!r} is there twice, first on line {row[intent][1]}",
+            )  # fmt: skip
+        row[intent] = (value, number)
+
+    def read(self, make: Callable[[str], Any], expected: str) -> dict[str, dict[str, Any]]:
+        """The values made of what is written."""
+        made: dict[str, dict[str, Any]] = {}
+        for topic, row in self.rows.items():
+            made[topic] = {}
+            for intent, (value, line) in row.items():
+                try:
+                    made[topic][intent] = make(value)
+                except (ValueError, KeyError):
+                    raise DataError(
+                        self.origin, line,
+                        f"topic {topic!r}, intent {intent!r}: {self.what} {value!r}, must be {expected}",
+                    ) from None  # fmt: skip
+        return made
+
+    def of_intents(
+        self, made: dict[str, dict[str, Any]], of_topic: Index, labels: list[str], topics: list[str]
+    ) -> list[Any]:
+        """The value of each intent that has relevant documents."""
+        values = []
+        for number, label in zip(of_topic.tolist(), labels, strict=True):
+            row = made.get(topics[number], {})
+            if label not in row:
+                raise DataError(
+                    self.origin, None,
+                    f"no {self.what} for intent {label!r} of topic {topics[number]!r}"
+                    + (f", which has {', '.join(list(row)[:5])}" if row else ""),
+                )  # fmt: skip
+            values.append(row[label])
+        return values
+
+
+def _probability(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError(text)
+    return value
 
 
 def _probabilities(given: Any, of_topic: Index, labels: list[str], topics: list[str], start: Index) -> Array:
-    many = np.maximum(np.diff(start), 1)
-    if given is None:
-        return np.asarray(1.0 / many[of_topic])
-    table, path = _side_table(given, "probability")
-    values = np.empty(len(labels))
+    many = np.maximum(np.diff(start), 1)[of_topic]
+    if given is None or given == "uniform":
+        return np.asarray(1.0 / many)
+    if given == "nonuniform":
+        return np.asarray(np.exp2(-position_in_segment(start)) / (1.0 - np.exp2(-many.astype(np.float64))))
+    side = _Side.of(given, "probability")
+    table = side.read(_probability, "a number between 0 and 1")
     for topic, row in table.items():
-        try:
-            total = sum(float(value) for value in row.values())
-        except ValueError:
-            raise DataError(path, None, f"topic {topic!r}: a probability of {row} is not a number") from None
-        if not math.isclose(total, 1.0, abs_tol=1e-3) or any(not 0 <= float(v) <= 1 for v in row.values()):
-            raise DataError(path, None, f"topic {topic!r}: intent probabilities sum to {total:g}, expected 1")
-    for i, (topic_number, label) in enumerate(zip(of_topic.tolist(), labels, strict=True)):
-        found = table.get(topics[topic_number], {}).get(label)
-        if found is None:
-            raise DataError(path, None, f"no probability for intent {label!r} of topic {topics[topic_number]!r}")
-        values[i] = float(found)
+        total = sum(row.values())
+        if not math.isclose(total, 1.0, abs_tol=SUM_WITHIN):
+            raise DataError(side.origin, None, f"topic {topic!r}: intent probabilities sum to {total:g}, expected 1")
+    values = np.array(side.of_intents(table, of_topic, labels, topics), dtype=np.float64)
     whole = np.bincount(of_topic, values, len(topics))[of_topic]
     if (whole <= 0).any():
         topic = topics[int(of_topic[np.flatnonzero(whole <= 0)[0]])]
-        raise DataError(path, None, f"topic {topic!r}: all intents that have relevant documents have probability 0")
+        raise DataError(
+            side.origin, None, f"topic {topic!r}: all intents that have relevant documents have probability 0"
+        )
+    _warn_unjudged(side, of_topic, labels, topics)
     return np.asarray(values / whole)
+
+
+def _warn_unjudged(side: _Side, of_topic: Index, labels: list[str], topics: list[str]) -> None:
+    """Intents that are likely but cannot be found: the others share their probability."""
+    useful = set(zip(of_topic.tolist(), labels, strict=True))
+    lost = [
+        f"{topic}/{intent}"
+        for number, topic in enumerate(topics)
+        for intent in side.rows.get(topic, {})
+        if (number, intent) not in useful
+    ]
+    if lost:
+        some = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+        told = "intent has" if len(lost) == 1 else "intents have"
+        warnings.warn(
+            f"{side.origin}: {len(lost)} {told} a probability but no relevant document; the other intents of the topic "
+            f"share it: {some}", CranfieldWarning, 4,
+        )  # fmt: skip
+
+
+SUM_WITHIN = 0.01
+"""Probabilities written with three digits may miss 1 by this much where a topic has twenty intents."""
+TYPES = {"informational": False, "inf": False, "navigational": True, "nav": True}
 
 
 def _types(given: Any, of_topic: Index, labels: list[str], topics: list[str]) -> NDArray[np.bool_]:
     if given is None:
         return np.zeros(len(labels), dtype=bool)
-    table, path = _side_table(given, "type")
-    known = {"informational": False, "inf": False, "navigational": True, "nav": True}
-    for topic, row in table.items():
-        for label, kind in row.items():
-            if kind.lower() not in known:
-                raise DataError(
-                    path, None,
-                    f"topic {topic!r}, intent {label!r}: type {kind!r}, must be informational (inf) or navigational (nav)",
-                )  # fmt: skip
-    kinds = []
-    for topic_number, label in zip(of_topic.tolist(), labels, strict=True):
-        found = table.get(topics[topic_number], {}).get(label)
-        if found is None:
-            raise DataError(path, None, f"no type for intent {label!r} of topic {topics[topic_number]!r}")
-        kinds.append(known[found.lower()])
-    return np.array(kinds, dtype=bool)
+    side = _Side.of(given, "type")
+    table = side.read(lambda text: TYPES[text.lower()], "informational (inf) or navigational (nav)")
+    return np.array(side.of_intents(table, of_topic, labels, topics), dtype=bool)

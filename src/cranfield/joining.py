@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,18 @@ from cranfield.assessed import Assessed, Judged
 from cranfield.collection import layout as layouts
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
-from cranfield.collection.source import Buffer, expand, load, stem
+from cranfield.collection.source import Buffer, expand, load, shown_path, stem
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.intents import by_document
+from cranfield.lengths import LengthTable, check_assumed
 
 Progress = Callable[[int, int], None]
+
+LONGEST = 2**31 - 1
+"""No list has more documents."""
+MOST_THREADS = 1024
+MOST_FILES = 128
+"""How many files are held open at a time: the system allows some hundreds, and people have thousands of runs."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ class JoinOptions:
     """Bits in which scores are compared: 64, or 32 as trec_eval up to version 9."""
     on_duplicate: str = "error"
     """A document twice in a list or in a topic's judgments: `error`, or keep the `first`, or the one with the `max`
-    score or grade."""
+    score or grade (by order `rank`: with the best rank)."""
     depth: int | None = None
     """Look at this many documents of each list only."""
     format: str | None = None
@@ -46,6 +54,10 @@ class JoinOptions:
     """Pr(intent | topic) for judgments with intents: {topic: {intent: p}} or a file; None: all the same."""
     intent_types: Any = None
     """`informational` or `navigational` for each intent, given likewise; None: all informational."""
+    lengths: Any = None
+    """How long documents are, for TBG and U: {document: length}, a frame, or a file with lines `doc length`."""
+    missing_length: float | str | None = None
+    """The length to assume of a document that `lengths` lacks: a number, or `mean`; None: that is an error."""
 
     def __post_init__(self) -> None:
         if self.order is not None:
@@ -53,13 +65,14 @@ class JoinOptions:
         check.one_of("join", ("error", "first", "max"), on_duplicate=self.on_duplicate)
         if self.precision not in (32, 64):
             raise UsageError(f"precision == {self.precision!r}, must be 64 or 32")
-        if self.depth is not None and self.depth < 1:
-            raise UsageError(f"depth == {self.depth!r}, must be 1 or more")
-        if self.threads is not None and self.threads < 1:
-            raise UsageError(f"threads == {self.threads!r}, must be 1 or more")
+        for name, value in (("depth", self.depth), ("threads", self.threads)):
+            if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 1):
+                raise UsageError(f"{name} == {value!r}, must be a whole number, 1 or more")
+        check_assumed(self.missing_length)
 
     def core(self, order: str) -> dict[str, Any]:
-        return {"order": self.order or order, "single_precision": self.precision == 32, "depth": self.depth or 0}
+        depth = min(self.depth or 0, LONGEST)
+        return {"order": self.order or order, "single_precision": self.precision == 32, "depth": depth}
 
 
 def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Progress | None = None) -> Assessed:
@@ -77,7 +90,8 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     if not judgments.has_intents:
         if options.intent_probabilities is not None or options.intent_types is not None:
             raise UsageError(f"intents are described, but {judgments.path or 'the judgments'} have none")
-        return _joined(judgments.judged(options.on_duplicate), runs, options, progress)
+        lists = _joined(judgments.judged(options.on_duplicate), runs, options, progress)
+        return lists.replace(notes=(*lists.notes, *judgments.notes)) if judgments.notes else lists
     documents = by_document(judgments, options.intent_probabilities, options.intent_types)
     lists = _joined(documents.judged, runs, options, progress)
     number = lists.grade.astype(np.int64)
@@ -86,7 +100,7 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
         grade=documents.grade[number],
         judged=Judged.of(documents.intents.topic_of_document, documents.grade, len(lists.topics)),
         intents=documents.intents,
-        notes=(*lists.notes, "measures that know of no intents take a document's highest grade over all intents"),
+        notes=(*lists.notes, *judgments.notes, "measures that know of no intents take a document's highest grade over all intents"),
     )
 
 
@@ -100,8 +114,9 @@ def _joined(judged: _core.Judged, runs: Any, options: JoinOptions, progress: Pro
 def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
     """(name or None, run) for each run; paths with globs expanded."""
     if isinstance(runs, Mapping) and not _is_run_dict(runs):
-        return [(str(name), run) for name, run in runs.items()]
-    if isinstance(runs, Sequence) and not isinstance(runs, str | bytes) and not _is_records(runs):
+        return [(_whole(str(name)), run) for name, run in runs.items()]
+    raw = isinstance(runs, str | bytes | bytearray | memoryview)
+    if isinstance(runs, Sequence) and not raw and not _is_records(runs):
         if not runs:
             raise UsageError("no runs given")
         several: list[tuple[str | None, Any]] = []
@@ -111,6 +126,15 @@ def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
     if isinstance(runs, str | os.PathLike):
         return [(None, path) for path in expand([runs])]
     return [(None, runs)]
+
+
+def _whole(name: str) -> str:
+    """The name of a run, which goes to tables and files."""
+    try:
+        name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise UsageError(f"the name {name!r} of a run has half a surrogate pair in it, expected text") from None
+    return name
 
 
 def _is_run_dict(thing: Mapping[Any, Any]) -> bool:
@@ -126,6 +150,8 @@ def _is_run_dict(thing: Mapping[Any, Any]) -> bool:
 def _is_records(thing: Sequence[Any]) -> bool:
     """A sequence of (topic, doc, score) rather than of runs."""
     first = thing[0] if thing else None
+    if isinstance(first, Mapping):  # {"query_id": "q1", "doc_id": "d1", ...}, not a run
+        return bool(first) and not any(isinstance(value, Mapping) for value in first.values())
     return isinstance(first, tuple)
 
 
@@ -136,6 +162,7 @@ class _Parts:
         self.judged = judged
         self.options = options
         self.progress = progress
+        self.lengths = None if options.lengths is None else LengthTable.of(options.lengths)
         self.joined: list[_core.Joined] = []
         self.names: list[list[str]] = []
         self.paths: list[list[str]] = []
@@ -147,9 +174,11 @@ class _Parts:
             path = os.fspath(run)
             buffer = load(path)
             kind = layouts.named(self.options.format, "run") if self.options.format else None
-            kind = kind or layouts.detect(buffer, "run", path)
+            kind = kind or layouts.detect(buffer, "run", shown_path(path))
             if isinstance(kind, layouts.Layout):
-                self.pending.append((name, path, buffer, kind))
+                self.pending.append((name, shown_path(path), buffer, kind))
+                if len(self.pending) >= MOST_FILES:
+                    self._join_files()
                 return
         self._join_files()
         if isinstance(run, dict) and _is_run_dict(run):
@@ -164,16 +193,20 @@ class _Parts:
         order = self.options.order or "score"
         rule = self.options.on_duplicate
         try:
-            joined = _core.join_tables(self.judged, [run.table], on_duplicate=rule, **self.options.core(order))
+            joined = _core.join_tables(self.judged, [run.table], on_duplicate=rule, **self._core(order))
         except ValueError as error:
             raise UsageError(f"{run.path or run.name}: {error}") from None
         self._keep(joined, order, [run.path or ""])
 
     def _join_dict(self, name: str, run: dict[Any, Any]) -> None:
         order = self.options.order or "score"
+        if not all(isinstance(documents, dict) for documents in run.values()):
+            run = {t: dict(docs) if isinstance(docs, Mapping) else docs for t, docs in run.items()}
         try:
-            self._keep(_core.join_dicts(self.judged, [(name, run)], **self.options.core(order)), order)
-        except ValueError as error:
+            self._keep(_core.join_dicts(self.judged, [(name, run)], **self._core(order)), order)
+        except UnicodeError:
+            raise DataError(f"run {name!r}", None, "an id has half a surrogate pair in it, expected text") from None
+        except (ValueError, TypeError) as error:
             raise DataError(f"run {name!r}", None, str(error)) from None
 
     def _join_files(self) -> None:
@@ -197,9 +230,9 @@ class _Parts:
                 layout.header,
                 layout.expected,
                 on_duplicate=self.options.on_duplicate,
-                threads=self.options.threads or os.cpu_count() or 1,
+                threads=min(self.options.threads or os.cpu_count() or 1, MOST_THREADS),
                 progress=self.progress,
-                **self.options.core(order),
+                **self._core(order),
             )
             for source, line, what in faults:
                 raise DataError(batch[source][1], line, what)
@@ -214,6 +247,9 @@ class _Parts:
                 for given_name, source, tag in zip(given, joined["sources"], joined["names"], strict=True)
             ]
             self._keep(joined, order, [batch[source][1] for source in joined["sources"]])
+
+    def _core(self, order: str) -> dict[str, Any]:
+        return {**self.options.core(order), "numbers": self.lengths and self.lengths.numbers}
 
     def _keep(self, joined: _core.Joined, order: str, paths: list[str] | None = None) -> None:
         self.joined.append(joined)
@@ -242,7 +278,13 @@ class _Parts:
             notes=(f"order: {', '.join(sorted(self.orders))}",),
         )
         self._warn(lists)
-        return lists
+        return lists if self.lengths is None else self._with_lengths(lists, self.lengths)
+
+    def _with_lengths(self, lists: Assessed, table: LengthTable) -> Assessed:
+        unknown = list(dict.fromkeys(doc for part in self.joined for doc in part["unknown"]))
+        begin = np.cumsum(lists.retrieved, dtype=np.int64) - lists.retrieved
+        numbers = _concatenate([part["numbers"] for part in self.joined])
+        return lists.replace(lengths=table.lists(numbers, begin, unknown, self.options.missing_length))
 
     def _warn(self, lists: Assessed) -> None:
         """What was passed over: how many, and which."""
@@ -251,6 +293,8 @@ class _Parts:
         missing = lists.missing.reshape(len(lists.runs), -1)
         for run, (name, extra) in enumerate(zip(lists.runs, unjudged, strict=True)):
             if missing[run].all() and len(lists.topics):
+                if not extra:
+                    raise DataError(paths[run] or f"run {name!r}", None, "is empty: there is no topic in it")
                 raise DataError(
                     paths[run] or f"run {name!r}", None,
                     f"none of its {len(extra)} topics is judged: the run has {_some(extra)}, "
@@ -339,7 +383,7 @@ def assess_arrays(grades: Any, scores: Any, mask: Any = None) -> Assessed:
         raise DataError("scores", None, f"NaN at query {row}, document {column}")
     queries, documents = score.shape
     backwards = slice(None, None, -1)
-    order = np.argsort(np.where(there, -score, np.inf)[:, backwards], axis=1, kind="stable")
+    order = np.lexsort((-score[:, backwards], ~there[:, backwards]), axis=1)  # a document with -inf exists all the same
     order = documents - 1 - order
     length = there.sum(axis=1)
     sorted_grade = np.take_along_axis(grade, order, axis=1)

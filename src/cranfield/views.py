@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.assessed import Array, Assessed, Index, Judged, position_in_segment, segment_starts
 from cranfield.errors import UsageError
+from cranfield.lengths import Lengths
 
 Score = Callable[[Assessed], Array]
 
@@ -62,7 +63,9 @@ class Condensed(_Reading):
             _, starts, sizes = _tied_groups(lists, lists.tie_first)
             first = np.repeat(hits.nth[starts], sizes)
             last = np.repeat(hits.nth[starts + sizes - 1], sizes)
-        return lists.replace(rank=hits.nth, retrieved=np.diff(hits.start), tie_first=first, tie_last=last)
+        lengths = None if lists.lengths is None else lists.lengths.picked(hits.start[:-1], lists.row, lists.rank)
+        retrieved = np.diff(hits.start)
+        return lists.replace(rank=hits.nth, retrieved=retrieved, tie_first=first, tie_last=last, lengths=lengths)
 
     def __str__(self) -> str:
         return "condensed"
@@ -107,10 +110,11 @@ class Unjudged(_Reading):
             row=row,
             rank=rank,
             grade=grade,
+            # the last set is no list's: it keeps the largest grade that topics without a list here have
             judged=Judged.of(
-                np.concatenate((judged_row, row[added])),
-                np.concatenate((lists.judged.grade[judged_at - 1], grade[added])),
-                lists.rows,
+                np.concatenate((judged_row, row[added], [lists.rows])),
+                np.concatenate((lists.judged.grade[judged_at - 1], grade[added], [lists.max_grade])),
+                lists.rows + 1,
             ),
             set_of_row=np.arange(lists.rows),
             place=_every_place(lists, known, len(row)),
@@ -155,7 +159,8 @@ def _every_place(lists: Assessed, known: Index, documents: int) -> Index | None:
         return None
     place = np.full(documents, -1)
     place[known] = lists.place
-    place[place < 0] = np.setdiff1d(np.arange(documents), lists.place)
+    empty = np.flatnonzero(place < 0)  # none where the list was condensed: its places then lie further apart
+    place[empty] = np.setdiff1d(np.arange(documents), lists.place)[: len(empty)]
     return place
 
 
@@ -193,7 +198,8 @@ class Ties(_Reading):
         rank = np.where(better[order], first + nth - 1, last - (sizes[group] - nth))
         place = None if lists.place is None else lists.place[order]
         document = None if lists.document is None else lists.document[order]
-        return lists.replace(rank=rank, grade=lists.grade[order], place=place, document=document)
+        lengths = _moved(lists, lists.rank[order], rank)
+        return lists.replace(rank=rank, grade=lists.grade[order], place=place, document=document, lengths=lengths)
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         if self.reading != "expected":
@@ -202,6 +208,21 @@ class Ties(_Reading):
 
     def __str__(self) -> str:
         return "ties" if self.reading == "expected" else f"ties={self.reading}"
+
+
+def _moved(lists: Assessed, before: Index, after: Index) -> Lengths | None:
+    """The lengths of documents once hits moved within their ties; unjudged ones take what is left, in order."""
+    if lists.lengths is None:
+        return None
+    start = np.zeros(lists.rows + 1, dtype=np.int64)
+    np.cumsum(lists.retrieved, out=start[1:])
+    row = np.repeat(np.arange(lists.rows), lists.retrieved)
+    source, target = (start[lists.row] + rank - 1 for rank in (before, after))
+    free_source, free_target = np.ones((2, len(row)), dtype=bool)
+    free_source[source] = free_target[target] = False
+    came_from = np.empty(len(row), dtype=np.int64)
+    came_from[target], came_from[free_target] = source, np.flatnonzero(free_source)
+    return lists.lengths.picked(start[:-1], row, came_from - start[row] + 1)
 
 
 def _bounds(lists: Assessed) -> tuple[Index, Index]:
@@ -254,7 +275,7 @@ def _expected(score: Score) -> Score:
         out = score(lists)
         for row in np.unique(lists.row[last > first]):
             here = slice(*np.searchsorted(lists.row, [row, row + 1]))
-            ranks = _orders(first[here], last[here])
+            ranks, lengths = _orders_with_lengths(lists, int(row), here)
             copies, hits = ranks.shape
             order = np.argsort(ranks, axis=1)
             many = lists.rows_at(np.full(copies, row)).replace(
@@ -262,11 +283,31 @@ def _expected(score: Score) -> Score:
                 rank=np.take_along_axis(ranks, order, axis=1).ravel(),
                 grade=np.take(lists.grade[here], order).ravel(),
                 document=None if lists.document is None else np.take(lists.document[here], order).ravel(),
+                lengths=lengths,
             )
             out[row] = np.mean(score(many))
         return out
 
     return expected
+
+
+def _orders_with_lengths(lists: Assessed, row: int, here: slice) -> tuple[NDArray[np.int64], Lengths | None]:
+    """Ranks of the hits of one list in every order (or a sample), and the lengths of its documents in that order."""
+    first, last = (bound[here] for bound in _bounds(lists))
+    if lists.lengths is None:
+        return _orders(first, last), None
+    documents = int(lists.retrieved[row])
+    rank = np.arange(1, documents + 1)
+    every_first, every_last = rank.copy(), rank.copy()
+    for low, high in {(int(low), int(high)) for low, high in zip(first, last, strict=True)}:
+        every_first[low - 1 : high], every_last[low - 1 : high] = low, high
+    tied = every_last > every_first
+    moved = _orders(every_first[tied], every_last[tied])  # unjudged documents too: how long they are matters
+    ranks = np.tile(rank, (len(moved), 1))
+    ranks[:, tied] = moved
+    begin = np.arange(len(moved)) * documents
+    came_from = np.argsort(ranks, axis=1).ravel() + 1
+    return ranks[:, lists.rank[here] - 1], lists.lengths.picked(begin, np.full(len(came_from), row), came_from)
 
 
 def _orders(first: Index, last: Index) -> NDArray[np.int64]:

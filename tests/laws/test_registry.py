@@ -64,13 +64,14 @@ def test_is_classified(name: str) -> None:
 
 @every
 def test_is_exported_under_its_name(name: str) -> None:
-    assert getattr(cranfield.measures, name) is REGISTRY[name]
-    assert name in cranfield.measures.__all__
+    written = name if name.isidentifier() else REGISTRY[name].__name__  # P+ is Pplus in Python
+    assert getattr(cranfield.measures, written) is REGISTRY[name]
+    assert written in cranfield.measures.__all__
 
 
 @every
 def test_is_covered_by_the_laws(name: str) -> None:
-    assert any(made.name == name for made in ALL)
+    assert REGISTRY[name].needs or any(made.name == name for made in ALL)
 
 
 @every

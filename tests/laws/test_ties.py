@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cranfield.assessed import Assessed
 from cranfield.measures import AP, Measure, P
 from cranfield.views import ENUMERATED
-from tests.laws.instances import ALL
+from tests.laws.instances import ALL, ENDS_AT_THE_BEST
 from tests.oracles.joined import side_by_side
 
 Groups = list[list[float | None]]
@@ -47,7 +47,7 @@ def test_expected_is_the_mean_over_all_orders_for_every_measure(ties: Groups, mi
     for measure in ALL:
         mean = np.mean(measure.evaluate(every))
         found = measure.view("ties").evaluate(lists)[0]
-        assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), measure
+        assert found == pytest.approx(mean, rel=1e-12, abs=1e-12, nan_ok=True), measure
 
 
 @settings(max_examples=40, deadline=None)
@@ -66,7 +66,7 @@ def test_views_under_ties_compose(ties: Groups, missed: list[float]) -> None:
 @given(ties=groups, missed=st.lists(st.sampled_from([0, 1, 3]), max_size=3))
 def test_best_and_worst_orders_enclose_the_others(ties: Groups, missed: list[float]) -> None:
     lists, every = tied(ties, missed), orders(ties, missed)
-    for measure in (m for m in ALL if m.properties.better == "higher"):
+    for measure in (m for m in ALL if m.properties.better == "higher" and m.name not in ENDS_AT_THE_BEST):
         scores = measure.evaluate(every)
         best, worst = (measure.view(f"ties={reading}").evaluate(lists)[0] for reading in ("best", "worst"))
         assert best == pytest.approx(scores.max(), abs=1e-12, nan_ok=True), measure

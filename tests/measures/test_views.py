@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import cranfield as cf
 from cranfield.assessed import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import AP, ERR, Judged, P, R, nDCG, parse
@@ -64,6 +65,15 @@ def test_judgments_of_one_list_stay_with_it() -> None:
     assert AP().view("best").evaluate(lists).tolist() == [1, 1]
     assert nDCG().view("worst").evaluate(lists).tolist() == [1, 1]
     assert Judged().view("best").evaluate(lists).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("reading", ["best", "worst"])
+def test_the_largest_grade_is_that_of_all_topics_whatever_the_views(reading: str) -> None:
+    lists = cf.join({"a": {"x": 1}, "b": {"y": 3}}, {"a": {"x": 1.0, "z": 1.0}, "b": {"y": 1.0}})
+    grade_of_unjudged = {"best": 3, "worst": 0}[reading]
+    orders = [[1, grade_of_unjudged], [grade_of_unjudged, 1]]
+    err = np.mean([ERR(max_grade=3).of(order) for order in orders])  # 3, the grade of the other topic
+    assert ERR().view("ties", reading).evaluate(lists)[0] == pytest.approx(err)
 
 
 def test_tied_documents_stay_tied_when_the_list_is_condensed() -> None:

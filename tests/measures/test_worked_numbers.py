@@ -254,6 +254,10 @@ def test_rank_biased_precision_and_its_residual() -> None:
     assert RBP(p=0.5).of(grades) == close(1 / 2 + 1 / 8)
     assert RBP(p=0.5, gain="linear").of(grades) == close(1 / 2 + 1 / 16)
     assert RBP(p=0.5, rel=2).of(grades) == close(1 / 2)
+    # seed 000 (16) with its gain values given within 0 and 1: .6 and .2, whatever the largest is
+    assert RBP(p=0.5, gain={1: 0.2, 2: 0.6}).of(grades) == close(0.6 / 2 + 0.2 / 8)
+    assert RBP(p=0.5, gain="linear").of([0.5, None, 0.25]) == close(0.5 / 2 + 0.25 / 8)
+    assert RBP(p=0.5, gain={1: 1, 2: 5}).of(grades) == close(1 / 2 + 0.2 / 8)
     assert RBPres(p=0.5).of(grades) == close(1 / 4 + 1 / 16)
     assert (RBPres(p=0.5) @ 2).of(grades) == close(1 / 4 + 1 / 4)
     assert RBPres().of([]) == 1

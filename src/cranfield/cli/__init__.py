@@ -15,8 +15,12 @@ VERBS = {
     "validate": ("everything that is wrong with files, at once", "cranfield validate qrels.txt runs/*.run"),
     "convert": ("from one file format to another", "cranfield convert qrels.txt qrels.parquet"),
     "trec_eval": ("trec_eval's own command line and output", "cranfield trec_eval -q -m map qrels.txt bm25.run"),
+    "ndeval": ("ndeval's, for qrels with intents", "cranfield ndeval -c qrels.diversity.txt bm25.run"),
+    "ntcireval": ("NTCIREVAL's, for one topic or all", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """What each verb does, and an example."""
+STAND_INS = ("trec_eval", "ndeval", "ntcireval")
+"""Verbs that are another program: they get all words untouched."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,10 +46,8 @@ def run(args: list[str]) -> int:
 
         print(f"cranfield {__version__}")
         return 0
-    if verb == "trec_eval":
-        from cranfield.compat.trec_eval import main as trec_eval
-
-        return trec_eval(args[1:])
+    if verb in STAND_INS:
+        return int(import_module(f"cranfield.compat.{verb}").main(args[1:]))
     if verb not in VERBS:
         raise unknown(verb)
     module = import_module(f"cranfield.cli.{verb}")
@@ -70,6 +72,6 @@ def unknown(verb: str) -> Exception:
     from cranfield.errors import UsageError
 
     also = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
-    close = [also[verb]] if verb in also else difflib.get_close_matches(verb, VERBS, n=1, cutoff=0.5)
+    close = [also[verb]] if verb in also else difflib.get_close_matches(verb[:20], VERBS, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(VERBS)}"
     return UsageError(f"no verb {verb!r}; {hint} (cranfield help tells more)")

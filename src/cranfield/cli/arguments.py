@@ -132,6 +132,44 @@ QrelsFormat = Annotated[
     ),
 ]
 
+IntentProbabilities = Annotated[
+    str | None,
+    option(
+        "--intent-probabilities",
+        metavar="FILE",
+        help="How likely each intent of a topic is: lines of topic, intent, probability; default: all the same.",
+        group=READING,
+    ),
+]
+Lengths = Annotated[
+    str | None,
+    option(
+        "--lengths",
+        metavar="FILE",
+        help="How long documents are, for TBG (in words) and U (in characters): lines of doc, length and, if they differ, "
+        "length of the snippet; or a first line of names: doc, words, characters, snippet.",
+        group=READING,
+    ),
+]
+MissingLength = Annotated[
+    str | None,
+    option(
+        "--missing-length",
+        metavar="N",
+        help="The length to assume of a document that the file of lengths lacks: a number, or mean; default: an error.",
+        group=READING,
+    ),
+]
+IntentTypes = Annotated[
+    str | None,
+    option(
+        "--intent-types",
+        metavar="FILE",
+        help="Lines of topic, intent, and informational (inf) or navigational (nav); default: all informational.",
+        group=READING,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -252,6 +290,15 @@ def _for_typer(parameter: Parameter) -> Any:
     shown = parameter.default not in (None, False)
     told = typer.Option(*how.names, metavar=how.metavar, help=how.help, rich_help_panel=how.group, show_default=shown)
     return Annotated[parameter.type, told]
+
+
+def assumed_length(text: str | None) -> float | str | None:
+    """The value of `--missing-length`.
+
+    >>> assumed_length("500"), assumed_length("mean")
+    (500.0, 'mean')
+    """
+    return float(text) if text is not None and re.fullmatch(r"\d+(\.\d*)?", text) else text
 
 
 def chosen(texts: Iterable[str] | None) -> list[Measure]:

@@ -15,7 +15,11 @@ from cranfield.cli.arguments import (
     RESULT,
     Argument,
     Digits,
+    IntentProbabilities,
+    IntentTypes,
+    Lengths,
     Measures,
+    MissingLength,
     OnDuplicate,
     Order,
     Output,
@@ -23,6 +27,7 @@ from cranfield.cli.arguments import (
     QrelsFormat,
     Quiet,
     RunFormat,
+    assumed_length,
     chosen,
     option,
 )
@@ -138,6 +143,10 @@ def eval_verb(
     on_duplicate: OnDuplicate = "error",
     run_format: RunFormat = None,
     qrels_format: QrelsFormat = None,
+    intent_probabilities: IntentProbabilities = None,
+    intent_types: IntentTypes = None,
+    lengths: Lengths = None,
+    missing_length: MissingLength = None,
     threads: Annotated[
         int | None,
         option(
@@ -170,6 +179,7 @@ def eval_verb(
     from cranfield.evaluation import evaluate
 
     judgments, lists = _files(qrels, runs or [], sample)
+    only_one_from_stdin(judgments, *lists, intent_probabilities, intent_types, lengths)
     with Progress("reading", quiet=quiet) as progress:
         scores = evaluate(
             Qrels.read(judgments, format=qrels_format, on_duplicate=on_duplicate),
@@ -182,6 +192,10 @@ def eval_verb(
             depth=depth,
             format=run_format,
             threads=threads,
+            intent_probabilities=intent_probabilities,
+            intent_types=intent_types,
+            lengths=lengths,
+            missing_length=assumed_length(missing_length),
             progress=progress,
         )
     if first:
@@ -214,7 +228,6 @@ def _files(qrels: str | None, runs: list[str], sample: bool) -> tuple[str, list[
     assert qrels is not None
     if not runs:
         raise UsageError(f"no run to score against {qrels}; give one or more files: cranfield eval {qrels} RUN...")
-    only_one_from_stdin(qrels, *runs)
     return qrels, runs
 
 

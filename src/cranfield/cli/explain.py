@@ -10,7 +10,11 @@ from cranfield.cli.arguments import (
     RESULT,
     Argument,
     Format,
+    IntentProbabilities,
+    IntentTypes,
+    Lengths,
     Measures,
+    MissingLength,
     OnDuplicate,
     Order,
     Output,
@@ -18,6 +22,7 @@ from cranfield.cli.arguments import (
     QrelsFormat,
     Quiet,
     RunFormat,
+    assumed_length,
     chosen,
     option,
 )
@@ -55,12 +60,16 @@ def explain_verb(
     on_duplicate: OnDuplicate = "error",
     run_format: RunFormat = None,
     qrels_format: QrelsFormat = None,
+    intent_probabilities: IntentProbabilities = None,
+    intent_types: IntentTypes = None,
+    lengths: Lengths = None,
+    missing_length: MissingLength = None,
 ) -> int:
     """Show a list rank by rank: document, grade, what the measure counts there, its value if the list ended there."""
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
-    only_one_from_stdin(qrels, run)
+    only_one_from_stdin(qrels, run, intent_probabilities, intent_types, lengths)
     measured = chosen(measures) if measures else chosen(None)[:1]
 
     from cranfield.collection.qrels import Qrels
@@ -68,7 +77,11 @@ def explain_verb(
     from cranfield.explanation import explain
     from cranfield.joining import JoinOptions
 
-    options = JoinOptions(order=order, precision=precision, on_duplicate=on_duplicate, format=run_format)
+    options = JoinOptions(
+        order=order, precision=precision, on_duplicate=on_duplicate, format=run_format,
+        intent_probabilities=intent_probabilities, intent_types=intent_types,
+        lengths=lengths, missing_length=assumed_length(missing_length),
+    )  # fmt: skip
     judgments = Qrels.read(qrels, format=qrels_format, on_duplicate=on_duplicate)
     documents = Run.read(run, format=run_format, on_duplicate=on_duplicate)
     found = [explain(judgments, documents, topic, measure, options=options, depth=depth) for measure in measured]

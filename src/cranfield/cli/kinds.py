@@ -70,7 +70,7 @@ def _are_titles(cells: list[list[str]], words: list[list[str]]) -> bool:
 
 
 def _is_grade(text: str) -> bool:
-    return re.fullmatch(r"-?\d{1,2}", text) is not None
+    return re.fullmatch(r"-?\d{1,2}|L\d{1,2}", text) is not None
 
 
 def _counts_up(topics: list[str], ranks: list[str]) -> bool:

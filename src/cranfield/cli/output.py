@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.report.tables import Table
@@ -26,25 +26,9 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
     Names of documents, topics and runs go out as the bytes they came in; JSON, which must be UTF-8, spells others out.
     """
     data = encoded(text if text.endswith("\n") else text + "\n", format)
-    if output is not None and output != "-":
-        from cranfield.collection.source import write_bytes
+    from cranfield.collection.source import write_bytes
 
-        write_bytes(output, data)
-        return
-    if sys.stdout is None:
-        raise DataError("standard output", None, "is closed")
-    if not hasattr(sys.stdout, "buffer"):
-        sys.stdout.write(data.decode("utf-8", "backslashreplace"))
-        return
-    try:
-        sys.stdout.flush()
-        left = memoryview(data)
-        while left:  # an unbuffered stream (python -u) may take less than it is given
-            left = left[sys.stdout.buffer.write(left) :]
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        error.filename = "standard output"
-        raise
+    write_bytes(output or "-", data)
 
 
 def encoded(text: str, format: str) -> bytes:
@@ -95,7 +79,7 @@ def _in_terminal(output: str | None) -> bool:
     return output is None and sys.stdout is not None and sys.stdout.isatty()
 
 
-def only_one_from_stdin(*paths: str) -> None:
+def only_one_from_stdin(*paths: str | None) -> None:
     """Standard input can be read once."""
     if paths.count("-") > 1:
         raise UsageError("'-' is given more than once, but standard input can be read only once")

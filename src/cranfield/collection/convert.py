@@ -105,15 +105,16 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     """
     path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
     buffer = thing if isinstance(thing, bytes) else load(thing)
-    start = bytes(buffer[:4096]).removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = layouts.head_of(buffer).removeprefix(b"\xef\xbb\xbf").lstrip()
     if format in ("sgml", "xml") or start.startswith(b"<"):
         return "topics"
     by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(_without_packing(path))[1])
     found = layouts.detect(buffer, "qrels", path)  # whether it is structured does not depend on the kind
     if isinstance(found, layouts.Layout):
         columns = [cell.decode("utf-8", "replace") for cell in _first_line(start).split()]
-        empty_second = len(columns) == 4 and columns[1] in NO_LABEL
-        kind = "run" if len(columns) == 6 else "qrels" if empty_second else by_suffix
+        judged = len(columns) == 4 and columns[1] in NO_LABEL
+        judged |= len(columns) in (3, 4) and layouts.levels_as_numbers(start)[1]
+        kind = "run" if len(columns) == 6 else "qrels" if judged else by_suffix
     else:
         kind = _kind_by_names(_names(buffer, found, path)) or by_suffix
     if kind is None:

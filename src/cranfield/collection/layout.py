@@ -90,11 +90,13 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
     >>> detect(b"query-id\\tcorpus-id\\tscore\\nq1\\td1\\t1\\n", "qrels").format
     'beir'
     """
-    head = _head(buffer)
+    begin = _begin(buffer)
+    head = head_of(buffer)
+    passed = bytes(buffer[:begin]).count(b"\n")
     if head[:4] == b"PAR1":
         return "parquet"
     if b"\0" in head:
-        line = head[: head.index(b"\0")].count(b"\n") + 1
+        line = passed + head[: head.index(b"\0")].count(b"\n") + 1
         raise DataError(path, line, f"a NUL byte: this is a binary file, expected {kind} as text, JSON, CSV or Parquet")
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
@@ -104,17 +106,45 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
     if _JSON.match(first):
         return _json_kind(first, lines)
     found = _delimited(first, kind) or _columns(first, kind)
-    if kind == "run" and found == RUNS["msmarco"]:
-        _check_rank(first.split()[2], path, text.split("\n").index(lines[0]) + 1)
+    if kind == "run" and found in (RUNS["msmarco"], RUNS["msmarco-scored"]):
+        _check_rank(first.split(), path, passed + text.split("\n").index(lines[0]) + 1)
     return found
 
 
-def _check_rank(third: str, path: str, line: int) -> None:
-    """Scores read as ranks would turn every list upside down."""
+_LEVEL = re.compile(rb"(?m)(?<=[ \t])L(\d{1,9})(?=[ \t\r]*$)")
+"""A last column such as `L2`."""
+
+
+def levels_as_numbers(buffer: Buffer) -> tuple[Buffer, bool]:
+    """Judgments with the grades L0, L1, ... of NTCIR written as 0, 1, ...; and whether there were any.
+
+    The first line decides; where its grade is a number, the bytes stay as they are.
+
+    >>> levels_as_numbers(b"0001 2 doc7 L3\\n0001 2 L8 L0\\n")
+    (b'0001 2 doc7 3\\n0001 2 L8 0\\n', True)
+    >>> levels_as_numbers(b"301 0 L8 3\\n")
+    (b'301 0 L8 3\\n', False)
+    """
+    head = head_of(buffer).removeprefix(b"\xef\xbb\xbf")
+    first = next((line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    if not _LEVEL.search(first):
+        return buffer, False
+    return _LEVEL.sub(rb"\1", bytes(buffer)), True
+
+
+def _check_rank(words: list[str], path: str, line: int) -> None:
+    """Scores read as ranks would turn every list upside down; judgments are no run, even if they have four columns."""
+    third = words[2]
     try:
         whole = float(third).is_integer()
     except ValueError:
-        return  # the reader says what is wrong
+        if len(words) == 3:
+            return  # the reader says what is wrong
+        raise DataError(
+            path, line, f"4 columns, the third is {third!r}, expected a rank (topic doc rank score); is this a run?"
+        ) from None
+    if len(words) == 4:
+        return  # the score tells the order
     if not whole:
         raise DataError(
             path, line,
@@ -127,10 +157,24 @@ _JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')
 """How JSON begins; a topic called `[1]` or `{x}` does not."""
 
 
-def _head(buffer: Buffer) -> bytes:
-    """The first lines; more of them where the first line is very long, since its columns are counted."""
-    head = bytes(buffer[:65536])
-    return head if b"\n" in head else bytes(buffer[: 1 << 25])
+_DATA = re.compile(rb"^[ \t\r]*[^\s#]", re.MULTILINE)
+"""How a line begins that is neither blank nor a comment."""
+HEAD = 1 << 16
+
+
+def head_of(buffer: Buffer) -> bytes:
+    """The first lines that are not blank; more of them where the first is very long, since its columns are counted."""
+    begin = _begin(buffer)
+    head = bytes(buffer[begin : begin + HEAD])
+    return head if b"\n" in head else bytes(buffer[begin : begin + (1 << 25)])
+
+
+def _begin(buffer: Buffer) -> int:
+    """Where to look: at the top, or where the data begins if blank lines and comments go on for long."""
+    if _DATA.search(bytes(buffer[:HEAD])) or len(buffer) <= HEAD:
+        return 0
+    found = _DATA.search(buffer)
+    return found.start() if found else 0
 
 
 def _expected(kind: str) -> str:

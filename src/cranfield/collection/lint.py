@@ -112,6 +112,8 @@ def _code(what: str) -> str:
 
 def _read(path: str, buffer: Buffer, layout: layouts.Layout, kind: str, findings: list[Finding]) -> _core.Table:
     """The lines that can be read; what is wrong with the others goes to the findings."""
+    if kind == "qrels":
+        buffer, _ = layouts.levels_as_numbers(buffer)
     table, faults = _core.read(
         [buffer],
         list(layout.columns),

@@ -35,6 +35,11 @@ def byte_findings(path: str, buffer: Buffer) -> Iterator[Finding]:
 
     if data[:3].tobytes() == b"\xef\xbb\xbf":
         yield Finding(path, 1, "info", "byte-order-mark", "begins with a UTF-8 byte order mark")
+    later = data.tobytes().find(b"\n\xef\xbb\xbf") + 1
+    if later:
+        line = int(np.searchsorted(newlines, later)) + 1
+        what = "begins with a byte order mark, as a file does: here it is read as part of the first column"
+        yield Finding(path, line, "warning", "byte-order-mark", what)
     try:
         str(buffer, "utf-8")
     except UnicodeDecodeError as error:

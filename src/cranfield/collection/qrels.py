@@ -53,17 +53,19 @@ class Qrels(Records):
         A document judged twice is an error, unless `on_duplicate` is "first" or "max".
         """
         if isinstance(thing, Qrels):
-            return thing if name in (None, thing.name) else cls(thing.table, name or "", thing.path)
-        table, path = table_of(thing, Reading("qrels", format, on_duplicate))
-        return cls(table, name or (stem(path) if path else "qrels"), path)
+            return thing if name in (None, thing.name) else cls(thing.table, name or "", thing.path, thing.notes)
+        reading = Reading("qrels", format, on_duplicate)
+        table, path = table_of(thing, reading)
+        return cls(table, name or (stem(path) if path else "qrels"), path, tuple(reading.notes))
 
     @classmethod
     def read(
         cls, path: PathLike, *, format: str | None = None, on_duplicate: str = "error", threads: int | None = None
     ) -> Qrels:
         """Qrels from a file; the format is detected if it is not said."""
-        table, where = table_of(path, Reading("qrels", format, on_duplicate, threads))
-        return cls(table, stem(where) if where else "qrels", where)
+        reading = Reading("qrels", format, on_duplicate, threads)
+        table, where = table_of(path, reading)
+        return cls(table, stem(where) if where else "qrels", where, tuple(reading.notes))
 
     @classmethod
     def from_dict(cls, lists: Mapping[Any, Mapping[Any, float]], name: str = "qrels") -> Qrels:

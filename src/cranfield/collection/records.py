@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -32,6 +32,8 @@ class Reading:
     format: str | None = None
     on_duplicate: str = "error"
     threads: int | None = None
+    notes: list[str] = field(default_factory=list)
+    """What a reader of the scores must know of how the bytes were read; filled while reading."""
 
     def __post_init__(self) -> None:
         check.one_of("read", ("error", "first", "max"), on_duplicate=self.on_duplicate)
@@ -74,6 +76,10 @@ def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
         table = _from_structured(buffer, kind, reading, origin)
     else:
         _check_header(buffer, kind, origin)
+        if reading.kind == "qrels":
+            buffer, levels = layouts.levels_as_numbers(buffer)
+            if levels:
+                reading.notes.append("grades L0, L1, ... are read as 0, 1, ...")
         table, faults = _core.read(
             [buffer],
             list(kind.columns),
@@ -198,6 +204,8 @@ class Records:
     table: _core.Table
     name: str = ""
     path: str = ""
+    notes: tuple[str, ...] = ()
+    """What a reader of the scores must know of how it was read."""
 
     kind: ClassVar[str] = ""
 

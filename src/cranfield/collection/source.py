@@ -9,8 +9,8 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterable
-from typing import IO, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable
+from typing import IO, Any, Protocol, runtime_checkable
 
 from cranfield.errors import DataError, UsageError
 
@@ -26,6 +26,11 @@ MAGIC = {
 """How compressed data begins, as far as it can be told from a text: a topic may well be called BZh."""
 HEAD = 10
 
+STDIN, STDOUT = "standard input", "standard output"
+FIRST_BYTES = 1 << 16
+BINARY = (b"PAR1", b"\xff\xfe", b"\xfe\xff")
+"""How data begins that is read although there are NUL bytes in it: Parquet, and topics in UTF-16."""
+
 
 @runtime_checkable
 class Readable(Protocol):
@@ -40,12 +45,12 @@ def load(path: PathLike) -> Buffer:
     What compression a file has is told by its first bytes, not by its name.
     """
     name = os.fspath(path)
+    if name == "-":
+        return unpacked(_drained(_standard_input(), STDIN), STDIN)
     try:
-        if name == "-":
-            return unpacked(sys.stdin.buffer.read(), "standard input")
         with open(name, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return unpacked(file.read(), name)
+                return unpacked(_drained(file, name), name)
             head = file.read(HEAD)
             if compression(head):
                 file.seek(0)
@@ -53,12 +58,39 @@ def load(path: PathLike) -> Buffer:
             if not head:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except DataError:
+        raise
     except IsADirectoryError:
         raise DataError(name, None, "is a directory, expected a file") from None
     except FileNotFoundError:
         raise DataError(name, None, "no such file") from None
     except PermissionError:
         raise DataError(name, None, "cannot be read: permission denied") from None
+    except OSError as error:
+        raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in the name
+        raise DataError(repr(name), None, f"cannot be read: {error}") from None
+
+
+def shown_path(path: str) -> str:
+    """A path as messages call it."""
+    return STDIN if path == "-" else path
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None or not hasattr(sys.stdin, "buffer"):
+        raise DataError(STDIN, None, "is closed")
+    return sys.stdin.buffer
+
+
+def _drained(stream: IO[bytes], name: str) -> bytes:
+    """A pipe or a device read to its end; one that is binary is not, as /dev/zero has none."""
+    try:
+        head = stream.read(FIRST_BYTES)
+        if b"\0" in head and compression(head) is None and not head.startswith(BINARY):
+            line = head[: head.index(b"\0")].count(b"\n") + 1
+            raise DataError(name, line, "a NUL byte: this is binary, expected text, JSON, CSV or Parquet")
+        return head + stream.read()
     except OSError as error:
         raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
 
@@ -102,16 +134,28 @@ def unpack(data: bytes, kind: str) -> bytes:
     if kind == "bzip2":
         import bz2
 
-        return bz2.decompress(data)
+        return _streams(data, bz2.BZ2Decompressor)
     if kind == "xz":
         import lzma
 
-        return lzma.decompress(data)
+        return _streams(data, lzma.LZMADecompressor)
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
     return bytes(zstd.decompress(data))
+
+
+def _streams(data: bytes, decompressor: Callable[[], Any]) -> bytes:
+    """All streams of a file. The library's own function takes what follows the first for nothing if it is damaged."""
+    pieces = []
+    while data:
+        one = decompressor()
+        pieces.append(one.decompress(data))
+        if not one.eof:
+            raise EOFError
+        data = one.unused_data.lstrip(b"\0")  # xz pads with zeros
+    return b"".join(pieces)
 
 
 def pack(data: bytes, path: str) -> bytes:
@@ -147,10 +191,7 @@ def write_bytes(path: PathLike, data: bytes) -> None:
     """
     name = os.fspath(path)
     if name == "-":
-        rest = memoryview(data)
-        while rest:  # unbuffered output may take less than it is given
-            rest = rest[sys.stdout.buffer.write(rest) :]
-        sys.stdout.buffer.flush()
+        write_stdout(data)
         return
     target = os.path.realpath(name)
     # Not tempfile.mkstemp: its files are private, and opening up a new one takes the umask, which can only be learnt by
@@ -172,6 +213,24 @@ def write_bytes(path: PathLike, data: bytes) -> None:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def write_stdout(data: bytes) -> None:
+    """Bytes to standard output; where that is not a stream of bytes, as text."""
+    if sys.stdout is None:
+        raise DataError(STDOUT, None, "is closed")
+    if not hasattr(sys.stdout, "buffer"):
+        sys.stdout.write(data.decode("utf-8", "backslashreplace"))
+        return
+    try:
+        sys.stdout.flush()
+        rest = memoryview(data)
+        while rest:  # unbuffered output (python -u) may take less than it is given
+            rest = rest[sys.stdout.buffer.write(rest) :]
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        error.filename = STDOUT
+        raise
 
 
 def _is_special(name: str) -> bool:
@@ -213,5 +272,9 @@ def stem(path: str) -> str:
 
 def read_stream(stream: IO[bytes] | Readable) -> bytes:
     """All of an open file."""
-    data = stream.read()
+    name = str(getattr(stream, "name", "")) or "stream"
+    try:
+        data = stream.read()
+    except (OSError, ValueError) as error:  # closed, not open for reading, or text of another encoding
+        raise DataError(name, None, f"cannot be read: {error}") from None
     return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else unpacked(bytes(data), "stream")

@@ -52,22 +52,27 @@ def _score_by_rank(columns: Columns, found: dict[str, int]) -> Columns:
 def is_frame(thing: object) -> bool:
     """A pandas, polars or Arrow table, or anything that gives itself as an Arrow stream."""
     root = type(thing).__module__.partition(".")[0]
+    if type(thing).__name__ in ("Series", "ChunkedArray"):  # one column
+        return False
     return root in ("pandas", "polars", "pyarrow") or hasattr(thing, "__arrow_c_stream__")
+
+
+def frame_columns(frame: Any) -> tuple[list[str], Callable[[int], list[Any]]]:
+    """The names of a frame's columns, and a function that gives the values of one."""
+    root = type(frame).__module__.partition(".")[0]
+    if root == "polars":
+        frame = frame.collect() if hasattr(frame, "collect") else frame
+        return list(frame.columns), lambda i: list(frame.to_series(i).to_list())
+    if root == "pandas":
+        return list(map(str, frame.columns)), lambda i: list(frame.iloc[:, i].tolist())
+    if not hasattr(frame, "column_names"):
+        frame = pyarrow("reading an Arrow stream").table(frame)
+    return list(frame.column_names), lambda i: list(frame.column(i).to_pylist())
 
 
 def from_frame(frame: Any, kind: str, origin: str = "frame") -> Columns:
     """The columns of a pandas, polars or Arrow frame."""
-    root = type(frame).__module__.partition(".")[0]
-    get: Callable[[int], list[Any]]
-    if root == "polars":
-        frame = frame.collect() if hasattr(frame, "collect") else frame
-        names, get = list(frame.columns), lambda i: list(frame.to_series(i).to_list())
-    elif root == "pandas":
-        names, get = list(map(str, frame.columns)), lambda i: list(frame.iloc[:, i].tolist())
-    else:
-        if not hasattr(frame, "column_names"):
-            frame = pyarrow("reading an Arrow stream").table(frame)
-        names, get = list(frame.column_names), lambda i: list(frame.column(i).to_pylist())
+    names, get = frame_columns(frame)
     found = chosen(names, kind, origin)
     return _score_by_rank(_columns(get, found, origin), found)
 
@@ -102,7 +107,10 @@ def parquet_table(buffer: Buffer, origin: str) -> Any:
 
 def from_records(records: Iterable[Any], kind: str, origin: str = "records", unit: str = "record") -> Columns:
     """Columns of dicts, named tuples, objects with such attributes, or plain tuples (topic, doc, value[, label])."""
-    rows = records if isinstance(records, list) else list(records)
+    try:
+        rows = records if isinstance(records, list) else list(records)
+    except TypeError as error:  # an array without dimensions says that it can be iterated over, and cannot
+        raise DataError(origin, None, f"cannot be read: {error}") from None
     if not rows:
         return Columns([], [], [], origin=origin, unit=unit)
     first = rows[0]

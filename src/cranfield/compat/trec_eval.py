@@ -32,6 +32,7 @@ import numpy as np
 from cranfield import __version__, _core
 from cranfield.collection.findings import counted
 from cranfield.collection.source import Buffer, load
+from cranfield.compat.output import write
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
 from cranfield.compat.trec_request import Column, Request, atol
@@ -108,11 +109,11 @@ def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | N
             return 0
         request = Request(options.measures or ["official"], options.dialect)
         if options.show_help:
-            _write(out, _help(options.dialect))
+            write(out, _help(options.dialect))
             return 0
         if len(options.files) != 2:
             raise UsageError(f"{len(options.files)} files given, must be 2: qrels run\n{USAGE}")
-        _write(out, evaluated(options, request))
+        write(out, evaluated(options, request))
         return 0
     except UsageError as error:
         print(f"trec_eval: {error}", file=err)
@@ -173,17 +174,6 @@ def _help(dialect: int) -> str:
         f"{USAGE}\n{HELP}\n\nEvaluates a run as trec_eval {VERSIONS[dialect]} does (cranfield {__version__}).\n"
         f"Measures: {', '.join(names)}\nSeveral at once: {nicknames} (without -m: official)\n"
     )
-
-
-def _write(stream: IO[str], text: str) -> None:
-    """Topic and run names may be any bytes, which a text stream may refuse."""
-    binary = getattr(stream, "buffer", None)
-    if binary is None:
-        stream.write(text)
-        return
-    stream.flush()
-    binary.write(text.encode("utf-8", "surrogateescape"))
-    binary.flush()
 
 
 # -- from files to lines

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from cranfield.measures.base import REGISTRY, FunctionMeasure, Measure, Properties, Terms, measure
+from cranfield.measures.compatibility import Compat
 from cranfield.measures.curves import Curve, Curves, interpolated_precision, precision_recall, roc
-from cranfield.measures.first import ERR, RR, nERR
+from cranfield.measures.cwl import CWL, CWLMeasure, as_cwl, cwl_vectors
+from cranfield.measures.cwl_members import BPM, IFT, INSQ, INST, NERR8, NERR9, NERR10, NERR11, SDCG
+from cranfield.measures.first import ERR, NWRR, RR, WRR, O, Pmeasure, Pplus, nERR
 from cranfield.measures.gain import Discount, Gain
-from cranfield.measures.incomplete import bpref, bpref_N, bpref_R, infAP
+from cranfield.measures.graded import GAP, gAP
+from cranfield.measures.incomplete import (
+    bpref,
+    bpref_N,
+    bpref_R,
+    infAP,
+    rpref_N,
+    rpref_relative,
+    rpref_relative2,
+)
+from cranfield.measures.ncu import NCU
 from cranfield.measures.parse import names, parse, parse_many
 from cranfield.measures.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
+from cranfield.measures.recall import ESL, PRES, WSS, LastRel
+from cranfield.measures.scale import RBTO, SBTO
 from cranfield.measures.sets import (
     Accuracy,
     Confusion,
@@ -30,6 +45,7 @@ from cranfield.measures.sets import (
     gP,
     gR,
 )
+from cranfield.measures.time import TBG, Trailtext, U
 from cranfield.measures.trec import (
     G,
     NumNonrelRet,
@@ -55,15 +71,37 @@ MEASURES = tuple(sorted(REGISTRY, key=str.lower))
 __all__ = [
     "AP",
     "AP11",
+    "BPM",
     "CG",
+    "CWL",
     "DCG",
     "DEFAULT",
     "ERR",
+    "ESL",
+    "GAP",
+    "IFT",
+    "INSQ",
+    "INST",
     "MEASURES",
+    "NCU",
+    "NERR8",
+    "NERR9",
+    "NERR10",
+    "NERR11",
+    "NWRR",
+    "PRES",
     "RBP",
+    "RBTO",
     "REGISTRY",
     "RR",
+    "TBG",
+    "SBTO",
+    "SDCG",
+    "WRR",
+    "WSS",
     "Accuracy",
+    "CWLMeasure",
+    "Compat",
     "Confusion",
     "Curve",
     "Curves",
@@ -76,12 +114,16 @@ __all__ = [
     "Gain",
     "IPrec",
     "Judged",
+    "LastRel",
     "Measure",
     "NumNonrelRet",
     "NumRel",
     "NumRelRet",
     "NumRet",
+    "O",
     "P",
+    "Pmeasure",
+    "Pplus",
     "Properties",
     "Q",
     "R",
@@ -95,13 +137,18 @@ __all__ = [
     "Specificity",
     "Success",
     "Terms",
+    "Trailtext",
+    "U",
     "Unjudged",
     "Utility",
+    "as_cwl",
     "binG",
     "bpref",
     "bpref_N",
     "bpref_R",
     "confusion",
+    "cwl_vectors",
+    "gAP",
     "gP",
     "gR",
     "ideal_dcg",
@@ -118,6 +165,9 @@ __all__ = [
     "precision_recall",
     "rbp_resid",
     "roc",
+    "rpref_N",
+    "rpref_relative",
+    "rpref_relative2",
     "unj",
     "yaap",
 ]

@@ -13,7 +13,8 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
-from cranfield.intents import ByIntent, GlobalGain, Sharp
+from cranfield.intents import ByIntent, GlobalGain, Sharp, with_intents
+from cranfield.lengths import Lengths
 from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.views import View, parse_view
 
@@ -107,6 +108,10 @@ class Measure(metaclass=MeasureType):
     properties: ClassVar[Properties] = Properties()
     cutoff_kind: ClassVar[str] = "rank"
     """What `@` means: `rank`, `recall` (a number from 0 to 1) or `none`."""
+    needs: ClassVar[str] = ""
+    """What it cannot be computed without, besides judgments and runs: `intents` or `lengths`."""
+    only_relevant: ClassVar[bool] = False
+    """Does it look at documents of grade `rel` or better only, so that others can be left out?"""
 
     if not TYPE_CHECKING:
 
@@ -185,18 +190,30 @@ class Measure(metaclass=MeasureType):
     def evaluate(self, lists: Assessed) -> Array:
         """One number per list (row), read through this measure's views."""
         score: Callable[[Assessed], Array] = self.score
+        given = lists
+        if self.views and given.lengths is not None and self.needs != "lengths":
+            # orders of tied documents that differ in lengths only need not be told apart
+            lists = given._once("without lengths", lambda: given.replace(lengths=None))
         additive = self.properties.additive
         for view in reversed(self.views):
+            if isinstance(view, ByIntent) and self.only_relevant:
+                view = ByIntent(lowest=self.__dict__["rel"])
             score = view.around(score, additive=additive, cutoff=self.k if self.cutoff_kind == "rank" else None)
             additive = False  # ranks as another view reads them depend on the other documents
         return score(lists)
 
-    def of(self, grades: Sequence[float | None], missed: Sequence[float] = ()) -> float:
+    def of(self, grades: Sequence[Any], missed: Sequence[Any] = (), *, lengths: Any = None) -> float:
         """The score of one list, given as its grades from the top (None: unjudged).
 
-        `missed` are the grades of judged documents that were not retrieved.
+        `missed` are the grades of judged documents that were not retrieved. Where a topic has intents a document is
+        given as its grades by intent: {"a": 1, "b": 2}. `lengths`, for measures that need them, are those of the
+        retrieved documents from the top.
         """
-        return float(self.evaluate(Assessed.one(grades, missed))[0])
+        by_intent = any(isinstance(grade, Mapping) for grade in (*grades, *missed))
+        lists = (with_intents if by_intent else Assessed.one)(grades, missed)
+        if lengths is not None:
+            lists = lists.replace(lengths=Lengths.one(lengths, len(grades)))
+        return float(self.evaluate(lists)[0])
 
     def note(self, lists: Assessed) -> str | None:
         """What the reader of a score must know besides the name, e.g. a parameter taken from the judgments."""
@@ -220,14 +237,15 @@ class Measure(metaclass=MeasureType):
         "AP'"
         """
         more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
-        head, tail = self._split_views()
-        return self.replace(views=head + more + tail)
+        made = self.replace(views=self.views + more)
+        head, tail = made._split_views()
+        return made.replace(views=head + tail)
 
     def _split_views(self) -> tuple[tuple[View, ...], tuple[View, ...]]:
         """Views of the whole list, which are read first, and those by intent, which show in the name."""
         by_intent = (Sharp, GlobalGain, ByIntent)
         head = tuple(v for v in self.views if not isinstance(v, by_intent))
-        return head, tuple(v for v in self.views if isinstance(v, by_intent))
+        return head, tuple(v for kind in by_intent for v in self.views if isinstance(v, kind))
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
@@ -243,6 +261,8 @@ class Measure(metaclass=MeasureType):
         head, tail = self._split_views()
         mark = head[0].mark if head else ""  # views are read in order: a mark can only stand for the first
         named = [str(v) for v in head[1 if mark else 0 :]]
+        taken = f"{self.name}{ByIntent.mark}" in REGISTRY  # a measure of its own, such as nERR-IA: the view is [IA]
+        named += [str(v) for v in tail if isinstance(v, ByIntent) and taken]
         sharp = "#" if any(isinstance(v, Sharp) for v in tail) else ""
         prefix = "".join(f"{v}{sharp}-" for v in tail if isinstance(v, GlobalGain))
         changed += [f"gain={show(v.gain)}" for v in tail if isinstance(v, GlobalGain) and v.gain != LINEAR]
@@ -250,7 +270,7 @@ class Measure(metaclass=MeasureType):
         return (
             prefix
             + self.name
-            + "".join(v.mark for v in tail)
+            + ("" if taken else "".join(v.mark for v in tail))
             + ("" if prefix else sharp)
             + mark
             + (f"({','.join(changed)})" if changed else "")

@@ -6,12 +6,15 @@ uses it as a sign of how much of the pool was sampled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from cranfield.assessed import Array, Assessed, Hits
+from cranfield.assessed import Array, Assessed, Hits, Ideal
 from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.gain import LINEAR, Gain, GainLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +130,107 @@ class bpref_N(_Preference):
 
     def terms(self, lists: Assessed) -> Terms:
         return self.prefer(self.rel, lists, None, _num_nonrel(lists, self.rel))
+
+
+class _GradedPreference(Measure):
+    """What the rpref family shares: a relevant document adds its gain, less a share for lesser ones above it."""
+
+    cutoff_kind = "none"
+    undivided: ClassVar[float] = 0.0
+    """The share where the divisor is 0."""
+
+    def weigh(self, gain: Gain, lists: Assessed, out_of: Callable[[Hits, Ideal], Array]) -> Terms:
+        """`out_of`: what the penalty of each judged hit is divided by."""
+        judged, ideal = lists.hits().where(lists.grade >= 0), lists.ideal(gain)
+        gains = np.maximum(gain(judged.grade), 0.0)
+        missing = np.zeros(len(judged))
+        for lesser in np.unique(gains):
+            here = gains == lesser
+            missing += judged.running(here) * np.maximum(gains - lesser, 0.0)
+        some = np.flatnonzero(gains)
+        hits, worth = judged.at(some), gains[some]
+        penalty, most = missing[some] / worth, out_of(judged, ideal)[some]
+        share = np.divide(penalty, most, out=np.full(len(penalty), self.undivided), where=most > 0)
+        columns = {"gain": worth, "penalty": penalty, "preferred": 1.0 - share}
+        return Terms(hits, worth * (1.0 - share), ideal.sum(ideal.gain), columns)
+
+
+@measure
+class rpref_N(_GradedPreference):
+    r"""Graded preference: how rarely less relevant documents stand above more relevant ones; bpref_N with grades.
+
+    .. math::
+        \frac{1}{cg^*(R)}\sum_{r'} g(r')\left(1 - \frac{pen(r')}{R + N - cg^*(R)/g_{max}}\right),
+        \qquad pen(r') = \sum_{i < r',\; g(i) < g(r')} \frac{g(r') - g(i)}{g(r')}
+
+    r' is the rank among the judged documents, N the number of judged non-relevant ones. The divisor is the penalty of a
+    best document (of the topic's own highest gain, g_max, as in NTCIREVAL) below all others. With binary grades this
+    is bpref_N. `rpref` stands for this one of the three.
+    No relevant documents: undefined.
+    Reference: De Beer & Moens, SIGIR 2006, doi:10.1145/1148170.1148293; Sakai, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> rpref_N().of([1, None, 2, 0])
+    0.7777777777777778
+    """
+
+    gain: GainLike = LINEAR
+
+    aliases = ("rpref",)
+    properties = Properties(graded=True, normalised=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        def worst(judged: Hits, ideal: Ideal) -> Array:
+            highest = ideal.hits.first(ideal.gain, 1.0)[lists.set_of_row]
+            every = lists.judged.count(lists.judged.grade >= 0)[lists.set_of_row]
+            return np.asarray((every - ideal.sum(ideal.gain) / highest)[judged.row])
+
+        return self.weigh(Gain.of(self.gain), lists, worst)
+
+
+@measure
+class rpref_relative(_GradedPreference):
+    r"""Graded preference relative to the rank: the penalty of a document over the number of judged ones above it.
+
+    .. math:: \frac{1}{cg^*(R)}\sum_{r' > 1} g(r')\left(1 - \frac{pen(r')}{r' - 1}\right)
+
+    pen(r') as for rpref_N. At the first rank there is nothing to divide by, and the document there adds nothing: a
+    flaw that rpref_relative2 mends.
+    No relevant documents: undefined.
+    Reference: De Beer & Moens, SIGIR 2006, doi:10.1145/1148170.1148293; Sakai, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> rpref_relative().of([0, None, 2, 1])
+    0.16666666666666666
+    """
+
+    gain: GainLike = LINEAR
+
+    undivided = 1.0
+    properties = Properties(graded=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        return self.weigh(Gain.of(self.gain), lists, lambda judged, _: judged.nth - 1.0)
+
+
+@measure
+class rpref_relative2(_GradedPreference):
+    r"""Graded preference relative to the rank, the first one included: AP of the judged documents, with grades.
+
+    .. math:: \frac{1}{cg^*(R)}\sum_{r'} g(r')\left(1 - \frac{pen(r')}{r'}\right)
+
+    pen(r') as for rpref_N. With binary grades this is AP'.
+    No relevant documents: undefined.
+    Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> rpref_relative2().of([1, None, 2, 0])
+    0.8333333333333334
+    """
+
+    gain: GainLike = LINEAR
+
+    properties = Properties(graded=True, normalised=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        return self.weigh(Gain.of(self.gain), lists, lambda judged, _: judged.nth.astype(np.float64))
 
 
 EPSILON = 0.00001

@@ -20,7 +20,9 @@ from typing import Any
 from cranfield.errors import UsageError
 from cranfield.intents import ByIntent, GlobalGain, Sharp
 from cranfield.measures.base import REGISTRY, Measure, measure
+from cranfield.measures.cwl import CWLMeasure
 from cranfield.measures.gain import LINEAR, Gain
+from cranfield.measures.ncu import NCU
 from cranfield.measures.ranked import AP11, RBP, IPrec, nDCG
 from cranfield.measures.sets import NumRelRet, Rprec
 from cranfield.measures.trec import G, RelativeP, Rndcg, SetF, Utility, nDCGrel, rbp_resid
@@ -221,7 +223,7 @@ class _Reader:
         while not self.take("]"):
             name = self.token("word", "a view: condensed, best, worst, ties, ties=best or ties=worst")
             reading = f"={self.token('word', 'best or worst')}" if self.take("=") else ""
-            views.append(parse_view(name + reading))
+            views.append(ByIntent() if name + reading == "IA" else parse_view(name + reading))
             if not self.take(","):
                 self.need("]")
                 break
@@ -263,11 +265,14 @@ def _diversity(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> tu
     parts = BY_INTENT.fullmatch(name)
     if name in known or parts is None or parts[3] not in known or parts[3] == name:
         return name, given, []
+    of_its_own = f"{parts[3]}{parts[4] or ''}" in known
     views: list[View] = []
     if parts[2] or parts[5]:
         views.append(Sharp(given.pop("gamma", Sharp().gamma)))
     if parts[1]:
         views.append(GlobalGain(Gain.of(given.pop("gain", LINEAR)), din=parts[1] == "DIN"))
+    if parts[4] and of_its_own:
+        return parts[3] + parts[4], given, views
     if parts[4]:
         views.append(ByIntent())
     return parts[3], given, views
@@ -281,15 +286,15 @@ ELSEWHERE: dict[str, str] = {
     "relstring": "a string, not a number: see `cranfield explain`",
 }
 LATER: dict[str, str] = {
-    **dict.fromkeys(("gAP", "GAP", "NCU", "PRES", "ADM", "ESL", "SBTO", "RBTO"), "graded and user-model measures"),
-    **dict.fromkeys(("INST", "INSQ", "BPM", "IFT", "SDCG", "CWL", "NERR8", "NERR9", "NERR10", "NERR11"), "C/W/L"),
-    **dict.fromkeys(("O", "WRR", "NWRR", "Pmeasure", "P+"), "measures of one good document"),
+    "ADM": "needs relevance as the systems estimate it, on the scale of the judgments",
     **dict.fromkeys(("TBG", "U"), "time and text read"),
-    **dict.fromkeys(("rpref", "xinfAP", "infNDCG", "statAP"), "incomplete judgments"),
+    **dict.fromkeys(("xinfAP", "infNDCG", "statAP"), "incomplete judgments"),
     **dict.fromkeys(("I-rec", "StRecall", "RBU", "P+Q", "P+Q#", "Ef-P", "PMP", "NRBP", "nNRBP"), "diversity"),
-    "Compat": "compatibility with preference judgments",
 }
 DIVERSE = re.compile(r"(?:(?:D|DIN)#?|alpha#?|α)[-_]\S+|\S+[-_]IA")
+
+
+LONGEST_NAME = 60
 
 
 def _unknown(name: str, known: Mapping[str, type[Measure]]) -> str:
@@ -299,16 +304,18 @@ def _unknown(name: str, known: Mapping[str, type[Measure]]) -> str:
         return f"{name} ({LATER.get(name, 'diversity')}) is not in this version"
     import difflib  # only to help after a mistake
 
+    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+    lower = name[:LONGEST_NAME].lower()  # comparing takes the square of the length
     lowered = {there.lower(): kind.name for there, kind in known.items()}
-    near = dict.fromkeys(lowered[found] for found in difflib.get_close_matches(name.lower(), lowered, n=3, cutoff=0.5))
+    near = dict.fromkeys(lowered[found] for found in difflib.get_close_matches(lower, lowered, n=3, cutoff=0.5))
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"there is no measure {name!r}{hint} (`cranfield measures` lists them all)"
+    return f"there is no measure {shown!r}{hint} (`cranfield measures` lists them all)"
 
 
 def _ir_measures(
     name: str, kind: type[Measure], given: dict[str, Any]
 ) -> tuple[type[Measure], dict[str, Any], tuple[View, ...]]:
-    """ir_measures' parameters in ours: judged_only, dcg, gains, relative, recall, and NumRet(rel=) for NumRelRet."""
+    """ir_measures' parameters in ours: judged_only, dcg, gains, relative, recall, max_rel; NumRet(rel=)."""
     views: tuple[View, ...] = ()
     if "judged_only" not in kind.parameters() and "judged_only" in given:
         views = (Condensed(),) if given.pop("judged_only") else ()
@@ -320,13 +327,27 @@ def _ir_measures(
             given.setdefault("gain", "exp")
         if "gains" in given:
             given["gain"] = _else_linear(name, given.pop("gains"))
+    if issubclass(kind, CWLMeasure) and "max_rel" in given:
+        given.update(_between(name, given.pop("min_rel", 0), given.pop("max_rel")))
     if kind is IPrec and "recall" in given:
         given["cutoff"] = given.pop("recall")
     if name in ("SetP", "set_P") and given.pop("relative", False):
         kind = RelativeP
     if name == "NumRet" and "rel" in given:
         kind = NumRelRet
+    if kind is NCU:
+        given = {**NCU.members.get(name, {}), **given}
     return kind, given, views
+
+
+def _between(name: str, lowest: Any, highest: Any) -> dict[str, Any]:
+    """Gains from 0 for grades up to `lowest`, to 1 for `highest`."""
+    if not (isinstance(lowest, int) and isinstance(highest, int) and 0 <= lowest < highest <= 1000):
+        raise UsageError(
+            f"{name}: min_rel == {lowest!r}, max_rel == {highest!r}, must be whole numbers, the first below"
+        )
+    table = {grade: max(grade - lowest, 0) for grade in range(1, highest + 1)}
+    return {"max_grade": highest, **({"gain": table} if lowest else {})}
 
 
 def _else_linear(name: str, gains: Any) -> dict[Any, Any]:

@@ -183,7 +183,7 @@ class nDCG(Measure):
 
 
 @dataclass(frozen=True)
-class _FromGrade:
+class FromGrade:
     """A gain that starts at the lowest relevant grade."""
 
     gain: Gain
@@ -196,8 +196,8 @@ class _FromGrade:
 class _Blended(Measure):
     """What Q and R-measure share: gains of the relevant documents, and the ideal list of those."""
 
-    def blend(self, rel: float, gain: GainLike, lists: Assessed) -> tuple[Hits, Array, _FromGrade]:
-        from_grade = _FromGrade(Gain.of(gain), rel)
+    def blend(self, rel: float, gain: GainLike, lists: Assessed) -> tuple[Hits, Array, FromGrade]:
+        from_grade = FromGrade(Gain.of(gain), rel)
         hits = lists.relevant(rel, self.k)
         return hits, lists._once(("relevant gain", from_grade, self.k), lambda: from_grade(hits.grade)), from_grade
 
@@ -398,13 +398,15 @@ class RBP(Measure):
 
     .. math:: (1 - p) \sum_r g(r)\, p^{r-1}
 
-    Relevance is binary by default; with `gain="linear"`, `"exp"` or a table the gains are divided by the largest in the
-    judgments. `RBPres` says how much of the weight lies on documents that nobody judged.
+    Relevance is binary by default; with `gain="linear"`, `"exp"` or a table it is graded. Gains from 0 to 1 count as
+    they are; where some are above 1, all are divided by the largest in the judgments. `RBPres` says how much of the weight lies on documents that nobody judged.
     No relevant documents: 0.
     Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952
 
     >>> RBP(p=0.5).of([1, 0, 1])
     0.625
+    >>> RBP(p=0.5, gain={1: 0.25, 2: 0.75}).of([1, 2])
+    0.3125
     """
 
     p: float = 0.8
@@ -422,9 +424,12 @@ class RBP(Measure):
         if self.gain is None:
             hits = lists.relevant(self.rel, self.k)
             return hits, np.ones(len(hits))
-        gain = Gain.of(self.gain)
-        hits, gains = gained(lists, gain, self.k)
-        return hits, gains / (gain.most(lists.max_grade) or 1.0)
+        hits, gains = gained(lists, Gain.of(self.gain), self.k)
+        return hits, gains / self.largest(self.gain, lists)
+
+    def largest(self, gain: GainLike, lists: Assessed) -> float:
+        """What gains are divided by to lie between 0 and 1."""
+        return max(Gain.of(gain).most(lists.max_grade), 1.0)
 
     def terms(self, lists: Assessed) -> Terms:
         hits, gains = self.worth(lists)
@@ -436,9 +441,8 @@ class RBP(Measure):
         return (1.0 - self.p) * hits.sum(gains * persistence(self.p, hits.rank))
 
     def note(self, lists: Assessed) -> str | None:
-        if self.gain is None:
-            return None
-        return f"gains are divided by {Gain.of(self.gain).most(lists.max_grade):g}, the largest in the judgments"
+        largest = 1.0 if self.gain is None else self.largest(self.gain, lists)
+        return None if largest == 1 else f"gains are divided by {largest:g}, the largest in the judgments"
 
 
 @measure

@@ -412,17 +412,23 @@ def bold(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Control characters spelled out: a run's name must not move the cursor.
+    """Control characters spelled out, and those that are not seen: a run's name must not move the cursor.
 
     >>> printable("a\\x1b[2J")
     'a\\\\x1b[2J'
     """
     if text.isprintable():
         return text
-    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in _CONTROL else c for c in text)
+    return "".join(c.encode("unicode_escape").decode() if _is_control(c) else c for c in text)
+
+
+def _is_control(character: str) -> bool:
+    return unicodedata.category(character) in _CONTROL or character in _UNSEEN
 
 
 _CONTROL = ("Cc", "Cs", "Zl", "Zp")
+_UNSEEN = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""The byte order mark, blanks of no width, and marks that turn the direction of what follows."""
 
 _LATEX = str.maketrans(
     {

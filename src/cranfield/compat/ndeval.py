@@ -1,0 +1,431 @@
+"""ndeval's command line: the same options, the same CSV on standard output, byte for byte.
+
+`main(["-c", "qrels", "run"])` prints what `ndeval -c qrels run` prints, as version 4.5 (2013) does on x86-64. Sums are
+taken term by term in ndeval's order, since a sixth decimal may hang on the last bit; the measures of
+`cranfield.measures` have the same values otherwise.
+
+What differs:
+
+- Messages are ours and say file and line. A wrong call exits with 2, wrong data with 1; nothing is printed then.
+- A score or option that is no number is an error; ndeval keeps what was there before. A document judged twice for an
+  intent is an error; ndeval counts it twice.
+- Blank lines, comments (`#`), a byte order mark, compressed files and `-` for standard input are accepted; numbers may
+  be larger than 1,000,009.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import IO
+
+import numpy as np
+
+from cranfield import __version__
+from cranfield.collection.source import load
+from cranfield.compat.output import write
+from cranfield.errors import CranfieldError, DataError, UsageError
+
+USAGE = "usage: ndeval [options] qrels run"
+HELP = f"""{USAGE}
+
+  -alpha a          how little a second document on an intent is worth (0.5): alpha-DCG, NRBP, ERR-IA
+  -beta b           patience (0.5): NRBP
+  -traditional      order documents by score, then by name; without it, by the rank column
+  -baseline run     print gains and losses against this run
+  -riskAlpha a      losses count 1 + a times (0)
+  -c                average over all judged topics, and print also what only the baseline has
+  -M depth          look at this many documents of a topic
+  -version, -help
+
+Prints what ndeval 4.5 prints (cranfield {__version__}).
+"""
+VERSION = "ndeval: version 4.5, as cranfield has it"
+
+CUTOFFS = (5, 10, 20)
+DEPTH = CUTOFFS[-1]
+AT_CUTOFFS = ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG")
+COLUMNS = (
+    *(f"{name}@{k}" for name in AT_CUTOFFS for k in CUTOFFS),
+    *("NRBP", "nNRBP", "MAP-IA"),
+    *(f"{name}@{k}" for name in ("P-IA", "strec") for k in CUTOFFS),
+)
+NOTHING = (0.0,) * len(COLUMNS)
+NAN = math.copysign(math.nan, -1.0)
+"""What 0/0 is on x86-64."""
+
+
+@dataclass
+class Options:
+    """The command line, read."""
+
+    files: tuple[str, str] = ("", "")
+    alpha: float = 0.5
+    beta: float = 0.5
+    traditional: bool = False
+    depth: int | None = None
+    complete: bool = False
+    baseline: str | None = None
+    risk: float = 0.0
+    risk_text: str = "0"
+    """As it was written: it becomes part of the run's name."""
+
+
+def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:
+    """Run ndeval with these arguments (without the program's name); returns the exit code.
+
+    >>> main(["-version"])
+    ndeval: version 4.5, as cranfield has it
+    0
+    """
+    out, err = stdout or sys.stdout, stderr or sys.stderr
+    try:
+        words = list(argv)
+        if len(words) != 2 and words[:1] and words[0] in ("-help", "--help", "-h"):
+            write(out, HELP)
+        elif len(words) != 2 and words[:1] == ["-version"]:
+            write(out, f"{VERSION}\n")
+        else:
+            write(out, evaluated(read_options(words)))
+        return 0
+    except UsageError as error:
+        print(f"ndeval: {error}", file=err)
+        return 2
+    except CranfieldError as error:
+        print(f"ndeval: {error}", file=err)
+        return 1
+
+
+def read_options(words: list[str]) -> Options:
+    """The last two words are files, whatever they look like; options come before them."""
+    options = Options()
+    rest = list(words)
+    while len(rest) != 2:
+        word = rest.pop(0) if rest else ""
+        if word == "-traditional":
+            options.traditional = True
+        elif word in ("-alpha", "-beta", "-M", "-baseline", "-riskAlpha") and len(rest) >= 3:
+            _set(options, word, rest.pop(0))
+        elif len(word) > 1 and word[0] == "-" and set(word[1:]) <= set("ca") and len(rest) >= 2:
+            options.complete |= "c" in word
+        elif len(rest) < 2:
+            raise UsageError(f"{len([w for w in words if w[:1] != '-'])} files given, must be 2: qrels run\n{USAGE}")
+        else:
+            raise UsageError(f"no option {word}\n{USAGE}")
+    options.files = (rest[0], rest[1])
+    return options
+
+
+def _set(options: Options, name: str, text: str) -> None:
+    if name == "-baseline":
+        options.baseline = text
+        return
+    if name == "-M":
+        if not text.isdecimal() or int(text) < 1:
+            raise UsageError(f"-M {text}: must be 1 or more")
+        options.depth = int(text)
+        return
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"{name} {text}: must be a number") from None
+    if name == "-riskAlpha":
+        if not value >= 0:
+            raise UsageError(f"-riskAlpha {text}: must be 0 or more")
+        options.risk, options.risk_text = value, text
+    elif not 0 <= value <= 1:
+        raise UsageError(f"{name} {text}: must be between 0 and 1")
+    elif name == "-alpha":
+        options.alpha = value
+    else:
+        options.beta = value
+
+
+# -- reading
+
+
+def _lines(path: str) -> Iterator[tuple[int, list[bytes]]]:
+    text = bytes(load(path)).removeprefix(b"\xef\xbb\xbf")
+    for number, line in enumerate(text.split(b"\n"), 1):
+        cells = line.split()
+        if cells and not cells[0].startswith(b"#"):
+            yield number, cells
+
+
+def _natural(cell: bytes) -> int | None:
+    return int(cell) if cell.isdigit() else None
+
+
+def _shown(cell: bytes) -> str:
+    return repr(cell.decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True)
+class Topic:
+    """The judgments of a topic: which intents each document is relevant to, in ascending order."""
+
+    relevant: dict[bytes, tuple[int, ...]]
+
+    @cached_property
+    def documents_of(self) -> dict[int, int]:
+        """How many documents are relevant to each intent that has any."""
+        count: dict[int, int] = {}
+        for intents in self.relevant.values():
+            for intent in intents:
+                count[intent] = count.get(intent, 0) + 1
+        return dict(sorted(count.items()))
+
+
+def read_qrels(path: str) -> dict[int, Topic]:
+    """Judgments by topic; whatever grade is above 0 counts as 1."""
+    grades: dict[int, dict[tuple[bytes, int], bool]] = {}
+    for line, cells in _lines(path):
+        if len(cells) < 4:
+            raise DataError(path, line, f"{len(cells)} columns, expected 4: topic intent doc grade")
+        numbers = [_natural(cells[place]) for place in (0, 1, 3)]
+        for name, place, number in zip(("topic", "intent", "grade"), (0, 1, 3), numbers, strict=True):
+            if number is None:
+                raise DataError(path, line, f"the {name} is {_shown(cells[place])}, expected a whole number from 0 on")
+        topic, intent, grade = (number or 0 for number in numbers)
+        row = grades.setdefault(topic, {})
+        if (cells[2], intent) in row:
+            raise DataError(
+                path, line, f"document {_shown(cells[2])} is there twice for intent {intent} of topic {topic}"
+            )
+        row[cells[2], intent] = grade > 0
+    if not grades:
+        raise DataError(path, None, "is empty, expected lines of topic intent doc grade")
+    topics = {}
+    for topic, row in sorted(grades.items()):
+        relevant: dict[bytes, list[int]] = {}
+        for (doc, intent), counts in row.items():
+            if counts:
+                relevant.setdefault(doc, []).append(intent)
+        topics[topic] = Topic({doc: tuple(sorted(intents)) for doc, intents in relevant.items()})
+    return topics
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A run: its name, and the documents of each topic from the top."""
+
+    name: str
+    lists: dict[int, list[bytes]]
+
+
+def read_run(path: str, options: Options) -> Ranking:
+    """Documents by rank or, with -traditional, by score and then by name, both descending."""
+    found: dict[int, dict[bytes, tuple[int, float]]] = {}
+    ranks: dict[int, set[int]] = {}
+    name = ""
+    for line, cells in _lines(path):
+        if len(cells) < 6:
+            raise DataError(path, line, f"{len(cells)} columns, expected 6: topic Q0 doc rank score tag")
+        # Topics may have the name of the task before them, as in wt09-51.
+        digits = cells[0] if cells[0][:1].isdigit() else cells[0].partition(b"-")[2]
+        topic, rank = _natural(digits), _natural(cells[3])
+        if topic is None:
+            raise DataError(path, line, f"the topic is {_shown(cells[0])}, expected a whole number, as 51 or wt09-51")
+        if rank is None:
+            raise DataError(path, line, f"the rank is {_shown(cells[3])}, expected a whole number from 0 on")
+        try:
+            score = float(cells[4])
+        except ValueError:
+            raise DataError(path, line, f"the score is {_shown(cells[4])}, expected a number") from None
+        if math.isnan(score):
+            raise DataError(path, line, "the score is NaN, expected a number")
+        documents = found.setdefault(topic, {})
+        if cells[2] in documents:
+            raise DataError(path, line, f"document {_shown(cells[2])} is there twice for topic {topic}")
+        if not options.traditional and rank in ranks.setdefault(topic, set()):
+            raise DataError(path, line, f"rank {rank} is there twice for topic {topic}; -traditional goes by scores")
+        ranks.setdefault(topic, set()).add(rank)
+        documents[cells[2]] = (rank, score)
+        name = name or cells[5].decode("utf-8", "surrogateescape")
+    if not found:
+        raise DataError(path, None, "is empty, expected lines of topic Q0 doc rank score tag")
+    lists = {}
+    for topic, documents in sorted(found.items()):
+        if options.traditional:
+            order = sorted(documents, key=lambda doc, of=documents: (of[doc][1], doc), reverse=True)  # type: ignore[misc]
+        else:
+            order = sorted(documents, key=lambda doc, of=documents: of[doc][0])  # type: ignore[misc]
+        lists[topic] = order[: options.depth]
+    return Ranking(name, lists)
+
+
+# -- measuring
+
+
+Hits = list[tuple[int, tuple[int, ...]]]
+"""(place from 0, intents) of every relevant document of a list."""
+
+
+def _divided(a: float, b: float) -> float:
+    return a / b if b else NAN
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """What is found when each further document on an intent is worth 1 - alpha times the one before."""
+
+    alpha: float
+    beta: float
+    intents: int
+    """To which something is relevant."""
+
+    def gains(self, hits: Hits) -> list[tuple[int, float]]:
+        worth: dict[int, float] = {}
+        out = []
+        for place, intents in hits:
+            total = 0.0
+            for intent in intents:
+                total += worth.get(intent, 1.0)
+                worth[intent] = worth.get(intent, 1.0) * (1.0 - self.alpha)
+            out.append((place, total))
+        return out
+
+    def nrbp(self, gains: list[tuple[int, float]]) -> float:
+        total, decay, at = 0.0, 1.0, 0
+        for place, gain in gains:
+            for _ in range(place - at):  # one by one: a power is not the same to the last bit
+                decay *= self.beta
+            at = place
+            total += gain * decay
+        return total * ((1 - (1 - self.alpha) * self.beta) / self.intents)
+
+    def cumulated(self, gains: list[tuple[int, float]], discounted: Callable[[float, int], float]) -> list[float]:
+        """Down to each rank, over what there would be if every document were relevant to every intent."""
+        at = dict(gains)
+        found, best, share = 0.0, 0.0, float(self.intents)
+        out = []
+        for place in range(DEPTH):
+            found += discounted(at.get(place, 0.0), place)
+            best += discounted(share, place)
+            share *= 1.0 - self.alpha
+            out.append(found / best)
+        return out
+
+
+def _by_rank(gain: float, place: int) -> float:
+    return gain / (place + 1)
+
+
+def _by_log(gain: float, place: int) -> float:
+    return gain * (math.log(2.0) / math.log(place + 2.0) if place else 1.0)
+
+
+def ideal_order(topic: Topic, alpha: float) -> Hits:
+    """The relevant documents, at each rank the one that adds most; among equals the last by name."""
+    groups: dict[tuple[int, ...], list[bytes]] = {}
+    for doc in sorted(topic.relevant):
+        groups.setdefault(topic.relevant[doc], []).append(doc)
+    patterns = list(groups)
+    number = {intent: place for place, intent in enumerate(topic.documents_of)}
+    holds = np.zeros((len(patterns), len(number)))
+    for row, pattern in enumerate(patterns):
+        holds[row, [number[intent] for intent in pattern]] = 1.0
+    worth = np.ones(len(number))
+    spent = np.zeros(len(patterns), dtype=bool)
+    order: Hits = []
+    while len(order) < len(topic.relevant):
+        # From left to right, as a loop would add them: another order may break or make ties.
+        gain = np.cumsum(holds * worth, axis=1)[:, -1]
+        gain[spent] = -1.0
+        best = max(np.flatnonzero(gain == gain.max()).tolist(), key=lambda row: groups[patterns[row]][-1])
+        groups[patterns[best]].pop()
+        spent[best] = not groups[patterns[best]]
+        order.append((len(order), patterns[best]))
+        worth[holds[best] > 0] *= 1.0 - alpha
+    return order
+
+
+def values(topic: Topic, documents: list[bytes], options: Options) -> tuple[float, ...]:
+    """Everything in COLUMNS for one list."""
+    intents = len(topic.documents_of)
+    if not intents:
+        return tuple(NAN if name == "nNRBP" else 0.0 for name in COLUMNS)
+    hits = [(place, topic.relevant[doc]) for place, doc in enumerate(documents) if doc in topic.relevant]
+    cascade = Cascade(options.alpha, options.beta, intents)
+    gains, best = cascade.gains(hits), cascade.gains(ideal_order(topic, options.alpha))
+    dcg, ideal_dcg = cascade.cumulated(gains, _by_log), cascade.cumulated(best, _by_log)
+    err, ideal_err = cascade.cumulated(gains, _by_rank), cascade.cumulated(best, _by_rank)
+    nrbp = cascade.nrbp(gains)
+    places = [k - 1 for k in CUTOFFS]
+    found = {k: [intents for place, intents in hits if place < k] for k in CUTOFFS}
+    return (
+        *(err[p] for p in places),
+        *(err[p] / ideal_err[p] if dcg[p] else 0.0 for p in places),
+        *(dcg[p] for p in places),
+        *(dcg[p] / ideal_dcg[p] if dcg[p] else 0.0 for p in places),
+        *(nrbp, _divided(nrbp, cascade.nrbp(best)), _map(topic, hits)),
+        *(sum(map(len, found[k])) / (k * intents) for k in CUTOFFS),
+        *(len({intent for each in found[k] for intent in each}) / intents for k in CUTOFFS),
+    )
+
+
+def _map(topic: Topic, hits: Hits) -> float:
+    seen, total = dict.fromkeys(topic.documents_of, 0), dict.fromkeys(topic.documents_of, 0.0)
+    for place, intents in hits:
+        for intent in intents:
+            seen[intent] += 1
+            total[intent] += seen[intent] / (place + 1)
+    mean = 0.0
+    for intent, documents in topic.documents_of.items():
+        mean += total[intent] / documents
+    return mean / len(total)
+
+
+# -- printing
+
+
+def evaluated(options: Options) -> str:
+    """Everything that goes to standard output."""
+    qrels = read_qrels(options.files[0])
+    run = read_run(options.files[1], options)
+    mine = _scored(qrels, run, options)
+    name, base = run.name, None
+    if options.baseline is not None:
+        other = read_run(options.baseline, options)
+        base = _scored(qrels, other, options)
+        name = f"{run.name} (rel to. {other.name}; rs=1+a; a={options.risk_text})"
+    rows = _against(mine, base or {}, options)
+    count = len(qrels) if options.complete else len(qrels.keys() & mine.keys())
+    if base is not None:
+        count = max(count, len(rows))
+    totals = [0.0] * len(COLUMNS)
+    for row in rows.values():
+        for column, value in enumerate(row):
+            totals[column] += value
+    lines = [f"{name},{topic},{_cells(row)}" for topic, row in rows.items()]
+    mean = [_divided(total, count) for total in totals]
+    return "\n".join([f"runid,topic,{','.join(COLUMNS)}", *lines, f"{name},amean,{_cells(mean)}", ""])
+
+
+def _scored(qrels: dict[int, Topic], run: Ranking, options: Options) -> dict[int, tuple[float, ...]]:
+    """The values of every topic of the run; of one that is not judged, nothing but 0."""
+    return {
+        topic: values(qrels[topic], documents, options) if topic in qrels else NOTHING
+        for topic, documents in run.lists.items()
+    }
+
+
+def _against(
+    mine: dict[int, tuple[float, ...]], base: dict[int, tuple[float, ...]], options: Options
+) -> dict[int, tuple[float, ...]]:
+    """Gains and losses against the baseline, losses counted 1 + riskAlpha times."""
+
+    def risk(value: float, other: float) -> float:
+        return value - other if value >= other else (options.risk + 1) * (value - other)
+
+    topics = sorted(mine.keys() | base.keys()) if options.complete else list(mine)
+    return {
+        topic: tuple(map(risk, mine.get(topic, NOTHING), base.get(topic, NOTHING))) for topic in topics
+    }
+
+
+def _cells(row: Sequence[float]) -> str:
+    return ",".join(f"{value:.6f}" if not math.isnan(value) else "-nan" for value in row)

@@ -1,0 +1,220 @@
+"""The scores NTCIREVAL prints for one ranked list, in its order, under its names.
+
+Everything is summed rank by rank, as NTCIREVAL does. Its definitions are those of `cranfield.measures`, except that the
+chance to be satisfied is g / (the highest gain + 1) in ERR, nERR, EBR and iRBU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+Score = tuple[str, float]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the options of `compute` and `gcompute` set."""
+
+    cutoffs: tuple[int, ...] = (1000,)
+    beta: float = 1.0
+    gamma: float = 0.95
+    log_base: float = 2.0
+    persistence: float = 0.95
+    irbu_persistence: float | None = None
+    gap: bool = False
+    condensed: bool = False
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One list beside the ideal one.
+
+    `gains`: of the list's documents from the top, 0 where nothing is relevant; `relevant`: which ones are; `ideal`: gains
+    of the relevant documents, best first. `weights` and `ideal_weights` are what GAP compares: relevance levels where
+    there are any, else gains. `highest` is the highest gain there could be, `nonrelevant` how many documents are judged
+    so. `stops` are the stop values of graded-uniform NCU, None where there are no levels.
+    """
+
+    gains: list[float]
+    relevant: list[bool]
+    ideal: list[float]
+    weights: list[float]
+    ideal_weights: list[float]
+    highest: float
+    nonrelevant: int
+    stops: list[float] | None = None
+    all_stops: float = 0.0
+
+
+def divided(a: float, b: float) -> float:
+    """a / b, where 0 / 0 is no number, as in C."""
+    if b:
+        return a / b
+    return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a)
+
+
+def dcg_discount(base: float, rank: int) -> float:
+    """What the original DCG divides by: nothing down to the base, then the logarithm; base 0 is the natural one.
+
+    >>> dcg_discount(2, 2), dcg_discount(2, 4), dcg_discount(0, 1)
+    (1.0, 2.0, 1.0)
+    """
+    if rank == 1 or rank <= base:
+        return 1.0
+    return math.log(rank) if base == 0 else math.log(rank) / math.log(base)
+
+
+class Curves:
+    """What has been gathered down to each rank; index 0 is the empty list, the last rank that of the longer list."""
+
+    def __init__(self, ranked: Ranked, parameters: Parameters) -> None:
+        self.length, self.rel = len(ranked.gains), len(ranked.ideal)
+        self.last = max(self.length, self.rel)
+        self.gain = [0.0, *ranked.gains]
+        relevant = [False, *ranked.relevant]
+        base = parameters.log_base
+        self.ideal_cg, self.ideal_dcg, self.ideal_msdcg = [0.0], [0.0], [0.0]
+        self.ideal_err, self.ideal_gap = [0.0], [0.0]
+        unsatisfied = 1.0
+        for rank in range(1, self.last + 1):
+            gain = ranked.ideal[rank - 1] if rank <= self.rel else 0.0
+            weight = ranked.ideal_weights[rank - 1] if rank <= self.rel else 0.0
+            chance = gain / (ranked.highest + 1)
+            self.ideal_cg.append(self.ideal_cg[-1] + gain)
+            self.ideal_dcg.append(self.ideal_dcg[-1] + gain / dcg_discount(base, rank))
+            self.ideal_msdcg.append(self.ideal_msdcg[-1] + gain / math.log(rank + 1))
+            self.ideal_err.append(self.ideal_err[-1] + (unsatisfied / rank) * chance)
+            self.ideal_gap.append(self.ideal_gap[-1] + weight * (weight + 1))
+            unsatisfied *= 1 - chance
+        self.count, self.cg, self.dcg, self.msdcg = [0], [0.0], [0.0], [0.0]
+        self.blended, self.rbp, self.err, self.ebr, self.irbu = [0.0], [0.0], [0.0], [0.0], [0.0]
+        unsatisfied, power = 1.0, 1.0
+        for rank in range(1, self.length + 1):
+            gain = self.gain[rank]
+            chance = gain / (ranked.highest + 1)
+            self.count.append(self.count[-1] + relevant[rank])
+            self.cg.append(self.cg[-1] + gain)
+            self.dcg.append(self.dcg[-1] + gain / dcg_discount(base, rank))
+            self.msdcg.append(self.msdcg[-1] + gain / math.log(rank + 1))
+            self.blended.append(
+                (parameters.beta * self.cg[-1] + self.count[-1]) / (parameters.beta * self.ideal_cg[rank] + rank)
+            )
+            self.rbp.append(self.rbp[-1] + gain * power)
+            self.err.append(self.err[-1] + (unsatisfied / rank) * chance)
+            self.ebr.append(self.ebr[-1] + self.blended[-1] * unsatisfied * chance)
+            self.irbu.append(self.irbu[-1] + (parameters.irbu_persistence or 0.0) ** rank * unsatisfied * chance)
+            power *= parameters.persistence
+            unsatisfied *= 1 - chance
+        for curve in (self.count, self.cg, self.dcg, self.msdcg, self.rbp, self.err, self.ebr, self.irbu):
+            curve.extend([curve[-1]] * (self.last - self.length))
+        self.first = next((rank for rank in range(1, self.length + 1) if relevant[rank]), 0)
+        weights = [0.0, *ranked.weights]
+        best = max((weights[rank] for rank in range(1, self.length + 1) if relevant[rank]), default=0.0)
+        self.preferred = next(
+            (rank for rank in range(1, self.length + 1) if relevant[rank] and weights[rank] == best), 0
+        )
+        self.useful = [rank for rank in range(1, self.length + 1) if self.gain[rank] > 0]
+
+
+def scores(ranked: Ranked, parameters: Parameters, curves: Curves) -> list[Score]:
+    """All scores of a list."""
+    return [
+        *_one_document(curves),
+        *_whole_list(ranked, parameters, curves),
+        *(score for cutoff in parameters.cutoffs for score in _cut(ranked, parameters, curves, cutoff)),
+        *(_preferences(ranked, curves) if parameters.condensed else ()),
+    ]
+
+
+def _one_document(curves: Curves) -> Iterator[Score]:
+    first, preferred = curves.first, curves.preferred
+    if not first:
+        yield from (("RR", 0.0), ("O-measure", 0.0), ("P-measure", 0.0), ("P-plus", 0.0))
+        return
+    yield "RR", 1 / first
+    yield "O-measure", curves.blended[first]
+    yield "P-measure", curves.blended[preferred]
+    total = _added(curves.blended[rank] for rank in curves.useful if rank <= preferred)
+    yield "P-plus", total / curves.count[preferred]
+
+
+def _whole_list(ranked: Ranked, parameters: Parameters, curves: Curves) -> Iterator[Score]:
+    useful, rel = curves.useful, curves.rel
+    precision = {rank: curves.count[rank] / rank for rank in useful}
+    yield "AP", _added(precision.values()) / rel
+    yield "Q-measure", _added(curves.blended[rank] for rank in useful) / rel
+    if ranked.stops is not None:
+        stops = [0.0, *ranked.stops]
+        yield "NCUgu,P", divided(_added(precision[rank] * stops[rank] for rank in useful), ranked.all_stops)
+        yield "NCUgu,BR", divided(_added(curves.blended[rank] * stops[rank] for rank in useful), ranked.all_stops)
+    whole = _added(parameters.gamma**place for place in range(rel))
+    fading = {rank: parameters.gamma ** (curves.count[rank] - 1) for rank in useful}
+    yield "NCUrb,P", _added(precision[rank] * fading[rank] for rank in useful) / whole
+    yield "NCUrb,BR", _added(curves.blended[rank] * fading[rank] for rank in useful) / whole
+    if parameters.gap:
+        yield "GAP", divided(_gap(ranked, curves.length), curves.ideal_gap[rel])
+    yield "RBP", divided((1 - parameters.persistence) * curves.rbp[curves.length], ranked.highest)
+    yield "ERR", curves.err[curves.length]
+    yield "EBR", curves.ebr[curves.length]
+
+
+def _cut(ranked: Ranked, parameters: Parameters, curves: Curves, cutoff: int) -> Iterator[Score]:
+    inside = [rank for rank in curves.useful if rank <= cutoff]
+    over = min(cutoff, curves.rel)
+    at = min(cutoff, curves.last)
+    tail = f"@{cutoff:04d}"
+    yield f"AP{tail}", _added(curves.count[rank] / rank for rank in inside) / over
+    yield f"Q{tail}", _added(curves.blended[rank] for rank in inside) / over
+    if parameters.gap:
+        yield f"GAP{tail}", divided(_gap(ranked, min(cutoff, curves.length)), curves.ideal_gap[over])
+    yield f"nDCG{tail}", divided(curves.dcg[at], curves.ideal_dcg[at])
+    yield f"MSnDCG{tail}", divided(curves.msdcg[at], curves.ideal_msdcg[at])
+    yield f"P{tail}", curves.count[at] / cutoff
+    yield f"RBP{tail}", divided((1 - parameters.persistence) * curves.rbp[at], ranked.highest)
+    yield f"ERR{tail}", curves.err[at]
+    yield f"nERR{tail}", divided(curves.err[at], curves.ideal_err[at])
+    yield f"EBR{tail}", curves.ebr[at]
+    if parameters.irbu_persistence:
+        yield f"iRBU{tail}", curves.irbu[at]
+    yield f"Hit{tail}", float(curves.count[at] > 0)
+
+
+def _gap(ranked: Ranked, depth: int) -> float:
+    """Sum over relevant documents of what each shares with those above it, over its rank."""
+    weights, total = ranked.weights[:depth], 0.0
+    for place, weight in enumerate(weights):
+        if ranked.relevant[place]:
+            shared = _added(min(weight, other) * (min(weight, other) + 1) for other in weights[: place + 1])
+            total += shared / (place + 1)
+    return total
+
+
+def _preferences(ranked: Ranked, curves: Curves) -> Iterator[Score]:
+    """bpref and its kin, of a condensed list: how many judged documents that are worse stand above each."""
+    rel, worse, useful = curves.rel, ranked.nonrelevant, curves.useful
+    above = {rank: rank - curves.count[rank] for rank in useful}
+    yield "bpref", _added(1 - min(above[rank], rel) / min(rel, worse) for rank in useful) / rel
+    yield "bpref_R", _added(1 - min(above[rank], rel) / rel for rank in useful) / rel
+    yield "bpref_N", _added(1 - above[rank] / worse for rank in useful) / rel
+    yield "bpref_relative", _added(1 - above[rank] / (rank - 1) for rank in useful if rank > 1) / rel
+    gain = curves.gain
+    penalty = {
+        rank: _added((gain[rank] - higher) / gain[rank] for higher in gain[1:rank] if gain[rank] > higher)
+        for rank in useful
+    }
+    all_gain = curves.ideal_cg[rel]
+    most = rel + worse - divided(all_gain, ranked.highest)
+    yield "rpref_N", divided(_added(gain[rank] * (1 - divided(penalty[rank], most)) for rank in useful), all_gain)
+    relative = _added(gain[rank] * (1 - penalty[rank] / (rank - 1)) for rank in useful if rank > 1)
+    yield "rpref_relative", divided(relative, all_gain)
+    yield "rpref_relative2", divided(_added(gain[rank] * (1 - penalty[rank] / rank) for rank in useful), all_gain)
+
+
+def _added(numbers: Iterable[float]) -> float:
+    """One by one from the first; `sum` may keep more digits than C does."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total

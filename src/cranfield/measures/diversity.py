@@ -1,0 +1,404 @@
+"""Measures for topics that may mean several things: is something there for every intent, and is it not repeated?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed import Array, Assessed, Hits, Index, segment_starts
+from cranfield.errors import UsageError
+from cranfield.intents import ByIntent, Intents, Relevant, documents_of, intents_of, relevant_to_intents
+from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.first import ERR, Pplus, cascade_probability, check_highest, note_highest
+from cranfield.measures.gain import LINEAR, Discount, GainLike
+from cranfield.measures.ranked import Q
+from cranfield.measures.sets import came_back, looked_at, ones
+
+GREEDY = math.e / (math.e - 1)
+"""How far a list can be above the greedy ideal list: gains are submodular, and discounts fall with the rank."""
+
+
+class DiversityMeasure(Measure):
+    """What measures of diversity share: they need intents."""
+
+    needs: ClassVar[str] = "intents"
+
+
+@measure
+class IRec(DiversityMeasure):
+    r"""Intent recall: the share of a topic's intents to which some retrieved document is relevant.
+
+    .. math:: \frac{1}{|\{i\}|} \sum_{r \le l} newint(r)
+
+    newint(r) counts the intents to which the document at rank r is relevant and none above it is. With one intent it
+    is Success.
+    No relevant documents: undefined.
+    Reference: Zhai, Cohen & Lafferty, SIGIR 2003, doi:10.1145/860435.860440
+
+    >>> IRec().of([{"a": 1}, {"a": 1}, {"b": 1}], missed=[{"c": 1}])
+    0.6666666666666666
+    """
+
+    rel: float = 1
+
+    name = "I-rec"
+    aliases = ("IRec", "StRecall", "strec", "S-rec")
+    properties = Properties(normalised=True, diminishing=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        found = relevant_to_intents(lists, self.rel, self.k)
+        so_far = found.hits.running(found.new)
+        return Terms(found.hits, found.new, number_of_intents(lists), {"new intents": found.new, "intents so far": so_far})
+
+
+def number_of_intents(lists: Assessed) -> Array:
+    """How many intents the topic of each list has."""
+    return np.asarray(intents_of(lists).count[lists.topic], dtype=np.float64)
+
+
+# -- novelty-biased gains: a document that repeats an intent counts (1 - alpha) times as much as the one before
+
+
+def novelty(found: Relevant, alpha: float) -> dict[str, Array]:
+    """What each relevant document gains when an intent is worth 1 − alpha times as much every time it comes back."""
+    remaining = (1.0 - alpha) ** np.arange(int(found.before.max(initial=0)) + 1)
+    return {
+        "new intents": found.new,
+        "intents so far": found.hits.running(found.new),
+        "novelty-biased gain": found.per_hit(remaining[found.before]),
+    }
+
+
+Weight = Callable[[Index], Array]
+"""What a gain at a rank counts."""
+
+
+def log_discount(rank: Index) -> Array:
+    return 1.0 / Discount("log2")(rank)
+
+
+def reciprocal(rank: Index) -> Array:
+    return 1.0 / rank
+
+
+class _Novelty(DiversityMeasure):
+    """A sum over ranks of novelty-biased gain times a weight of the rank."""
+
+    alpha: float = 0.5
+    rel: float = 1
+
+    def check(self) -> None:
+        check.between(self.name, low=0, high=1, alpha=self.alpha)
+
+    def weight(self, rank: Index) -> Array:
+        raise NotImplementedError
+
+    @property
+    def depth(self) -> int | None:
+        """Down to where ranks count."""
+        return self.k
+
+    def discounted(self, lists: Assessed) -> tuple[Hits, Array, dict[str, Array]]:
+        found = relevant_to_intents(lists, self.rel, self.depth)
+        key = ("novelty", self.rel, self.alpha, self.depth)
+        columns = dict(lists._once(key, lambda: novelty(found, self.alpha)))
+        columns["weight"] = self.weight(found.hits.rank)
+        return found.hits, columns["novelty-biased gain"] * columns["weight"], columns
+
+    def ideal_sum(self, lists: Assessed, ideal: str = "greedy") -> Array:
+        """What the ideal list of each row's topic scores."""
+        topics = np.unique(lists.topic)
+        best = np.zeros(len(lists.topics))
+        for topic in topics.tolist():
+            matrix = relevance_matrix(lists, topic, self.rel)
+            if ideal == "exact":
+                best[topic] = exact_ideal(matrix, self.alpha, self.weight, self.depth, lists.topics[topic])
+            else:
+                gains = self._greedy(lists, topic, matrix)
+                best[topic] = gains @ self.weight(np.arange(1, len(gains) + 1))
+        return best[lists.topic]
+
+    def _greedy(self, lists: Assessed, topic: int, matrix: Array) -> Array:
+        """The ideal list's gains down to the depth, from a deeper one if that is known."""
+        depth = min(self.depth or matrix.shape[1], matrix.shape[1])
+        known = lists._once(("greedy ideal", topic, self.rel, self.alpha), dict[str, Array])
+        if len(known.get("gains", ())) < depth:
+            known["gains"] = greedy_ideal(matrix, self.alpha, depth)
+        return known["gains"][:depth]
+
+
+def relevance_matrix(lists: Assessed, topic: int, rel: float) -> Array:
+    """1 where a judged document (column, names in descending order) is relevant to an intent (row) of the topic."""
+
+    def make() -> Array:
+        every = intents_of(lists)
+        some = every.above(rel)
+        begin, end = np.searchsorted(every.topic_of_document, [topic, topic + 1])
+        here = slice(some.document_start[begin], some.document_start[end])
+        matrix = np.zeros((int(every.count[topic]), end - begin))
+        matrix[some.nth[some.intent[here]], end - 1 - some.document[here]] = 1.0
+        return matrix[:, matrix.any(axis=0)]
+
+    return lists._once(("relevance matrix", topic, rel), make)
+
+
+def greedy_ideal(matrix: Array, alpha: float, depth: int) -> Array:
+    """The novelty-biased gains of the list that takes the best document at every rank; ties go to the first column.
+
+    >>> greedy_ideal(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 0.5, 3).tolist()
+    [2.0, 0.5, 0.5]
+    """
+    worth = np.ones(len(matrix))
+    left = matrix.copy()
+    gains = np.empty(depth)
+    now = np.empty_like(matrix)
+    score = np.empty(matrix.shape[1])
+    for rank in range(depth):
+        np.multiply(left, worth[:, None], out=now)
+        np.add.reduce(now, axis=0, out=score)  # intent after intent, as ndeval adds them: equal sums stay equal
+        best = int(score.argmax())
+        gains[rank] = score[best]
+        worth[left[:, best] > 0] *= 1.0 - alpha
+        left[:, best] = 0.0
+        if gains[rank] == 0.0:  # alpha is 1 and every intent is served
+            gains[rank:] = 0.0
+            break
+    return gains
+
+
+STATES = 1 << 16
+"""An exact ideal list is looked for among this many sets of documents, at most."""
+
+
+def exact_ideal(matrix: Array, alpha: float, weight: Weight, depth: int | None, topic: str) -> float:
+    """The best that any order of the documents can score.
+
+    What a document gains depends only on which ones stand above it, so the best score of every set of documents comes
+    from that of the sets with one document less. Documents relevant to the same intents are not told apart.
+    """
+    kinds, many = np.unique(matrix.T, axis=0, return_counts=True)
+    states = math.prod(int(n) + 1 for n in many)
+    if states > STATES:
+        raise UsageError(
+            f"topic {topic!r}: ideal == 'exact' has {matrix.shape[1]} relevant documents to put in order, too many: "
+            f"{states:.3g} sets of them, at most {STATES:,}; use ideal='greedy'"
+        )
+    stride = np.concatenate(([1], np.cumprod(many + 1)[:-1])).astype(np.int64)
+    taken = np.arange(states)[:, None] // stride % (many + 1)
+    gain = (1.0 - alpha) ** (taken @ kinds) @ kinds.T  # of each kind of document, after each set
+    size = taken.sum(axis=1)
+    length = min(depth or matrix.shape[1], matrix.shape[1])
+    weights = weight(np.arange(1, length + 1))
+    best = np.zeros(states)
+    for count in range(1, length + 1):
+        here = np.flatnonzero(size == count)
+        for kind in range(len(kinds)):
+            last = here[taken[here, kind] > 0]
+            before = last - stride[kind]
+            best[last] = np.maximum(best[last], best[before] + gain[before, kind] * weights[count - 1])
+    return float(best[size == length].max(initial=0.0))
+
+
+DIALECTS = ("seed", "ndeval")
+
+
+@measure
+class AlphaDCG(_Novelty):
+    r"""Discounted cumulative gain in which an intent counts less every time a document repeats it.
+
+    .. math:: \sum_{r \le l} \frac{ng(r)}{\log_2(r + 1)}, \qquad ng(r) = \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
+
+    I_i(r) is 1 if the document at rank r is relevant to intent i, C_i(r) counts these down to r; grades and intent
+    probabilities do not count. `alpha` is how little a repetition is worth. `dialect="ndeval"` divides by the score of
+    documents that are all relevant to all intents, as ndeval does (which forgets to at l = 1).
+    No relevant documents: 0.
+    Reference: Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, SIGIR 2008,
+    doi:10.1145/1390334.1390446
+
+    >>> AlphaDCG().of([{"a": 1, "b": 1}, None, {"a": 1}])
+    2.25
+    """
+
+    dialect: str = "plain"
+
+    name = "alpha-DCG"
+    aliases = ("AlphaDCG", "alpha_DCG", "α-DCG")
+    properties = Properties(recall_free=True, diminishing=True, high=np.inf)
+
+    def check(self) -> None:
+        super().check()
+        check.one_of(self.name, ("plain", "ndeval"), dialect=self.dialect)
+        _needs_cutoff(self, self.dialect)
+
+    def weight(self, rank: Index) -> Array:
+        return log_discount(rank)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        over = 1.0 if self.dialect == "plain" else number_of_intents(lists) * all_relevant(self)
+        return Terms(hits, adds, np.where(np.equal(over, 0), 1.0, over), columns)
+
+
+def _needs_cutoff(measure: Measure, dialect: str) -> None:
+    if dialect == "ndeval" and measure.__dict__["alpha"] == 0 and measure.cutoff is None:
+        raise UsageError(f"{measure.name}: with dialect='ndeval' and alpha=0 there is no upper limit; give a cutoff")
+
+
+def all_relevant(measure: _Novelty) -> float:
+    """What one intent would score if every document were relevant to it."""
+    lasting = 1.0 - measure.alpha
+    deepest = 1 if lasting == 0 else int(60 / -math.log2(lasting)) + 1 if lasting < 1 else 1 << 62
+    rank = np.arange(1, min(deepest, measure.k or deepest) + 1)
+    return float(lasting ** (rank - 1.0) @ measure.weight(rank))
+
+
+@measure
+class AlphaNDCG(_Novelty):
+    r"""Discounted cumulative gain in which an intent counts less every time, as a share of the ideal list's.
+
+    .. math:: \frac{\sum_{r \le l} ng(r) / \log_2(r + 1)}{\sum_{r \le l} ng^*(r) / \log_2(r + 1)}
+
+    ng(r) and `alpha` as for alpha-DCG. To find the ideal list is NP-complete: by default it takes the document that
+    gains most at every rank, of equal ones the one whose name comes last, as ndeval does. A list can be better than
+    that and score above 1. `ideal="exact"` finds the best list of a topic with few relevant documents (some 16 that
+    differ in their intents) and refuses others.
+    No relevant documents: undefined.
+    Reference: Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, SIGIR 2008,
+    doi:10.1145/1390334.1390446
+
+    >>> AlphaNDCG().of([{"a": 1, "b": 1}, {"a": 1}])
+    1.0
+    """
+
+    ideal: str = "greedy"
+
+    name = "alpha-nDCG"
+    aliases = ("AlphaNDCG", "alpha_nDCG", "α-nDCG", "alpha-NDCG")
+    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
+
+    def check(self) -> None:
+        super().check()
+        check.one_of(self.name, ("greedy", "exact"), ideal=self.ideal)
+
+    def weight(self, rank: Index) -> Array:
+        return log_discount(rank)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists, self.ideal), columns)
+
+
+class _RankBiased(_Novelty):
+    """What NRBP and nNRBP share: a reader who goes on to the next document with probability beta."""
+
+    beta: float = 0.5
+
+    def check(self) -> None:
+        super().check()
+        if not 0 <= self.beta < 1:
+            raise UsageError(f"{self.name}: beta == {self.beta!r}, must be 0 or above, and below 1")
+
+    def weight(self, rank: Index) -> Array:
+        return np.asarray(self.beta ** (rank - 1.0))
+
+    @property
+    def depth(self) -> int | None:
+        """Beyond this rank all weights together are below what a sum of doubles can tell."""
+        deepest = 1 if self.beta == 0 else int((64 - math.log2(1 - self.beta)) / -math.log2(self.beta)) + 1
+        return min(deepest, self.k or deepest)
+
+
+@measure
+class NRBP(_RankBiased):
+    r"""Novelty- and rank-biased precision: RBP in which an intent counts less every time a document repeats it.
+
+    .. math:: \frac{1 - (1 - \alpha)\beta}{|\{i\}|} \sum_r \beta^{r-1} \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
+
+    `alpha` as for alpha-DCG; `beta` is the chance that the reader goes on to the next document. It is 1 for documents
+    that are all relevant to all intents. ndeval's, who knows no cutoff.
+    No relevant documents: undefined.
+    Reference: Clarke, Kolla & Vechtomova, ICTIR 2009, doi:10.1007/978-3-642-04417-5_17
+
+    >>> NRBP().of([{"a": 1, "b": 1}])
+    0.75
+    """
+
+    properties = Properties(recall_free=True, diminishing=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, number_of_intents(lists) / (1.0 - (1.0 - self.alpha) * self.beta), columns)
+
+
+@measure
+class nNRBP(_RankBiased):
+    r"""Novelty- and rank-biased precision as a share of the ideal list's.
+
+    .. math:: \frac{NRBP}{NRBP^*}
+
+    `alpha` and `beta` as for NRBP; the ideal list is the greedy one of alpha-nDCG, so scores above 1 are possible.
+    No relevant documents: undefined.
+    Reference: Clarke, Kolla & Vechtomova, ICTIR 2009, doi:10.1007/978-3-642-04417-5_17
+
+    >>> nNRBP().of([{"a": 1, "b": 1}, {"a": 1}])
+    1.0
+    """
+
+    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists), columns)
+
+
+# -- expected reciprocal rank over intents
+
+
+@measure
+class ERRIA(_Novelty):
+    r"""Expected reciprocal rank, averaged over the intents by their probability.
+
+    .. math:: \sum_i Pr(i|q)\,ERR_i
+
+    ERR of each intent with its own grades; `max_grade` as for ERR. `dialect="ndeval"` is what TREC's tool prints: it
+    knows neither grades nor probabilities, a relevant document satisfies with probability `alpha`, and the score is
+    divided by that of documents that are all relevant to all intents (the tool forgets to at l = 1). With alpha = 1/2
+    and grades of 0 and 1 that is the average of ERR, over Σ 2^−r / r down to l.
+    No relevant documents: undefined.
+    Reference: Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033; Clarke, Craswell, Soboroff
+    & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
+
+    >>> ERRIA().of([{"a": 1}, {"b": 1}])
+    0.375
+    """
+
+    dialect: str = "graded"
+    max_grade: float | None = None
+
+    name = "ERR-IA"
+    aliases = ("ERRIA", "ERR_IA")
+    properties = Properties(graded=True, recall_free=True, diminishing=True)
+
+    def check(self) -> None:
+        super().check()
+        check.one_of(self.name, ("graded", "ndeval"), dialect=self.dialect)
+        check_highest(self.name, self.max_grade)
+        _needs_cutoff(self, self.dialect)
+
+    def weight(self, rank: Index) -> Array:
+        return reciprocal(rank)
+
+    def terms(self, lists: Assessed) -> Terms | None:
+        if self.dialect == "graded":
+            return None
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, number_of_intents(lists) * all_relevant(self), columns)
+
+    def score(self, lists: Assessed) -> Array:
+        if self.dialect == "graded":
+            return (ERR(max_grade=self.max_grade) @ self.cutoff if self.cutoff else ERR(max_grade=self.max_grade)).view(ByIntent()).evaluate(lists)
+        return super().score(lists)
