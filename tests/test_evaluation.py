@@ -180,11 +180,11 @@ def test_explain_ends_at_the_score_for_every_measure(name: str, view: str) -> No
 
 @pytest.mark.parametrize("views", ["condensed,best", "condensed,worst", "ties=worst,best", "best,condensed"])
 def test_explain_names_the_documents_through_two_views(views: str) -> None:
-    run = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
-    told = cf.explain({"q": {"b": 0, "d": 2}}, run, "q", f"AP[{views}]")
+    run = {"q": {"a": 6.0, "b": 5.0, "c": 4.0, "d": 3.0, "e": 2.0, "f": 1.0}}
+    told = cf.explain({"q": {"b": 0, "e": 2, "f": 0}}, run, "q", f"AP[{views}]")
     condensed_first = views.startswith("condensed")
-    assert [line.doc for line in told.lines] == (["b", "d"] if condensed_first else ["a", "b", "c", "d"])
-    assert [line.grade for line in told.lines] == ([0, 2] if condensed_first else [2, 0, 2, 2])
+    assert [line.doc for line in told.lines] == list("bef" if condensed_first else "abcdef")
+    assert [line.grade for line in told.lines] == ([0, 2, 0] if condensed_first else [2, 0, 2, 2, 2, 0])
 
 
 def test_explain_says_which_topic_is_not_there() -> None:

@@ -24,6 +24,7 @@ ROOMS = {
     "scale": "Interval scales",
     "time": "Time and text read",
     "incomplete": "Incomplete judgments",
+    "diversity": "Topics with several intents",
     "trec": "As trec_eval defines them",
 }
 # ruff: noqa: E501

@@ -13,7 +13,8 @@
 
 namespace cranfield {
 
-// Called now and then from the calling thread with the number of pieces done; returns false to stop the work.
+// Called now and then from the calling thread with the number of pieces done; returns false to stop the work, and is
+// not called again.
 using Watch = std::function<bool(std::size_t done)>;
 
 // Runs work(piece, thread) for every piece. The order of pieces in time is free, so results must not depend on it.
@@ -65,7 +66,7 @@ inline bool parallel_for(std::size_t pieces, unsigned threads, const Watch& watc
         std::unique_lock lock(mutex);
         while (running > 0) {
             finished.wait_for(lock, std::chrono::milliseconds(100));
-            if (running > 0 && watch) {
+            if (running > 0 && watch && !stop.load()) {
                 lock.unlock();
                 if (!watch(done.load())) stop = true;
                 lock.lock();

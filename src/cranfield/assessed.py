@@ -143,7 +143,7 @@ class Hits:
 
     def where(self, keep: NDArray[np.bool_]) -> Hits:
         """The hits for which `keep` is true."""
-        return self.at(np.flatnonzero(keep))
+        return self if keep.all() else self.at(np.flatnonzero(keep))
 
     def at(self, index: Index) -> Hits:
         """The hits at these positions, which must be in order."""

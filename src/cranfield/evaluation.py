@@ -102,6 +102,8 @@ def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Me
         return list(DEFAULT)
     if isinstance(measures, str | Measure | type):
         measures = [measures]
+    if not isinstance(measures, Iterable):
+        raise UsageError(f"{measures!r} is no measure; give one such as nDCG @ 10, or its name")
     found: dict[Measure, None] = {}
     for one in measures:
         if isinstance(one, str):

@@ -13,9 +13,11 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation import MeasureLike, as_measures, values_of
+from cranfield.intents import ByIntent, GlobalGain, Sharp, intent_recall, intents_of
 from cranfield.joining import JoinOptions, join
-from cranfield.measures import Measure
-from cranfield.views import Ties
+from cranfield.measures import Measure, Terms
+from cranfield.measures.diversity import averaged
+from cranfield.views import Ties, View
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,10 @@ def explain(
     """
     check.whole("explain", depth=depth)
     options = options or JoinOptions()
-    (chosen,) = as_measures(measure)
+    measures = as_measures(measure)
+    if len(measures) != 1:
+        raise UsageError(f"explain: {len(measures)} measures given, must be one")
+    topic = str(topic)
     judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
     one = Run.of(run, format=options.format, on_duplicate=options.on_duplicate)
     lists = join(judgments, one, options)
@@ -134,7 +139,7 @@ def explain(
     lists = _only(lists, row)
     order = lists.notes[0].removeprefix("order: ")
     ranking = one.ranking(topic, order, options.precision)[: int(lists.retrieved[0])]
-    return _explain(chosen, lists, ranking, one.name, topic, depth)
+    return _explain(measures[0], lists, ranking, one.name, topic, depth)
 
 
 def _only(lists: Assessed, row: int) -> Assessed:
@@ -156,8 +161,9 @@ def _explain(
     measure: Measure, lists: Assessed, ranking: list[Any], run: str, topic: str, depth: int | None
 ) -> Explanation:
     score = float(values_of(measure, lists)[0])
+    of_list, by_intent = measure.split_views()
     read, notes = lists, []
-    for view in measure.views:
+    for view in of_list:
         if isinstance(view, Ties) and view.reading == "expected":
             notes.append("documents with equal scores are shown in one order; the score is the mean over all orders")
         else:
@@ -165,8 +171,8 @@ def _explain(
     length = int(read.retrieved[0])
     place_of_rank = _places(read, len(ranking))
     shown = min(length, depth or measure.k or length)
-    so_far = _prefix_scores(measure, lists if len(measure.views) == 0 else read, shown)
-    terms = measure.terms(read)
+    so_far = _prefix_scores(measure.replace(views=by_intent), read, shown)
+    terms = _terms(measure, by_intent, read)
     counts: dict[int, dict[str, float]] = {}
     columns: tuple[str, ...] = ()
     if terms is not None:
@@ -179,6 +185,7 @@ def _explain(
         total = float(terms.hits.sum(terms.adds)[0])
         over = float(np.broadcast_to(terms.over, 1)[0])
         notes.append(f"sum of 'adds' {_number(total)}" + ("" if over == 1 else f", divided by {_number(over)}"))
+    notes.extend(_told_by_intent(measure, by_intent, read))
     grade_at = {int(rank): float(grade) for rank, grade in zip(read.rank, read.grade, strict=True)}
     note = measure.note(lists)
     lines = []
@@ -198,6 +205,33 @@ def _explain(
         lines=tuple(lines),
         notes=tuple([*notes, note] if note else notes),
     )
+
+
+def _terms(measure: Measure, by_intent: tuple[View, ...], read: Assessed) -> Terms | None:
+    """What the measure counts at each rank, documents read by their global gain or intent by intent as it asks."""
+    plain = measure.replace(views=())
+    for view in by_intent:
+        if isinstance(view, GlobalGain):
+            read = view.apply(read)
+        if isinstance(view, ByIntent):
+            return averaged(plain, read)
+    return plain.terms(read)
+
+
+def _told_by_intent(measure: Measure, by_intent: tuple[View, ...], read: Assessed) -> list[str]:
+    """How intent recall, and the scores of all intents, make the score."""
+    told = []
+    plain = measure.replace(views=())
+    for view in by_intent:
+        if isinstance(view, Sharp):
+            recall = float(intent_recall(read, measure.k)[0])
+            told.append(f"{view.gamma:g} of the score is intent recall {_number(recall)}, the rest as above")
+        if isinstance(view, ByIntent):
+            intents, apart = intents_of(read), view.apply(read)
+            for intent, value in zip(apart.set_of_row.tolist(), plain.score(apart).tolist(), strict=True):
+                probability = _number(float(intents.probability[intent]))
+                told.append(f"intent {intents.names[intent]}: {plain} {_number(value)}, probability {probability}")
+    return told
 
 
 def _places(read: Assessed, documents: int) -> list[int]:
@@ -224,4 +258,4 @@ def _prefix_scores(measure: Measure, read: Assessed, shown: int) -> Array:
         tie_first=None, tie_last=None, document=None if read.document is None else read.document[hit],
         lengths=None if read.lengths is None else read.lengths.rows(one),
     )  # fmt: skip
-    return measure.score(prefixes)
+    return measure.evaluate(prefixes)

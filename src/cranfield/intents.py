@@ -10,9 +10,10 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,15 +77,18 @@ class Intents:
         """0 for the first intent of its topic, 1 for the next, ..."""
         return position_in_segment(self.start) - 1
 
+    @cached_property
+    def judged(self) -> Judged:
+        """The judged documents of every intent."""
+        return Judged.of(self.intent, self.grade, len(self))
+
     def above(self, lowest: float) -> Intents:
         """The same intents and documents, without the entries of a grade below `lowest`."""
 
         def make() -> Intents:
             kept = np.flatnonzero(self.grade >= lowest)
             start = segment_starts(self.document[kept], len(self.topic_of_document))
-            return replace(
-                self, document_start=start, intent=self.intent[kept], grade=self.grade[kept], _cache={}
-            )
+            return replace(self, document_start=start, intent=self.intent[kept], grade=self.grade[kept], _cache={})
 
         if lowest not in self._cache:
             self._cache[lowest] = make()
@@ -95,19 +99,14 @@ class Intents:
         """One entry per hit and intent it is judged for, by list and rank."""
         inside = np.flatnonzero(lists.rank <= cutoff) if cutoff is not None else np.arange(len(lists.rank))
         document = documents_of(lists)[inside]
-        many = np.diff(self.document_start)[document]
-        hit = np.repeat(inside, many)
-        begins = np.zeros(len(many) + 1, dtype=np.int64)
-        np.cumsum(many, out=begins[1:])
-        entry = np.repeat(self.document_start[document], many) + position_in_segment(begins) - 1
-        return Entries(hit, self.intent[entry], self.grade[entry])
+        begin, end = self.document_start[document], self.document_start[document + 1]
+        entry = _each_from(begin, end)
+        return Entries(np.repeat(inside, end - begin), self.intent[entry], self.grade[entry])
 
     def by_list_and_intent(self, lists: Assessed, entries: Entries) -> NDArray[np.int64]:
         """The order that puts entries by list, then by intent, then by rank."""
-        within = self.nth[entries.intent]
-        order = np.argsort(_narrow(within, int(self.count.max(initial=0))), kind="stable")
-        row = lists.row[entries.hit[order]]
-        return np.asarray(order[np.argsort(_narrow(row, lists.rows), kind="stable")])
+        most = int(self.count.max(initial=0))
+        return _stable_order(lists.row[entries.hit], self.nth[entries.intent], lists.rows, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +118,28 @@ class Entries:
     grade: Array
 
 
-def _narrow(numbers: Index, most: int) -> Index:
-    """Numbers of 16 bits if they fit, which numpy sorts by counting."""
-    return numbers.astype(np.uint16) if most <= 1 << 16 else numbers
+def _each_from(begin: Index, end: Index) -> NDArray[np.int64]:
+    """Every number from `begin` up to `end`, pair after pair.
+
+    >>> _each_from(np.array([5, 0, 7]), np.array([7, 0, 8])).tolist()
+    [5, 6, 7]
+    """
+    some = np.flatnonzero(end > begin)
+    begin, end = begin[some], end[some]
+    steps = np.ones(int((end - begin).sum()), dtype=np.int64)
+    if len(steps):
+        steps[0] = begin[0]
+        steps[np.cumsum(end - begin)[:-1]] = begin[1:] - end[:-1] + 1
+    return np.cumsum(steps)
+
+
+def _stable_order(major: Index, minor: Index, majors: int, minors: int) -> NDArray[np.int64]:
+    """The order by `major`, then by `minor`, equal ones as they came. Numbers of 16 bits numpy sorts by counting."""
+    if majors * minors <= 1 << 16:
+        return np.argsort((major * minors + minor).astype(np.uint16), kind="stable")
+    order = np.argsort(minor.astype(np.uint16) if minors <= 1 << 16 else minor, kind="stable")
+    again = major[order]
+    return np.asarray(order[np.argsort(again.astype(np.uint16) if majors <= 1 << 16 else again, kind="stable")])
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,32 +215,36 @@ class ByIntent:
 
     mark: ClassVar[str] = "-IA"
 
-    def apply(self, lists: Assessed) -> Assessed:
-        """Each list as often as its topic has intents, with the grades for that intent."""
+    def apply(self, lists: Assessed, cutoff: int | None = None) -> Assessed:
+        """Each list as often as its topic has intents, with the grades for that intent, of hits down to `cutoff`."""
         intents = intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
         many = intents.count[lists.topic]
         first = np.concatenate(([0], np.cumsum(many)))
-        parent = np.repeat(np.arange(lists.rows), many)
         intent = np.repeat(intents.start[lists.topic], many) + position_in_segment(first) - 1
-        entries = intents.entries_of(lists)
+        entries = intents.entries_of(lists, cutoff)
         order = intents.by_list_and_intent(lists, entries)
         hit, of_intent = entries.hit[order], entries.intent[order]
-        return lists.rows_at(parent).replace(
+        return lists.rows_at(self.parents(lists)).replace(
             row=first[lists.row[hit]] + intents.nth[of_intent],
             rank=lists.rank[hit],
             grade=entries.grade[order],
             weight=None if lists.weight is None else lists.weight[hit],
-            judged=Judged.of(intents.intent, intents.grade, len(intents)),
+            judged=intents.judged,
             set_of_row=intent,
             intents=None,
         )
 
-    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
-        def aware(lists: Assessed) -> Array:
-            key = ("by intent", self.lowest)
-            return self.mean(lists, score(lists._once(key, lambda: self.apply(lists))))
+    def read(self, lists: Assessed, cutoff: int | None = None) -> Assessed:
+        """The same, made once for each cutoff: a measure looks no deeper."""
+        return lists._once(("by intent", self.lowest, cutoff), lambda: self.apply(lists, cutoff))
 
-        return aware
+    @staticmethod
+    def parents(lists: Assessed) -> NDArray[np.int64]:
+        """For each list by intent, the list that it was made of."""
+        return np.repeat(np.arange(lists.rows), intents_of(lists).count[lists.topic])
+
+    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
+        return lambda lists: self.mean(lists, score(self.read(lists, cutoff)))
 
     @staticmethod
     def mean(lists: Assessed, values: Array) -> Array:
@@ -231,8 +253,7 @@ class ByIntent:
         many = intents.count[lists.topic]
         first = np.concatenate(([0], np.cumsum(many)))
         intent = np.repeat(intents.start[lists.topic], many) + position_in_segment(first) - 1
-        parent = np.repeat(np.arange(lists.rows), many)
-        total = np.bincount(parent, np.nan_to_num(values) * intents.probability[intent], lists.rows)
+        total = np.bincount(ByIntent.parents(lists), np.nan_to_num(values) * intents.probability[intent], lists.rows)
         return np.where(many > 0, total, np.nan)
 
     def __str__(self) -> str:
@@ -351,7 +372,9 @@ def with_intents(
         if str(label) in number
     ]
     document, intent, grade = (np.array([e[i] for e in entries]) for i in range(3))
-    probability = np.array([probabilities.get(label, 0.0) for label in labels] if probabilities else [1.0] * len(labels))
+    probability = np.array(
+        [probabilities.get(label, 0.0) for label in labels] if probabilities else [1.0] * len(labels)
+    )
     intents = Intents(
         start=np.array([0, len(labels)]),
         names=tuple(labels),
@@ -412,7 +435,7 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
     of_topic = np.array(in_order, dtype=np.int64) // codes
     labels = [table.labels[p % codes] if table.labels else "0" for p in in_order]
     kept = np.flatnonzero(useful[pair])
-    kept = kept[np.lexsort((position[pair[kept]], document[kept]))]
+    kept = kept[_stable_order(document[kept], position[pair[kept]], len(every), len(in_order))]
     highest = np.full(len(every), -np.inf)
     np.maximum.at(highest, document, grade)
     start = segment_starts(of_topic, len(names))
@@ -430,12 +453,12 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
 
 
 def _numbered(table: _core.Table) -> tuple[list[list[str]], NDArray[np.int64]]:
-    """The documents of every list in order of their names, and for each line of the table the number of its document."""
+    """The documents of every topic in order of their names, and the number of each line's document."""
     docs, starts = table.docs(0, len(table)), table.list_start.tolist()
     ids: list[list[str]] = []
     number = np.empty(len(docs), dtype=np.int64)
     before = 0
-    for begin, end in zip(starts, starts[1:], strict=False):
+    for begin, end in pairwise(starts):
         some = docs[begin:end]
         ids.append(sorted(set(some)))
         at = dict(zip(ids[-1], range(before, before + len(ids[-1])), strict=True))
@@ -471,12 +494,16 @@ class _Side:
     def of(cls, given: Any, what: str) -> _Side:
         """From {topic: {intent: value}}, or from a file of lines `topic intent value`, as NTCIREVAL has them.
 
-        Blanks or tabs stand between the columns, or where there are none a `;` or `,`.
+        Blanks or tabs stand between the columns, or a `;` or `,`.
         """
         if isinstance(given, Mapping):
-            return cls(what, what, {str(t): {str(i): (str(v), None) for i, v in row.items()} for t, row in given.items()})
+            return cls(
+                what, what, {str(t): {str(i): (str(v), None) for i, v in row.items()} for t, row in given.items()}
+            )
         if not isinstance(given, str | os.PathLike):
-            raise UsageError(f"intents: {what} from {type(given).__name__}, must be a file or {{topic: {{intent: value}}}}")
+            raise UsageError(
+                f"intents: {what} from {type(given).__name__}, must be a file or {{topic: {{intent: value}}}}"
+            )
         path = os.fspath(given)
         origin = "standard input" if path == "-" else path
         side = cls(origin, what, {})
@@ -490,7 +517,7 @@ class _Side:
 
     def _add(self, number: int, line: str) -> None:
         cells = line.split()
-        if len(cells) == 1:
+        if len(cells) == 1 or cells[0][-1] in ";,":
             cells = [cell.strip() for cell in re.split("[;,]", line)]
         if len(cells) != 3 or not all(cells):
             raise DataError(self.origin, number, f"{len(cells)} columns, expected 3: topic intent {self.what}")
@@ -542,7 +569,9 @@ def _probability(text: str) -> float:
     return value
 
 
-def _probabilities(given: Any, of_topic: Index, labels: list[str], topics: list[str], start: Index) -> Array:
+def _probabilities(
+    given: Any, of_topic: Index, labels: list[str], topics: list[str], start: NDArray[np.int64]
+) -> Array:
     many = np.maximum(np.diff(start), 1)[of_topic]
     if given is None or given == "uniform":
         return np.asarray(1.0 / many)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core, check
-from cranfield.assessed import Assessed, Judged
+from cranfield.assessed import Array, Assessed, Judged
 from cranfield.collection import layout as layouts
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
@@ -23,6 +23,7 @@ from cranfield.intents import by_document
 from cranfield.lengths import LengthTable, check_assumed
 
 Progress = Callable[[int, int], None]
+BY_HIGHEST_GRADE = "measures that know of no intents take a document's highest grade over all intents"
 
 LONGEST = 2**31 - 1
 """No list has more documents."""
@@ -91,17 +92,24 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
         if options.intent_probabilities is not None or options.intent_types is not None:
             raise UsageError(f"intents are described, but {judgments.path or 'the judgments'} have none")
         lists = _joined(judgments.judged(options.on_duplicate), runs, options, progress)
+        _warn_without_relevant(judgments.values)
         return lists.replace(notes=(*lists.notes, *judgments.notes)) if judgments.notes else lists
     documents = by_document(judgments, options.intent_probabilities, options.intent_types)
     lists = _joined(documents.judged, runs, options, progress)
+    _warn_without_relevant(documents.grade)
     number = lists.grade.astype(np.int64)
     return lists.replace(
         document=number,
         grade=documents.grade[number],
         judged=Judged.of(documents.intents.topic_of_document, documents.grade, len(lists.topics)),
         intents=documents.intents,
-        notes=(*lists.notes, *judgments.notes, "measures that know of no intents take a document's highest grade over all intents"),
+        notes=(*lists.notes, *judgments.notes, BY_HIGHEST_GRADE),
     )
+
+
+def _warn_without_relevant(grades: Array) -> None:
+    if not (grades > 0).any():
+        _warn("no document is judged relevant (grade 1 or more): measures that need one are undefined")
 
 
 def _joined(judged: _core.Judged, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
@@ -193,7 +201,7 @@ class _Parts:
         order = self.options.order or "score"
         rule = self.options.on_duplicate
         try:
-            joined = _core.join_tables(self.judged, [run.table], on_duplicate=rule, **self._core(order))
+            joined = _core.join_tables(self.judged, [run.table], on_duplicate=rule, **self._rules(order))
         except ValueError as error:
             raise UsageError(f"{run.path or run.name}: {error}") from None
         self._keep(joined, order, [run.path or ""])
@@ -203,7 +211,7 @@ class _Parts:
         if not all(isinstance(documents, dict) for documents in run.values()):
             run = {t: dict(docs) if isinstance(docs, Mapping) else docs for t, docs in run.items()}
         try:
-            self._keep(_core.join_dicts(self.judged, [(name, run)], **self._core(order)), order)
+            self._keep(_core.join_dicts(self.judged, [(name, run)], **self._rules(order)), order)
         except UnicodeError:
             raise DataError(f"run {name!r}", None, "an id has half a surrogate pair in it, expected text") from None
         except (ValueError, TypeError) as error:
@@ -232,7 +240,7 @@ class _Parts:
                 on_duplicate=self.options.on_duplicate,
                 threads=min(self.options.threads or os.cpu_count() or 1, MOST_THREADS),
                 progress=self.progress,
-                **self._core(order),
+                **self._rules(order),
             )
             for source, line, what in faults:
                 raise DataError(batch[source][1], line, what)
@@ -248,8 +256,8 @@ class _Parts:
             ]
             self._keep(joined, order, [batch[source][1] for source in joined["sources"]])
 
-    def _core(self, order: str) -> dict[str, Any]:
-        return {**self.options.core(order), "numbers": self.lengths and self.lengths.numbers}
+    def _rules(self, order: str) -> dict[str, Any]:
+        return {**self.options.core(order), "numbers": None if self.lengths is None else self.lengths.numbers}
 
     def _keep(self, joined: _core.Joined, order: str, paths: list[str] | None = None) -> None:
         self.joined.append(joined)
@@ -314,8 +322,6 @@ class _Parts:
         dropped = sum(part["dropped"] for part in self.joined)
         if dropped:
             _warn(f"{_count(dropped, 'duplicate document')} passed over (on_duplicate={self.options.on_duplicate!r})")
-        if not (lists.judged.grade > 0).any():
-            _warn("no document is judged relevant (grade 1 or more): measures that need one are undefined")
 
 
 def _concatenate(parts: list[Any]) -> Any:
@@ -373,8 +379,10 @@ def assess_arrays(grades: Any, scores: Any, mask: Any = None) -> Assessed:
     >>> lists.grade.tolist()
     [1.0, 2.0, 0.0]
     """
-    grade = np.asarray(grades, dtype=np.float64)
-    score = np.asarray(scores, dtype=np.float64)
+    try:
+        grade, score = np.asarray(grades, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    except (ValueError, TypeError) as error:  # text, or rows of different lengths
+        raise UsageError(f"grades and scores must be matrices of numbers (queries × documents): {error}") from None
     there = np.ones(score.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
     if grade.ndim != 2 or grade.shape != score.shape or there.shape != score.shape:
         raise UsageError(f"shapes {grade.shape}, {score.shape} and {there.shape}: all must be queries × documents")
@@ -396,7 +404,7 @@ def assess_arrays(grades: Any, scores: Any, mask: Any = None) -> Assessed:
     position = np.broadcast_to(np.arange(documents), score.shape)
     first = np.maximum.accumulate(np.where(new_group, position, 0), axis=1)
     ends = np.where(inside, np.roll(new_group, -1, axis=1), True)
-    ends[:, -1] = True
+    ends[:, -1:] = True
     ends |= position == length[:, None] - 1
     last = np.minimum.accumulate(np.where(ends, position, documents)[:, backwards], axis=1)[:, backwards]
     judged = there & ~np.isnan(grade)

@@ -32,7 +32,7 @@ NAMES = {
     "characters": ("characters", "chars", "character_count"),
     "snippet": ("snippet", "snippet_length", "snippet_characters"),
 }
-"""What the columns of a table of lengths are called. A `length` is of whatever a measure counts, words or characters."""
+"""What the columns of a table are called. A `length` is of whatever a measure counts, words or characters."""
 
 EXPECTED = "doc length [snippet]"
 
@@ -80,7 +80,7 @@ class Lengths:
 
     def of(self, unit: str, row: Index, rank: Index) -> Array:
         """How many `unit` (words, characters) the documents at these rows and ranks have."""
-        return self.columns[self.column(unit)][self.begin[row] + rank - 1]
+        return np.asarray(self.columns[self.column(unit)][self.begin[row] + rank - 1])
 
     def column(self, unit: str) -> str:
         """The column that holds lengths in `unit`."""
@@ -223,6 +223,8 @@ def _checked(documents: list[Any], columns: dict[str, list[Any]], origin: str, l
         return DataError(origin, line(row), what) if line else DataError(origin, None, f"row {row + 1}: {what}")
 
     ids = tuple(map(str, documents))
+    if not ids:
+        raise DataError(origin, None, f"is empty, expected lines of {EXPECTED}" if line else "is empty")
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         row = next(row for row, one in enumerate(ids) if one in seen or seen.add(one))  # type: ignore[func-returns-value]
@@ -233,9 +235,13 @@ def _checked(documents: list[Any], columns: dict[str, list[Any]], origin: str, l
             array = np.array(values, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             array = np.array([_number(value) for value in values])
-        if array.ndim != 1 or not (np.isfinite(array) & (array >= 0)).all():
-            row = 0 if array.ndim != 1 else int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
-            raise fault(row, f"document {ids[row]!r}: the {name} is {shown(values[row])}, expected a number, 0 or above")
+        if array.ndim != 1:  # pairs in place of numbers
+            array = np.full(len(values), np.nan)
+        wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+        if len(wrong):
+            row = int(wrong[0])
+            found = shown(values[row])
+            raise fault(row, f"document {ids[row]!r}: the {name} is {found}, expected a number, 0 or above")
         arrays[name] = array
     return LengthTable(ids, arrays, origin)
 

@@ -262,7 +262,10 @@ def _spread(lists: Assessed, first: Index, last: Index, begin: int, end: int) ->
     row = lists.row[here][every] - begin
     order = np.lexsort((rank, row))
     return lists.rows_at(slice(begin, end)).replace(
-        row=row[order], rank=rank[order], grade=lists.grade[here][every[order]], weight=1.0 / size[every[order]],
+        row=row[order],
+        rank=rank[order],
+        grade=lists.grade[here][every[order]],
+        weight=1.0 / size[every[order]],
         document=None if lists.document is None else lists.document[here][every[order]],
     )
 

@@ -154,3 +154,20 @@ def test_as_a_program(program: Cranfield, tmp_path: Path) -> None:
     result = program("eval", str(tmp_path / "q"), str(tmp_path / "r"))
     assert (result.code, result.out) == (1, "")
     assert result.err == f"error: {tmp_path / 'r'}:2: 3 columns, expected 6: topic Q0 doc rank score tag\n"
+
+
+def test_a_negative_depth_of_an_explanation(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "q").write_bytes(GOOD_QRELS)
+    (tmp_path / "r").write_bytes(GOOD_RUN)
+    for depth in ("0", "-1"):
+        result = cranfield("explain", str(tmp_path / "q"), str(tmp_path / "r"), "--topic", "1", "--depth", depth)
+        assert result == (2, "", f"error: explain: depth == {depth}, must be a whole number, 1 or more\n")
+
+
+def test_a_mark_that_is_not_seen_is_spelled_out(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "q").write_bytes(GOOD_QRELS)
+    (tmp_path / "r").write_bytes("1 Q0 a 1 2 \u202et\n\ufeff2 Q0 a 1 2 \u202et\n".encode())
+    result = cranfield("eval", str(tmp_path / "q"), str(tmp_path / "r"), "-m", "AP")
+    assert r"has \ufeff2" in result.err
+    assert r"\u202et" in result.out
+    assert "\u202e" not in result.out

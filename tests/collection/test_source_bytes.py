@@ -31,6 +31,9 @@ class Standard:
     def __init__(self, data: bytes = b"") -> None:
         self.buffer = io.BytesIO(data)
 
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
 
 # ------------------------------------------------------------------------------------------ load
 

@@ -21,13 +21,15 @@ VARIANTS: tuple[Measure, ...] = tuple(
             "nDCG(discount='jk',base=4)", "nDCG(discount='jk08')@5", "nDCG(gain={1:1,2:10,3:11})",
             "nERR(max_grade=3)@4",
             "INST(T=3)", "INST(T=2,gain=None)@4", "INST(report='ED')", "INSQ(report='ETU')", "SDCG(max_grade=5)@4",
-            "BPM(T=0.8,cost={0:1,1:2,2:2,3:4})", "BPM(report='ETC')", "IFT(rule='C1')", "IFT(rule='C2')", "NERR10(rel=2)@4",
-            "CWL(continuation='AP')", "CWL(continuation='RR',gain=None)@4", "CWL(continuation='listed',C=[0.9,0.5])",
+            "BPM(T=0.8,cost={0:1,1:2,2:2,3:4})", "BPM(report='ETC')", "IFT(rule='C1')", "IFT(rule='C2')",
+            "NERR10(rel=2)@4", "CWL(continuation='AP')", "CWL(continuation='RR',gain=None)@4",
+            "CWL(continuation='listed',C=[0.9,0.5])",
             "O(beta=5,gain='exp')@4", "P+(gain='exp',beta=0.1)", "Pmeasure(rel=2)@4", "NWRR(penalty={1:9,2:3,3:1.5})",
             "WRR(rel=2)", "NCU(stop='rank-biased',utility='nCG',gamma=0.5)", "NCU(utility='P',norm='min')@3",
-            "gAP(norm='min',gain='exp')@3", "GAP(g=[0.2,0.5,0.3])", "GAP(norm='min')@3", "PRES(N_max=12)", "ESL(wanted=2)",
-            "ESL(wanted=3,N=100)", "WSS(N=100)@0.5", "LastRel(N=100)", "SBTO(normalize=True)@4", "RBTO(normalize=True,c=5)",
-            "Compat(p=0.5,normalize=False)@4", "Compat(p=0.8)", "rpref_N(gain='exp')", "rpref_relative2(gain='exp')",
+            "gAP(norm='min',gain='exp')@3", "GAP(g=[0.2,0.5,0.3])", "GAP(norm='min')@3", "PRES(N_max=12)",
+            "ESL(wanted=2)", "ESL(wanted=3,N=100)", "WSS(N=100)@0.5", "LastRel(N=100)", "SBTO(normalize=True)@4",
+            "RBTO(normalize=True,c=5)", "Compat(p=0.5,normalize=False)@4", "Compat(p=0.8)", "rpref_N(gain='exp')",
+            "rpref_relative2(gain='exp')",
         ],
     )
 )  # fmt: skip
@@ -35,6 +37,10 @@ VARIANTS: tuple[Measure, ...] = tuple(
 ENDS_AT_THE_BEST = {"Pmeasure", "P+"}
 """These read the list down to the first of its best documents. When that moves up past a lesser one, the lesser one no
 longer counts: judged 2 and 1, (none, 1, 2) has P-measure 5/6 and P+ (2/5 + 5/6)/2, (none, 2, 1) has 3/5."""
+
+STOPS_WHEN_SATISFIED = {"BPM", "IFT"}
+"""Readers who have what they want stop, or are likelier to. When the better document moves up past a lesser one they
+may stop before the lesser one: after three that gain nothing (1, 3) has BPM (1/3 + 1)/5, and (3, 1) has 1/4."""
 
 CUT: tuple[Measure, ...] = tuple(measure @ 3 for measure in PLAIN if measure.cutoff_kind == "rank")
 

@@ -92,7 +92,8 @@ def test_dynamic_BPM_by_hand() -> None:
 
 def test_thirds_add_up_to_the_wanted_gain_in_any_order() -> None:
     # 1/3 + 1/3 + 1 + 1/3 = 2 is reached at rank 4, where half of what was examined has been gained
-    assert BPM(T=2, max_grade=3).of([1, 1, 3, 1]) == BPM(T=2, max_grade=3).of([1, 1, 1, 3]) == close(1 / 2)
+    for grades in ([1, 1, 3, 1], [1, 1, 1, 3]):
+        assert BPM(T=2, max_grade=3).of([*grades, 0]) == close(1 / 2), grades
 
 
 def test_IFT_by_hand() -> None:
@@ -191,7 +192,7 @@ WRITTEN: list[CWLMeasure] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(graded=graded_lists(lowest=-1))
 def test_every_report_is_what_the_definition_says(graded: Graded) -> None:
     grades, missed = graded
@@ -233,7 +234,7 @@ PEERS: list[tuple[Any, CWLMeasure]] = [
 @pytest.mark.parametrize(("peer", "measure"), PEERS, ids=lambda one: str(one) if isinstance(one, Measure) else "")
 def test_every_number_of_cwl_eval(peer: Any, measure: CWLMeasure) -> None:
     rng = np.random.default_rng(7)
-    for _ in range(25):
+    for _ in range(6):
         gains = [*rng.choice([0.0, 0.0, 0.0, 0.25, 0.5, 1.0], rng.integers(0, 25)).tolist(), 0.5]  # nothing missed
         ranking = Ranking("1", np.array(gains), np.ones(len(gains)))
         peer.measure(ranking)
@@ -246,9 +247,11 @@ def test_every_number_of_cwl_eval(peer: Any, measure: CWLMeasure) -> None:
         assert close(peer.l_vector(ranking)[:deep], abs=1e-9) == read.L
 
 
-NAMES = ["INST(T=2,max_rel=3)", "INST(max_rel=4)", "INSQ(T=2,max_rel=3)", "BPM(T=2,max_rel=4)@5", "SDCG(max_rel=3)@4",
-         "SDCG(min_rel=1,max_rel=3)@4", "NERR8(max_rel=3)@4", "NERR9(max_rel=3)@4", "NERR10(p=0.7,max_rel=3)",
-         "NERR11(T=2,max_rel=3)"]  # fmt: skip
+NAMES = [
+    "INST(T=2.0,max_rel=3)", "INST(max_rel=4)", "INSQ(T=2.0,max_rel=3)", "BPM(T=2.0,max_rel=4)@5", "SDCG(max_rel=3)@4",
+    "SDCG(min_rel=1,max_rel=3)@4", "NERR8(max_rel=3)@4", "NERR9(max_rel=3)@4", "NERR10(p=0.7,max_rel=3)",
+    "NERR11(T=2.0,max_rel=3)",
+]  # fmt: skip
 
 
 @pytest.mark.peers

@@ -143,7 +143,9 @@ def test_many_lists_at_once_are_each_scored_alone() -> None:
 
 @pytest.mark.peers
 @settings(max_examples=60, deadline=None)
-@given(graded=graded_lists(), gains=st.sampled_from([[1, 2, 3], [1, 3, 7], [1, 5, 10]]), beta=st.sampled_from([0, 1, 5]))
+@given(
+    graded=graded_lists(), gains=st.sampled_from([[1, 2, 3], [1, 3, 7], [1, 5, 10]]), beta=st.sampled_from([0, 1, 5])
+)
 def test_agrees_with_ntcireval(graded: Graded, gains: list[int], beta: int) -> None:
     from pyNTCIREVAL.metrics import OMeasure, PMeasure, PPlusMeasure
 

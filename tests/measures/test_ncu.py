@@ -111,12 +111,15 @@ def naive(stop: str, utility: str, grades: list[float | None], missed: list[floa
             "to-preferred": Fraction(r in down_to, len(down_to)),
         }[stop]
         not_yet *= 1 - satisfied
-        total += chance * {
-            "P": Fraction(count, r),
-            "BR": Fraction(count + cg, r + best),
-            "nCG": Fraction(cg, best),
-            "RR": Fraction(1, r),
-        }[utility]
+        total += (
+            chance
+            * {
+                "P": Fraction(count, r),
+                "BR": Fraction(count + cg, r + best),
+                "nCG": Fraction(cg, best),
+                "RR": Fraction(1, r),
+            }[utility]
+        )
     return None if relevant == 0 and stop in ("uniform", "graded-uniform", "rank-biased") else total
 
 
@@ -211,7 +214,10 @@ def test_a_stop_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"stop": "never"}, "NCU: stop == 'never', must be one of 'uniform', 'graded-uniform', 'rank-biased', 'cascade'"),
+        (
+            {"stop": "never"},
+            "NCU: stop == 'never', must be one of 'uniform', 'graded-uniform', 'rank-biased', 'cascade'",
+        ),
         ({"utility": "AP"}, "NCU: utility == 'AP', must be one of 'P', 'BR', 'nCG', 'RR'"),
         ({"gamma": 1.5}, "NCU: gamma == 1.5, must be between 0 and 1"),
         ({"beta": -1}, "NCU: beta == -1, must be 0 or above"),

@@ -131,7 +131,7 @@ def test_WSS_is_true_and_false_negatives_less_chance(graded: Graded, percent: in
 
 
 def test_WSS_needs_a_recall_point() -> None:
-    with pytest.raises(UsageError, match="WSS needs a recall point: write WSS@0.95"):
+    with pytest.raises(UsageError, match=r"WSS needs a recall point: write WSS@0\.95"):
         WSS().of([1])
     assert parse("wss@0.95") == WSS() @ 0.95
 

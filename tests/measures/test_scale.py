@@ -93,5 +93,5 @@ def test_what_cannot_be_numbered(measure: Measure, grades: list[float | None], m
 
 @pytest.mark.parametrize("name", ["RBTO(c=0)", "SBTO(c=1.5)", "RBTO(c='x')"])
 def test_c_is_checked(name: str) -> None:
-    with pytest.raises(UsageError, match="c == .*, must be a"):
+    with pytest.raises(UsageError, match=r"c == .*, must be a"):
         parse(name)

@@ -76,6 +76,16 @@ def test_the_largest_grade_is_that_of_all_topics_whatever_the_views(reading: str
     assert ERR().view("ties", reading).evaluate(lists)[0] == pytest.approx(err)
 
 
+@pytest.mark.parametrize(("name", "expected"), [("Accuracy", 2 / 5), ("Fallout", 1), ("Specificity", 0)])
+def test_a_collection_of_just_the_known_documents_is_large_enough_when_some_are_tied(
+    name: str, expected: float
+) -> None:
+    # all but one relevant document retrieved: TP 2, FP 2, FN 1, TN 0; the tie weighs 3 documents by thirds
+    judged = {"q": {"a": 1, "b": 1, "c": 0, "d": 0, "missed": 1}}
+    lists = cf.join(judged, {"q": {"a": 1.0, "b": 2.0, "c": 1.0, "d": 1.0}})
+    assert parse(f"{name}(N=5)[ties]").evaluate(lists).tolist() == pytest.approx([expected])
+
+
 def test_tied_documents_stay_tied_when_the_list_is_condensed() -> None:
     lists = Assessed.one([None, 0, None, 1, 0])
     lists = lists.replace(tie_first=np.array([1, 3, 5]), tie_last=np.array([2, 4, 5]))

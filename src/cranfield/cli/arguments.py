@@ -146,8 +146,8 @@ Lengths = Annotated[
     option(
         "--lengths",
         metavar="FILE",
-        help="How long documents are, for TBG (in words) and U (in characters): lines of doc, length and, if they differ, "
-        "length of the snippet; or a first line of names: doc, words, characters, snippet.",
+        help="How long documents are, for TBG (in words) and U (in characters): lines of doc, length and, if they "
+        "differ, length of the snippet; or a first line of names: doc, words, characters, snippet.",
         group=READING,
     ),
 ]

@@ -422,9 +422,7 @@ def _against(
         return value - other if value >= other else (options.risk + 1) * (value - other)
 
     topics = sorted(mine.keys() | base.keys()) if options.complete else list(mine)
-    return {
-        topic: tuple(map(risk, mine.get(topic, NOTHING), base.get(topic, NOTHING))) for topic in topics
-    }
+    return {topic: tuple(map(risk, mine.get(topic, NOTHING), base.get(topic, NOTHING))) for topic in topics}
 
 
 def _cells(row: Sequence[float]) -> str:

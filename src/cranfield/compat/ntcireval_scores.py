@@ -31,10 +31,10 @@ class Parameters:
 class Ranked:
     """One list beside the ideal one.
 
-    `gains`: of the list's documents from the top, 0 where nothing is relevant; `relevant`: which ones are; `ideal`: gains
-    of the relevant documents, best first. `weights` and `ideal_weights` are what GAP compares: relevance levels where
-    there are any, else gains. `highest` is the highest gain there could be, `nonrelevant` how many documents are judged
-    so. `stops` are the stop values of graded-uniform NCU, None where there are no levels.
+    `gains`: of the list's documents from the top, 0 where nothing is relevant; `relevant`: which ones are; `ideal`: the
+    gains of all relevant documents, best first. `weights` and `ideal_weights` are what GAP compares: relevance levels
+    where there are any, else gains. `highest` is the highest gain there could be, `nonrelevant` how many documents are
+    judged so. `stops` are the stop values of graded-uniform NCU, None where there are no levels.
     """
 
     gains: list[float]
@@ -88,7 +88,7 @@ class Curves:
             self.ideal_err.append(self.ideal_err[-1] + (unsatisfied / rank) * chance)
             self.ideal_gap.append(self.ideal_gap[-1] + weight * (weight + 1))
             unsatisfied *= 1 - chance
-        self.count, self.cg, self.dcg, self.msdcg = [0], [0.0], [0.0], [0.0]
+        self.count, self.cg, self.dcg, self.msdcg = [0.0], [0.0], [0.0], [0.0]
         self.blended, self.rbp, self.err, self.ebr, self.irbu = [0.0], [0.0], [0.0], [0.0], [0.0]
         unsatisfied, power = 1.0, 1.0
         for rank in range(1, self.length + 1):
@@ -103,8 +103,9 @@ class Curves:
             )
             self.rbp.append(self.rbp[-1] + gain * power)
             self.err.append(self.err[-1] + (unsatisfied / rank) * chance)
-            self.ebr.append(self.ebr[-1] + self.blended[-1] * unsatisfied * chance)
-            self.irbu.append(self.irbu[-1] + (parameters.irbu_persistence or 0.0) ** rank * unsatisfied * chance)
+            self.ebr.append(self.ebr[-1] + self.blended[-1] * unsatisfied * gain / (ranked.highest + 1))
+            stays = (parameters.irbu_persistence or 0.0) ** rank
+            self.irbu.append(self.irbu[-1] + stays * unsatisfied * gain / (ranked.highest + 1))
             power *= parameters.persistence
             unsatisfied *= 1 - chance
         for curve in (self.count, self.cg, self.dcg, self.msdcg, self.rbp, self.err, self.ebr, self.irbu):

@@ -238,10 +238,10 @@ class Measure(metaclass=MeasureType):
         """
         more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
         made = self.replace(views=self.views + more)
-        head, tail = made._split_views()
+        head, tail = made.split_views()
         return made.replace(views=head + tail)
 
-    def _split_views(self) -> tuple[tuple[View, ...], tuple[View, ...]]:
+    def split_views(self) -> tuple[tuple[View, ...], tuple[View, ...]]:
         """Views of the whole list, which are read first, and those by intent, which show in the name."""
         by_intent = (Sharp, GlobalGain, ByIntent)
         head = tuple(v for v in self.views if not isinstance(v, by_intent))
@@ -258,7 +258,7 @@ class Measure(metaclass=MeasureType):
             for name, default in self.parameters().items()
             if getattr(self, name) != default
         ]
-        head, tail = self._split_views()
+        head, tail = self.split_views()
         mark = head[0].mark if head else ""  # views are read in order: a mark can only stand for the first
         named = [str(v) for v in head[1 if mark else 0 :]]
         taken = f"{self.name}{ByIntent.mark}" in REGISTRY  # a measure of its own, such as nERR-IA: the view is [IA]

@@ -27,7 +27,7 @@ class Compat(Measure):
     Reference: Clarke, Vtyurina & Smucker, TOIS 39(3), 2021, doi:10.1145/3451161
 
     >>> Compat(p=0.5).of([0, 1])
-    0.3068528194400547
+    0.2
     """
 
     p: float = 0.95

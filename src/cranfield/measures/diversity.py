@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits, Index, segment_starts
+from cranfield.assessed import Array, Assessed, Hits, Index
 from cranfield.errors import UsageError
-from cranfield.intents import ByIntent, Intents, Relevant, documents_of, intents_of, relevant_to_intents
-from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.first import ERR, Pplus, cascade_probability, check_highest, note_highest
+from cranfield.intents import ByIntent, Relevant, intents_of, relevant_to_intents
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.first import ERR, Pplus, cascade, check_highest, highest_grade, note_highest
 from cranfield.measures.gain import LINEAR, Discount, GainLike
 from cranfield.measures.ranked import Q
-from cranfield.measures.sets import came_back, looked_at, ones
+from cranfield.measures.sets import looked_at, ones
 
 GREEDY = math.e / (math.e - 1)
 """How far a list can be above the greedy ideal list: gains are submodular, and discounts fall with the rank."""
@@ -52,7 +52,9 @@ class IRec(DiversityMeasure):
     def terms(self, lists: Assessed) -> Terms:
         found = relevant_to_intents(lists, self.rel, self.k)
         so_far = found.hits.running(found.new)
-        return Terms(found.hits, found.new, number_of_intents(lists), {"new intents": found.new, "intents so far": so_far})
+        return Terms(
+            found.hits, found.new, number_of_intents(lists), {"new intents": found.new, "intents so far": so_far}
+        )
 
 
 def number_of_intents(lists: Assessed) -> Array:
@@ -69,7 +71,7 @@ def novelty(found: Relevant, alpha: float) -> dict[str, Array]:
     return {
         "new intents": found.new,
         "intents so far": found.hits.running(found.new),
-        "novelty-biased gain": found.per_hit(remaining[found.before]),
+        "novelty-biased gain": found.per_hit(np.asarray(remaining[found.before], dtype=np.float64)),
     }
 
 
@@ -125,10 +127,10 @@ class _Novelty(DiversityMeasure):
     def _greedy(self, lists: Assessed, topic: int, matrix: Array) -> Array:
         """The ideal list's gains down to the depth, from a deeper one if that is known."""
         depth = min(self.depth or matrix.shape[1], matrix.shape[1])
-        known = lists._once(("greedy ideal", topic, self.rel, self.alpha), dict[str, Array])
-        if len(known.get("gains", ())) < depth:
-            known["gains"] = greedy_ideal(matrix, self.alpha, depth)
-        return known["gains"][:depth]
+        known = lists._once(("greedy ideal", topic, self.rel, self.alpha), lambda: [np.zeros(0)])
+        if len(known[0]) < depth:
+            known[0] = greedy_ideal(matrix, self.alpha, depth)
+        return known[0][:depth]
 
 
 def relevance_matrix(lists: Assessed, topic: int, rel: float) -> Array:
@@ -154,19 +156,17 @@ def greedy_ideal(matrix: Array, alpha: float, depth: int) -> Array:
     """
     worth = np.ones(len(matrix))
     left = matrix.copy()
-    gains = np.empty(depth)
-    now = np.empty_like(matrix)
-    score = np.empty(matrix.shape[1])
+    gains = np.zeros(depth)
     for rank in range(depth):
-        np.multiply(left, worth[:, None], out=now)
-        np.add.reduce(now, axis=0, out=score)  # intent after intent, as ndeval adds them: equal sums stay equal
-        best = int(score.argmax())
-        gains[rank] = score[best]
+        score = worth @ left
+        near = np.flatnonzero(score >= score.max() - 1e-9)
+        exact = np.add.reduce(left[:, near] * worth[:, None], axis=0)  # intent after intent, as ndeval adds them
+        best = near[exact.argmax()]
+        gains[rank] = exact.max()
+        if gains[rank] == 0.0:  # alpha is 1 and every intent is served
+            break
         worth[left[:, best] > 0] *= 1.0 - alpha
         left[:, best] = 0.0
-        if gains[rank] == 0.0:  # alpha is 1 and every intent is served
-            gains[rank:] = 0.0
-            break
     return gains
 
 
@@ -201,9 +201,6 @@ def exact_ideal(matrix: Array, alpha: float, weight: Weight, depth: int | None, 
             before = last - stride[kind]
             best[last] = np.maximum(best[last], best[before] + gain[before, kind] * weights[count - 1])
     return float(best[size == length].max(initial=0.0))
-
-
-DIALECTS = ("seed", "ndeval")
 
 
 @measure
@@ -394,11 +391,216 @@ class ERRIA(_Novelty):
 
     def terms(self, lists: Assessed) -> Terms | None:
         if self.dialect == "graded":
-            return None
+            return averaged(ERR(max_grade=self.max_grade, cutoff=self.cutoff), lists)
         hits, adds, columns = self.discounted(lists)
         return Terms(hits, adds, number_of_intents(lists) * all_relevant(self), columns)
 
-    def score(self, lists: Assessed) -> Array:
-        if self.dialect == "graded":
-            return (ERR(max_grade=self.max_grade) @ self.cutoff if self.cutoff else ERR(max_grade=self.max_grade)).view(ByIntent()).evaluate(lists)
-        return super().score(lists)
+    def note(self, lists: Assessed) -> str | None:
+        return note_highest(self.max_grade, lists) if self.dialect == "graded" else None
+
+
+def averaged(measure: Measure, lists: Assessed) -> Terms | None:
+    """What each document adds to the measure's average over intents: a sum over the intents it counts for.
+
+    None where the measure is no sum over documents.
+    """
+    apart = ByIntent().read(lists, measure.k if measure.cutoff_kind == "rank" else None)
+    terms = measure.terms(apart)
+    if terms is None:
+        return None
+    hits, adds = together(lists, apart, terms.hits, shares(terms))
+    return Terms(hits, adds, some_intents(lists), {"intents": hits.grade})
+
+
+def shares(terms: Terms) -> Array:
+    """What each hit adds to the score, divided as the score is; 0 where that is not defined."""
+    return np.nan_to_num(divide(terms.adds, np.broadcast_to(terms.over, terms.hits.rows)[terms.hits.row]))
+
+
+def some_intents(lists: Assessed) -> Array:
+    """1 for lists of topics that have intents, 0 for others, where an average over intents is not defined."""
+    return (number_of_intents(lists) > 0).astype(np.float64)
+
+
+def together(lists: Assessed, apart: Assessed, hits: Hits, values: Array) -> tuple[Hits, Array]:
+    """Values at hits of the lists by intent, in any order, put together: the documents (their grade is the number of
+    intents), and Σ Pr(i|q) value for each."""
+    values = values * intents_of(lists).probability[apart.set_of_row[hits.row]]
+    deepest = int(lists.rank.max(initial=0)) + 1
+    place, of = np.unique(ByIntent.parents(lists)[hits.row] * deepest + hits.rank, return_inverse=True)
+    many = np.bincount(of, minlength=len(place)).astype(np.float64)
+    total = np.asarray(np.bincount(of, values, len(place)), dtype=np.float64)
+    return Hits(lists.rows, place // deepest, place % deepest, many), total
+
+
+@measure
+class nERRIA(_Novelty):
+    r"""Expected reciprocal rank over intents as a share of the ideal list's.
+
+    .. math:: \frac{\sum_{r \le l} ng(r) / r}{\sum_{r \le l} ng^*(r) / r}
+
+    ng(r) and `alpha` as for alpha-DCG, and the same greedy ideal list, so scores above 1 are possible. As ndeval
+    defines it: neither grades nor probabilities count. The average over intents of ERR as a share of each intent's own
+    ideal list is `nERR[IA]`.
+    No relevant documents: undefined.
+    Reference: Clarke, Craswell, Soboroff & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
+
+    >>> nERRIA().of([{"a": 1, "b": 1}, {"a": 1}])
+    1.0
+    """
+
+    name = "nERR-IA"
+    aliases = ("nERRIA", "nERR_IA")
+    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
+
+    def weight(self, rank: Index) -> Array:
+        return reciprocal(rank)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists), columns)
+
+
+# -- by the type of intent
+
+
+@measure
+class PplusQ(DiversityMeasure):
+    r"""Q for informational intents and P+ for navigational ones, averaged over the intents by their probability.
+
+    .. math:: \sum_i Pr(i|q)\,Q_i@l + \sum_j Pr(j|q)\,P^+_j
+
+    `beta` and `norm` as for Q; the preferred rank of P+ is found after cutting at l. Without navigational intents it is
+    Q-IA. With intent recall beside it, it is `P+Q#`.
+    No relevant documents: undefined.
+    Reference: Sakai, Evaluation with Informational and Navigational Intents, WWW 2012
+
+    >>> (PplusQ @ 3).of([{"a": 1}, None, {"b": 1}])
+    0.7
+    """
+
+    beta: float = 1
+    rel: float = 1
+    gain: GainLike = LINEAR
+    norm: str = "min"
+
+    name = "P+Q"
+    aliases = ("PplusQ",)
+    properties = Properties(graded=True)
+
+    def check(self) -> None:
+        check.not_negative(self.name, beta=self.beta)
+        check.one_of(self.name, ("R", "min"), norm=self.norm)
+
+    def terms(self, lists: Assessed) -> Terms:
+        apart = ByIntent(lowest=self.rel).read(lists, self.k)
+        shared: dict[str, Any] = {"beta": self.beta, "rel": self.rel, "gain": self.gain, "cutoff": self.cutoff}
+        navigational = intents_of(lists).navigational[apart.set_of_row]
+        informational, plus = Q(norm=self.norm, **shared).terms(apart), Pplus(**shared).terms(apart)
+        here, there = ~navigational[informational.hits.row], navigational[plus.hits.row]
+        row = np.concatenate((informational.hits.row[here], plus.hits.row[there]))
+        rank = np.concatenate((informational.hits.rank[here], plus.hits.rank[there]))
+        value = np.concatenate((shares(informational)[here], shares(plus)[there]))
+        hits, adds = together(lists, apart, Hits(apart.rows, row, rank, value), value)
+        return Terms(hits, adds, some_intents(lists), {"intents": hits.grade})
+
+
+@measure
+class EfP(DiversityMeasure):
+    r"""Effective precision: the share of documents that are relevant to an intent and not redundant.
+
+    .. math:: \frac{1}{l} \sum_{r \le l} \max\Big(\max_i I_i(r),\ \max_j isnew_j(r) I_j(r)\Big)
+
+    For an informational intent i every relevant document counts, for a navigational intent j only the first one. It is
+    a yardstick for other measures: neither ranks, grades nor probabilities count. Divides as P does.
+    No relevant documents: 0.
+    Reference: Sakai, Evaluation with Informational and Navigational Intents, WWW 2012
+
+    >>> (EfP @ 5).of([{"a": 1}, {"a": 3}, None, None, {"a": 2}])
+    0.6
+    """
+
+    rel: float = 1
+
+    name = "Ef-P"
+    aliases = ("EfP",)
+    properties = Properties(recall_free=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        found = relevant_to_intents(lists, self.rel, self.k)
+        counts = ~intents_of(lists).navigational[found.intent] | (found.before == 0)
+        effective = found.hits.where(found.per_hit(counts.astype(np.float64)) > 0)
+        return Terms(effective, ones(effective), looked_at(lists, self.k), {"effective": ones(effective)})
+
+
+@measure
+class PMP(DiversityMeasure):
+    r"""Precision for the most probable intent: the share of documents that are relevant to it.
+
+    .. math:: \frac{C_m(l)}{l}, \qquad m = \arg\max_i Pr(i|q)
+
+    Where several intents are the most probable, being relevant to one of them is enough. A yardstick for other
+    measures. Divides as P does.
+    No relevant documents: 0.
+    Reference: Sakai & Song, Diversified Search Evaluation: Lessons from the NTCIR-9 INTENT Task, Information Retrieval,
+    2013
+
+    >>> (PMP @ 2).of([{"a": 1}, None])
+    0.5
+    """
+
+    rel: float = 1
+
+    properties = Properties(recall_free=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        intents, found = intents_of(lists), relevant_to_intents(lists, self.rel, self.k)
+        most = np.zeros(intents.topics)
+        np.maximum.at(most, intents.topic, intents.probability)
+        popular = intents.probability >= most[intents.topic] * (1 - 1e-9)
+        hits = found.hits.where(found.per_hit(popular[found.intent].astype(np.float64)) > 0)
+        return Terms(hits, ones(hits), looked_at(lists, self.k), {"relevant": ones(hits)})
+
+
+@measure
+class RBU(DiversityMeasure):
+    r"""Rank-biased utility: what a reader finds who leaves at any document, less the effort of looking at each.
+
+    .. math:: (1 - p) \sum_{r \le l} p^{r-1} \Big(\sum_i Pr(i|q)\, s_i(r) \prod_{k<r} (1 - s_i(k)) - e\Big), \qquad
+        s_i(r) = \frac{2^{g_i(r)} - 1}{2^{g_{i,\max}}}
+
+    `p` is the chance to go on to the next document, `effort` the e that each document costs, retrieved documents
+    without judgment included. The highest grade of each intent is taken from the judgments, or is `max_grade`. The
+    defaults are those of the authors' program.
+    No relevant documents: what the effort costs.
+    Reference: Amigó, Spina & Carrillo-de-Albornoz, SIGIR 2018, doi:10.1145/3209978.3210024
+
+    >>> round(RBU().of([{"a": 1}]), 6)
+    0.094
+    """
+
+    p: float = 0.8
+    effort: float = 0.03
+    max_grade: float | None = None
+
+    properties = Properties(graded=True, diminishing=True, low=-1.0)
+
+    def check(self) -> None:
+        if not 0 <= self.p < 1:
+            raise UsageError(f"RBU: p == {self.p!r}, must be 0 or above, and below 1")
+        check.between("RBU", low=0, high=1, effort=self.effort)
+        check_highest(self.name, self.max_grade)
+
+    def terms(self, lists: Assessed) -> Terms:
+        apart = ByIntent().read(lists, self.k)
+        hits = apart.hits().where(apart.grade > 0)
+        highest: Array | float = apart.judged.grade[apart.judged.start[apart.set_of_row[hits.row]]]
+        if self.max_grade is not None:
+            highest = highest_grade(self.name, self.max_grade, apart)
+        found, utility = together(lists, apart, hits, cascade(hits, hits.grade, highest)["stops here"])
+        every = lists.every(self.k)
+        satisfied = np.zeros(len(every))
+        satisfied[every.start[found.row] + found.rank - 1] = utility
+        gets_here = np.asarray(self.p ** (every.rank - 1.0), dtype=np.float64)
+        columns = {"satisfied": satisfied, "gets here": gets_here}
+        return Terms(every, (1 - self.p) * gets_here * (satisfied - self.effort), 1.0, columns)

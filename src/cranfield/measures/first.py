@@ -129,8 +129,8 @@ class Pmeasure(_BlendedRatio):
     .. math:: BR(r_p) = \frac{C(r_p) + \beta\,cg(r_p)}{r_p + \beta\,cg^*(r_p)}
 
     The reader goes on past lesser documents to a best one. `@l` cuts the list before the preferred rank is found.
-    `beta` as for Q. 0 when no relevant document is retrieved. It can be 1 for a list that is not ideal (P+ cannot), and
-    moving the best document up past a lesser one can lower it, for the lesser one counts no more.
+    `beta` as for Q. 0 when no relevant document is retrieved. It can be 1 although lesser documents come before
+    the best (P+ is then less), and moving the best one up past a lesser one can lower it, for that counts no more.
     No relevant documents: 0.
     Reference: Sakai, Give Me Just One Highly Relevant Document: P-measure, SIGIR 2006
 
@@ -273,7 +273,7 @@ def highest_grade(who: str, max_grade: float | None, lists: Assessed) -> float:
     return float(max_grade)
 
 
-def cascade(hits: Hits, grade: Array, highest: float) -> dict[str, Array]:
+def cascade(hits: Hits, grade: Array, highest: Array | float) -> dict[str, Array]:
     """A document of grade g satisfies with probability (2^g − 1) / 2^highest, and who is satisfied stops."""
     satisfied = (np.exp2(grade) - 1.0) / 2.0**highest
     here = hits.previous(hits.running_product(1.0 - satisfied), first=1.0)

@@ -182,7 +182,7 @@ class rpref_N(_GradedPreference):
         def worst(judged: Hits, ideal: Ideal) -> Array:
             highest = ideal.hits.first(ideal.gain, 1.0)[lists.set_of_row]
             every = lists.judged.count(lists.judged.grade >= 0)[lists.set_of_row]
-            return np.asarray((every - ideal.sum(ideal.gain) / highest)[judged.row])
+            return np.asarray((every - ideal.sum(ideal.gain) / highest)[judged.row], dtype=np.float64)
 
         return self.weigh(Gain.of(self.gain), lists, worst)
 
@@ -208,7 +208,7 @@ class rpref_relative(_GradedPreference):
     properties = Properties(graded=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        return self.weigh(Gain.of(self.gain), lists, lambda judged, _: judged.nth - 1.0)
+        return self.weigh(Gain.of(self.gain), lists, lambda judged, _: judged.nth.astype(np.float64) - 1.0)
 
 
 @measure

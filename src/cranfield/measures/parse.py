@@ -256,7 +256,7 @@ def _named(name: str, given: dict[str, Any]) -> Measure:
     return made.replace(cutoff=cutoff, views=views) if cutoff is not None or views else made
 
 
-BY_INTENT = re.compile(r"(?:(D|DIN)([#♯]?)-)?(.+?)(-IA)?([#♯]?)")
+BY_INTENT = re.compile(r"(?:(D|DIN)([#♯]?)-)?(.+?)([-_]IA)?([#♯]?)")
 """D-, DIN-, D#-, DIN#- before a name; -IA and # behind it."""
 
 
@@ -265,14 +265,14 @@ def _diversity(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> tu
     parts = BY_INTENT.fullmatch(name)
     if name in known or parts is None or parts[3] not in known or parts[3] == name:
         return name, given, []
-    of_its_own = f"{parts[3]}{parts[4] or ''}" in known
+    of_its_own = f"{parts[3]}{ByIntent.mark}"
     views: list[View] = []
     if parts[2] or parts[5]:
         views.append(Sharp(given.pop("gamma", Sharp().gamma)))
     if parts[1]:
         views.append(GlobalGain(Gain.of(given.pop("gain", LINEAR)), din=parts[1] == "DIN"))
-    if parts[4] and of_its_own:
-        return parts[3] + parts[4], given, views
+    if parts[4] and of_its_own in known:
+        return of_its_own, given, views
     if parts[4]:
         views.append(ByIntent())
     return parts[3], given, views
@@ -289,7 +289,6 @@ LATER: dict[str, str] = {
     "ADM": "needs relevance as the systems estimate it, on the scale of the judgments",
     **dict.fromkeys(("TBG", "U"), "time and text read"),
     **dict.fromkeys(("xinfAP", "infNDCG", "statAP"), "incomplete judgments"),
-    **dict.fromkeys(("I-rec", "StRecall", "RBU", "P+Q", "P+Q#", "Ef-P", "PMP", "NRBP", "nNRBP"), "diversity"),
 }
 DIVERSE = re.compile(r"(?:(?:D|DIN)#?|alpha#?|α)[-_]\S+|\S+[-_]IA")
 
@@ -329,6 +328,8 @@ def _ir_measures(
             given["gain"] = _else_linear(name, given.pop("gains"))
     if issubclass(kind, CWLMeasure) and "max_rel" in given:
         given.update(_between(name, given.pop("min_rel", 0), given.pop("max_rel")))
+    if name in ("ERR_IA", "alpha_DCG"):  # ir_measures takes them from ndeval
+        given.setdefault("dialect", "ndeval")
     if kind is IPrec and "recall" in given:
         given["cutoff"] = given.pop("recall")
     if name in ("SetP", "set_P") and given.pop("relative", False):

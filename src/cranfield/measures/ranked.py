@@ -40,6 +40,8 @@ class AP(Measure):
     aliases = ("MAP", "AveP", "map", "map_cut")
     properties = Properties(normalised=True)
 
+    only_relevant = True
+
     def check(self) -> None:
         check.one_of(self.name, ("R", "min"), norm=self.norm)
 
@@ -197,7 +199,7 @@ class _Blended(Measure):
     """What Q and R-measure share: gains of the relevant documents, and the ideal list of those."""
 
     def blend(self, rel: float, gain: GainLike, lists: Assessed) -> tuple[Hits, Array, FromGrade]:
-        from_grade = FromGrade(Gain.of(gain), rel)
+        from_grade = FromGrade(Gain.of(gain), 0 if lists.every_gain_counts else rel)
         hits = lists.relevant(rel, self.k)
         return hits, lists._once(("relevant gain", from_grade, self.k), lambda: from_grade(hits.grade)), from_grade
 
@@ -399,7 +401,8 @@ class RBP(Measure):
     .. math:: (1 - p) \sum_r g(r)\, p^{r-1}
 
     Relevance is binary by default; with `gain="linear"`, `"exp"` or a table it is graded. Gains from 0 to 1 count as
-    they are; where some are above 1, all are divided by the largest in the judgments. `RBPres` says how much of the weight lies on documents that nobody judged.
+    they are; where some are above 1, all are divided by the largest in the judgments. `RBPres` says how much of the
+    weight lies on documents that nobody judged.
     No relevant documents: 0.
     Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952
 

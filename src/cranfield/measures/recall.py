@@ -105,6 +105,7 @@ class ESL(Measure):
         found, missed = cells.true_positive, cells.false_negative
         wanted = np.full(lists.rows, float(self.wanted))
         rank, reached = _rank_of(lists.relevant(self.rel), wanted)
+        assert cells.true_negative is not None
         rest = (wanted - found) * cells.true_negative / (missed + 1.0)
         length = np.where(reached, rank - wanted, cells.false_positive + rest)
         return np.where(found + missed >= wanted, length, np.nan)

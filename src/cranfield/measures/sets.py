@@ -57,6 +57,8 @@ class P(Measure):
     aliases = ("Precision", "SetP", "set_P")
     properties = Properties(recall_free=True, additive=True, scale=INTERVAL)
 
+    only_relevant = True
+
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
         return Terms(hits, ones(hits), looked_at(lists, self.k), {"relevant": ones(hits)})
@@ -82,6 +84,8 @@ class R(Measure):
 
     aliases = ("Recall", "SetR", "set_recall", "recall")
     properties = Properties(normalised=True, additive=True, scale=INTERVAL)
+
+    only_relevant = True
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
@@ -199,10 +203,10 @@ def confusion(lists: Assessed, rel: float = 1, N: int | None = None, cutoff: int
         return Confusion(found, others, missed)
     check.positive("confusion", N=N)
     rest = N - found - others - missed
-    if len(rest) and rest.min() < 0:
+    if len(rest) and rest.min() < -1e-6:  # over tied documents the counts are means: a last bit can be off
         at_least = int(N - rest.min())
         raise UsageError(f"N == {N}, but a topic has {at_least} documents retrieved or relevant; give the whole size")
-    return Confusion(found, others, missed, rest)
+    return Confusion(found, others, missed, np.maximum(rest, 0.0))
 
 
 class _OfCollection(Measure):

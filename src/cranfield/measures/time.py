@@ -55,8 +55,8 @@ class TBG(_Reading):
     No relevant documents: 0.
     Reference: Smucker & Clarke, SIGIR 2012, doi:10.1145/2348283.2348300
 
-    >>> TBG(click_rel=1, save_rel=1, overhead=0, h=22.4).of([0, 1], lengths=[2564, 100])
-    0.5
+    >>> round(TBG().of([1, 0, 1], lengths=[500, 1000, 300]), 4)
+    0.9424
     """
 
     h: float = 224
@@ -129,15 +129,16 @@ class U(_Reading):
 
     .. math:: \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad pos(r) = \sum_{k \le r} s_k + F\,I(k)\,len(k)
 
-    The text read is one snippet after another and, for every document that gains something, a share `F` of it. A snippet
-    has `snippet` characters unless the table of lengths has its own (s); after `L` characters nothing is worth anything
-    any more. It is not normalised (seed 000 says its factor would be set to zero: to one). Needs the lengths of documents
-    in characters, unless F is 0. `of_trailtext` takes any other text that was read.
+    The text read is one snippet after another and, for every document that gains something, a share `F` of it. A
+    snippet has `snippet` characters unless the table of lengths has its own (s); after `L` characters nothing is worth
+    anything any more. It is not normalised (seed 000 has the factor "set to zero" then, which must be one). Needs the
+    lengths of documents in characters, unless F is 0. `of_trailtext` takes any other text that was read.
     No relevant documents: 0.
     Reference: Sakai & Dou, SIGIR 2013, doi:10.1145/2484028.2484031
 
     >>> U(L=1000).of([0, 1, 2], lengths=[900, 500, 250])
     1.0
+    >>> from cranfield.measures import Trailtext
     >>> U(L=1000).of_trailtext(Trailtext.of([(200, 0), (200, 0), (100, 1), (200, 0), (50, 2)]))
     1.0
     """

@@ -1,0 +1,479 @@
+"""NTCIREVAL's command line: the same options, the same lines on standard output.
+
+| command | reads | prints |
+|---|---|---|
+| `label -r REL [LIST]` | judged documents (`doc L2`), a list of documents | the list with levels |
+| `compute -r REL -g 1:2:3 [LABELLED]` | those, and a labelled list | the scores |
+| `glabel -I IDEAL [LIST]` | documents with gains, best first, and a list | the list with gains |
+| `dinlabel -din DIN [LIST]` | lines `intent inf/nav doc gain`, and a list | the list with gains, once where nav |
+| `gcompute -I IDEAL [LABELLED]` | those, and a list with gains | the scores |
+| `irec LIST REL...` | a list, and the relevant documents of each intent | intent recall |
+| `eval -g 1:2:3 QRELS RUN` | whole files, in any format cranfield reads | the scores of each topic (our addition) |
+
+Lists are in the order of the file; scores in it are not looked at. Printed are, as by version 190111: RR, O-measure,
+P-measure, P-plus, AP, Q-measure, NCUgu and NCUrb (with P and BR), GAP (with -gap), RBP, ERR, EBR; at each cutoff AP, Q,
+GAP, nDCG, MSnDCG, P, RBP, ERR, nERR, EBR, iRBU (with -rbup), Hit; with -j bpref, bpref_R, bpref_N, bpref_relative,
+rpref_N, rpref_relative, rpref_relative2.
+
+What differs:
+
+- Messages are ours and say file and line. A wrong call exits with 2, wrong data with 1 (NTCIREVAL: mostly 0).
+- Blank lines, comments (`#`), a byte order mark, CRLF, compressed files and `-` for standard input are accepted. A
+  document judged twice, a level without a gain, and a number that is none are errors.
+- Not covered: `1click`, equivalence classes (-ec), -v, and the shell scripts around the program; what those compute
+  (D-, D#-, DIN#-measures, P+Q#) `cranfield eval` has.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import IO
+
+from cranfield import __version__
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.collection.source import load
+from cranfield.compat.ntcireval_scores import Curves, Parameters, Ranked, Score, scores
+from cranfield.compat.output import write
+from cranfield.errors import CranfieldError, DataError, UsageError
+
+FORMS = {
+    "label": "label -r REL [-j] [-truncate RANK] [-sep CHARS] [LIST]",
+    "compute": "compute -r REL -g GAIN1:GAIN2... [-s STOP1:...] [scoring] [-j] [-out TEXT] [-sep CHARS] [LABELLED]",
+    "glabel": "glabel -I IDEAL [-j] [-truncate RANK] [-sep CHARS] [LIST]",
+    "dinlabel": "dinlabel -din DIN [-j] [-truncate RANK] [-sep CHARS] [LIST]",
+    "gcompute": "gcompute -I IDEAL [scoring] [-j] [-out TEXT] [-sep CHARS] [LABELLED]",
+    "irec": "irec [-cutoffs K,...] [-out TEXT] [-sep CHARS] LIST REL...",
+    "eval": "eval -g GAIN1:GAIN2... [-s STOP1:...] [scoring] [-j] [-truncate RANK] QRELS RUN",
+}
+USAGE = "usage: ntcireval COMMAND ...; ntcireval -h tells more"
+HELP = f"""usage: ntcireval COMMAND ...
+
+{chr(10).join(f"  {form}" for form in FORMS.values())}
+
+  -j             leave out documents that are not judged; also print bpref and its kin
+  -g 1:2:3       gains of the levels L1, L2, L3          -s 1:2:3       stop values for NCUgu (as -g)
+  -truncate 100  look at this many documents             -sep ;         what stands between columns (a blank)
+  -out 0001      begin every line with this
+  scoring: -cutoffs 10,20 (1000)   -beta 1 (Q-measure)   -gamma 0.95 (NCUrb)   -logb 2 (nDCG; 0: natural)
+           -rbp 0.95 (RBP)   -rbup 0.99 (also iRBU)   -gap (also GAP)
+
+eval is our addition: every topic of whole files, in any format cranfield reads, at once.
+Prints what NTCIREVAL 190111 prints (cranfield {__version__}).
+"""
+
+SCORING = {"-cutoffs", "-beta", "-gamma", "-logb", "-rbp"}
+TAKES = {
+    "label": {"-r", "-sep", "-truncate"},
+    "compute": {"-r", "-g", "-s", "-rbup", "-out", "-sep", *SCORING},
+    "glabel": {"-I", "-sep", "-truncate"},
+    "dinlabel": {"-din", "-sep", "-truncate"},
+    "gcompute": {"-I", "-out", "-sep", *SCORING},
+    "irec": {"-cutoffs", "-out", "-sep"},
+    "eval": {"-g", "-s", "-rbup", "-truncate", *SCORING},
+}
+"""Options with a value."""
+FLAGS = {
+    "label": {"-j"}, "compute": {"-j", "-gap"}, "glabel": {"-j"}, "dinlabel": {"-j"}, "gcompute": {"-j", "-gap"},
+    "irec": set(), "eval": {"-j", "-gap"},
+}  # fmt: skip
+NEEDS = {
+    "label": ("-r",), "compute": ("-r", "-g"), "glabel": ("-I",), "dinlabel": ("-din",), "gcompute": ("-I",),
+    "irec": (), "eval": ("-g",),
+}  # fmt: skip
+MOST_LEVELS = 15
+
+
+@dataclass
+class Call:
+    """The command line, read."""
+
+    command: str
+    values: dict[str, str] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def out(self) -> str:
+        return self.values.get("-out", "")
+
+    @property
+    def separator(self) -> str:
+        return self.values.get("-sep", " ")
+
+    @property
+    def condensed(self) -> bool:
+        return "-j" in self.flags
+
+    @property
+    def depth(self) -> int | None:
+        text = self.values.get("-truncate")
+        return None if text is None else _whole("-truncate", text)
+
+    @property
+    def cutoffs(self) -> tuple[int, ...]:
+        return tuple(_whole("-cutoffs", text) for text in self.values.get("-cutoffs", "1000").split(","))
+
+    def number(self, name: str, default: float, high: float | None = None) -> float:
+        text = self.values.get(name)
+        if text is None:
+            return default
+        value = _number(name, text)
+        if not 0 <= value <= (value if high is None else high):
+            raise UsageError(f"{name} {text}: must be {'0 or more' if high is None else f'between 0 and {high:g}'}")
+        return value
+
+    def ladder(self, name: str) -> list[float]:
+        """A value for each level, from L1 on."""
+        steps = [_number(name, text) for text in self.values[name].split(":")]
+        if len(steps) > MOST_LEVELS:
+            raise UsageError(f"{name} {self.values[name]}: {len(steps)} levels, must be {MOST_LEVELS} at most")
+        if steps != sorted(steps) or steps[0] < 0:
+            raise UsageError(f"{name} {self.values[name]}: must not be negative, nor lower for a higher level")
+        return steps
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(
+            cutoffs=self.cutoffs,
+            beta=self.number("-beta", 1.0),
+            gamma=self.number("-gamma", 0.95, 1),
+            log_base=self.number("-logb", 2.0),
+            persistence=self.number("-rbp", 0.95, 1),
+            irbu_persistence=self.number("-rbup", 0.0, 1) or None,
+            gap="-gap" in self.flags,
+            condensed=self.condensed,
+        )
+
+    def the_list(self) -> str:
+        if len(self.files) > 1:
+            raise UsageError(f"{self.command}: {len(self.files)} lists given, must be 1: {FORMS[self.command]}")
+        return self.files[0] if self.files else "-"
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{name} {text}: must be a number") from None
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"{name} {text}: must be 1 or more")
+    return int(text)
+
+
+def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:
+    """Run NTCIREVAL with these arguments (without the program's name); returns the exit code."""
+    out, err = stdout or sys.stdout, stderr or sys.stderr
+    try:
+        if not argv:
+            raise UsageError(f"no command given\n{USAGE}")
+        if "-h" in argv or argv[0] in ("--help", "-help"):
+            write(out, HELP)
+            return 0
+        call = read_call(argv)
+        lines = evaluated(call, err) if call.command == "eval" else COMMANDS[call.command](call)
+        write(out, "".join(f"{line}\n" for line in list(lines)))
+        return 0
+    except UsageError as error:
+        print(f"ntcireval: {error}", file=err)
+        return 2
+    except CranfieldError as error:
+        print(f"ntcireval: {error}", file=err)
+        return 1
+
+
+def read_call(words: Sequence[str]) -> Call:
+    command = words[0]
+    if command == "1click":
+        raise UsageError("1click is not covered")
+    if command not in FORMS:
+        raise UsageError(f"no command {command!r}, must be one of {', '.join(FORMS)}\n{USAGE}")
+    call = Call(command)
+    rest = iter(words[1:])
+    for word in rest:
+        if word in TAKES[command]:
+            value = next(rest, None)
+            if value is None:
+                raise UsageError(f"{command}: {word} needs a value")
+            call.values[word] = value
+        elif word in FLAGS[command]:
+            call.flags.add(word)
+        elif word in ("-ec", "-v"):
+            raise UsageError(f"{command}: {word} is not covered")
+        elif word.startswith("-") and word != "-":
+            raise UsageError(f"{command}: no option {word}: {FORMS[command]}")
+        else:
+            call.files.append(word)
+    missing = [name for name in NEEDS[command] if name not in call.values]
+    if missing:
+        raise UsageError(f"{command}: {missing[0]} is missing: {FORMS[command]}")
+    return call
+
+
+# -- reading
+
+
+def _text_lines(path: str) -> Iterator[tuple[int, str]]:
+    text = bytes(load(path)).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.rstrip("\r")
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+def _fields(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line; any of the characters, once or more, stands between them."""
+    between = re.compile(f"[{re.escape(separator)}]+")
+    for number, line in _text_lines(path):
+        cells = [cell for cell in between.split(line) if cell]
+        if cells:
+            yield number, cells
+
+
+def _first_two(path: str, separator: str, expected: str) -> Iterator[tuple[int, str, str]]:
+    for number, cells in _fields(path, separator):
+        if len(cells) < 2:
+            raise DataError(path, number, f"1 column, expected 2: {expected}")
+        yield number, cells[0], cells[1]
+
+
+def _once(path: str, number: int, doc: str, table: Container[str]) -> None:
+    if doc in table:
+        raise DataError(path, number, f"document {doc!r} is there twice")
+
+
+def _gain(path: str, number: int, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not value >= 0:
+        raise DataError(path, number, f"the gain is {text!r}, expected a number from 0 on")
+    return value
+
+
+def _level(path: str, number: int, label: str, levels: int) -> int:
+    if not re.fullmatch(r"L\d+", label):
+        raise DataError(path, number, f"the level is {label!r}, expected L0, L1, ...")
+    if int(label[1:]) > levels:
+        raise DataError(path, number, f"the level is {label}, but -g gives gains up to L{levels}")
+    return int(label[1:])
+
+
+def _read_levels(path: str, separator: str, levels: int) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, doc, label in _first_two(path, separator, "doc level"):
+        _once(path, number, doc, found)
+        found[doc] = _level(path, number, label, levels)
+    return found
+
+
+def _read_gains(path: str, separator: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for number, doc, text in _first_two(path, separator, "doc gain"):
+        _once(path, number, doc, found)
+        found[doc] = _gain(path, number, text)
+    return found
+
+
+# -- labelling
+
+
+def labelled(call: Call, worth: dict[str, str]) -> Iterator[str]:
+    """The list, each document with what is known of it."""
+    for place, (_, doc) in enumerate(_text_lines(call.the_list())):
+        if call.depth is not None and place >= call.depth:
+            return
+        if doc in worth:
+            yield f"{doc}{call.separator}{worth[doc]}"
+        elif not call.condensed:
+            yield doc
+
+
+def label(call: Call) -> Iterator[str]:
+    path = call.values["-r"]
+    found: dict[str, str] = {}
+    for number, doc, level in _first_two(path, call.separator, "doc level"):
+        _once(path, number, doc, found)
+        found[doc] = level
+    return labelled(call, found)
+
+
+def glabel(call: Call) -> Iterator[str]:
+    found = _read_gains(call.values["-I"], call.separator)
+    return labelled(call, {doc: f"{gain:.4f}" for doc, gain in found.items()})
+
+
+def dinlabel(call: Call) -> Iterator[str]:
+    """Gains over all intents; of a navigational intent only the first document that serves it gains."""
+    path = call.values["-din"]
+    entries: dict[str, list[tuple[str, bool, float]]] = {}
+    for number, cells in _fields(path, call.separator):
+        if len(cells) < 4:
+            raise DataError(path, number, f"{len(cells)} columns, expected 4: intent inf/nav doc gain")
+        if cells[1] not in ("inf", "nav"):
+            raise DataError(path, number, f"the type is {cells[1]!r}, must be inf or nav")
+        gain = _gain(path, number, cells[3])
+        entries.setdefault(cells[2], []).append((cells[0], cells[1] == "nav", gain))
+    served: set[str] = set()
+    for place, (_, doc) in enumerate(_text_lines(call.the_list())):
+        if call.depth is not None and place >= call.depth:
+            return
+        if doc not in entries:
+            if not call.condensed:
+                yield doc
+            continue
+        total = 0.0
+        for intent, navigational, gain in entries[doc]:
+            total += 0.0 if navigational and intent in served else gain
+            served.add(intent)
+        yield f"{doc}{call.separator}{total:.4f}"
+
+
+# -- scoring
+
+
+def _line(out: str, name: str, value: float) -> str:
+    return f"{out} {name + '=':<21}{value:.4f}"
+
+
+def _printed(out: str, ranked: Ranked, parameters: Parameters) -> list[str]:
+    curves = Curves(ranked, parameters)
+    found: list[Score] = scores(ranked, parameters, curves)
+    return [
+        f"{out} # syslen={curves.length} jrel={curves.rel} jnonrel={ranked.nonrelevant}",
+        f"{out} # r1={curves.first} rp={curves.preferred}",
+        *(_line(out, name, value) for name, value in found),
+    ]
+
+
+def _check_judged(path: str, relevant: int, nonrelevant: int, condensed: bool) -> None:
+    if not relevant:
+        raise DataError(path, None, "no document is relevant: nothing can be computed")
+    if condensed and not nonrelevant:
+        raise DataError(path, None, "no document is judged nonrelevant, which -j needs for bpref")
+
+
+def _by_levels(listed: Iterable[int | None], judged: Iterable[int], call: Call) -> Ranked:
+    """From the levels of the list's documents (None: not judged) and of all judged documents."""
+    gains = [0.0, *call.ladder("-g")]
+    stops = [0.0, *call.ladder("-s")] if "-s" in call.values else gains
+    if len(stops) != len(gains):
+        raise UsageError(f"-s {call.values['-s']}: {len(stops) - 1} levels, -g has {len(gains) - 1}")
+    levels = [level or 0 for level in listed]
+    best = sorted((level for level in judged if level), reverse=True)
+    return Ranked(
+        gains=[gains[level] for level in levels],
+        relevant=[level > 0 for level in levels],
+        ideal=[gains[level] for level in best],
+        weights=list(map(float, levels)),
+        ideal_weights=list(map(float, best)),
+        highest=gains[-1],
+        nonrelevant=sum(not level for level in judged),
+        stops=[stops[level] for level in levels],
+        all_stops=sum(best.count(level) * stop for level, stop in enumerate(stops)),
+    )
+
+
+def compute(call: Call) -> list[str]:
+    path, levels = call.values["-r"], len(call.ladder("-g"))
+    judged = _read_levels(path, call.separator, levels)
+    _check_judged(path, sum(map(bool, judged.values())), list(judged.values()).count(0), call.condensed)
+    where = call.the_list()
+    listed = [
+        _level(where, number, cells[1], levels) if len(cells) > 1 else None
+        for number, cells in _fields(where, call.separator)
+    ]
+    return _printed(call.out, _by_levels(listed, list(judged.values()), call), call.parameters)
+
+
+def gcompute(call: Call) -> list[str]:
+    path = call.values["-I"]
+    judged = list(_read_gains(path, call.separator).values())
+    relevant = sum(gain > 0 for gain in judged)
+    _check_judged(path, relevant, judged.count(0.0), call.condensed)
+    where = call.the_list()
+    gains = [
+        _gain(where, number, cells[1]) if len(cells) > 1 else 0.0
+        for number, cells in _fields(where, call.separator)
+        if len(cells) > 1 or not call.condensed
+    ]
+    ideal = judged[:relevant]
+    ranked = Ranked(
+        gains, [gain > 0 for gain in gains], ideal, gains, ideal, highest=max(judged), nonrelevant=judged.count(0.0)
+    )
+    return _printed(call.out, ranked, call.parameters)
+
+
+def irec(call: Call) -> Iterator[str]:
+    """The share of the intents that some document down to each cutoff, and down to their number n, is relevant to."""
+    if len(call.files) < 2:
+        raise UsageError(f"irec: {len(call.files)} files given, must be 2 or more: {FORMS['irec']}")
+    documents = [doc for _, doc in _text_lines(call.files[0])]
+    intents = [{cells[0] for _, cells in _fields(path, call.separator)} for path in call.files[1:]]
+    yield f"{call.out} #intent_num={len(intents)}"
+    cutoffs = call.cutoffs
+
+    def recall(depth: int) -> float:
+        return sum(any(doc in intent for doc in documents[:depth]) for intent in intents) / len(intents)
+
+    for rank in range(1, len(documents) + 1):
+        for cutoff in cutoffs:
+            if cutoff == rank:
+                yield _line(call.out, f"I-rec@{cutoff:04d}", recall(rank))
+        if rank == len(intents):
+            yield _line(call.out, "I-rec@n", recall(rank))
+    for cutoff in cutoffs:
+        if cutoff > len(documents):
+            yield _line(call.out, f"I-rec@{cutoff:04d}", recall(cutoff))
+    if len(intents) > len(documents):
+        yield _line(call.out, "I-rec@n", recall(len(intents)))
+
+
+COMMANDS = {
+    "label": label,
+    "compute": compute,
+    "glabel": glabel,
+    "dinlabel": dinlabel,
+    "gcompute": gcompute,
+    "irec": irec,
+}
+
+
+def evaluated(call: Call, err: IO[str]) -> list[str]:
+    """`label` and `compute` for every judged topic, lines beginning with it; a topic the run lacks is an empty list."""
+    if len(call.files) != 2:
+        raise UsageError(f"eval: {len(call.files)} files given, must be 2: {FORMS['eval']}")
+    qrels, run = Qrels.read(call.files[0]), Run.read(call.files[1])
+    if qrels.has_intents:
+        raise DataError(
+            call.files[0], None,
+            "judged by intent, which eval does not cover; use glabel and gcompute, or cranfield eval -m D#-nDCG@10",
+        )  # fmt: skip
+    levels = len(call.ladder("-g"))
+    lines: list[str] = []
+    for topic in qrels.topics:
+        judged = {doc: _whole_level(call.files[0], topic, grade, levels) for doc, grade in qrels.grades(topic).items()}
+        try:
+            _check_judged(
+                f"topic {topic}", sum(map(bool, judged.values())), list(judged.values()).count(0), call.condensed
+            )
+        except DataError as error:
+            print(f"ntcireval: {error}", file=err)
+            continue
+        documents = [one.doc for one in run.ranking(topic, "file")] if topic in run else []
+        listed = [judged.get(doc) for doc in documents[: call.depth] if not call.condensed or doc in judged]
+        lines += _printed(topic, _by_levels(listed, list(judged.values()), call), call.parameters)
+    return lines
+
+
+def _whole_level(path: str, topic: str, grade: float, levels: int) -> int:
+    if grade != int(grade) or not 0 <= grade <= levels:
+        raise DataError(path, None, f"topic {topic!r} has the grade {grade:g}, but -g gives gains for 1 to {levels}")
+    return int(grade)

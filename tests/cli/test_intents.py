@@ -1,0 +1,193 @@
+"""Intents described beside the judgments: on the command line, in files, and what is wrong with such files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from cranfield.errors import CranfieldWarning, DataError, UsageError
+from tests.cli.conftest import Cranfield
+
+QRELS = "0001 1 d1 L2\n0001 1 d2 L0\n0001 2 d2 L1\n0002 1 d3 L1\n0002 2 d3 L1\n"
+RUN = "0001 Q0 d2 1 9 r\n0001 Q0 d1 2 8 r\n0002 Q0 d3 1 9 r\n"
+PROBABILITIES = "0001 1 0.75\n0001 2 0.25\n0002 1 0.5\n0002 2 0.5\n"
+TYPES = "0001 1 nav\n0001 2 inf\n0002 1 informational\n0002 2 Navigational\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("qrels", QRELS), ("run", RUN), ("iprob", PROBABILITIES), ("itype", TYPES)):
+        Path(name).write_text(text)
+
+
+def measured(measure: str, **described: object) -> dict[str, float]:
+    scores = cf.evaluate("qrels", "run", [measure], **described)  # type: ignore[arg-type]
+    return {topic: float(scores.values[0, 0, place]) for place, topic in enumerate(scores.topics)}
+
+
+# -- what they do
+
+
+def test_probabilities_weigh_intents() -> None:
+    """P-IA@1 of topic 0001: d2 is relevant to intent 2 alone."""
+    assert measured("P-IA@1")["0001"] == 0.5
+    assert measured("P-IA@1", intent_probabilities="iprob")["0001"] == 0.25
+
+
+def test_types_reach_the_measures() -> None:
+    """DIN: a second document for a navigational intent adds nothing."""
+    Path("qrels").write_text("1 1 d1 L1\n1 1 d2 L1\n1 2 d3 L1\n")
+    Path("run").write_text("1 Q0 d1 1 9 r\n1 Q0 d2 2 8 r\n")
+    Path("itype").write_text("1 1 nav\n1 2 inf\n")
+    plain = measured("DIN-nDCG@2")["1"]
+    assert plain == 1.0
+    # Gains of 1/2 each; the ideal has two of them: 1 / (1 + 1 / log2 3)
+    assert measured("DIN-nDCG@2", intent_types="itype")["1"] == pytest.approx(0.6131471927654584)
+
+
+def test_eval_takes_both_files(cranfield: Cranfield) -> None:
+    words = ("eval", "qrels", "run", "-m", "P-IA@1", "-q", "--format", "csv")
+    result = cranfield(*words, "--intent-probabilities", "iprob", "--intent-types", "itype")
+    assert result.code == 0
+    assert "0.25" in result.out
+    assert "0.25" not in cranfield(*words).out
+
+
+def test_explain_takes_both_files(cranfield: Cranfield) -> None:
+    words = ("explain", "qrels", "run", "--topic", "0001", "-m", "D-nDCG@2", "--format", "json")
+    result = cranfield(*words, "--intent-probabilities", "iprob", "--intent-types=itype")
+    assert result.code == 0
+    assert result.out != cranfield(*words).out
+
+
+def test_one_file_only_may_come_from_standard_input(cranfield: Cranfield) -> None:
+    given = cranfield(
+        "eval", "qrels", "run", "-m", "P-IA@1", "--intent-probabilities", "-", stdin=PROBABILITIES.encode()
+    )
+    assert given.code == 0
+    twice = cranfield("eval", "qrels", "-", "-m", "P-IA@1", "--intent-probabilities", "-")
+    assert twice.code == 2
+    assert "standard input can be read only once" in twice.err
+
+
+# -- NTCIR's grades
+
+
+def test_levels_are_read_as_numbers_and_a_note_says_so(cranfield: Cranfield) -> None:
+    qrels = cf.Qrels.read("qrels")
+    assert qrels.grades("0001", intent="1") == {"d1": 2, "d2": 0}
+    assert qrels == cf.Qrels.of(QRELS.replace(" L", " ").encode())
+    assert "grades L0, L1, ... are read as 0, 1, ..." in cranfield("eval", "qrels", "run", "-m", "P-IA@1").out
+
+
+@pytest.mark.parametrize(
+    "line", ["0001 d1 L3\n", "0001 0 d1 L3\n", "0001\tx\td1\tL3\r\n", "# made by hand\n0001 0 d1 L3"]
+)
+def test_levels_in_every_layout(line: str) -> None:
+    (judgment,) = cf.Qrels.of(line.encode())
+    assert (judgment.topic, judgment.doc, judgment.grade) == ("0001", "d1", 3)
+
+
+def test_levels_only_where_grades_stand() -> None:
+    assert cf.Qrels.of(b"L1 0 L2 3\n").to_dict() == {"L1": {"L2": 3}}
+    assert cf.Qrels.of(b"L1 0 L2 L3\n").to_dict() == {"L1": {"L2": 3}}
+    assert cf.Qrels.of(b"1 0 d1 3\n").notes == ()
+
+
+def test_a_level_that_is_none_is_told_with_its_line() -> None:
+    with pytest.raises(DataError, match=r":2: the grade is 'Lx', expected a number"):
+        cf.Qrels.of(b"1 0 d1 L1\n1 0 d2 Lx\n")
+
+
+def test_validate_and_stats_know_levels(cranfield: Cranfield) -> None:
+    Path("adhoc.txt").write_text("1 d1 L1\n1 d2 L0\n")
+    assert cranfield("validate", "qrels").code == 0
+    assert cranfield("validate", "adhoc.txt").out.endswith("1 file: 0 errors, 0 warnings\n")
+    assert "grade 2" in cranfield("stats", "qrels").out
+
+
+# -- side files
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0001\t1\t0.75\r\n0001\t2\t0.25\r\n0002 1 0.5\r\n0002 2 0.5\r\n",
+        "\ufeff# Pr(i|q)\n\n0001;1;0.75\n0001;2;0.25\n0002,1,0.5\n0002, 2, 0.5",
+        PROBABILITIES + "0009 1 1.0\n",
+    ],
+)
+def test_side_files_in_other_shapes(text: str) -> None:
+    Path("iprob").write_text(text, encoding="utf-8", newline="")
+    assert measured("P-IA@1", intent_probabilities="iprob") == {"0001": 0.25, "0002": 1.0}
+
+
+def test_a_mapping_does_too() -> None:
+    given = {"0001": {"1": 0.75, "2": 0.25}, "0002": {1: 0.5, 2: 0.5}}
+    assert measured("P-IA@1", intent_probabilities=given) == {"0001": 0.25, "0002": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "iprob: is empty, expected lines of topic intent probability"),
+        ("0001 1\n", "iprob:1: 2 columns, expected 3: topic intent probability"),
+        ("0001 1 x\n", "iprob:1: topic '0001', intent '1': probability 'x', must be a number between 0 and 1"),
+        ("0001 1 nan\n", "iprob:1: topic '0001', intent '1': probability 'nan', must be a number between 0 and 1"),
+        ("0001 1 1.5\n", "iprob:1: topic '0001', intent '1': probability '1.5', must be a number between 0 and 1"),
+        ("0001 1 0.5\n0001 1 0.5\n", "iprob:2: intent '1' of topic '0001' is there twice, first on line 1"),
+        ("0001 1 0.5\n0001 2 0.4\n", "iprob: topic '0001': intent probabilities sum to 0.9, expected 1"),
+        ("0001 1 1\n", "iprob: no probability for intent '2' of topic '0001', which has 1"),
+        ("0001 1 1\n0001 2 0\n", "iprob: no probability for intent '1' of topic '0002'"),
+    ],
+)
+def test_wrong_probabilities(text: str, told: str) -> None:
+    Path("iprob").write_text(text)
+    with pytest.raises(DataError) as error:
+        measured("P-IA@1", intent_probabilities="iprob")
+    assert str(error.value) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "0001 1 x\n",
+            "itype:1: topic '0001', intent '1': type 'x', must be informational (inf) or navigational (nav)",
+        ),
+        ("0001 1 nav\n", "itype: no type for intent '2' of topic '0001', which has 1"),
+    ],
+)
+def test_wrong_types(text: str, told: str) -> None:
+    Path("itype").write_text(text)
+    with pytest.raises(DataError) as error:
+        measured("P-IA@1", intent_types="itype")
+    assert str(error.value) == told
+
+
+def test_likely_intents_that_nothing_is_relevant_to_are_counted() -> None:
+    """Topic 0001 has an intent 3 in the file only: intents 1 and 2 share its probability, 0.3 : 0.1."""
+    Path("iprob").write_text("0001 1 0.3\n0001 2 0.1\n0001 3 0.6\n0002 1 0.5\n0002 2 0.5\n")
+    with pytest.warns(CranfieldWarning, match=r"iprob: 1 intent has a probability but no relevant document.*0001/3"):
+        found = measured("P-IA@1", intent_probabilities="iprob")
+    assert found["0001"] == pytest.approx(0.25)
+
+
+def test_all_weight_on_intents_that_nothing_is_relevant_to() -> None:
+    Path("iprob").write_text("0001 1 0\n0001 2 0\n0001 3 1\n0002 1 0.5\n0002 2 0.5\n")
+    with pytest.raises(DataError, match="topic '0001': all intents that have relevant documents have probability 0"):
+        measured("P-IA@1", intent_probabilities="iprob")
+
+
+def test_intents_described_where_there_are_none() -> None:
+    Path("qrels").write_text("0001 0 d1 1\n")
+    with pytest.raises(UsageError, match="intents are described, but qrels have none"):
+        measured("P@1", intent_types="itype")
+
+
+def test_something_else_than_a_file_or_a_mapping() -> None:
+    with pytest.raises(UsageError, match="intents: probability from list, must be a file or"):
+        measured("P-IA@1", intent_probabilities=[0.5, 0.5])

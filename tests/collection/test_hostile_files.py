@@ -1,0 +1,123 @@
+"""Files that nobody meant to be read: none may hang, none may lose a line in silence."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import sys
+from pathlib import Path
+
+import pytest
+
+from cranfield.collection.lint import check_files
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.collection.source import FIRST_BYTES, load, read_stream
+from cranfield.errors import DataError
+
+RUN = b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
+
+
+def refused(path: Path | str) -> str:
+    with pytest.raises(DataError) as caught:
+        load(path)
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------ where the data begins
+
+
+@pytest.mark.parametrize("before", [b"\n" * 100_000, b"# a comment\n" * 10_000, b"#" * 100_000 + b"\n"])
+def test_data_after_many_blank_lines_or_comments_is_found(before: bytes) -> None:
+    assert Run.of(before + RUN).to_dict() == {"1": {"a": 2.0, "b": 1.0}}
+    assert Qrels.of(before + b"1 0 a 1\n").to_dict() == {"1": {"a": 1}}
+
+
+def test_the_line_of_a_fault_counts_what_came_before_it() -> None:
+    with pytest.raises(DataError, match=r"<bytes>:100001: 3 columns, the third is '0\.5'"):
+        Run.of(b"\n" * 100_000 + b"1 d1 0.5\n")
+
+
+def test_judgments_given_as_a_run_are_told_apart_by_their_third_column() -> None:
+    with pytest.raises(DataError, match="<bytes>:1: 4 columns, the third is 'doc7', expected a rank"):
+        Run.of(b"1 0 doc7 1\n")
+
+
+# ------------------------------------------------------------------------------------------ compressed
+
+
+@pytest.mark.parametrize(("pack", "kind"), [(bz2.compress, "bzip2"), (lzma.compress, "xz")])
+def test_a_second_stream_that_is_damaged_is_not_passed_over(pack, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    second = bytearray(pack(RUN))
+    path.write_bytes(pack(RUN) + second)
+    assert load(path) == RUN + RUN
+    second[:10] = b"garbage..."
+    path.write_bytes(pack(RUN) + second)
+    assert refused(path).startswith(f"{path}: the {kind} data is damaged")
+    path.write_bytes(pack(RUN) + pack(RUN)[:-4])
+    assert refused(path) == f"{path}: the {kind} data ends too early: the file is truncated"
+
+
+def test_an_xz_file_may_be_padded_with_zeros(tmp_path: Path) -> None:
+    """Section 2.2 of the .xz file format, version 1.1.0: stream padding is zero bytes, four or a multiple."""
+    path = tmp_path / "run"
+    path.write_bytes(lzma.compress(RUN) + b"\0" * 8)
+    assert load(path) == RUN
+
+
+# ------------------------------------------------------------------------------------------ without an end
+
+
+class Endless(io.RawIOBase):
+    """As /dev/zero; a second read would never end."""
+
+    def read(self, size: int = -1) -> bytes:
+        assert size > 0, "read to the end of what has no end"
+        return b"\0" * size
+
+
+def test_binary_from_a_pipe_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", type("Standard", (), {"buffer": Endless()})())
+    assert refused("-").startswith("standard input:1: a NUL byte: this is binary")
+
+
+def test_utf16_and_parquet_from_a_pipe_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in ("<top>" * FIRST_BYTES).encode("utf-16"), b"PAR1" + b"\0" * 2 * FIRST_BYTES:
+        monkeypatch.setattr(sys, "stdin", type("Standard", (), {"buffer": io.BytesIO(data)})())
+        assert load("-") == data
+
+
+def test_closed_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert refused("-") == "standard input: is closed"
+
+
+# ------------------------------------------------------------------------------------------ names and streams
+
+
+def test_a_path_with_a_nul() -> None:
+    assert refused("a\0b") == r"'a\x00b': cannot be read: embedded null byte"
+
+
+def test_a_stream_that_cannot_be_read(tmp_path: Path) -> None:
+    with open(tmp_path / "out", "w") as stream, pytest.raises(DataError, match="out: cannot be read: not readable"):
+        read_stream(stream)
+    with pytest.raises(DataError, match="out: cannot be read: I/O operation on closed file"):
+        read_stream(stream)
+
+
+# ------------------------------------------------------------------------------------------ tags and marks
+
+
+def test_a_tag_on_every_line_is_no_tag() -> None:
+    lines = b"".join(b"q Q0 d%d 1 1.0 t%d\n" % (i, i) for i in range(10_001))
+    with pytest.raises(DataError, match="<bytes>:10001: more than 10000 runs in one file"):
+        Run.of(lines)
+
+
+def test_a_byte_order_mark_between_lines_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "r").write_bytes(RUN + b"\xef\xbb\xbf2 Q0 a 1 2.0 t\n")
+    found = check_files(runs=[tmp_path / "r"])
+    assert [(one.line, one.severity, one.code) for one in found] == [(3, "warning", "byte-order-mark")]

@@ -1,0 +1,565 @@
+"""Measures of diversity: against ndeval, against slow twins, the seeds' numbers and reductions."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.assessed import Assessed
+from cranfield.errors import UsageError
+from cranfield.intents import ByIntent, with_intents
+from cranfield.joining import JoinOptions, join
+from cranfield.measures import ERR, MEASURES, REGISTRY, AlphaNDCG, Measure, P, Q, Success, nDCG, parse
+from cranfield.measures.diversity import STATES, exact_ideal, greedy_ideal, log_discount
+from cranfield.measures.first import preferred
+from tests.oracles.diverse import (
+    Diverse,
+    best_sum,
+    diverse,
+    global_gains,
+    greedy,
+    logarithmic,
+    novelty_sum,
+    reciprocal,
+    relevant,
+)
+from tests.oracles.joined import DOCUMENTS
+
+DIVERSE = [parse(name) for name in MEASURES if REGISTRY[name].needs == "intents"]
+VARIANTS = [
+    parse(name)
+    for name in (
+        "alpha-DCG(alpha=0.9)@2", "alpha-DCG(dialect='ndeval')@3", "alpha-nDCG(alpha=0)@3", "alpha-nDCG(ideal='exact')@3",
+        "alpha-nDCG(alpha=1,rel=2)", "NRBP(alpha=0.2,beta=0.9)@4", "nNRBP(beta=0)", "ERR-IA(dialect='ndeval',alpha=0.3)",
+        "ERR-IA(max_grade=5)@2", "nERR-IA@2", "P+Q(beta=0.1,gain='exp')@3", "RBU(p=0.5,effort=0.2,max_grade=4)@3",
+        "I-rec(rel=2)@2", "Ef-P@3", "PMP@2", "D-nDCG@3", "D#-Q(gamma=0.2)", "DIN-nDCG", "DIN#-Q@3", "AP-IA", "P-IA@2",
+        "nERR[IA]", "P+Q#", "alpha-nDCG#(gamma=0.1)",
+    )
+]  # fmt: skip
+ALL = [*DIVERSE, *VARIANTS]
+
+quiet = pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
+Judgments = dict[str, dict[str, dict[str, int]]]
+
+
+def score(name: str, one: Diverse) -> float:
+    return float(parse(name).evaluate(one.lists())[0])
+
+
+def qrels(judgments: Judgments) -> bytes:
+    lines = [
+        f"{topic} {intent} {document} {grade}"
+        for topic, documents in judgments.items()
+        for document, grades in documents.items()
+        for intent, grade in grades.items()
+    ]
+    return "\n".join([*lines, ""]).encode()
+
+
+@st.composite
+def judged_by_intent(draw: st.DrawFn) -> tuple[Judgments, dict[str, dict[str, float]]]:
+    """A collection with intents, and a run of all its topics without ties."""
+    judgments: Judgments = {}
+    run = {}
+    for topic in draw(st.lists(st.sampled_from("123"), min_size=1, max_size=3, unique=True)):
+        documents = draw(st.lists(st.sampled_from(DOCUMENTS), min_size=1, unique=True))
+        judgments[topic] = {d: {i: draw(st.integers(-1, 2)) for i in "1234"} for d in documents}
+        found = draw(st.permutations(DOCUMENTS))[: draw(st.integers(1, len(DOCUMENTS)))]
+        run[topic] = {document: 100.0 - rank for rank, document in enumerate(found)}
+    return judgments, run
+
+
+NDEVAL = {"ERR-IA": "ERR-IA(dialect='ndeval')", "alpha-DCG": "alpha-DCG(dialect='ndeval')", "strec": "I-rec"}
+
+
+@quiet
+@pytest.mark.peers
+@settings(max_examples=50, deadline=None)
+@given(
+    collection=judged_by_intent(),
+    alpha=st.sampled_from([0.5, 0.25, 0.75, 0]),  # sums of whose powers are exact: no ties by rounding
+    beta=st.sampled_from([0.5, 0.8, 0.1]),
+)
+def test_agree_with_ndeval_topic_by_topic(
+    collection: tuple[Judgments, dict[str, dict[str, float]]], alpha: float, beta: float
+) -> None:
+    pyndeval = pytest.importorskip("pyndeval")
+    judgments, run = collection
+    flat = [
+        (topic, intent, document, grade)
+        for topic, documents in judgments.items()
+        for document, grades in documents.items()
+        for intent, grade in grades.items()
+    ]
+    retrieved = [(topic, document, value) for topic, found in run.items() for document, value in found.items()]
+    theirs = pyndeval.RelevanceEvaluator(flat, alpha=alpha, beta=beta).evaluate(retrieved)
+    lists = join(qrels(judgments), {"run": run})
+    for name in pyndeval.DEFAULT_MEASURES:
+        base, _, cutoff = name.partition("@")
+        measure = parse(NDEVAL.get(base, base))
+        changes = {"alpha": alpha, "beta": beta, "cutoff": int(cutoff) if cutoff else None}
+        known = {key: value for key, value in changes.items() if key in measure.parameters() or key == "cutoff"}
+        ours = measure.replace(**known).evaluate(lists)
+        for topic, value in zip(lists.topics, ours, strict=True):
+            # a topic without relevant documents is undefined here, and 0 or not a number there
+            assert np.nan_to_num(value) == pytest.approx(np.nan_to_num(theirs[topic][name]), abs=1e-6), (name, topic)
+
+
+def test_spellings_of_ir_measures_and_ndeval() -> None:
+    same = {
+        "alpha_nDCG@20": "alpha-nDCG@20", "alpha_DCG@20": "alpha-DCG(dialect='ndeval')@20", "StRecall@10": "I-rec@10",
+        "ERR_IA@20": "ERR-IA(dialect='ndeval')@20", "nERR_IA@5": "nERR-IA@5", "P_IA@5": "P-IA@5", "AP_IA": "AP-IA",
+        "strec@5": "I-rec@5", "MAP-IA": "AP-IA", "α-nDCG": "alpha-nDCG", "D♯-nDCG@10": "D#-nDCG@10",
+    }  # fmt: skip
+    for theirs, ours in same.items():
+        assert parse(theirs) == parse(ours), theirs
+
+
+@pytest.mark.parametrize("measure", ALL, ids=str)
+def test_names_are_read_back(measure: Measure) -> None:
+    for made in (measure, measure.view("condensed"), measure.view("ties")):
+        assert parse(str(made)) == made
+
+
+# -- the seeds' numbers
+
+# 002 Fig. 1: i is informational, j navigational; the level of the document at rank 5 is not told
+FIGURE_1: list[dict[str, int] | None] = [{"i": 1}, {"i": 3, "j": 1}, None, {"j": 3}, {"i": 2}]
+
+
+def test_002_figure_1_effective_precision() -> None:
+    lists = with_intents(FIGURE_1, navigational=["j"])
+    assert (REGISTRY["Ef-P"]() @ 5).evaluate(lists).tolist() == [3 / 5]
+    assert P().evaluate(lists).tolist() == [4 / 5]  # the document at rank 4 is redundant
+
+
+def test_002_figure_1_preferred_rank() -> None:
+    apart = ByIntent().apply(with_intents(FIGURE_1, navigational=["j"]))
+    hits = apart.relevant()
+    assert hits.rank[preferred(hits)].tolist() == [2, 4]  # of i, and rp = 4 (not 2) of j
+
+
+def test_002_figure_1_is_as_q_by_intent_unless_the_best_comes_first() -> None:
+    lists = with_intents(FIGURE_1, navigational=["j"])
+    by_q = parse("Q-IA(norm='min')@5")
+    assert (parse("P+Q@5").evaluate(lists) == by_q.evaluate(lists)).all()
+    other = [dict(document) if document else None for document in FIGURE_1]
+    other[1] = {"i": 3, "j": 3}
+    changed = with_intents(other, navigational=["j"])
+    # the only j document that counts is at rank 2: (1 + 3)/(2 + 6); Q has (1 + 3)/(2 + 6) and (2 + 6)/(4 + 6)
+    difference = parse("P+Q@5").evaluate(changed) - by_q.evaluate(changed)
+    assert difference == pytest.approx([0.5 * (4 / 8 - (4 / 8 + 8 / 10) / 2)])
+
+
+def test_000_novelty_biased_gains_of_one_intent() -> None:
+    # 000 after (25): 1 for the first relevant document of an intent, 0.5 for the second, 0.25 for the third
+    terms = parse("alpha-DCG").terms(with_intents([{"a": 1}, {"a": 1}, {"a": 1}]))
+    assert terms is not None
+    assert terms.columns["novelty-biased gain"].tolist() == [1, 0.5, 0.25]
+
+
+# -- slow twins
+
+
+def twin(kind: str, one: Diverse, alpha: float, cutoff: int, beta: float) -> float:
+    """Each measure of novelty from its definition."""
+    weight: Callable[[int], float] = logarithmic
+    if "ERR" in kind:
+        weight = reciprocal
+    if "NRBP" in kind:
+        weight = lambda rank: beta ** (rank - 1)  # noqa: E731
+    found = novelty_sum(one.documents, one.intents, alpha, weight, cutoff)
+    if kind.startswith(("alpha-n", "n")):
+        ideal = novelty_sum(greedy(one.judged, one.intents, alpha), one.intents, alpha, weight, cutoff)
+        return found / ideal if ideal else math.nan
+    if kind == "NRBP":
+        return found * (1 - (1 - alpha) * beta) / len(one.intents) if one.intents else math.nan
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(), alpha=st.sampled_from([0, 0.25, 0.5, 1]), cutoff=st.integers(1, 9), beta=st.sampled_from([0, 0.7]))
+def test_measures_of_novelty_are_their_definition(one: Diverse, alpha: float, cutoff: int, beta: float) -> None:
+    for kind in ("alpha-DCG", "alpha-nDCG", "nERR-IA", "NRBP", "nNRBP"):
+        given_beta = {"beta": beta} if "NRBP" in kind else {}
+        measure = parse(kind).replace(alpha=alpha, cutoff=cutoff, **given_beta)
+        expected = twin(kind, one, alpha, cutoff, beta)
+        assert measure.evaluate(one.lists())[0] == pytest.approx(expected, abs=1e-12, nan_ok=True), kind
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(intents="abcd"), alpha=st.sampled_from([0.1, 0.5, 0.9]), cutoff=st.integers(1, 6))
+def test_the_exact_ideal_is_the_best_of_all_orders(one: Diverse, alpha: float, cutoff: int) -> None:
+    useful = [document for document in one.judged if any(grade >= 1 for grade in document.values())]
+    assume(0 < len(useful) <= 6)
+    best = best_sum(useful, one.intents, alpha, logarithmic, cutoff)
+    exact = AlphaNDCG(alpha=alpha, ideal="exact", cutoff=cutoff)
+    found = novelty_sum(one.documents, one.intents, alpha, logarithmic, cutoff)
+    assert exact.evaluate(one.lists())[0] == pytest.approx(found / best, abs=1e-12)
+    assert exact.evaluate(one.lists())[0] <= exact.replace(ideal="greedy").evaluate(one.lists())[0] + 1e-12
+
+
+def test_a_list_can_beat_the_greedy_ideal_but_not_the_exact_one() -> None:
+    # the greedy list begins with the document of three intents, and then has one new intent at a time
+    better = [{"a": 1, "b": 1}, {"c": 1, "d": 1}]
+    missed = [{"b": 1, "c": 1, "e": 1}]
+    lists = with_intents(better, missed)
+    cut = AlphaNDCG(alpha=0.9) @ 2
+    # greedy: 3, then {"a", "b"} or {"c", "d"} for 1.1
+    expected = (2 + 2 / math.log2(3)) / (3 + 1.1 / math.log2(3))
+    assert cut.evaluate(lists)[0] == pytest.approx(expected)
+    assert (AlphaNDCG(alpha=0.9, ideal="exact") @ 2).evaluate(lists)[0] <= 1
+
+
+def test_exact_refuses_what_is_too_large_and_says_so() -> None:
+    bits = np.array([[(n >> i) & 1 for n in range(1, 18)] for i in range(5)], dtype=float)
+    with pytest.raises(UsageError, match=rf"topic 'x': .*17 relevant documents.* at most {STATES:,}; use ideal='greedy'"):
+        exact_ideal(bits, 0.5, log_discount, None, "x")
+    alike = np.ones((2, 60_000))  # documents of the same intents are not told apart
+    assert exact_ideal(alike[:, :500], 0.5, log_discount, 2, "x") == pytest.approx(2 + 1 / math.log2(3))
+
+
+def test_a_large_ideal_is_greedy_at_every_rank() -> None:
+    rng = np.random.default_rng(7)
+    matrix = (rng.random((20, 300)) < 0.1).astype(float)
+    matrix = matrix[:, matrix.any(axis=0)]
+    gains = greedy_ideal(matrix, 0.5, matrix.shape[1])
+    assert (np.diff(gains) <= 1e-12).all()
+    assert gains[0] == matrix.sum(axis=0).max()
+    worth = np.array([(1 - 0.5 ** row.sum()) / 0.5 for row in matrix])  # each intent's gains, whatever the order
+    assert gains.sum() == pytest.approx(worth.sum())
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(), cutoff=st.integers(1, 9))
+def test_counting_measures_are_their_definition(one: Diverse, cutoff: int) -> None:
+    top = one.documents[:cutoff]
+    covered = [intent for intent in one.intents if any(relevant(document, intent) for document in top)]
+    expected = len(covered) / len(one.intents) if one.intents else math.nan
+    assert score(f"I-rec@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+    effective = sum(
+        any(
+            relevant(document, intent)
+            and not (intent in one.navigational and any(relevant(other, intent) for other in top[:rank]))
+            for intent in one.intents
+        )
+        for rank, document in enumerate(top)
+    )
+    assert score(f"Ef-P@{cutoff}", one) == pytest.approx(effective / cutoff)
+    most = max((one.weights[intent] for intent in one.intents), default=0)
+    popular = [intent for intent in one.intents if one.weights[intent] == most]
+    found = sum(any(relevant(document, intent) for intent in popular) for document in top)
+    assert score(f"PMP@{cutoff}", one) == pytest.approx(found / cutoff)
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(), p=st.sampled_from([0, 0.5, 0.8]), effort=st.sampled_from([0, 0.03]))
+def test_rbu_is_its_definition(one: Diverse, p: float, effort: float) -> None:
+    total = 0.0
+    for rank, document in enumerate(one.documents):
+        utility = 0.0
+        for intent in one.intents:
+            highest = max(other.get(intent, 0) for other in one.judged)
+            satisfied = [
+                (2 ** (other or {}).get(intent, 0) - 1) / 2**highest for other in [*one.documents[:rank], document]
+            ]
+            utility += one.probability(intent) * satisfied[-1] * math.prod(1 - s for s in satisfied[:-1])
+        total += (1 - p) * p**rank * (utility - effort)
+    measure = REGISTRY["RBU"](p=p, effort=effort)
+    assert measure.evaluate(one.lists())[0] == pytest.approx(total, abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(lowest=-1), cutoff=st.one_of(st.none(), st.integers(1, 6)))
+def test_by_intent_is_the_average_of_every_measure(one: Diverse, cutoff: int | None) -> None:
+    every = {intent: 3 for intent in "abc"}  # the same largest grade for all intents
+    one = Diverse(one.documents, [*one.missed, every], one.weights)
+    for name in MEASURES:
+        kind = REGISTRY[name]
+        given_n = {"N": 100} if "N" in kind.parameters() else {}
+        if kind.needs or kind.cutoff_kind == "recall":
+            continue
+        measure = kind(**given_n, cutoff=cutoff if kind.cutoff_kind == "rank" else None)
+        expected = sum(
+            one.probability(intent) * np.nan_to_num(measure.of(*one.of_intent(intent))) for intent in one.intents
+        )
+        found = measure.view(ByIntent()).evaluate(one.lists())[0]
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), measure
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(), cutoff=st.integers(1, 9))
+def test_err_by_intent_in_both_dialects(one: Diverse, cutoff: int) -> None:
+    assume(one.intents)
+    assert score(f"ERR-IA@{cutoff}", one) == pytest.approx(score(f"ERR[IA]@{cutoff}", one), abs=1e-12)
+    binary = Diverse(
+        [None if d is None else {i: int(g >= 1) for i, g in d.items()} for d in one.documents],
+        [{i: int(g >= 1) for i, g in d.items()} for d in one.missed],
+        dict.fromkeys(one.weights, 1),
+    )
+    perfect = sum(0.5**rank / rank for rank in range(1, cutoff + 1))  # ERR of relevant documents only
+    plain = score(f"ERR-IA@{cutoff}", binary)
+    assert score(f"ERR-IA(dialect='ndeval')@{cutoff}", one) == pytest.approx(plain / perfect, abs=1e-12)
+
+
+def test_without_a_cutoff_ndeval_divides_by_the_whole_series() -> None:
+    one = [{"a": 1}]
+    assert parse("ERR-IA(dialect='ndeval')").of(one) == pytest.approx(0.5 / math.log(2))  # Σ 2^-r / r = ln 2
+    series = sum(0.5 ** (rank - 1) / math.log2(rank + 1) for rank in range(1, 200))
+    assert parse("alpha-DCG(dialect='ndeval')").of(one) == pytest.approx(1 / series)
+    assert parse("ERR-IA(dialect='ndeval',alpha=1)").of(one) == 1
+
+
+# -- D-measures
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(), cutoff=st.integers(1, 9))
+def test_d_measures_are_measures_of_the_global_gain(one: Diverse, cutoff: int) -> None:
+    documents = [document or {} for document in one.documents]
+    gains = global_gains(one, documents)
+    missed = [global_gains(one, [document])[0] for document in one.missed]
+    for name in ("nDCG", "DCG", "CG", "nCG"):
+        expected = (parse(name) @ cutoff).of(gains, missed)
+        assert score(f"D-{name}@{cutoff}", one) == pytest.approx(expected, nan_ok=True), name
+    expected = (Q(rel=1e-9, norm="min") @ cutoff).of(gains, missed)
+    assert score(f"D-Q(norm='min')@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(), cutoff=st.integers(1, 9))
+def test_din_measures_change_gains_and_nothing_else(one: Diverse, cutoff: int) -> None:
+    documents = [document or {} for document in one.documents]
+    relevance = global_gains(one, documents)
+    gains = global_gains(one, documents, din=True)
+    ideal = sorted((global_gains(one, [document])[0] for document in one.judged), reverse=True)
+    ideal = [gain for gain in ideal if gain > 0]
+    top = sum(gain * logarithmic(rank) for rank, gain in enumerate(ideal[:cutoff], 1))
+    found = sum(gain * logarithmic(rank) for rank, gain in enumerate(gains[:cutoff], 1))
+    assert score(f"DIN-nDCG@{cutoff}", one) == pytest.approx(found / top if top else math.nan, nan_ok=True)
+    # 002 (10) and (11): J(r), C(r) and R are those of relevant documents, redundant or not
+    total, count = 0.0, 0
+    for rank, gain in enumerate(relevance[:cutoff], 1):
+        if gain > 0:
+            count += 1
+            total += (count + sum(gains[:rank])) / (rank + sum(ideal[:rank]))
+    expected = total / min(cutoff, len(ideal)) if ideal else math.nan
+    assert score(f"DIN-Q(norm='min')@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+
+
+# -- reductions
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(types=False), cutoff=st.integers(1, 9))
+def test_without_navigational_intents(one: Diverse, cutoff: int) -> None:
+    for name in ("nDCG", "Q", "Q(norm='min')"):
+        same = score(f"DIN-{name}@{cutoff}", one), score(f"D-{name}@{cutoff}", one)
+        assert same[0] == pytest.approx(same[1], nan_ok=True)
+    by_q = score(f"Q-IA(norm='min')@{cutoff}", one)
+    assert score(f"P+Q@{cutoff}", one) == pytest.approx(by_q, abs=1e-12, nan_ok=True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(intents="a"), cutoff=st.integers(1, 9))
+def test_with_one_intent(one: Diverse, cutoff: int) -> None:
+    assume(one.intents)
+    listed, missed = one.of_intent("a")
+    assert score(f"I-rec@{cutoff}", one) == (Success() @ cutoff).of(listed, missed)
+    assert score(f"ERR-IA@{cutoff}", one) == pytest.approx((ERR() @ cutoff).of(listed, missed))
+    assert score(f"D-nDCG@{cutoff}", one) == pytest.approx((nDCG() @ cutoff).of(listed, missed))
+    binary = [None if grade is None else int(grade >= 1) for grade in listed]
+    plain = (nDCG() @ cutoff).of(binary, [int(grade >= 1) for grade in missed])
+    assert score(f"alpha-nDCG(alpha=0)@{cutoff}", one) == pytest.approx(plain)
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(), gamma=st.sampled_from([0, 0.3, 0.5, 1]), cutoff=st.integers(1, 9))
+def test_sharp_is_intent_recall_beside_the_measure(one: Diverse, gamma: float, cutoff: int) -> None:
+    recall = score(f"I-rec@{cutoff}", one)
+    for sharp, plain in {"D#-nDCG": "D-nDCG", "DIN#-Q": "DIN-Q", "P+Q#": "P+Q", "AP-IA#": "AP-IA"}.items():
+        expected = gamma * recall + (1 - gamma) * score(f"{plain}@{cutoff}", one)
+        assert score(f"{sharp}(gamma={gamma})@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+
+
+# -- laws, as for measures that need no intents
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse(lowest=-1))
+def test_scores_stay_within_bounds_and_are_the_sum_of_their_terms(one: Diverse) -> None:
+    lists = one.lists()
+    for measure in ALL:
+        value, limits = measure.evaluate(lists)[0], measure.properties
+        assert np.isnan(value) or limits.low - 1e-12 <= value <= limits.high + 1e-12, measure
+        terms = None if measure.views else measure.terms(lists)
+        if terms is not None:
+            assert terms.score()[0] == pytest.approx(value, abs=1e-12, nan_ok=True)
+            assert all(len(column) == len(terms.hits) for column in terms.columns.values())
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse())
+def test_a_cutoff_looks_at_the_top_only(one: Diverse) -> None:
+    for measure in (measure for measure in ALL if measure.cutoff):
+        cut = Diverse(one.documents[: measure.k], [*(d for d in one.documents[measure.k :] if d), *one.missed],
+                      one.weights, one.navigational)  # fmt: skip
+        if "alpha-n" in measure.name or measure.name.startswith("n"):
+            continue  # documents have other numbers then, and the greedy list may break ties in another way
+        same = measure.evaluate(one.lists())[0], measure.evaluate(cut.lists())[0]
+        assert same[0] == pytest.approx(same[1], abs=1e-12, nan_ok=True), measure
+
+
+@settings(max_examples=30, deadline=None)
+@given(one=diverse())
+def test_condensed_is_the_list_without_unjudged_documents(one: Diverse) -> None:
+    condensed = Diverse([d for d in one.documents if d is not None], one.missed, one.weights, one.navigational)
+    for measure in ALL:
+        same = measure.view("condensed").evaluate(one.lists())[0], measure.evaluate(condensed.lists())[0]
+        assert same[0] == pytest.approx(same[1], abs=1e-12, nan_ok=True), measure
+
+
+@settings(max_examples=10, deadline=None)
+@given(one=diverse(), first=st.integers(0, 2), size=st.integers(2, 3))
+def test_expected_is_the_mean_over_the_orders_of_tied_documents(one: Diverse, first: int, size: int) -> None:
+    head, tied, tail = one.documents[:first], one.documents[first : first + size], one.documents[first + size :]
+    assume(len(tied) == size)
+    ranks = [rank for rank, document in enumerate(one.documents, 1) if document is not None]
+    bounds = [(first + 1, first + size) if first < rank <= first + size else (rank, rank) for rank in ranks]
+    low, high = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
+    lists = one.lists().replace(tie_first=low, tie_last=high)
+    orders = []
+    for order in permutations(range(size)):
+        # the documents keep their numbers: they only stand elsewhere
+        at = [*range(first), *(first + n for n in order), *range(first + size, len(one.documents))]
+        assert len(head) + size + len(tail) == len(at)
+        number = {place: n for n, place in enumerate(place for place, d in enumerate(one.documents) if d is not None)}
+        hits = [(rank, number[place]) for rank, place in enumerate(at, 1) if place in number]
+        rank, hit = np.array(hits, dtype=np.int64).reshape(-1, 2).T
+        plain = one.lists()
+        orders.append(plain.replace(rank=rank, grade=plain.grade[hit], document=plain.document[hit]))  # type: ignore[index]
+    for measure in ALL:
+        mean = np.mean([measure.evaluate(each)[0] for each in orders])
+        assert measure.view("ties").evaluate(lists)[0] == pytest.approx(mean, abs=1e-12, nan_ok=True), measure
+
+
+@quiet
+@settings(max_examples=20, deadline=None)
+@given(collection=judged_by_intent(), other=judged_by_intent())
+def test_a_list_scores_the_same_whatever_is_scored_with_it(
+    collection: tuple[Judgments, dict[str, dict[str, float]]],
+    other: tuple[Judgments, dict[str, dict[str, float]]],
+) -> None:
+    judgments, run = collection
+    assume(any(set(run) & set(other[1])))
+    together = join(qrels(judgments), {"other": {**dict.fromkeys(run, {"x": 1.0}), **other[1]}, "run": run})
+    alone = join(qrels(judgments), {"run": run})
+    rows = np.flatnonzero(together.run == 1)
+    for measure in (measure for measure in ALL if not measure.__dict__.get("ideal") == "exact"):
+        assert np.array_equal(measure.evaluate(together)[rows], measure.evaluate(alone), equal_nan=True), measure
+
+
+NO_RELEVANT = {
+    "I-rec": math.nan, "alpha-DCG": 0, "alpha-nDCG": math.nan, "NRBP": math.nan, "nNRBP": math.nan, "ERR-IA": math.nan,
+    "nERR-IA": math.nan, "P+Q": math.nan, "Ef-P": 0, "PMP": 0, "RBU": -0.03 * (1 - 0.8**2),
+    "alpha-DCG(dialect='ndeval')": 0, "ERR-IA(dialect='ndeval')": math.nan, "D-nDCG": math.nan, "AP-IA": math.nan,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_RELEVANT)
+def test_no_relevant_documents(name: str) -> None:
+    found = parse(name).of([{"a": 0}, None], missed=[{"b": 0}])
+    assert found == pytest.approx(NO_RELEVANT[name], nan_ok=True)
+    said = re.search(r"No relevant documents: (.*)\.", type(parse(name)).__doc__ or "")
+    if parse(name).views == () and said:
+        assert (said[1] == "undefined") == math.isnan(NO_RELEVANT[name])
+
+
+def test_every_measure_of_diversity_says_what_happens_without_relevant_documents() -> None:
+    assert {measure.name for measure in DIVERSE} <= set(NO_RELEVANT)
+
+
+@pytest.mark.parametrize("measure", ALL, ids=str)
+def test_nothing_retrieved(measure: Measure) -> None:
+    found = measure.of([], missed=[{"a": 1}])
+    assert found == 0
+
+
+@pytest.mark.parametrize("measure", [*ALL, parse("nDCG-IA"), parse("D-Q")], ids=str)
+def test_without_intents_the_message_says_what_would_supply_them(measure: Measure) -> None:
+    with pytest.raises(UsageError, match="the judgments have no intents: .* 'topic intent document grade'"):
+        measure.of([1, 0])
+
+
+@pytest.mark.parametrize("measure", DIVERSE, ids=str)
+def test_unjudged_documents_have_no_intent_to_be_best_for(measure: Measure) -> None:
+    with pytest.raises(UsageError, match="nobody knows of which intent"):
+        measure.view("best").of([{"a": 1}, None])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("alpha-nDCG(alpha=1.5)", "alpha == 1.5, must be between 0 and 1"),
+        ("alpha-nDCG(ideal='best')", "ideal == 'best', must be one of 'greedy', 'exact'"),
+        ("alpha-DCG(dialect='trec')", "dialect == 'trec'"),
+        ("alpha-DCG(dialect='ndeval',alpha=0)", "there is no upper limit; give a cutoff"),
+        ("ERR-IA(dialect='ndeval',alpha=0)", "give a cutoff"),
+        ("NRBP(beta=1)", "beta == 1, must be 0 or above, and below 1"),
+        ("P+Q(beta=-1)", "beta == -1"),
+        ("P+Q(norm='max')", "norm == 'max'"),
+        ("RBU(p=1)", "p == 1, must be 0 or above, and below 1"),
+        ("RBU(effort=2)", "effort == 2"),
+        ("D#-nDCG(gamma=2)", "gamma == 2, must be between 0 and 1"),
+        ("D-AP", "AP counts no gains"),
+    ],
+)
+def test_parameters_out_of_range(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        parse(text)
+
+
+# -- explained
+
+
+@quiet
+@pytest.mark.parametrize("view", ["", "'", "[ties=best]"])
+@pytest.mark.parametrize("measure", ALL, ids=str)
+def test_explain_ends_at_the_score(measure: Measure, view: str) -> None:
+    made = measure if not view else measure.view({"'": "condensed"}.get(view, view.strip("[]")))
+    judged = qrels({"1": {"a": {"1": 1, "2": 0}, "b": {"1": 2, "2": 1}, "c": {"2": 1}, "d": {"3": 2}, "e": {"1": 0}}})
+    run = {"1": {"a": 4.0, "x": 4.0, "b": 3.0, "e": 2.0, "c": 1.0, "y": 0.5}}
+    options = JoinOptions(intent_types={"1": {"1": "nav", "2": "inf", "3": "inf"}})
+    told = cf.explain(judged, run, "1", made, options=options)
+    assert told.score == pytest.approx(made.evaluate(join(judged, {"run": run}, options))[0])
+    assert told.lines[-1].so_far == pytest.approx(told.score)
+    if not view and "#" not in str(made):
+        adds = sum(line.counts.get("adds", 0.0) for line in told.lines)
+        over = re.search(r"divided by ([\d.]+)", "\n".join(told.notes))
+        assert adds / (float(over[1]) if over else 1) == pytest.approx(told.score, abs=1e-3)
+
+
+def test_explain_shows_intents_seen_and_global_gain() -> None:
+    judged = qrels({"1": {"a": {"1": 1}, "b": {"1": 1, "2": 3}}})
+    run = {"1": {"a": 2.0, "b": 1.0}}
+    seen = [line.counts for line in cf.explain(judged, run, "1", "alpha-nDCG").lines]
+    assert [line["new intents"] for line in seen] == [1, 1]
+    assert [line["intents so far"] for line in seen] == [1, 2]
+    assert [line["novelty-biased gain"] for line in seen] == [1, 1.5]
+    gains = [line.counts["gain"] for line in cf.explain(judged, run, "1", "D-nDCG").lines]
+    assert gains == [0.5 * 1, 0.5 * 1 + 0.5 * 3]
+    told = cf.explain(judged, run, "1", "AP-IA#")
+    assert told.notes[1:] == (
+        "0.5 of the score is intent recall 1.0000, the rest as above",
+        "intent 1: AP 1.0000, probability 0.5000",
+        "intent 2: AP 0.5000, probability 0.5000",
+    )

@@ -1,0 +1,393 @@
+"""TBG and U: the seeds' examples, the definitions written out, cwl-eval, and the laws, on lists with lengths."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.assessed import Assessed
+from cranfield.errors import UsageError
+from cranfield.intents import with_intents
+from cranfield.lengths import Lengths
+from cranfield.measures import AP, REGISTRY, TBG, Measure, Trailtext, U, parse
+
+Documents = list[tuple[float | None, int]]
+"""A list as (grade or None, length), from the top."""
+
+documents = st.lists(st.tuples(st.sampled_from([None, 0, 1, 2, 3]), st.integers(0, 30_000)), max_size=8)  # type: ignore[var-annotated]
+
+FORMS: list[Measure] = [
+    TBG(), TBG(h=60, rel=2) @ 3, TBG(click_rel=0.5, save_rel=0.3, click_non=0.9, summary=0, per_word=1, overhead=2),
+    U(), U(L=5000, F=0.5, snippet=30), U(L=900, gain="exp") @ 3, U(gain={1: 5, 2: 6, 3: 7}, F=0),
+]  # fmt: skip
+
+
+def lists_of(*many: Documents) -> Assessed:
+    """Lists of one run, each a topic of its own, which also has a relevant document that is missed."""
+    every = [(str(n), f"{n}-{r}", *document) for n, one in enumerate(many) for r, document in enumerate(one)]
+    judged: dict[str, dict[str, float]] = {str(n): {"missed": 1} for n in range(len(many))}
+    run: dict[str, dict[str, float]] = {str(n): {} for n in range(len(many))}
+    for topic, doc, grade, _ in every:
+        run[topic][doc] = -float(len(run[topic]))
+        if grade is not None:
+            judged[topic][doc] = grade
+    return cf.join(judged, run, cf.JoinOptions(lengths={doc: length for _, doc, _, length in every}))
+
+
+def of(measure: Measure, one: Documents, missed: list[float] | None = None) -> float:
+    return measure.of([g for g, _ in one], missed or [], lengths=[length for _, length in one])
+
+
+# -- by hand
+
+
+def test_the_time_to_rank_2_in_seed_000() -> None:
+    # 000 §2.2: T_S + 10.062 behind a non-relevant document of 1000 words, T_S + 5.107 behind a relevant one of 10
+    def time(grade: float, words: int) -> float:
+        terms = TBG().terms(Assessed.one([grade, 1]).replace(lengths=Lengths.one([words, 1], 2)))
+        return float(terms.columns["time"][1])
+
+    assert time(0, 1000) == pytest.approx(4.4 + 10.062)
+    assert time(1, 10) == pytest.approx(4.4 + 5.107, abs=5e-4)  # .64 (.18 + 7.8) = 5.1072
+    assert time(None, 1000) == time(0, 1000)  # type: ignore[arg-type]
+
+
+def test_TBG_by_hand() -> None:
+    # ranks 1 and 3 relevant; T(3) = 4.4 + .64 (.018 500 + 7.8) + 4.4 + .39 (.018 1000 + 7.8) = 15.152 + 14.462
+    expected = 0.64 * 0.77 * (1 + math.exp(-29.614 * math.log(2) / 224))
+    assert TBG().of([1, 0, 1], lengths=[500, 1000, 300]) == pytest.approx(expected, rel=1e-12)
+    assert (TBG() @ 2).of([1, 0, 1], lengths=[500, 1000, 300]) == pytest.approx(0.64 * 0.77)
+
+
+def test_TBG_halves_after_its_half_life() -> None:
+    # 1 + .5 (.02 · 300) = 4 seconds
+    fast = TBG(h=4, click_rel=1, save_rel=1, click_non=0.5, summary=1, per_word=0.02, overhead=0)
+    assert fast.of([0, 1], lengths=[300, 9]) == 0.5
+
+
+def test_a_short_relevant_document_may_speed_TBG_up() -> None:
+    # 000: no diminishing return is guaranteed. The document at rank 2 counts more behind the short relevant one
+    behind_relevant = TBG().of([1, 1], lengths=[10, 10]) - TBG().of([1, 0], lengths=[10, 10])
+    behind_other = TBG().of([0, 1], lengths=[1000, 10])
+    assert behind_relevant > behind_other
+    assert TBG().of([1, 1], lengths=[500, 10]) - TBG().of([1, 0], lengths=[500, 10]) < TBG().of(
+        [0, 1], lengths=[500, 10]
+    )
+
+
+def test_the_trailtext_of_seed_000_figure_5() -> None:
+    # ranks 2 and 4 relevant: snippets 1 and 2, document 2, snippets 3 and 4, document 4
+    lists = Assessed.one([0, 1, 0, 2]).replace(lengths=Lengths.one([900, 500, 900, 1000], 4))
+    read = U().trailtext(lists)
+    assert read.names == ("snippet 1", "snippet 2", "document 2", "snippet 3", "snippet 4", "document 4")
+    assert read.lengths == (200, 200, 100, 200, 200, 200)
+    assert read.offsets.tolist() == [200, 400, 500, 700, 900, 1100]
+    assert read.gains == (0, 0, 1, 0, 0, 2)
+    score = 1 * (1 - 500 / 132_000) + 2 * (1 - 1100 / 132_000)
+    assert U().of_trailtext(read) == pytest.approx(score)
+    assert U().evaluate(lists).tolist() == pytest.approx([score])
+
+
+def test_a_relevant_document_in_between_pushes_the_next_one_back() -> None:
+    # 000: rank 3 of Fig. 5 becomes relevant, and rank 4 counts less
+    before = U().of([0, 1, 0, 1], lengths=[900] * 4) - U().of([0, 1, 0, 0], lengths=[900] * 4)
+    after = U().of([0, 1, 1, 1], lengths=[900] * 4) - U().of([0, 1, 1, 0], lengths=[900] * 4)
+    assert after == pytest.approx(before - 0.2 * 900 / 132_000)
+
+
+def test_nothing_is_worth_anything_after_L() -> None:
+    assert U(L=300).of([0, 1], lengths=[1, 500]) == 0.0
+    assert U(L=300).of([1, 1], lengths=[100, 500]) == pytest.approx(1 - 220 / 300)
+
+
+def test_snippets_have_their_own_lengths() -> None:
+    lengths = {"characters": [900, 500], "snippet": [150, 50]}
+    assert U(L=1000).of([0, 1], lengths=lengths) == pytest.approx(1 - (150 + 50 + 100) / 1000)
+
+
+def test_a_trailtext_given_by_hand() -> None:
+    # 000 Fig. 4 (c): snippet 1, snippet 2, full text 3
+    read = Trailtext.of([("a" * 100, 0), ("b" * 150, 1), (250, 3)])
+    assert U(L=1000).of_trailtext(read) == pytest.approx(1 * 0.75 + 3 * 0.5)
+    assert U().of_trailtext(Trailtext((), ())) == 0.0
+    with pytest.raises(UsageError, match="trailtext: length == -1, must be 0 or above"):
+        Trailtext.of([(-1, 0)])
+    with pytest.raises(UsageError, match="trailtext: gain == nan, must be a number"):
+        Trailtext.of([(1, math.nan)])
+    with pytest.raises(UsageError, match="trailtext: 2 lengths, but 1 gains"):
+        Trailtext((1, 2), (0,))
+
+
+@pytest.mark.parametrize("measure", FORMS, ids=str)
+def test_nothing_relevant_or_nothing_retrieved_scores_0(measure: Measure) -> None:
+    assert measure.of([0, None, 0], [0], lengths=[5, 6, 7]) == 0.0
+    assert measure.of([0, None], lengths=[5, 6]) == 0.0
+    assert measure.of([], [1], lengths=[]) == 0.0
+    empty = Assessed.one([1]).replace(lengths=Lengths.one([1], 1)).rows_at(np.zeros(0, dtype=np.int64))
+    assert measure.evaluate(empty).tolist() == []
+
+
+# -- the definitions, written out
+
+
+def tbg(one: Documents, m: TBG) -> float:
+    total = time = 0.0
+    for rank, (grade, words) in enumerate(one, 1):
+        if m.k is not None and rank > m.k:
+            break
+        relevant = grade is not None and grade >= m.rel
+        if relevant:
+            total += m.click_rel * m.save_rel * math.exp(-time * math.log(2) / m.h)
+        time += m.summary + (m.click_rel if relevant else m.click_non) * (m.per_word * words + m.overhead)
+    return total
+
+
+def u(one: Documents, m: U) -> float:
+    gain = {"linear": lambda g: g, "exp": lambda g: 2**g - 1}.get(m.gain.kind, dict(m.gain.table).get)  # type: ignore[union-attr]
+    total = position = 0.0
+    for rank, (grade, characters) in enumerate(one, 1):
+        if m.k is not None and rank > m.k:
+            break
+        position += m.snippet
+        if grade:
+            position += m.F * characters
+            total += gain(grade) * max(0, 1 - position / m.L)
+    return total
+
+
+@settings(max_examples=60, deadline=None)
+@given(one=documents)
+def test_the_definition_written_out(one: Documents) -> None:
+    for measure in FORMS:
+        expected = tbg(one, measure) if isinstance(measure, TBG) else u(one, measure)  # type: ignore[arg-type]
+        assert of(measure, one) == pytest.approx(expected, rel=1e-12, abs=1e-12), measure
+
+
+@settings(max_examples=40, deadline=None)
+@given(one=documents)
+def test_the_trailtext_has_the_same_score(one: Documents) -> None:
+    lists = lists_of([(0, 1)], one)
+    for measure in (m for m in FORMS if isinstance(m, U)):
+        assert measure.of_trailtext(measure.trailtext(lists, 1)) == pytest.approx(measure.evaluate(lists)[1], abs=1e-12)
+
+
+@pytest.mark.peers
+@settings(max_examples=40, deadline=None)
+@given(one=documents)
+def test_cwl_eval_agrees_once_its_weights_are_not_scaled(one: Documents) -> None:
+    # cwl-eval scales weights to sum to 1, by which the first becomes W(1); it takes costs for what comes before a
+    # document, so that U, whose offset is the document's end, has to be given one more in front and behind
+    from cwl.ruler.measures.cwl_tbg import TBGCWLMetric
+    from cwl.ruler.measures.cwl_umeasure import UMeasureCWLMetric
+    from cwl.ruler.ranking import Ranking
+
+    if not one:
+        return
+    relevant = np.array([bool(grade) for grade, _ in one])
+    words = np.array([length for _, length in one])
+    costs = 4.4 + np.where(relevant, 0.64, 0.39) * (0.018 * words + 7.8)
+    ranking = Ranking("topic", 0.64 * 0.77 * relevant, costs, max_n=len(one))
+    theirs = TBGCWLMetric(224)
+    assert of(TBG(), one) == pytest.approx(theirs.measure(ranking) / theirs.w_vector(ranking)[0], rel=1e-9)
+
+    text = 200 + np.where(relevant, 0.2 * words, 0.0)
+    gains = np.array([0, *(grade or 0 for grade, _ in one), 0], dtype=float)
+    shifted = Ranking("topic", gains, np.array([*text, 1, 1]), max_n=len(gains))
+    whole = UMeasureCWLMetric(132_000)
+    assert of(U(), one) == pytest.approx(whole.measure(shifted) / whole.w_vector(shifted)[0], rel=1e-9)
+
+
+# -- laws
+
+
+@settings(max_examples=40, deadline=None)
+@given(one=documents, other=documents)
+def test_terms_add_up_and_other_lists_change_nothing(one: Documents, other: Documents) -> None:
+    if not one or not other:
+        return
+    together = lists_of(other, one)
+    narrow = together.replace(row=together.row.astype(np.int16), rank=together.rank.astype(np.int32))
+    for measure in FORMS:
+        scores = measure.evaluate(together)
+        terms = measure.terms(together)
+        assert terms is not None
+        assert np.array_equal(terms.score(), scores)
+        assert scores[1] == measure.evaluate(lists_of(one))[0]
+        assert np.array_equal(scores, measure.evaluate(narrow))
+        assert (scores >= 0).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(one=documents, missed=st.lists(st.integers(0, 3), max_size=3))
+def test_only_the_top_and_only_what_was_retrieved_counts(one: Documents, missed: list[float]) -> None:
+    for measure in FORMS:
+        assert of(measure, one) == of(measure, one, missed)
+        if measure.k is not None:
+            assert of(measure, one) == of(measure, one[: measure.k])
+
+
+@settings(max_examples=40, deadline=None)
+@given(one=documents)
+def test_condensed_best_and_worst(one: Documents) -> None:
+    judged = [(grade, length) for grade, length in one if grade is not None]
+    highest = max((grade for grade, _ in judged), default=0) or 1
+    for measure in FORMS:
+        assert of(measure.view("condensed"), one) == pytest.approx(of(measure, judged))
+        for reading, grade in (("best", highest), ("worst", 0)):
+            filled = [(grade if g is None else g, length) for g, length in one]
+            assert of(measure.view(reading), one) == pytest.approx(of(measure, filled)), reading
+
+
+groups = st.lists(
+    st.lists(st.tuples(st.sampled_from([None, 0, 1, 3]), st.integers(0, 9000)), min_size=1, max_size=3),
+    min_size=1, max_size=3,
+)  # fmt: skip
+
+
+def tied(ties: list[Documents]) -> Assessed:
+    """The documents of each group have one score."""
+    every = [(f"{g}-{r}", -float(g), *document) for g, group in enumerate(ties) for r, document in enumerate(group)]
+    return cf.join(
+        {"q": {**{doc: grade for doc, _, grade, _ in every if grade is not None}, "missed": 1}},
+        {"q": {doc: score for doc, score, _, _ in every}},
+        cf.JoinOptions(lengths={doc: length for doc, _, _, length in every}),
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(ties=groups)
+def test_expected_over_ties_is_the_mean_over_all_orders(ties: list[Documents]) -> None:
+    orders = [[d for group in one for d in group] for one in product(*(permutations(group) for group in ties))]
+    for measure in FORMS:
+        mean = np.mean([of(measure, order) for order in orders])
+        assert measure.view("ties").evaluate(tied(ties))[0] == pytest.approx(mean), measure
+
+
+@settings(max_examples=30, deadline=None)
+@given(ties=groups)
+def test_documents_keep_their_lengths_when_ties_are_broken(ties: list[Documents]) -> None:
+    lists = tied(ties)
+    for reading, worth in (("best", -1.0), ("worst", 1.0)):
+        read = cf.parse(f"AP[ties={reading}]").views[0].apply(lists)
+        assert read.lengths is not None
+        lengths = read.lengths.columns["length"].tolist()
+        grades = read.every().grade.tolist()
+        at = 0
+        for group in ties:
+            found = list(zip(grades[at : at + len(group)], lengths[at : at + len(group)], strict=True))
+            expected = [(math.nan if g is None else g, length) for g, length in group]
+            assert sorted(map(str, found)) == sorted(map(str, [(float(g), float(n)) for g, n in expected]))
+            gained = [0.0 if math.isnan(g) else g for g, _ in found]
+            assert gained == sorted(gained, key=lambda g: worth * g)
+            at += len(group)
+
+
+def test_lengths_do_not_change_what_others_count_over_ties() -> None:
+    # 12 documents tied, one relevant: 12 orders that differ for AP, though all documents differ in length
+    run = {"q": {f"d{n}": 1.0 for n in range(12)}}
+    options = cf.JoinOptions(lengths={f"d{n}": n for n in range(12)})
+    expected = sum(1 / rank for rank in range(1, 13)) / 12
+    assert AP().view("ties").evaluate(cf.join({"q": {"d3": 1}}, run, options)).tolist() == pytest.approx([expected])
+
+
+def test_they_say_what_they_need() -> None:
+    assert {name for name, kind in REGISTRY.items() if kind.needs == "lengths"} == {"TBG", "U"}
+    for name in ("TBG", "U", "TBG'", "D-U", "U-IA"):
+        with pytest.raises(
+            UsageError, match=r"needs to know how long documents are: give a file .* \(--lengths FILE\)"
+        ):
+            parse(name).of([{"a": 1}, {"a": 0}])
+    assert U(F=0).of([0, 1]) == pytest.approx(1 - 400 / 132_000)  # only snippets are read
+    with pytest.raises(UsageError, match="lengths: 1 numbers for length, but the list has 2 documents"):
+        TBG().of([1, 0], lengths=[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("TBG(h=0)", "TBG: h == 0, must be above 0"),
+        ("TBG(click_rel=1.2)", "TBG: click_rel == 1.2, must be between 0 and 1"),
+        ("TBG(summary=-1)", "TBG: summary == -1, must be 0 or above"),
+        ("U(L=-1)", "U: L == -1, must be above 0"),
+        ("U(F=20)", "U: F == 20, must be between 0 and 1"),
+        ("U(snippet=-1)", "U: snippet == -1, must be 0 or above"),
+        ("D-TBG", "TBG counts no gains"),
+    ],
+)
+def test_parameters_out_of_range(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse(text)
+
+
+def test_names_come_back() -> None:
+    for measure in (*FORMS, *map(parse, ["D-U", "U-IA", "DIN-U", "D#-U@10", "TBG-IA", "U-measure", "U'"])):
+        assert parse(str(measure)) == measure
+
+
+# -- with intents
+
+intents_of_document = st.one_of(
+    st.none(), st.dictionaries(st.sampled_from("abc"), st.integers(0, 3), min_size=1, max_size=3)
+)
+diverse = st.lists(st.tuples(intents_of_document, st.integers(0, 3000)), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(one=diverse, probability=st.floats(0.1, 0.8))
+def test_D_U_is_about_U_IA(one: list[tuple[dict[str, int] | None, int]], probability: float) -> None:
+    # 000 (30, 31). A reader with one intent passes over what serves another, so U_i reads no more text than D-U: at a
+    # document U-IA is ahead by at most the text of others down to there, over L. Without full texts they are the same.
+    likely = {"a": probability, "b": (1 - probability) / 2, "c": (1 - probability) / 2}
+    lists = with_intents([d for d, _ in one], probabilities=likely).replace(
+        lengths=Lengths.one([length for _, length in one], len(one))
+    )
+    if lists.intents is None or not len(lists.intents):
+        return
+    global_gain, by_intent = parse("D-U").evaluate(lists)[0], parse("U-IA").evaluate(lists)[0]
+    gained = parse("D-CG").evaluate(lists)[0]
+    text = 0.2 * sum(length for document, length in one if document and max(document.values()) > 0)
+    assert -1e-12 <= by_intent - global_gain <= gained * text / 132_000 + 1e-12
+    assert parse("D-U(F=0)").evaluate(lists)[0] == pytest.approx(parse("U-IA(F=0)").evaluate(lists)[0])
+
+
+def test_D_U_and_U_IA_by_hand() -> None:
+    # intents a and b, equally likely; document 1 is for a (grade 2), document 2 for both (grade 1 each)
+    found = [{"a": 2}, {"a": 1, "b": 1}]
+    lengths = [1000, 500]
+    first, both, second = 1 - 400 / 2000, 1 - 700 / 2000, 1 - 500 / 2000  # ends at 200+200; +200+100; for b 200+200+100
+    assert parse("D-U(L=2000)").of(found, lengths=lengths) == pytest.approx(1.0 * first + 1.0 * both)
+    local = 0.5 * (2 * first + 1 * both) + 0.5 * (1 * second)
+    assert parse("U-IA(L=2000)").of(found, lengths=lengths) == pytest.approx(local)
+    assert (2 * first + both + second) / 2 == local
+
+
+# -- explain
+
+
+QRELS = {"q": {"a": 0, "b": 2, "d": 1}}
+RUN = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
+LENGTHS = {"a": 900, "b": 500, "c": 700, "d": 1000}
+
+
+@pytest.mark.parametrize("name", ["TBG", "U", "TBG'", "U[best]", "TBG[ties=best]", "U@2"])
+def test_explain_ends_at_the_score(name: str) -> None:
+    told = cf.explain(QRELS, RUN, "q", name, options=cf.JoinOptions(lengths=LENGTHS))
+    score = cf.evaluate(QRELS, RUN, name, lengths=LENGTHS).means().item()
+    assert told.score == pytest.approx(score)
+    assert told.lines[-1].so_far == pytest.approx(score)
+
+
+def test_explain_shows_the_time_at_each_rank_and_the_offset_in_the_trailtext() -> None:
+    options = cf.JoinOptions(lengths=LENGTHS)
+    time = [line.counts["time"] for line in cf.explain(QRELS, RUN, "q", "TBG", options=options).lines]
+    step = [4.4 + p * (0.018 * words + 7.8) for p, words in ((0.39, 900), (0.64, 500), (0.39, 700))]
+    assert time == pytest.approx([0, step[0], step[0] + step[1], sum(step)])
+    told = cf.explain(QRELS, RUN, "q", "U", options=options)
+    assert [line.counts["offset"] for line in told.lines] == pytest.approx([200, 500, 700, 1100])
+    assert "U: the lengths of documents are taken for characters" in told.notes
