@@ -23,7 +23,7 @@ class Joined(TypedDict):
     dropped: int
     documents: int
     numbers: NDArray[np.int32]
-    """Of every retrieved document, list after list in rank order: its number in `numbers`, or -1; empty if not asked."""
+    """Of every retrieved document, list by list in rank order: its number in `numbers`, or -1; empty if not asked."""
     unknown: list[str]
     """The documents that have no number there."""
 

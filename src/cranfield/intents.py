@@ -78,6 +78,12 @@ class Intents:
         return position_in_segment(self.start) - 1
 
     @cached_property
+    def judged_count(self) -> NDArray[np.int64]:
+        """How many intents of each topic have an entry at all."""
+        there = np.bincount(self.intent, minlength=len(self)) > 0
+        return np.bincount(self.topic[there], minlength=self.topics)
+
+    @cached_property
     def judged(self) -> Judged:
         """The judged documents of every intent."""
         return Judged.of(self.intent, self.grade, len(self))
@@ -345,7 +351,7 @@ class Sharp:
 def intent_recall(lists: Assessed, cutoff: int | None, rel: float = 1) -> Array:
     """The share of a topic's intents to which some document down to `cutoff` is relevant; undefined without intents."""
     found = relevant_to_intents(lists, rel, cutoff)
-    many = intents_of(lists).count[lists.topic]
+    many = intents_of(lists).above(rel).judged_count[lists.topic]
     return np.where(many > 0, found.hits.sum(found.new) / np.maximum(many, 1), np.nan)
 
 

@@ -53,13 +53,13 @@ class IRec(DiversityMeasure):
         found = relevant_to_intents(lists, self.rel, self.k)
         so_far = found.hits.running(found.new)
         return Terms(
-            found.hits, found.new, number_of_intents(lists), {"new intents": found.new, "intents so far": so_far}
+            found.hits, found.new, number_of_intents(lists, self.rel), {"new intents": found.new, "intents so far": so_far}
         )
 
 
-def number_of_intents(lists: Assessed) -> Array:
-    """How many intents the topic of each list has."""
-    return np.asarray(intents_of(lists).count[lists.topic], dtype=np.float64)
+def number_of_intents(lists: Assessed, rel: float = 1) -> Array:
+    """How many intents the topic of each list has to which some judged document is relevant."""
+    return np.asarray(intents_of(lists).above(rel).judged_count[lists.topic], dtype=np.float64)
 
 
 # -- novelty-biased gains: a document that repeats an intent counts (1 - alpha) times as much as the one before
@@ -236,7 +236,7 @@ class AlphaDCG(_Novelty):
 
     def terms(self, lists: Assessed) -> Terms:
         hits, adds, columns = self.discounted(lists)
-        over = 1.0 if self.dialect == "plain" else number_of_intents(lists) * all_relevant(self)
+        over = 1.0 if self.dialect == "plain" else number_of_intents(lists, self.rel) * all_relevant(self)
         return Terms(hits, adds, np.where(np.equal(over, 0), 1.0, over), columns)
 
 
@@ -328,7 +328,7 @@ class NRBP(_RankBiased):
 
     def terms(self, lists: Assessed) -> Terms:
         hits, adds, columns = self.discounted(lists)
-        return Terms(hits, adds, number_of_intents(lists) / (1.0 - (1.0 - self.alpha) * self.beta), columns)
+        return Terms(hits, adds, number_of_intents(lists, self.rel) / (1.0 - (1.0 - self.alpha) * self.beta), columns)
 
 
 @measure
@@ -393,7 +393,7 @@ class ERRIA(_Novelty):
         if self.dialect == "graded":
             return averaged(ERR(max_grade=self.max_grade, cutoff=self.cutoff), lists)
         hits, adds, columns = self.discounted(lists)
-        return Terms(hits, adds, number_of_intents(lists) * all_relevant(self), columns)
+        return Terms(hits, adds, number_of_intents(lists, self.rel) * all_relevant(self), columns)
 
     def note(self, lists: Assessed) -> str | None:
         return note_highest(self.max_grade, lists) if self.dialect == "graded" else None
