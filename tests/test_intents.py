@@ -54,11 +54,9 @@ def test_each_document_is_there_once_with_its_grades_by_intent() -> None:
 
 def test_the_order_of_lines_does_not_matter() -> None:
     lines = JUDGED.splitlines(keepends=True)
-    other = read(b"".join(reversed(lines))).intents
-    first = lambda made: {name: made.probability[i] for i, name in enumerate(made.names)}  # noqa: E731
-    assert first(other) == first(read().intents)
-    shuffled = cf.evaluate(b"".join(lines[i] for i in (4, 0, 3, 1, 5, 2, 6)), {"r": RUN}, ["alpha-nDCG", "D-Q"])
-    assert shuffled.to_dict() == cf.evaluate(JUDGED, {"r": RUN}, ["alpha-nDCG", "D-Q"]).to_dict()
+    names = ["alpha-nDCG", "D-Q", "AP-IA"]
+    shuffled = cf.evaluate(b"".join(lines[i] for i in (4, 0, 3, 1, 5, 2, 6)), {"r": RUN}, names)
+    assert shuffled.to_dict() == cf.evaluate(JUDGED, {"r": RUN}, names).to_dict()
 
 
 def test_probabilities_of_002_table_1() -> None:
@@ -77,8 +75,9 @@ def test_probabilities_and_types_from_files(tmp_path: Path) -> None:
 
 def test_an_intent_without_relevant_documents_is_left_out_and_counted() -> None:
     judged = JUDGED + b"1 7 a 0\n2 9 a 0\n"
-    with pytest.warns(CranfieldWarning, match="2 intents to which no document is relevant are left out: 1/7, 2/9"):
+    with pytest.warns(CranfieldWarning) as told:
         made = read(judged, {"1": {"1": 0.2, "2": 0.2, "10": 0.1, "7": 0.5}, "2": {"1": 1, "9": 0}}).intents
+    assert str(told[0].message) == "2 intents to which no document is relevant are left out: 1/7, 2/9"
     assert made.names == ("1", "2", "10", "1")
     assert made.probability.tolist() == pytest.approx([0.4, 0.4, 0.2, 1])  # the others share what it had
 
@@ -86,11 +85,14 @@ def test_an_intent_without_relevant_documents_is_left_out_and_counted() -> None:
 @pytest.mark.parametrize(
     ("probabilities", "message"),
     [
-        ({"1": {"1": 0.5, "2": 0.5, "10": 0.5}, "2": {"1": 1}}, "topic '1': intent probabilities sum to 1.5, expected 1"),
-        ({"1": {"1": 1.5, "2": -0.5, "10": 0}, "2": {"1": 1}}, "topic '1': .*between 0 and 1"),
+        (
+            {"1": {"1": 0.5, "2": 0.5, "10": 0.5}, "2": {"1": 1}},
+            "topic '1': intent probabilities sum to 1.5, expected 1",
+        ),
+        ({"1": {"1": 1.5, "2": -0.5, "10": 0}, "2": {"1": 1}}, "probability '1.5', must be a number between 0 and 1"),
         ({"1": {"1": 0.5, "2": 0.5}, "2": {"1": 1}}, "no probability for intent '10' of topic '1'"),
         ({"1": {"1": 0.5, "2": 0.3, "10": 0.2}}, "no probability for intent '1' of topic '2'"),
-        ({"1": {"1": "x", "2": 0.3, "10": 0.2}, "2": {"1": 1}}, "is not a number"),
+        ({"1": {"1": "x", "2": 0.3, "10": 0.2}, "2": {"1": 1}}, "probability 'x', must be a number"),
         ({"1": {"1": "nan", "2": 0.3, "10": 0.2}, "2": {"1": 1}}, "topic '1'"),
         ({"1": {"1": 0, "2": 0, "10": 0, "4": 1}, "2": {"1": 1}}, "all intents that have relevant documents have"),
         ("missing-file", "missing-file"),
@@ -115,7 +117,10 @@ def test_types_that_are_none(types: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("1 1\n", ":1: 2 columns, expected 3: topic intent type"), ("1 1 nav\n1 1 inf\n", ":2: intent '1' of topic '1' is there")],
+    [
+        ("1 1\n", ":1: 2 columns, expected 3: topic intent type"),
+        ("1 1 nav\n1 1 inf\n", ":2: intent '1' of topic '1' is there"),
+    ],
 )
 def test_files_that_are_wrong_say_where(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "types").write_text(text)

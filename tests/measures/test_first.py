@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cranfield.assessed import Assessed
 from cranfield.errors import UsageError
-from cranfield.measures import NWRR, RR, WRR, Measure, O, Pmeasure, Pplus, parse
+from cranfield.measures import ERR, NWRR, RR, WRR, Measure, O, Pmeasure, Pplus, parse
 from tests.oracles.joined import graded_lists, side_by_side
 
 close = pytest.approx
@@ -265,3 +265,9 @@ def test_complains_with_the_value(make: object, message: str) -> None:
 def test_names(written: str, expected: Measure) -> None:
     assert parse(written) == expected
     assert parse(str(expected)) == expected
+
+
+def test_err_of_enormous_grades_does_not_overflow() -> None:
+    # 2^5000 is no double, but (2^5000 - 1) / 2^5000 is 1 to the last bit, and (2^4999 - 1) / 2^5000 is 1/2
+    assert ERR().of([5000]) == 1.0
+    assert ERR().of([4999, 0], missed=[5000]) == 0.5

@@ -21,6 +21,7 @@ from cranfield.measures import (
     RBP,
     REGISTRY,
     RR,
+    CWLMeasure,
     F,
     G,
     IPrec,
@@ -195,6 +196,19 @@ PARAMETERS: dict[str, st.SearchStrategy[object]] = {
     **dict.fromkeys(("click_rel", "save_rel", "click_non", "F"), st.floats(0, 1)),
     **dict.fromkeys(("summary", "per_word", "overhead", "snippet"), st.floats(0, 10**4)),
     **dict.fromkeys(("N_max", "wanted"), st.integers(1, 10**6)),
+    "cost": st.none() | st.dictionaries(st.integers(1, 5), st.floats(0.1, 9)).map(lambda costs: {0: 1, **costs}),
+    "depth": st.integers(1, 10**6),
+    "report": st.sampled_from(["EU", "ETU", "EC", "ETC", "ED"]),
+    "continuation": st.sampled_from(["RBP", "P", "RR", "AP", "DCG", "INST", "INSQ", "BPM"]),
+    "CWL.C": st.just(()),  # only with continuation="listed", which has a test of its own
+    "rule": st.sampled_from(["C1-C2", "C1", "C2"]),
+    **dict.fromkeys(("K", "T", "A", "b1", "b2", "R1", "R2"), st.floats(0.5, 100)),
+    **dict.fromkeys(("hb", "hc"), st.floats(-10, 10)),
+    "median": st.floats(0, 1),
+    **dict.fromkeys(
+        [f"{name}.gain" for name, kind in REGISTRY.items() if issubclass(kind, CWLMeasure)],
+        st.sampled_from([None, "linear", "exp", {1: 0.5, 2: 3}]),  # no gain below 0
+    ),
     "gain": st.one_of(
         st.sampled_from(["linear", "exp"]),
         st.dictionaries(st.floats(-3, 5), st.floats(-10, 10), min_size=1, max_size=4),

@@ -53,7 +53,10 @@ class IRec(DiversityMeasure):
         found = relevant_to_intents(lists, self.rel, self.k)
         so_far = found.hits.running(found.new)
         return Terms(
-            found.hits, found.new, number_of_intents(lists, self.rel), {"new intents": found.new, "intents so far": so_far}
+            found.hits,
+            found.new,
+            number_of_intents(lists, self.rel),
+            {"new intents": found.new, "intents so far": so_far},
         )
 
 

@@ -275,7 +275,7 @@ def highest_grade(who: str, max_grade: float | None, lists: Assessed) -> float:
 
 def cascade(hits: Hits, grade: Array, highest: Array | float) -> dict[str, Array]:
     """A document of grade g satisfies with probability (2^g − 1) / 2^highest, and who is satisfied stops."""
-    satisfied = (np.exp2(grade) - 1.0) / 2.0**highest
+    satisfied = np.exp2(grade - highest) - np.exp2(-highest)  # (2^grade - 1) / 2^highest, whatever their size
     here = hits.previous(hits.running_product(1.0 - satisfied), first=1.0)
     return {"satisfied": satisfied, "gets here": here, "stops here": satisfied * here}
 
