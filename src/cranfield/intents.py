@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import read_bytes
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.views import Score
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,22 +108,34 @@ class Intents:
         inside = np.flatnonzero(lists.rank <= cutoff) if cutoff is not None else np.arange(len(lists.rank))
         document = documents_of(lists)[inside]
         begin, end = self.document_start[document], self.document_start[document + 1]
-        entry = _each_from(begin, end)
-        return Entries(np.repeat(inside, end - begin), self.intent[entry], self.grade[entry])
+        return Entries(inside, end - begin, _each_from(begin, end))
 
-    def by_list_and_intent(self, lists: Assessed, entries: Entries) -> NDArray[np.int64]:
-        """The order that puts entries by list, then by intent, then by rank."""
-        most = int(self.count.max(initial=0))
-        return _stable_order(lists.row[entries.hit], self.nth[entries.intent], lists.rows, most)
+    def pairs(self, lists: Assessed) -> int:
+        """How many pairs there are of a list and an intent of its topic."""
+        return int(self.count[lists.topic].sum())
+
+    def by_list(self, lists: Assessed, entries: Entries) -> NDArray[np.int64]:
+        """Of each entry: the number of its list and intent, list after list."""
+        first = np.cumsum(self.count[lists.topic]) - self.count[lists.topic]
+        return entries.repeat(first[lists.row[entries.hits]]) + self.entry_nth[entries.entry]
+
+    @cached_property
+    def entry_nth(self) -> NDArray[np.int32]:
+        """Of each entry: 0 if its intent is the first of its topic, ..."""
+        return self.nth[self.intent].astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Hits by intent: which hit, which intent, and the grade of the document for it."""
+    """Hits by intent: which hits there are, how many entries each has, and the numbers of those."""
 
-    hit: Index
-    intent: Index
-    grade: Array
+    hits: Index
+    many: Index
+    entry: NDArray[np.int64]
+
+    def repeat(self, values: NDArray[T]) -> NDArray[T]:
+        """A value of each hit for each of its entries."""
+        return np.repeat(values, self.many)
 
 
 def _each_from(begin: Index, end: Index) -> NDArray[np.int64]:
@@ -139,13 +153,16 @@ def _each_from(begin: Index, end: Index) -> NDArray[np.int64]:
     return np.cumsum(steps)
 
 
-def _stable_order(major: Index, minor: Index, majors: int, minors: int) -> NDArray[np.int64]:
-    """The order by `major`, then by `minor`, equal ones as they came. Numbers of 16 bits numpy sorts by counting."""
-    if majors * minors <= 1 << 16:
-        return np.argsort((major * minors + minor).astype(np.uint16), kind="stable")
-    order = np.argsort(minor.astype(np.uint16) if minors <= 1 << 16 else minor, kind="stable")
-    again = major[order]
-    return np.asarray(order[np.argsort(again.astype(np.uint16) if majors <= 1 << 16 else again, kind="stable")])
+def _stable_order(numbers: Index, most: int) -> NDArray[np.int64]:
+    """The order of numbers below `most`, equal ones as they came; numpy sorts 16 bits at a time by counting.
+
+    >>> _stable_order(np.array([70_000, 3, 70_000, 0]), 100_000).tolist()
+    [3, 1, 0, 2]
+    """
+    if most <= 1 << 16:
+        return np.argsort(numbers.astype(np.uint16), kind="stable")
+    order = np.argsort((numbers & 0xFFFF).astype(np.uint16), kind="stable")
+    return np.asarray(order[_stable_order(numbers[order] >> 16, (most >> 16) + 1)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +177,6 @@ class Relevant:
     hit: Index
     intent: Index
     before: NDArray[np.int64]
-    grade: Array
 
     def per_hit(self, values: Array) -> Array:
         """The sum of `values` (one per entry) over the intents of each hit."""
@@ -178,16 +194,16 @@ def relevant_to_intents(lists: Assessed, rel: float, cutoff: int | None) -> Rele
     def make() -> Relevant:
         intents = intents_of(lists).above(rel)
         entries = intents.entries_of(lists, cutoff)
-        fresh = np.diff(entries.hit, prepend=-1) > 0
-        order = intents.by_list_and_intent(lists, entries)
-        row, intent = lists.row[entries.hit[order]], entries.intent[order]
+        some = np.flatnonzero(entries.many)
+        pair = intents.by_list(lists, entries)
+        order = _stable_order(pair, intents.pairs(lists))
+        in_order = pair[order]
         begins = np.ones(len(order), dtype=bool)
-        begins[1:] = (np.diff(row) != 0) | (np.diff(intent) != 0)
+        begins[1:] = in_order[1:] != in_order[:-1]
         before = np.empty(len(order), dtype=np.int64)
         before[order] = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-        return Relevant(
-            lists.hits().at(entries.hit[fresh]), np.cumsum(fresh) - 1, entries.intent, before, entries.grade
-        )
+        hit = np.repeat(np.arange(len(some)), entries.many[some])
+        return Relevant(lists.hits().at(entries.hits[some]), hit, intents.intent[entries.entry], before)
 
     return lists._once(("relevant to intents", rel, cutoff), make)
 
@@ -228,13 +244,13 @@ class ByIntent:
         first = np.concatenate(([0], np.cumsum(many)))
         intent = np.repeat(intents.start[lists.topic], many) + position_in_segment(first) - 1
         entries = intents.entries_of(lists, cutoff)
-        order = intents.by_list_and_intent(lists, entries)
-        hit, of_intent = entries.hit[order], entries.intent[order]
+        row = intents.by_list(lists, entries)
+        order = _stable_order(row, len(intent))
         return lists.rows_at(self.parents(lists)).replace(
-            row=first[lists.row[hit]] + intents.nth[of_intent],
-            rank=lists.rank[hit],
-            grade=entries.grade[order],
-            weight=None if lists.weight is None else lists.weight[hit],
+            row=row[order],
+            rank=entries.repeat(lists.rank[entries.hits])[order],
+            grade=intents.grade[entries.entry[order]],
+            weight=None if lists.weight is None else entries.repeat(lists.weight[entries.hits])[order],
             judged=intents.judged,
             set_of_row=intent,
             intents=None,
@@ -303,15 +319,15 @@ class GlobalGain:
         """
         intents = intents_of(lists)
         entries = intents.entries_of(lists)
-        gain = self.gain(entries.grade)
-        worth = intents.probability[entries.intent] * gain
-        served = np.flatnonzero(intents.navigational[entries.intent] & (gain > 0))
-        pair = lists.row[entries.hit[served]].astype(np.int64) * max(len(intents), 1) + entries.intent[served]
-        _, first = np.unique(pair, return_index=True)
+        intent = intents.intent[entries.entry]
+        gain = self.gain(intents.grade[entries.entry])
+        worth = intents.probability[intent] * gain
+        served = np.flatnonzero(intents.navigational[intent] & (gain > 0))
+        _, first = np.unique(intents.by_list(lists, entries)[served], return_index=True)
         again = np.ones(len(served), dtype=bool)
         again[first] = False
         worth[served[again]] = np.where(worth[served[again]] > 0, SPENT, 0.0)
-        return np.bincount(entries.hit, worth, len(lists.row)).astype(np.float64)
+        return np.bincount(entries.repeat(entries.hits), worth, len(lists.row)).astype(np.float64)
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         return lambda lists: score(lists._once(self, lambda: self.apply(lists)))
@@ -441,7 +457,8 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
     of_topic = np.array(in_order, dtype=np.int64) // codes
     labels = [table.labels[p % codes] if table.labels else "0" for p in in_order]
     kept = np.flatnonzero(useful[pair])
-    kept = kept[_stable_order(document[kept], position[pair[kept]], len(every), len(in_order))]
+    kept = kept[_stable_order(position[pair[kept]], len(in_order))]
+    kept = kept[_stable_order(document[kept], len(every))]
     highest = np.full(len(every), -np.inf)
     np.maximum.at(highest, document, grade)
     start = segment_starts(of_topic, len(names))
