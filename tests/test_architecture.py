@@ -10,14 +10,16 @@ import cranfield
 ROOMS = [
     "errors", "check", "_core",
     "collection",
-    "lengths",
+    "lengths", "groups",
     "assessed",
     "views",
     "intents",
+    "sampling",
     "joining",
     "measures",
     "aggregate", "risk", "score_files", "scores",
-    "evaluation",
+    "evaluation", "residual",
+    "fairness", "dimensions",
     "explanation",
     "samples",
     "report",
@@ -35,7 +37,11 @@ def room(dotted: str) -> str:
 
 def imported(path: Path) -> set[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    tree = ast.parse(path.read_text("utf-8"))
+    tree.body = [
+        node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    ]
+    for node in ast.walk(tree):  # what only a type checker imports is no import
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.startswith("cranfield.")}
         elif isinstance(node, ast.ImportFrom) and node.module == "cranfield":

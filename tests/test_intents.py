@@ -175,3 +175,13 @@ def test_one_list_by_hand() -> None:
     assert intents_of(lists).probability.tolist() == pytest.approx([0.25, 0.75])
     assert intents_of(lists).navigational.tolist() == [False, True]
     assert lists.retrieved.tolist() == [3]
+
+
+def test_lists_are_read_by_intent_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {"r": RUN, "s": {"1": {"c": 2.0, "b": 1.0}, "2": {"a": 1.0}}, "t": {"1": {"x": 1.0}, "2": {"x": 1.0}}}
+    names = ["AP-IA", "nDCG-IA@2", "Judged-IA", "AP-IA'", "nERR[IA]", "U-IA", "P-IA[ties]"]
+    lengths = {"a": 900, "b": 2000, "c": 100, "x": 300}
+    whole = cf.evaluate(JUDGED, runs, names, lengths=lengths).to_dict()
+    monkeypatch.setattr("cranfield.intents.TOGETHER", 2)
+    assert len(ByIntent()._pieces(join(JUDGED, runs), None)) > 3
+    assert cf.evaluate(JUDGED, runs, names, lengths=lengths).to_dict() == whole

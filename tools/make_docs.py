@@ -24,6 +24,7 @@ ROOMS = {
     "scale": "Interval scales",
     "time": "Time and text read",
     "incomplete": "Incomplete judgments",
+    "sampled": "Judgments that are a sample",
     "diversity": "Topics with several intents",
     "trec": "As trec_eval defines them",
 }
@@ -41,6 +42,9 @@ Any measure can be read through a view:
 | `AP'` or `AP[condensed]` | with unjudged documents removed |
 | `AP[best]`, `AP[worst]` | with unjudged documents of the highest grade, or of grade 0 |
 | `AP[ties]`, `AP[ties=best]`, `AP[ties=worst]` | with documents of equal score in every order (the mean), in the best, in the worst |
+| `AP-IA` or `AP[IA]` | once for each intent of the topic; the mean by intent probability |
+| `D-nDCG`, `DIN-nDCG` | with the gains of a document for all intents added up, by intent probability; DIN counts a navigational intent once |
+| `D#-nDCG`, `DIN#-Q`, `AP-IA#` | as the name without `#`, and `gamma` (0.5) of the score is intent recall |
 
 `rel` is the lowest grade that counts as relevant. `gain` says what a grade is worth: `"linear"` (the grade), `"exp"` (2^grade − 1), or a table
 such as `{1:1,2:3,3:7}`. In formulas l is the cutoff, R the number of relevant documents, C(r) how many of them are retrieved down to rank r, I(r) is 1

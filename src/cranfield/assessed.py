@@ -19,6 +19,7 @@ from cranfield.lengths import Lengths
 
 if TYPE_CHECKING:
     from cranfield.intents import Intents
+    from cranfield.sampling import Sample
 
 Array = NDArray[np.float64]
 Index = NDArray[np.integer[Any]]
@@ -237,7 +238,7 @@ class Assessed:
     | `row`, `rank`, `grade` | hit | which list, 1-based rank after the tie rule, judged grade |
     | `tie_first`, `tie_last` | hit | ranks between which the document could stand, its score being tied |
     | `place` | hit | which document of the ranking it is; only kept to explain one list |
-    | `document` | hit | which judged document it is, where the judgments have intents |
+    | `document` | hit | which judged document it is, where the judgments have intents or are a sample |
     | `lengths` | row and rank | how long the documents are, where a table of lengths was given |
     | `run`, `topic` | row | which run and which topic the list belongs to |
     | `retrieved` | row | how many documents were retrieved |
@@ -263,6 +264,7 @@ class Assessed:
     document: Index | None = None
     intents: Intents | None = None
     lengths: Lengths | None = None
+    sample: Sample | None = None
     every_gain_counts: bool = False
     notes: tuple[str, ...] = ()
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -433,7 +435,9 @@ class Assessed:
 
     def num_rel(self, rel: float = 1) -> Array:
         """R of each row: judged documents of grade `rel` or better, retrieved or not."""
-        return self._once(("num_rel", rel), lambda: self.judged.count(self.counts(self.judged.grade, rel))[self.set_of_row])
+        return self._once(
+            ("num_rel", rel), lambda: self.judged.count(self.counts(self.judged.grade, rel))[self.set_of_row]
+        )
 
     def num_judged(self) -> Array:
         """How many judged documents the topic of each row has."""

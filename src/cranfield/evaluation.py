@@ -37,6 +37,7 @@ def evaluate(
     intent_types: Any = None,
     lengths: Any = None,
     missing_length: float | str | None = None,
+    inclusion: Any = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -54,7 +55,7 @@ def evaluate(
     """
     options = JoinOptions(
         order, precision, on_duplicate, depth, format, threads, intent_probabilities, intent_types, lengths,
-        missing_length,
+        missing_length, inclusion,
     )  # fmt: skip
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 

@@ -94,8 +94,9 @@ class Intents:
         """The same intents and documents, without the entries of a grade below `lowest`."""
 
         def make() -> Intents:
-            kept = np.flatnonzero(self.grade >= lowest)
-            start = segment_starts(self.document[kept], len(self.topic_of_document))
+            enough = self.grade >= lowest
+            kept = np.flatnonzero(enough)
+            start = np.concatenate(([0], np.cumsum(enough)))[self.document_start]
             return replace(self, document_start=start, intent=self.intent[kept], grade=self.grade[kept], _cache={})
 
         if lowest not in self._cache:
@@ -225,6 +226,24 @@ def documents_of(lists: Assessed) -> Index:
     return lists.document
 
 
+TOGETHER = 400_000
+"""Lists are read by intent for so many entries at a time: that bounds memory, and what is near is fast."""
+
+
+def _rows(lists: Assessed, begin: int, end: int) -> Assessed:
+    """The lists from row `begin` up to `end`."""
+    if (begin, end) == (0, lists.rows):
+        return lists
+    here = slice(*np.searchsorted(lists.row, [begin, end]))
+    return lists.rows_at(slice(begin, end)).replace(
+        row=lists.row[here] - begin,
+        rank=lists.rank[here],
+        grade=lists.grade[here],
+        weight=None if lists.weight is None else lists.weight[here],
+        document=documents_of(lists)[here],
+    )
+
+
 @dataclass(frozen=True)
 class ByIntent:
     """One list per intent, the scores averaged by intent probability: `nDCG-IA`, `ERR-IA`, ... (seed 000 (26)).
@@ -266,7 +285,24 @@ class ByIntent:
         return np.repeat(np.arange(lists.rows), intents_of(lists).count[lists.topic])
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
-        return lambda lists: self.mean(lists, score(self.read(lists, cutoff)))
+        def aware(lists: Assessed) -> Array:
+            pieces = [_rows(lists, *piece) for piece in self._pieces(lists, cutoff)]
+            return np.concatenate([self.mean(some, score(self.read(some, cutoff))) for some in pieces])
+
+        return aware
+
+    def _pieces(self, lists: Assessed, cutoff: int | None) -> list[tuple[int, int]]:
+        """Where to part the lists so that no part has more than `TOGETHER` entries, unless it is a single list."""
+        intents = intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
+        many = np.diff(intents.document_start)[documents_of(lists)]
+        inside = many if cutoff is None else np.where(lists.rank <= cutoff, many, 0)
+        before = np.concatenate(([0], np.cumsum(inside)))[lists.hits().start]
+        pieces, begin = [], 0
+        while begin < lists.rows:
+            end = int(np.searchsorted(before, before[begin] + TOGETHER, side="right")) - 1
+            pieces.append((begin, min(max(end, begin + 1), lists.rows)))
+            begin = pieces[-1][1]
+        return pieces or [(0, 0)]
 
     @staticmethod
     def mean(lists: Assessed, values: Array) -> Array:

@@ -21,6 +21,7 @@ from cranfield.collection.source import Buffer, expand, load, shown_path, stem
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.intents import by_document
 from cranfield.lengths import LengthTable, check_assumed
+from cranfield.sampling import AS_STRATA, drawn, has_strata
 
 Progress = Callable[[int, int], None]
 BY_HIGHEST_GRADE = "measures that know of no intents take a document's highest grade over all intents"
@@ -59,6 +60,8 @@ class JoinOptions:
     """How long documents are, for TBG and U: {document: length}, a frame, or a file with lines `doc length`."""
     missing_length: float | str | None = None
     """The length to assume of a document that `lengths` lacks: a number, or `mean`; None: that is an error."""
+    inclusion: Any = None
+    """How likely documents were to be drawn for judging, for statAP: {topic: {doc: probability}}, or a file."""
 
     def __post_init__(self) -> None:
         if self.order is not None:
@@ -88,8 +91,11 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     """
     options = options or JoinOptions()
     judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
+    described = options.intent_probabilities is not None or options.intent_types is not None
+    if options.inclusion is not None or (not described and has_strata(judgments)):
+        return _joined_sample(judgments, runs, options, progress)
     if not judgments.has_intents:
-        if options.intent_probabilities is not None or options.intent_types is not None:
+        if described:
             raise UsageError(f"intents are described, but {judgments.path or 'the judgments'} have none")
         lists = _joined(judgments.judged(options.on_duplicate), runs, options, progress)
         _warn_without_relevant(judgments.values)
@@ -104,6 +110,23 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
         judged=Judged.of(documents.intents.topic_of_document, documents.grade, len(lists.topics)),
         intents=documents.intents,
         notes=(*lists.notes, *judgments.notes, BY_HIGHEST_GRADE),
+    )
+
+
+def _joined_sample(judgments: Qrels, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
+    """Lists whose judgments are a sample: each hit remembers which document it is."""
+    documents = drawn(judgments, options.inclusion)
+    lists = _joined(documents.judged, runs, options, progress)
+    sample = documents.sample
+    _warn_without_relevant(sample.grade)
+    number = lists.grade.astype(np.int64)
+    notes = (AS_STRATA,) if judgments.has_intents else ()
+    return lists.replace(
+        document=number,
+        grade=sample.grade[number],
+        judged=Judged.of(sample.topic, sample.grade, len(lists.topics)),
+        sample=sample,
+        notes=(*lists.notes, *judgments.notes, *notes),
     )
 
 

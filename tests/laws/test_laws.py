@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from cranfield.assessed import Assessed
 from cranfield.measures import Measure, parse
-from tests.laws.instances import ALL, ENDS_AT_THE_BEST, PLAIN, STOPS_WHEN_SATISFIED
+from tests.laws.instances import ALL, ENDS_AT_THE_BEST, STOPS_WHEN_SATISFIED
 from tests.oracles.joined import collections, graded_lists, joined, side_by_side
 
 Graded = tuple[list[float | None], list[float]]
@@ -156,68 +155,6 @@ def test_a_cutoff_looks_at_the_top_only(graded: Graded) -> None:
         top = grades[: measure.k]
         lists = side_by_side([grades, top], [grade for grade in grades if grade is not None] + missed)
         assert same(*measure.evaluate(lists)), measure
-
-
-@settings(max_examples=60, deadline=None)
-@given(graded=graded_lists())
-def test_recall_free_measures_do_not_look_at_what_was_missed(graded: Graded) -> None:
-    grades, missed = graded
-    highest = max((grade for grade in grades if grade is not None), default=0)
-    missed = [min(grade, highest) for grade in missed]  # scales (gP, ERR) come from the largest grade there is
-    lists, alone = Assessed.one(grades, missed), Assessed.one(grades)
-    for measure in (measure for measure in ALL if measure.properties.recall_free):
-        assert same(measure.evaluate(lists)[0], measure.evaluate(alone)[0]), measure
-
-
-@pytest.mark.parametrize("measure", [m for m in PLAIN if not m.properties.recall_free], ids=str)
-def test_other_measures_do(measure: Measure) -> None:
-    if measure.name == "Utility":
-        measure = parse("Utility(c=-1)")  # a missed document costs nothing by default
-    if measure.name == "ESL":
-        measure = parse("ESL(wanted=2,N=100)")  # only a list that falls short leads on to what was missed
-    assert any(
-        not same(measure.of(grades, missed), measure.of(grades))
-        for grades in ([1, 0], [0, 1, None, 1], [2, 1, 0])
-        for missed in ([1], [1, 1, 0], [2, 1])
-    )
-
-
-def perfect(judged: Sequence[float]) -> Assessed:
-    return Assessed.one(sorted(judged, reverse=True))
-
-
-@settings(max_examples=60, deadline=None)
-@given(judged=st.lists(st.integers(0, 3), min_size=1, max_size=12))
-def test_a_perfect_list_scores_1_if_normalised(judged: list[int]) -> None:
-    for measure in (measure for measure in ALL if measure.properties.normalised):
-        uncut = measure.cutoff_kind != "rank" or measure.cutoff is None
-        if uncut and max(judged) >= getattr(measure, "rel", 1):
-            assert same(measure.evaluate(perfect(judged))[0], 1), measure
-
-
-@pytest.mark.parametrize("measure", [m for m in rated(PLAIN) if not m.properties.normalised], ids=str)
-def test_a_perfect_list_need_not_score_1_if_not_normalised(measure: Measure) -> None:
-    assert any(not same(measure.evaluate(perfect(judged))[0], 1) for judged in ([1, 0], [2, 1, 0, 0], [1, 1, 1]))
-
-
-@pytest.mark.parametrize("measure", PLAIN, ids=str)
-def test_graded_measures_tell_grades_apart_and_others_do_not(measure: Measure) -> None:
-    form = parse("RBP(gain='linear')") if measure.name == "RBP" else measure
-    pairs = [([1, 2, 0], [2, 1, 0]), ([1, 0], [2, 0]), ([1, 1, 3], [3, 1, 1]), ([1, 0, 3], [3, 0, 1])]
-    pairs += [([1, 2, 2], [2, 2, 1])]  # rpref_relative does not tell the others apart
-    told = any(not same(form.of(one, [3]), form.of(other, [3])) for one, other in pairs)
-    told = told or (measure.name == "ideal_dcg" and not same(measure.of([1]), measure.of([2])))
-    assert told == measure.properties.graded
-
-
-@pytest.mark.parametrize("measure", PLAIN, ids=str)
-def test_diminishing_measures_value_a_second_relevant_document_less(measure: Measure) -> None:
-    second = measure.of([1, 1], [1, 1, 1]) - measure.of([1, 0], [1, 1, 1, 1])
-    alone = measure.of([0, 1], [1, 1, 1, 1]) - measure.of([0, 0], [1, 1, 1, 1, 1])
-    if measure.properties.diminishing:
-        assert second < alone
-    elif measure.properties.better == "higher":
-        assert second >= alone - 1e-12
 
 
 def test_evaluating_changes_nothing() -> None:

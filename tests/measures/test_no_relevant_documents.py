@@ -42,6 +42,7 @@ NO_RELEVANT = {
     "ideal_dcg": 0,
     "IFT": 0,
     "infAP": UNDEFINED,
+    "infNDCG": UNDEFINED,
     "INSQ": 0,
     "INST": 0,
     "IPrec@0.5": UNDEFINED,
@@ -91,6 +92,7 @@ NO_RELEVANT = {
     "Utility": -3,
     "WSS@0.95": UNDEFINED,
     "WRR": 0,
+    "xinfAP": UNDEFINED,
     "yaap": 0,
 }
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import UsageError
+from cranfield.intents import ByIntent, GlobalGain, Sharp
 from cranfield.measures import (
     AP,
     AP11,
@@ -52,6 +53,7 @@ from cranfield.measures import (
     rbp_resid,
     unj,
 )
+from cranfield.measures.gain import LINEAR, Gain
 from cranfield.views import Condensed, Ties, Unjudged
 
 TREC = IPrec(dialect="trec9")
@@ -173,10 +175,16 @@ def test_what_differs_from_the_default_shows_in_the_name() -> None:
 PARAMETERS: dict[str, st.SearchStrategy[object]] = {
     "rel": st.one_of(st.integers(-3, 5), st.floats(-3, 5)),
     "beta": st.floats(0, 100),
-    "alpha": st.none(),
+    "alpha": st.floats(0.001, 1),
+    **dict.fromkeys(("F.alpha", "E.alpha"), st.none()),  # there one of alpha and beta is given
     "mult": st.floats(0.001, 100),
     "norm": st.sampled_from(["R", "min"]),
     "dialect": st.sampled_from(["exact", "trec9", "trec10"]),
+    "alpha-DCG.dialect": st.sampled_from(["plain", "ndeval"]),
+    "ERR-IA.dialect": st.sampled_from(["graded", "ndeval"]),
+    "ideal": st.sampled_from(["greedy", "exact"]),
+    "effort": st.floats(0, 1),
+    **dict.fromkeys(("NRBP.beta", "nNRBP.beta"), st.floats(0, 0.999)),
     "discount": st.sampled_from(["log2", "jk", "jk08"]),
     "base": st.floats(1.01, 100),
     "p": st.floats(0, 0.999),
@@ -237,6 +245,12 @@ def measures(draw: st.DrawFn) -> Measure:
 @given(measures())
 def test_parse_of_str_is_the_measure(measure: Measure) -> None:
     assert parse(str(measure)) == measure
+    assert parse(str(measure.view(ByIntent()))) == measure.view(ByIntent())
+    if "gamma" not in measure.parameters():
+        assert parse(str(measure.view(Sharp(0.25)))) == measure.view(Sharp(0.25))
+    if getattr(measure, "gain", None) == LINEAR:
+        din = measure.view(GlobalGain(Gain.of("exp"), din=True))
+        assert parse(str(din)) == din
 
 
 @pytest.mark.parametrize("name", sorted(names()))
@@ -303,9 +317,8 @@ WRONG = {
     "gm_map": r"geometric mean of AP",
     "num_q": r"number of topics",
     "relstring": r"cranfield explain",
-    "D#-nDCG@10": r"D#-nDCG \(diversity\) is not in this version",
-    "ERR-IA@20": r"diversity",
-    "alpha_nDCG@20": r"diversity",
+    "D#-AP@10": r"D- and DIN- read a document's gains over all intents, but AP counts no gains",
+    "alpha#-nDCG@10": r"alpha#-nDCG \(diversity\) is not in this version",
     "ADM": r"ADM \(needs relevance as the systems estimate it",
     "AP" * 600: r"1200 characters long",
     "AP(rel=" + "[" * 50: r"expected a number",

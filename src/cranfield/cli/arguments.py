@@ -151,6 +151,16 @@ Lengths = Annotated[
         group=READING,
     ),
 ]
+Inclusion = Annotated[
+    str | None,
+    option(
+        "--inclusion",
+        metavar="FILE",
+        help="How likely judged documents were to be drawn, for statAP: lines of topic, doc, probability; or the five "
+        "columns of TREC's Legal track (.probs) or Million Query track (prels).",
+        group=READING,
+    ),
+]
 MissingLength = Annotated[
     str | None,
     option(

@@ -15,6 +15,7 @@ from cranfield.cli.arguments import (
     RESULT,
     Argument,
     Digits,
+    Inclusion,
     IntentProbabilities,
     IntentTypes,
     Lengths,
@@ -147,6 +148,7 @@ def eval_verb(
     intent_types: IntentTypes = None,
     lengths: Lengths = None,
     missing_length: MissingLength = None,
+    inclusion: Inclusion = None,
     threads: Annotated[
         int | None,
         option(
@@ -179,7 +181,7 @@ def eval_verb(
     from cranfield.evaluation import evaluate
 
     judgments, lists = _files(qrels, runs or [], sample)
-    only_one_from_stdin(judgments, *lists, intent_probabilities, intent_types, lengths)
+    only_one_from_stdin(judgments, *lists, intent_probabilities, intent_types, lengths, inclusion)
     with Progress("reading", quiet=quiet) as progress:
         scores = evaluate(
             Qrels.read(judgments, format=qrels_format, on_duplicate=on_duplicate),
@@ -196,6 +198,7 @@ def eval_verb(
             intent_types=intent_types,
             lengths=lengths,
             missing_length=assumed_length(missing_length),
+            inclusion=inclusion,
             progress=progress,
         )
     if first:

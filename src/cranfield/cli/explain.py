@@ -10,6 +10,7 @@ from cranfield.cli.arguments import (
     RESULT,
     Argument,
     Format,
+    Inclusion,
     IntentProbabilities,
     IntentTypes,
     Lengths,
@@ -64,12 +65,13 @@ def explain_verb(
     intent_types: IntentTypes = None,
     lengths: Lengths = None,
     missing_length: MissingLength = None,
+    inclusion: Inclusion = None,
 ) -> int:
     """Show a list rank by rank: document, grade, what the measure counts there, its value if the list ended there."""
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
-    only_one_from_stdin(qrels, run, intent_probabilities, intent_types, lengths)
+    only_one_from_stdin(qrels, run, intent_probabilities, intent_types, lengths, inclusion)
     measured = chosen(measures) if measures else chosen(None)[:1]
 
     from cranfield.collection.qrels import Qrels
@@ -80,7 +82,7 @@ def explain_verb(
     options = JoinOptions(
         order=order, precision=precision, on_duplicate=on_duplicate, format=run_format,
         intent_probabilities=intent_probabilities, intent_types=intent_types,
-        lengths=lengths, missing_length=assumed_length(missing_length),
+        lengths=lengths, missing_length=assumed_length(missing_length), inclusion=inclusion,
     )  # fmt: skip
     judgments = Qrels.read(qrels, format=qrels_format, on_duplicate=on_duplicate)
     documents = Run.read(run, format=run_format, on_duplicate=on_duplicate)

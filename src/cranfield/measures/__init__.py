@@ -24,6 +24,7 @@ from cranfield.measures.ncu import NCU
 from cranfield.measures.parse import names, parse, parse_many
 from cranfield.measures.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
 from cranfield.measures.recall import ESL, PRES, WSS, LastRel
+from cranfield.measures.sampled import infNDCG, statAP, xinfAP
 from cranfield.measures.scale import RBTO, SBTO
 from cranfield.measures.sets import (
     Accuracy,
@@ -163,6 +164,7 @@ __all__ = [
     "gR",
     "ideal_dcg",
     "infAP",
+    "infNDCG",
     "interpolated_precision",
     "measure",
     "nCG",
@@ -180,6 +182,8 @@ __all__ = [
     "rpref_N",
     "rpref_relative",
     "rpref_relative2",
+    "statAP",
     "unj",
+    "xinfAP",
     "yaap",
 ]

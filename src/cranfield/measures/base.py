@@ -16,6 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.intents import ByIntent, GlobalGain, Sharp, with_intents
 from cranfield.lengths import Lengths
 from cranfield.measures.gain import LINEAR, Gain, number
+from cranfield.sampling import Sample
 from cranfield.views import View, parse_view
 
 REGISTRY: dict[str, type[Measure]] = {}
@@ -24,16 +25,19 @@ REGISTRY: dict[str, type[Measure]] = {}
 
 @dataclass(frozen=True)
 class Properties:
-    """What a measure is like (the rows of seed 000 Fig. 6, and its scale of measurement)."""
+    """What a measure is like (the rows of seed 000 Fig. 6 and Fig. 7, and its scale of measurement).
+
+    Measures of diversity answer for each intent. tests/laws/test_properties.py finds out whether it is true.
+    """
 
     graded: bool = False
     """Can a better grade count more (where there is a `gain` parameter, by it)?"""
     normalised: bool = False
     """Do all judged documents, best first, score 1 on every topic with relevant documents (no cutoff)?"""
     recall_free: bool = False
-    """Can it be computed without knowing the relevant documents that were not retrieved?"""
+    """Can it be computed without knowing the relevant documents that were not retrieved (intents are known)?"""
     diminishing: bool = False
-    """Is a relevant document worth less after another one?"""
+    """Is a relevant document never worth more, and sometimes less, after another one?"""
     additive: bool = False
     """Is it, but for a constant, a sum over documents of what depends on each one's own grade and rank only?"""
     low: float = 0.0
@@ -44,6 +48,12 @@ class Properties:
     """`higher`, `lower`, or `neither` for counts that describe rather than rate."""
     scale: str = "ordinal"
     """Scale of measurement (seed 004 §7)."""
+    lengths: bool = False
+    """Does it count how long documents or snippets are?"""
+    nonlinear: bool = False
+    """Can it be computed for text that was read in another order than from the top of the list?"""
+    intent_probabilities: bool = False
+    """Do intents count by their probability?"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +119,7 @@ class Measure(metaclass=MeasureType):
     cutoff_kind: ClassVar[str] = "rank"
     """What `@` means: `rank`, `recall` (a number from 0 to 1) or `none`."""
     needs: ClassVar[str] = ""
-    """What it cannot be computed without, besides judgments and runs: `intents` or `lengths`."""
+    """What it cannot be computed without, besides judgments and runs: `intents`, `lengths` or `inclusion`."""
     only_relevant: ClassVar[bool] = False
     """Does it look at documents of grade `rel` or better only, so that others can be left out?"""
 
@@ -148,6 +158,7 @@ class Measure(metaclass=MeasureType):
         for name, default in self.parameters().items():
             self._check_kind(name, default)
         self.check()
+        self._check_views()
         if self.cutoff is None:
             return
         if self.cutoff_kind == "none":
@@ -161,6 +172,11 @@ class Measure(metaclass=MeasureType):
             if not 1 <= self.cutoff < 2**62 or self.cutoff != int(self.cutoff):
                 raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a whole number, 1 or more")
             self.__dict__["cutoff"] = int(self.cutoff)
+
+    def _check_views(self) -> None:
+        by_gain = any(isinstance(view, GlobalGain) for view in self.views)
+        if by_gain and self.__dict__.get("gain") != self.parameters().get("gain"):
+            raise UsageError(f"D-{self.name}: gains are taken for each intent; give `gain` to the view, GlobalGain")
 
     def _check_kind(self, name: str, default: Any) -> None:
         value = getattr(self, name)
@@ -202,17 +218,29 @@ class Measure(metaclass=MeasureType):
             additive = False  # ranks as another view reads them depend on the other documents
         return score(lists)
 
-    def of(self, grades: Sequence[Any], missed: Sequence[Any] = (), *, lengths: Any = None) -> float:
+    def of(
+        self,
+        grades: Sequence[Any],
+        missed: Sequence[Any] = (),
+        *,
+        lengths: Any = None,
+        strata: Any = None,
+        inclusion: Any = None,
+    ) -> float:
         """The score of one list, given as its grades from the top (None: unjudged).
 
         `missed` are the grades of judged documents that were not retrieved. Where a topic has intents a document is
         given as its grades by intent: {"a": 1, "b": 2}. `lengths`, for measures that need them, are those of the
-        retrieved documents from the top.
+        retrieved documents from the top. `strata` (labels) and `inclusion` (probabilities of having been drawn), for
+        measures that estimate from a sample, are those of all documents, the missed ones last.
         """
         by_intent = any(isinstance(grade, Mapping) for grade in (*grades, *missed))
         lists = (with_intents if by_intent else Assessed.one)(grades, missed)
         if lengths is not None:
             lists = lists.replace(lengths=Lengths.one(lengths, len(grades)))
+        if strata is not None or inclusion is not None:
+            sample = Sample.one([*grades, *missed], strata=strata, inclusion=inclusion)
+            lists = lists.replace(sample=sample, document=np.arange(len(lists.row)))
         return float(self.evaluate(lists)[0])
 
     def note(self, lists: Assessed) -> str | None:

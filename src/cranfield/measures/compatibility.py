@@ -34,7 +34,7 @@ class Compat(Measure):
     normalize: bool = True
 
     aliases = ("compatibility",)
-    properties = Properties(graded=True, normalised=True)
+    properties = Properties(graded=True, normalised=True, diminishing=True)
 
     def check(self) -> None:
         check.between(self.name, low=0, high=1, p=self.p)

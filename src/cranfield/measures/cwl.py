@@ -315,7 +315,7 @@ class CWL(CWLMeasure):
                 default,
                 recall_free=self.continuation != "AP",
                 additive=fixed,
-                diminishing=self.continuation in ("RR", "BPM"),
+                diminishing=self.continuation == "RR" and self.gain is None,
             )
         )
 

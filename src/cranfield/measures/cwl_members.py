@@ -113,9 +113,7 @@ class BPM(CWLMeasure):
     hc: float = 0
     median: float = 0.5
 
-    properties: ClassVar[Any] = by_parameters(
-        Properties(graded=True, normalised=True, recall_free=True, diminishing=True)
-    )
+    properties: ClassVar[Any] = by_parameters(Properties(graded=True, recall_free=True))
 
     def check(self) -> None:
         check.positive(self.name, T=self.T)
@@ -125,8 +123,8 @@ class BPM(CWLMeasure):
             check.positive(self.name, K=self.K)
 
     def declares(self, default: Properties) -> Properties:
-        one_is_enough = self.T <= 1 and self.max_grade is None
-        return super().declares(replace(default, normalised=one_is_enough, diminishing=one_is_enough))
+        # with grades, the best document of a topic need not be as good as the best of all
+        return super().declares(replace(default, normalised=self.gain is None and self.T <= 1))
 
     def continues(self, seen: Seen) -> Array:
         willing = self.K if self.K is not None else self.k or 10
@@ -175,14 +173,14 @@ class IFT(CWLMeasure):
         return by_rate if self.rule == "C2" else going_on.toward_a_goal(seen, self.T, self.b1, self.R1) * by_rate
 
 
-NERR = Properties(graded=True, normalised=True, recall_free=True, diminishing=True)
+NERR = Properties(graded=True, recall_free=True)
 
 
 class _Nearly(CWLMeasure):
     """What the nearly ERRs share: a document of the largest gain is the last one."""
 
     def declares(self, default: Properties) -> Properties:
-        return super().declares(replace(default, normalised=self.max_grade is None))
+        return super().declares(replace(default, normalised=self.gain is None))
 
 
 @measure

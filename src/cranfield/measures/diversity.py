@@ -47,7 +47,7 @@ class IRec(DiversityMeasure):
 
     name = "I-rec"
     aliases = ("IRec", "StRecall", "strec", "S-rec")
-    properties = Properties(normalised=True, diminishing=True)
+    properties = Properties(normalised=True, recall_free=True, diminishing=True)
 
     def terms(self, lists: Assessed) -> Terms:
         found = relevant_to_intents(lists, self.rel, self.k)
@@ -119,21 +119,13 @@ class _Novelty(DiversityMeasure):
         topics = np.unique(lists.topic)
         best = np.zeros(len(lists.topics))
         for topic in topics.tolist():
-            matrix = relevance_matrix(lists, topic, self.rel)
             if ideal == "exact":
+                matrix = relevance_matrix(lists, topic, self.rel)
                 best[topic] = exact_ideal(matrix, self.alpha, self.weight, self.depth, lists.topics[topic])
             else:
-                gains = self._greedy(lists, topic, matrix)
+                gains = greedy_ideal(lists, topic, self.rel, self.alpha).gains(self.depth)
                 best[topic] = gains @ self.weight(np.arange(1, len(gains) + 1))
         return best[lists.topic]
-
-    def _greedy(self, lists: Assessed, topic: int, matrix: Array) -> Array:
-        """The ideal list's gains down to the depth, from a deeper one if that is known."""
-        depth = min(self.depth or matrix.shape[1], matrix.shape[1])
-        known = lists._once(("greedy ideal", topic, self.rel, self.alpha), lambda: [np.zeros(0)])
-        if len(known[0]) < depth:
-            known[0] = greedy_ideal(matrix, self.alpha, depth)
-        return known[0][:depth]
 
 
 def relevance_matrix(lists: Assessed, topic: int, rel: float) -> Array:
@@ -151,26 +143,44 @@ def relevance_matrix(lists: Assessed, topic: int, rel: float) -> Array:
     return lists._once(("relevance matrix", topic, rel), make)
 
 
-def greedy_ideal(matrix: Array, alpha: float, depth: int) -> Array:
-    """The novelty-biased gains of the list that takes the best document at every rank; ties go to the first column.
+class GreedyIdeal:
+    """The list that takes the document that gains most at every rank, of equal ones the first column.
 
-    >>> greedy_ideal(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 0.5, 3).tolist()
+    >>> GreedyIdeal(np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 0.5).gains().tolist()
     [2.0, 0.5, 0.5]
     """
-    worth = np.ones(len(matrix))
-    left = matrix.copy()
-    gains = np.zeros(depth)
-    for rank in range(depth):
-        score = worth @ left
-        near = np.flatnonzero(score >= score.max() - 1e-9)
-        exact = np.add.reduce(left[:, near] * worth[:, None], axis=0)  # intent after intent, as ndeval adds them
-        best = near[exact.argmax()]
-        gains[rank] = exact.max()
-        if gains[rank] == 0.0:  # alpha is 1 and every intent is served
-            break
-        worth[left[:, best] > 0] *= 1.0 - alpha
-        left[:, best] = 0.0
-    return gains
+
+    def __init__(self, matrix: Array, alpha: float) -> None:
+        self.lasting = 1.0 - alpha
+        self.left = matrix.copy()
+        self.worth = np.ones(len(matrix))
+        self.score = matrix.sum(axis=0)
+        self.found: list[float] = []
+
+    def gains(self, depth: int | None = None) -> Array:
+        """Its novelty-biased gains down to a rank; what is known from before is not looked for again."""
+        length = min(depth or self.left.shape[1], self.left.shape[1])
+        while len(self.found) < length:
+            self._next()
+        return np.array(self.found[:length])
+
+    def _next(self) -> None:
+        near = (self.score >= self.score.max() - 1e-9).nonzero()[0]
+        columns = self.left[:, near]
+        exact = np.add.reduce(columns * self.worth[:, None], axis=0)  # intent by intent, as ndeval adds them
+        at = exact.argmax()
+        served = columns[:, at].nonzero()[0]
+        self.found.append(float(exact[at]))
+        self.score -= (self.worth[served] * (1.0 - self.lasting)) @ self.left[served]  # near enough to choose by
+        self.worth[served] *= self.lasting
+        self.left[:, near[at]] = 0.0
+        self.score[near[at]] = 0.0
+
+
+def greedy_ideal(lists: Assessed, topic: int, rel: float, alpha: float) -> GreedyIdeal:
+    """The greedy ideal list of a topic, the same for all measures."""
+    key = ("greedy ideal", topic, rel, alpha)
+    return lists._once(key, lambda: GreedyIdeal(relevance_matrix(lists, topic, rel), alpha))
 
 
 STATES = 1 << 16
@@ -232,7 +242,6 @@ class AlphaDCG(_Novelty):
     def check(self) -> None:
         super().check()
         check.one_of(self.name, ("plain", "ndeval"), dialect=self.dialect)
-        _needs_cutoff(self, self.dialect)
 
     def weight(self, rank: Index) -> Array:
         return log_discount(rank)
@@ -243,16 +252,21 @@ class AlphaDCG(_Novelty):
         return Terms(hits, adds, np.where(np.equal(over, 0), 1.0, over), columns)
 
 
-def _needs_cutoff(measure: Measure, dialect: str) -> None:
-    if dialect == "ndeval" and measure.__dict__["alpha"] == 0 and measure.cutoff is None:
-        raise UsageError(f"{measure.name}: with dialect='ndeval' and alpha=0 there is no upper limit; give a cutoff")
+DEEPEST = 10_000_000
+"""Down to where the weights of all ranks are added up."""
 
 
 def all_relevant(measure: _Novelty) -> float:
     """What one intent would score if every document were relevant to it."""
     lasting = 1.0 - measure.alpha
-    deepest = 1 if lasting == 0 else int(60 / -math.log2(lasting)) + 1 if lasting < 1 else 1 << 62
-    rank = np.arange(1, min(deepest, measure.k or deepest) + 1)
+    deepest = 1 if lasting == 0 else int(60 / -math.log2(lasting)) + 1 if lasting < 1 else math.inf
+    deepest = min(deepest, measure.k or deepest)
+    if deepest > DEEPEST:
+        raise UsageError(
+            f"{measure}: with alpha == {measure.alpha:g} the scores to divide by are sums over too many ranks; give a "
+            f"cutoff, {DEEPEST:,} at most"
+        )
+    rank = np.arange(1, int(deepest) + 1)
     return float(lasting ** (rank - 1.0) @ measure.weight(rank))
 
 
@@ -381,13 +395,12 @@ class ERRIA(_Novelty):
 
     name = "ERR-IA"
     aliases = ("ERRIA", "ERR_IA")
-    properties = Properties(graded=True, recall_free=True, diminishing=True)
+    properties = Properties(graded=True, recall_free=True, diminishing=True, intent_probabilities=True)
 
     def check(self) -> None:
         super().check()
         check.one_of(self.name, ("graded", "ndeval"), dialect=self.dialect)
         check_highest(self.name, self.max_grade)
-        _needs_cutoff(self, self.dialect)
 
     def weight(self, rank: Index) -> Array:
         return reciprocal(rank)
@@ -478,8 +491,8 @@ class PplusQ(DiversityMeasure):
     No relevant documents: undefined.
     Reference: Sakai, Evaluation with Informational and Navigational Intents, WWW 2012
 
-    >>> (PplusQ @ 3).of([{"a": 1}, None, {"b": 1}])
-    0.7
+    >>> (PplusQ @ 3).of([{"a": 1}, None, {"b": 1}])  # 1 for a, (1 + 1)/(3 + 1) for b
+    0.75
     """
 
     beta: float = 1
@@ -489,7 +502,7 @@ class PplusQ(DiversityMeasure):
 
     name = "P+Q"
     aliases = ("PplusQ",)
-    properties = Properties(graded=True)
+    properties = Properties(graded=True, intent_probabilities=True)
 
     def check(self) -> None:
         check.not_negative(self.name, beta=self.beta)
@@ -554,7 +567,7 @@ class PMP(DiversityMeasure):
 
     rel: float = 1
 
-    properties = Properties(recall_free=True)
+    properties = Properties(recall_free=True, intent_probabilities=True)
 
     def terms(self, lists: Assessed) -> Terms:
         intents, found = intents_of(lists), relevant_to_intents(lists, self.rel, self.k)
@@ -586,7 +599,7 @@ class RBU(DiversityMeasure):
     effort: float = 0.03
     max_grade: float | None = None
 
-    properties = Properties(graded=True, diminishing=True, low=-1.0)
+    properties = Properties(graded=True, diminishing=True, low=-1.0, intent_probabilities=True)
 
     def check(self) -> None:
         if not 0 <= self.p < 1:

@@ -115,7 +115,7 @@ class O(_BlendedRatio):  # noqa: E742 - the letter is what the literature calls 
     """
 
     aliases = ("O-measure", "Omeasure")
-    properties = Properties(graded=True, normalised=True, diminishing=True)
+    properties = Properties(graded=True, normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
         every = self.ratios(lists)
@@ -139,7 +139,7 @@ class Pmeasure(_BlendedRatio):
     """
 
     aliases = ("P-measure",)
-    properties = Properties(graded=True, normalised=True, diminishing=True)
+    properties = Properties(graded=True, normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
         every = self.ratios(lists)
@@ -166,7 +166,7 @@ class Pplus(_BlendedRatio):
 
     name = "P+"
     aliases = ("Pplus", "P-plus", "P+-measure")
-    properties = Properties(graded=True, normalised=True, diminishing=True)
+    properties = Properties(graded=True, normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
         every = self.ratios(lists)

@@ -288,7 +288,6 @@ ELSEWHERE: dict[str, str] = {
 LATER: dict[str, str] = {
     "ADM": "needs relevance as the systems estimate it, on the scale of the judgments",
     **dict.fromkeys(("TBG", "U"), "time and text read"),
-    **dict.fromkeys(("xinfAP", "infNDCG", "statAP"), "incomplete judgments"),
 }
 DIVERSE = re.compile(r"(?:(?:D|DIN)#?|alpha#?|α)[-_]\S+|\S+[-_]IA")
 

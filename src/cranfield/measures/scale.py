@@ -74,7 +74,7 @@ class SBTO(_TotalOrder):
     normalize: bool = False
     c: int | None = None
 
-    properties = Properties(graded=True, recall_free=True, high=np.inf, scale="interval")
+    properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf, scale="interval")
 
     def check(self) -> None:
         check.whole(self.name, c=self.c)

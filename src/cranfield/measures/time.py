@@ -68,7 +68,7 @@ class TBG(_Reading):
     overhead: float = 7.8
     rel: float = 1
 
-    properties = Properties(recall_free=True, high=np.inf)
+    properties = Properties(recall_free=True, high=np.inf, lengths=True)
     unit = "words"
 
     def check(self) -> None:
@@ -149,7 +149,9 @@ class U(_Reading):
     gain: GainLike = LINEAR
 
     aliases = ("U-measure", "Umeasure")
-    properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf)
+    properties = Properties(
+        graded=True, recall_free=True, diminishing=True, high=np.inf, lengths=True, nonlinear=True
+    )
     unit = "characters"
 
     def check(self) -> None:

@@ -1,0 +1,181 @@
+"""How much documents and groups are exposed, and how much they would be by a fair policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.aggregate import Array, Tidy
+from cranfield.collection.qrels import Qrels
+from cranfield.fairness.attention import GEOMETRIC, Attention, rankings_of, relevant_grades
+from cranfield.groups import Groups
+from cranfield.scores import Scores
+
+
+@dataclass(frozen=True)
+class GroupExposure:
+    """The exposure of one group on one topic."""
+
+    exposure: float
+    """Of all its documents together."""
+    share: float
+    """Of the exposure of all groups."""
+    members: float
+    """How many documents it has among those ranked; soft labels count by their share."""
+    mean: float
+    """Exposure per member; NaN without members."""
+    merit: float
+    """The part of its members that is relevant; NaN without judgments or members."""
+
+    @property
+    def per_merit(self) -> float:
+        """Exposure per relevant member: the same for all groups where all are treated alike; NaN at merit 0."""
+        return self.mean / self.merit if self.merit > 0 else np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure(Tidy):
+    """The expected exposure of every document, and of every group where groups were given."""
+
+    documents: Mapping[str, Mapping[str, float]]
+    """{topic: {document: exposure}}."""
+    groups: Mapping[str, Mapping[str, GroupExposure]]
+    """{topic: {group: exposure}}."""
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """topic, doc and exposure, one entry per document."""
+        cells = [(topic, doc, value) for topic, docs in self.documents.items() for doc, value in docs.items()]
+        return {
+            "topic": np.array([topic for topic, _, _ in cells], dtype=object),
+            "doc": np.array([doc for _, doc, _ in cells], dtype=object),
+            "exposure": np.array([value for _, _, value in cells], dtype=np.float64),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: `documents` and `groups`, by topic."""
+        return {
+            "documents": {topic: dict(docs) for topic, docs in self.documents.items()},
+            "groups": {
+                topic: {group: {**vars(one), "per_merit": one.per_merit} for group, one in groups.items()}
+                for topic, groups in self.groups.items()
+            },
+        }
+
+
+def exposure(
+    rankings: Any, groups: Any = None, qrels: Any = None, *, attention: Attention = GEOMETRIC, rel: float = 1
+) -> Exposure:
+    r"""How much attention documents, and groups of them, get on average over the rankings of a topic.
+
+    .. math:: \varepsilon_d = \frac{1}{n} \sum_{\pi} a(\pi, d), \quad
+        \varepsilon_G = \sum_d m_G(d)\, \varepsilon_d, \quad
+        \text{mean}_G = \frac{\varepsilon_G}{\sum_d m_G(d)}
+
+    where m is how much a document belongs to the group. With judgments there is also the exposure per merit, which
+    Singh and Joachims want equal (disparate treatment); without, they compare the means (demographic parity).
+
+    Reference: Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018
+
+    >>> found = exposure({"q": [["d1", "d2"], ["d2", "d1"]]}, {"d1": "a", "d2": "b"})
+    >>> found.documents["q"], found.groups["q"]["a"].share
+    ({'d1': 0.75, 'd2': 0.75}, 0.5)
+    """
+    given = rankings_of(rankings)
+    grades = {} if qrels is None else Qrels.of(qrels).to_dict()
+    table = None if groups is None else Groups.of(groups)
+    documents: dict[str, dict[str, float]] = {}
+    by_group: dict[str, dict[str, GroupExposure]] = {}
+    for topic, lists in given.items():
+        level = relevant_grades(grades.get(topic, {}), rel)
+        docs = list(dict.fromkeys(doc for one in lists for doc in one))
+        exposed = _expected(lists, docs, level, attention)
+        documents[topic] = dict(zip(docs, exposed.tolist(), strict=True))
+        if table is not None:
+            membership = table.of_documents(docs)
+            total, members = exposed @ membership, membership.sum(axis=0)
+            relevant = np.array([doc in level for doc in docs], dtype=np.float64) @ membership
+            whole = total.sum()
+            by_group[topic] = {
+                name: GroupExposure(
+                    exposure=float(total[g]),
+                    share=float(total[g] / whole) if whole > 0 else np.nan,
+                    members=float(members[g]),
+                    mean=float(total[g] / members[g]) if members[g] > 0 else np.nan,
+                    merit=float(relevant[g] / members[g]) if members[g] > 0 and qrels is not None else np.nan,
+                )
+                for g, name in enumerate(table.names)
+            }
+    return Exposure(documents, by_group)
+
+
+def expected_exposure(
+    qrels: Any,
+    rankings: Any,
+    groups: Any = None,
+    *,
+    attention: Attention = GEOMETRIC,
+    rel: float = 1,
+    missing: str = "zero",
+    name: str = "run",
+) -> Scores:
+    r"""Expected exposure, compared with that of a policy which shows equally good documents equally.
+
+    .. math:: \text{EE-L} = \lVert \varepsilon - \varepsilon^* \rVert^2
+        = \underbrace{\lVert \varepsilon \rVert^2}_{\text{EE-D}}
+        - 2\, \underbrace{\varepsilon^\top \varepsilon^*}_{\text{EE-R}} + \lVert \varepsilon^* \rVert^2
+
+    The target ε* is the mean over all rankings that put better grades before worse ones. Grades below `rel`, and
+    documents nobody judged, are the lowest grade; the documents are those judged or ranked. With groups, exposure and
+    target are summed by group first. EE-D is disparity, EE-R relevance, EE-L the loss: lower is fairer.
+    A topic without rankings (`missing="zero"`) shows nothing; `"skip"` leaves it out.
+
+    Reference: Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating Stochastic Rankings with Expected Exposure,
+    CIKM 2020
+
+    >>> qrels = {"q": {"d1": 1, "d2": 1}}
+    >>> expected_exposure(qrels, {"q": [["d1", "d2"], ["d2", "d1"]]}).mean()["run"]
+    {'EE-D': 1.125, 'EE-R': 1.125, 'EE-L': 0.0}
+    >>> expected_exposure(qrels, {"q": [["d1", "d2"]]}).mean()["run"]
+    {'EE-D': 1.25, 'EE-R': 1.125, 'EE-L': 0.125}
+    """
+    check.one_of("expected_exposure", ("zero", "skip"), missing=missing)
+    judgments = Qrels.of(qrels)
+    given = rankings_of(rankings)
+    table = None if groups is None else Groups.of(groups)
+    grades = judgments.to_dict()
+    values = np.zeros((3, 1, len(judgments.topics)))
+    for t, topic in enumerate(judgments.topics):
+        lists = given.get(topic, [])
+        docs = list(dict.fromkeys([*grades.get(topic, {}), *(doc for one in lists for doc in one)]))
+        level = relevant_grades(grades.get(topic, {}), rel)
+        reached = _expected(lists, docs, level, attention)
+        target = _target(docs, level, attention)
+        if table is not None:
+            membership = table.of_documents(docs)
+            reached, target = reached @ membership, target @ membership
+        values[:, 0, t] = reached @ reached, reached @ target, ((reached - target) ** 2).sum()
+    lacking = np.array([[topic not in given for topic in judgments.topics]])
+    return Scores(("EE-D", "EE-R", "EE-L"), (name,), judgments.topics, values, lacking, missing)
+
+
+def _expected(lists: list[list[str]], docs: list[str], level: Mapping[str, float], attention: Attention) -> Array:
+    place = {doc: i for i, doc in enumerate(docs)}
+    total = np.zeros(len(docs))
+    for one in lists:
+        total[[place[doc] for doc in one]] += attention.of(np.array([doc in level for doc in one], dtype=bool))
+    return total / len(lists) if lists else total
+
+
+def _target(docs: list[str], level: Mapping[str, float], attention: Attention) -> Array:
+    """The ideal ranking's attention, shared equally among documents of the same grade."""
+    grade = np.array([level.get(doc, -np.inf) for doc in docs])
+    best_first = np.argsort(-grade, kind="stable")
+    ideal = np.zeros(len(docs))
+    ideal[best_first] = attention.of(np.isfinite(grade[best_first]))
+    _, block = np.unique(grade, return_inverse=True)
+    return np.asarray((np.bincount(block, ideal) / np.bincount(block))[block] if len(docs) else ideal)

@@ -1,0 +1,227 @@
+"""How well groups are represented in rankings, near the top above all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.aggregate import Array
+from cranfield.collection.qrels import Qrels
+from cranfield.errors import UsageError
+from cranfield.fairness.attention import TREC, Attention, rankings_of, relevant_grades
+from cranfield.groups import Groups
+from cranfield.scores import Scores
+
+
+def awrf(
+    rankings: Any,
+    groups: Any,
+    target: Any,
+    *,
+    attention: Attention = TREC,
+    base: float = np.e,
+    rel: float = 1,
+    name: str = "run",
+) -> Scores:
+    r"""Attention-weighted rank fairness: how near the groups' shares of attention come to a target.
+
+    .. math:: 1 - \text{JS}(\hat{g}, g^*), \quad \hat{g} = \frac{\sum_r a(r)\, m(d_r)}{\sum_r a(r)}
+
+    `target` is {group: share}, the same for all topics (shares are divided by their sum), or judgments: then it is the
+    mean membership of the topic's relevant documents. The divergence is in nats as in the TREC tracks, which makes
+    1 − ln 2 the lowest value; with `base=2` that is 0. The mean over the rankings of a topic.
+    Undefined where nothing is retrieved or, by judgments, nothing is relevant.
+
+    Reference: Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair Group
+    Representation in Ranked Lists, WWW 2019; Ekstrand, McDonald, Raj & Johnson, Overview of the TREC 2021 Fair Ranking
+    Track
+
+    >>> groups = {"d1": "a", "d2": "b"}
+    >>> awrf({"q": [["d1", "d2"]]}, groups, {"a": 0.5, "b": 0.5}).mean()["run"]
+    {'AWRF': 1.0}
+    """
+    check.finite("AWRF", base=base)
+    if base <= 1:
+        raise UsageError(f"AWRF: base == {base!r}, must be above 1")
+    if attention.stop:
+        raise UsageError(f"AWRF: stop == {attention.stop!r}, must be 0: attention there depends on the rank alone")
+    given, table = rankings_of(rankings), Groups.of(groups)
+    fixed = _fixed_target(target, table)
+    grades = {} if fixed is not None else Qrels.of(target).to_dict()
+    topics = tuple(given if fixed is not None else grades)
+    values = np.full((1, 1, len(topics)), np.nan)
+    for t, topic in enumerate(topics):
+        wanted = fixed
+        if wanted is None:
+            relevant = list(relevant_grades(grades[topic], rel))
+            wanted = table.of_documents(relevant).mean(axis=0) if relevant else None
+        lists = [one for one in given.get(topic, []) if one]
+        if wanted is None or not lists:
+            continue
+        found = [_shares_of_attention(one, table, attention) for one in lists]
+        values[0, 0, t] = np.mean([1.0 - jensen_shannon(one, wanted) / np.log(base) for one in found])
+    lacking = np.array([[topic not in given for topic in topics]])
+    return Scores(("AWRF",), (name,), topics, values, lacking)
+
+
+def _shares_of_attention(docs: list[str], table: Groups, attention: Attention) -> Array:
+    weight = attention.of(np.zeros(len(docs), dtype=bool))
+    return np.asarray(weight @ table.of_documents(docs) / weight.sum())
+
+
+def _fixed_target(target: Any, table: Groups) -> Array | None:
+    """A target as numbers in the order of the groups; None if it is judgments."""
+    if not isinstance(target, Mapping) or any(isinstance(share, Mapping) for share in target.values()):
+        return None
+    unknown = [group for group in target if group not in table.names]
+    if unknown:
+        raise UsageError(f"target: no group {unknown[0]!r}; there are {', '.join(map(repr, table.names))}")
+    shares = np.array([target.get(group, 0.0) for group in table.names], dtype=np.float64)
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
+        raise UsageError(f"target == {dict(target)!r}, must be shares of 0 or more, one of them above 0")
+    return np.asarray(shares / shares.sum())
+
+
+def jensen_shannon(p: Array, q: Array) -> float:
+    r"""The Jensen-Shannon divergence of two distributions, in nats.
+
+    .. math:: \tfrac12 \text{KL}(p, m) + \tfrac12 \text{KL}(q, m), \quad m = \tfrac12 (p + q)
+
+    >>> round(jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])), 4)
+    0.6931
+    """
+    middle = (p + q) / 2
+    return max(0.0, (_kullback_leibler(p, middle) + _kullback_leibler(q, middle)) / 2)
+
+
+def _kullback_leibler(p: Array, q: Array) -> float:
+    some = p > 0
+    return float((p[some] * np.log(p[some] / q[some])).sum())
+
+
+def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 10, name: str = "run") -> Scores:
+    r"""rND, rKL and rRD: how far the part of a protected group in the first 10, 20, ... is from that in all.
+
+    .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i}\, \Delta_i
+
+    | measure | difference :math:`\Delta_i` with :math:`s_i` protected among the first i, s among all N |
+    |---|---|
+    | rND | :math:`\lvert s_i / i - s / N \rvert` |
+    | rKL | KL divergence of :math:`(s_i / i, 1 - s_i / i)` from :math:`(s / N, 1 - s / N)` |
+    | rRD | :math:`\lvert s_i / (i - s_i) - s / (N - s) \rvert`, a fraction being 0 where its denominator is |
+
+    Z is the largest value that any ranking of as many documents with as many protected ones has, so 0 is fair and 1 the
+    least fair. Labels must be hard. The mean over the rankings of a topic.
+    Undefined where no ranking differs from another: up to `step` documents, or all of one kind.
+
+    Reference: Yang & Stoyanovich, Measuring Fairness in Ranked Outputs, SSDBM 2017
+
+    >>> groups = {"a": "p", "b": "p", "c": "other", "d": "other"}
+    >>> prefix_fairness({"q": [["a", "b", "c", "d"]]}, groups, "p", step=2).mean()["run"]
+    {'rND': 1.0, 'rKL': 1.0, 'rRD': 1.0}
+    >>> prefix_fairness({"q": [["a", "c", "b", "d"]]}, groups, "p", step=2).mean()["run"]["rND"]
+    0.0
+    """
+    check.whole("prefix_fairness", step=step)
+    if step < 2:
+        raise UsageError(f"prefix_fairness: step == {step!r}, must be 2 or more: log2(1) is 0")
+    given, table = rankings_of(rankings), Groups.of(groups)
+    column = table.column(protected)
+    values = np.full((3, 1, len(given)), np.nan)
+    for t, (topic, lists) in enumerate(given.items()):
+        each = []
+        for docs in lists:
+            share = table.of_documents(docs)[:, column]
+            soft = np.flatnonzero((share > 0) & (share < 1))
+            if len(soft):
+                doc = docs[int(soft[0])]
+                raise UsageError(
+                    f"prefix_fairness: topic {topic!r}, document {doc!r} is in {protected!r} by {share[soft[0]]:g}; "
+                    "labels must be hard, awrf takes soft ones"
+                )
+            each.append([_prefix(share, kind, step) for kind in _DIFFERENCES])
+        if each:
+            values[:, 0, t] = np.mean(each, axis=0)
+    return Scores(tuple(_DIFFERENCES), (name,), tuple(given), values)
+
+
+def _difference_of_parts(s: Array, i: Array, all_s: float, n: float) -> Array:
+    return np.abs(s / i - all_s / n)
+
+
+def _difference_of_ratios(s: Array, i: Array, all_s: float, n: float) -> Array:
+    ratio = np.divide(s, i - s, out=np.zeros_like(s), where=i > s)
+    return np.abs(ratio - (all_s / (n - all_s) if n > all_s else 0.0))
+
+
+def _divergence(s: Array, i: Array, all_s: float, n: float) -> Array:
+    def part(p: Array, q: float) -> Array:
+        return p * np.log(np.divide(p, q, out=np.ones_like(p), where=p > 0)) if q > 0 else np.zeros_like(p)
+
+    return np.asarray(part(s / i, all_s / n) + part(1 - s / i, 1 - all_s / n))
+
+
+_DIFFERENCES = {"rND": _difference_of_parts, "rKL": _divergence, "rRD": _difference_of_ratios}
+
+
+def _prefix(protected: Array, kind: str, step: int) -> float:
+    n, all_s = len(protected), float(protected.sum())
+    if n <= step or all_s in (0.0, float(n)):
+        return np.nan
+    cut = np.arange(step, n + 1, step)
+    counts = np.cumsum(protected)[cut - 1]
+    difference = _DIFFERENCES[kind]
+    found = difference(counts, cut.astype(np.float64), all_s, float(n)) / np.log2(cut)
+    worst = _largest(kind, int(all_s), n, step)
+    return float(found.sum() / worst) if worst > 0 else np.nan
+
+
+@lru_cache(maxsize=1024)
+def _largest(kind: str, all_s: int, n: int, step: int) -> float:
+    """The largest value of all rankings: the best way up through the counts that prefixes can have."""
+    count = np.arange(all_s + 1, dtype=np.float64)
+    best = np.where(count == 0, 0.0, -np.inf)
+    for cut in range(step, n + 1, step):
+        reached = best.copy()
+        for more in range(1, min(step, all_s) + 1):
+            reached[more:] = np.maximum(reached[more:], best[:-more])
+        possible = (count <= cut) & (cut - count <= n - all_s)
+        here = np.full(len(count), -np.inf)
+        at = count[possible]
+        here[possible] = _DIFFERENCES[kind](at, np.full(len(at), float(cut)), float(all_s), float(n)) / np.log2(cut)
+        best = reached + here
+    return float(best.max())
+
+
+def pairwise_parity(rankings: Any, groups: Any, *, name: str = "run") -> Scores:
+    r"""For each group, in how many of the pairs of a member and a non-member the member stands higher.
+
+    .. math:: \frac{\sum_{r < s} m(d_r)\,(1 - m(d_s))}{\sum_{r \ne s} m(d_r)\,(1 - m(d_s))}
+
+    One half is parity, 1 a group that stands above all others, 0 one below. Soft labels count pairs by their shares.
+    The mean over the rankings of a topic. Undefined without such pairs.
+
+    Reference: Kuhlman, VanValkenburg & Rundensteiner, FARE: Diagnostics for Fair Ranking using Pairwise Error Metrics,
+    WWW 2019
+
+    >>> pairwise_parity({"q": [["x", "y", "z"]]}, {"x": "a", "y": "b", "z": "a"}).mean()["run"]
+    {'parity(a)': 0.5, 'parity(b)': 0.5}
+    """
+    given, table = rankings_of(rankings), Groups.of(groups)
+    values = np.full((len(table.names), 1, len(given)), np.nan)
+    for t, lists in enumerate(given.values()):
+        if lists:
+            values[:, 0, t] = np.mean([_parity(table.of_documents(docs)) for docs in lists], axis=0)
+    return Scores([f"parity({group})" for group in table.names], (name,), tuple(given), values)
+
+
+def _parity(member: Array) -> Array:
+    other = 1.0 - member
+    above = np.cumsum(member, axis=0) - member
+    favoured = (above * other).sum(axis=0)
+    pairs = member.sum(axis=0) * other.sum(axis=0) - (member * other).sum(axis=0)
+    return np.where(pairs > 0, favoured / np.where(pairs > 0, pairs, 1.0), np.nan)

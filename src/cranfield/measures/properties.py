@@ -1,0 +1,65 @@
+"""What measures are like, as seed 000 tabulates it: Fig. 6 for ranked lists, Fig. 7 for topics with intents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cranfield.intents import ByIntent, GlobalGain, Sharp
+from cranfield.measures.base import REGISTRY, Measure, Properties
+from cranfield.measures.parse import parse
+
+RANKED = {
+    "graded": "graded",
+    "normalised": "normalised",
+    "recall_free": "recall-free",
+    "diminishing": "diminishing",
+    "lengths": "lengths",
+    "nonlinear": "nonlinear",
+}
+"""The rows of Fig. 6 and what they are called here. Discriminative power is no property of a measure alone."""
+
+DIVERSE = {
+    "graded": "intent grades",
+    "intent_probabilities": "intent probabilities",
+    "normalised": "normalised",
+    "recall_free": "recall-free",
+    "diminishing": "diminishing",
+    "lengths": "lengths",
+}
+"""The rows of Fig. 7. The concordance test, too, needs runs to be tried on."""
+
+READ_BY_INTENT = ("D-nDCG", "D#-nDCG", "D-Q", "D-U", "nDCG-IA", "Q-IA", "U-IA", "DIN-nDCG", "DIN#-nDCG", "P+Q#")
+"""Measures of diversity that are views of others; some of very many."""
+
+
+def properties_of(measure: Measure) -> Properties:
+    """What a measure is like when it is read by intent, by global gain, or with intent recall beside it.
+
+    >>> properties_of(parse("D#-nDCG")).intent_probabilities, properties_of(parse("nDCG-IA")).normalised
+    (True, False)
+    """
+    told = measure.properties
+    for view in measure.split_views()[1]:
+        if isinstance(view, ByIntent):
+            # no list is ideal for all intents at once
+            told = replace(told, normalised=False, intent_probabilities=True)
+        elif isinstance(view, GlobalGain):
+            told = replace(told, intent_probabilities=told.graded)
+            if view.din:
+                # the ideal list knows nothing of types; and which document serves an intent depends on those above
+                told = replace(told, normalised=False, diminishing=False, additive=False)
+        elif isinstance(view, Sharp):
+            # an intent is found once: intent recall diminishes, and what is just added to it does not make up for it
+            told = replace(told, diminishing=told.diminishing or told.additive, additive=False)
+    return told
+
+
+def ranked() -> dict[str, Properties]:
+    """Fig. 6, filled: every measure but those of diversity."""
+    return {name: kind.properties for name, kind in REGISTRY.items() if kind.needs != "intents"}
+
+
+def diverse() -> dict[str, Properties]:
+    """Fig. 7, filled: every measure of diversity, and some that others become when they are read by intent."""
+    own = {name: kind.properties for name, kind in REGISTRY.items() if kind.needs == "intents"}
+    return own | {name: properties_of(parse(name)) for name in READ_BY_INTENT}

@@ -1,0 +1,40 @@
+"""What unjudged documents may still change: the scores between which a run lies, whatever they turn out to be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cranfield.assessed import Array, Assessed
+from cranfield.evaluation import MeasureLike, as_measures, values_of
+from cranfield.views import Unjudged
+
+
+class Residual(NamedTuple):
+    """The lowest and the highest score of each list, and whether they are bounds or two scenarios."""
+
+    low: Array
+    high: Array
+    bounds: bool
+    """Do they enclose every judgment of the unjudged documents? If not, both are only what is likely to be extreme."""
+
+
+def residual(measure: MeasureLike, lists: Assessed) -> Residual:
+    """The scores of lists when their unjudged documents are all of grade 0, and when all are of the highest grade.
+
+    For a measure that is free of recall (P, RBP, DCG, ERR, RR, ...) these are the bounds of what it can become once all
+    retrieved documents are judged. One that is normalised by the relevant documents may fall when a document turns out
+    relevant, for the ideal list grows too: then these are two scenarios.
+
+    Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952, for rank-biased precision
+
+    >>> low, high, bounds = residual("P@4", Assessed.one([1, None, 0, None]))
+    >>> low.tolist(), high.tolist(), bounds
+    ([0.25], [0.75], True)
+    >>> residual("AP", Assessed.one([1, None, 0, None])).bounds
+    False
+    """
+    (one,) = as_measures([measure])
+    ends = [values_of(one.replace(views=(Unjudged(reading), *one.views)), lists) for reading in ("worst", "best")]
+    return Residual(np.fmin(*ends), np.fmax(*ends), one.properties.recall_free and one.properties.better != "neither")
