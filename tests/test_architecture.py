@@ -18,7 +18,7 @@ ROOMS = [
     "joining",
     "measures",
     "aggregate", "risk", "score_files", "scores",
-    "evaluation", "residual",
+    "evaluation", "residuals", "pool_bias",
     "fairness", "dimensions",
     "explanation",
     "samples",

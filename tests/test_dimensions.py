@@ -40,6 +40,11 @@ def test_a_document_not_judged_in_a_dimension_has_no_gain() -> None:
     assert value(urbp({"q": {"d0": 1, "d1": 1}}, {"q": {"d1": 1}}, RUN, p=0.5)) == pytest.approx(0.25)
 
 
+def test_grades_below_zero_take_nothing_away() -> None:
+    found = urbp({"q": {"d0": 1, "d1": 1}}, {"q": {"d0": -2, "d1": 2}}, RUN, p=0.5, graded=True)
+    assert value(found) == pytest.approx(0.25)  # rank 2 alone: 0.5 * 0.5
+
+
 @given(grades, grades, grades, st.sampled_from([0.5, 0.8, 0.95]))
 def test_biased_rbp_as_its_definition_reads(a: Any, b: Any, c: Any, p: float) -> None:
     expected, some = 0.0, False

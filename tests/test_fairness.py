@@ -159,7 +159,7 @@ def test_awrf_as_its_definition_reads(ranking: Any, kind: str, base: float) -> N
     shares = dict.fromkeys("abc", 0.0)
     for doc, got in weight(attention, ranking, set()).items():
         of = SOFT[doc] if isinstance(SOFT[doc], dict) else {SOFT[doc]: 1.0}
-        for group, share in of.items():  # type: ignore[union-attr]
+        for group, share in of.items():
             shares[group] += got * share
     total = sum(shares.values())
     distance = jensenshannon([shares[g] / total for g in "abc"], [0.5, 0.25, 0.25], base=base)

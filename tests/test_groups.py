@@ -85,3 +85,14 @@ def test_faults_in_objects() -> None:
         Groups.of(pd.DataFrame({"doc": ["d1"], "colour": ["red"]}))
     with pytest.raises(UsageError, match="group == 'c', must be one of 'a'"):
         Groups.of({"d1": "a"}).column("c")
+    with pytest.raises(UsageError, match=r"groups: \('d1',\), must be \(document, group\)"):
+        Groups.of([("d1",)])
+    for nothing in (None, float("nan")):
+        with pytest.raises(DataError, match="document 'd1' has no group"):
+            Groups.of({"d1": nothing})
+
+
+def test_parquet_files(tmp_path: Path) -> None:
+    path = tmp_path / "groups.parquet"
+    pd.DataFrame({"docno": ["d1", "d2"], "group": ["a", "b"]}).to_parquet(path)
+    assert Groups.of(path).of_documents(["d2"]).tolist() == [[0, 1]]

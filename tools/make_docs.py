@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cranfield.measures import MEASURES, REGISTRY
 from cranfield.measures.base import Measure, show
+from cranfield.measures.properties import MEANINGS
 
 PAGE = Path(__file__).parent.parent / "docs" / "measures.md"
 ROOMS = {
@@ -49,11 +50,24 @@ Any measure can be read through a view:
 `rel` is the lowest grade that counts as relevant. `gain` says what a grade is worth: `"linear"` (the grade), `"exp"` (2^grade − 1), or a table
 such as `{1:1,2:3,3:7}`. In formulas l is the cutoff, R the number of relevant documents, C(r) how many of them are retrieved down to rank r, I(r) is 1
 where a relevant document stands, g(r) the gain there, cg(r) the sum of gains down to r, and a star marks the ideal list.
+
+`cranfield measures --table` prints which measure has which property (Sakai, Metrics, Statistics, Tests, Fig. 6 and Fig. 7), in any format; with names, of
+these only, such as `cranfield measures --table nDCG ERR-IA 'D#-nDCG'`. Tests find them out by experiment,
+except for measures that need more than grades, intents and lengths:
+
+| property | a measure has it if |
+|---|---|
+{properties}
+
+Measures of diversity answer for each intent. The highest grade of all topics, where it sets the scale (ERR, gP), and the intents of a topic are
+taken for known. A view by intent changes them: no list is ideal for every intent at once, so nDCG-IA is not normalised; intent recall makes D#-nDCG diminish,
+which D-nDCG does not.
 """
 
 
 def page() -> str:
-    parts = [INTRODUCTION]
+    meanings = "\n".join(f"| {name} | {meaning} |" for name, meaning in MEANINGS.items())
+    parts = [INTRODUCTION.replace("{properties}", meanings)]
     for room, title in ROOMS.items():
         members = [REGISTRY[name] for name in REGISTRY if REGISTRY[name].__module__ == f"cranfield.measures.{room}"]
         parts.append(f"## {title}\n")
@@ -81,6 +95,9 @@ def entry(cls: type[Measure]) -> str:
             "recall-free": properties.recall_free,
             "diminishing return": properties.diminishing,
             "additive": properties.additive,
+            "lengths count": properties.lengths,
+            "any order of reading": properties.nonlinear,
+            "intents count by probability": properties.intent_probabilities,
         }.items()
         if holds
     ]

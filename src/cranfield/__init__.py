@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from cranfield.joining import assess_arrays as assess_arrays
     from cranfield.joining import join as join
     from cranfield.measures import *  # noqa: F403
+    from cranfield.pool_bias import pool_bias_of as pool_bias_of
+    from cranfield.residuals import residual as residual
     from cranfield.samples import sample as sample
     from cranfield.scores import Scores as Scores
 
@@ -44,6 +46,8 @@ _HOME = {
     "evaluation": ("Evaluator", "evaluate", "score"),
     "explanation": ("explain",),
     "joining": ("JoinOptions", "assess_arrays", "join"),
+    "pool_bias": ("pool_bias_of",),
+    "residuals": ("residual",),
     "samples": ("sample",),
     "scores": ("Scores",),
 }

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.layout import COLUMNS, column_key
 from cranfield.collection.source import load
-from cranfield.collection.structured import frame_columns, is_frame
+from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.errors import DataError, UsageError
 
 Array = NDArray[np.float64]
@@ -49,21 +49,19 @@ class Groups:
         """From {document: group}, {document: {group: weight}}, a frame, a file, or triples (document, group, weight).
 
         A file has lines `doc group` or `doc group weight`, separated by blanks, tabs or commas; a first line of names
-        is allowed. A document on several lines belongs to several groups, and its weights are divided by their sum.
+        is allowed. Parquet files are read too. A document on several lines belongs to several groups, and its weights
+        are divided by their sum.
         """
         if isinstance(thing, Groups):
             return thing
         if isinstance(thing, Mapping):
             return _made(((doc, group, weight) for doc, of in thing.items() for group, weight in _shares(of)), "groups")
         if is_frame(thing):
-            names, get = frame_columns(thing)
-            found = _named(names, "frame")
-            weights = get(found["weight"]) if "weight" in found else [1.0] * len(get(found["doc"]))
-            return _made(zip(get(found["doc"]), get(found["group"]), weights, strict=True), "frame")
+            return _from_frame(thing, "frame")
         if isinstance(thing, str | os.PathLike):
             return _from_file(os.fspath(thing))
         if isinstance(thing, Iterable):
-            return _made(((doc, group, weight[0] if weight else 1.0) for doc, group, *weight in thing), "groups")
+            return _made(map(_triple, thing), "groups")
         raise UsageError(
             f"{type(thing).__name__} cannot be read as groups of documents: give {{doc: group}}, a frame or a file"
         )
@@ -114,8 +112,25 @@ def _shares(of: Any) -> list[tuple[Any, Any]]:
     return [(of, 1.0)]
 
 
+def _triple(record: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(record, list | tuple) or len(record) not in (2, 3):
+        raise UsageError(f"groups: {record!r}, must be (document, group) or (document, group, weight)")
+    return (*record, 1.0)[:3]
+
+
+def _from_frame(frame: Any, origin: str) -> Groups:
+    names, get = frame_columns(frame)
+    found = _named(names, origin)
+    documents = get(found["doc"])
+    weights = get(found["weight"]) if "weight" in found else [1.0] * len(documents)
+    return _made(zip(documents, get(found["group"]), weights, strict=True), origin)
+
+
 def _from_file(path: str) -> Groups:
-    text = bytes(load(path)).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    buffer = load(path)
+    if bytes(buffer[:4]) == b"PAR1":
+        return _from_frame(parquet_table(buffer, path), path)
+    text = bytes(buffer).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise DataError(path, None, f"is empty, expected lines of {EXPECTED}")
@@ -127,11 +142,9 @@ def _from_file(path: str) -> Groups:
     for (number, _), row in zip(lines, rows, strict=True):
         if len(row) not in (2, 3) or len(row) != len(rows[0]):
             raise DataError(path, number, f"{len(row)} columns, expected {EXPECTED}")
-    found = dict(zip(("doc", "group", "weight"), range(len(rows[0])), strict=False))
     if column_key(rows[0][0]) in NAMES["doc"] and column_key(rows[0][1]) in NAMES["group"]:
         lines, rows = lines[1:], rows[1:]
-    triples = [(row[found["doc"]], row[found["group"]], row[2] if "weight" in found else 1.0) for row in rows]
-    return _made(triples, path, [number for number, _ in lines])
+    return _made(map(_triple, rows), path, [number for number, _ in lines])
 
 
 def _named(names: Sequence[str], origin: str) -> dict[str, int]:
@@ -148,6 +161,8 @@ def _made(triples: Iterable[tuple[Any, Any, Any]], origin: str, lines: Sequence[
     entries: dict[tuple[str, str], float] = {}
     for number, (doc, group, weight) in enumerate(triples):
         line = lines[number] if lines else None
+        if group is None or group != group:  # NaN in a frame
+            raise DataError(origin, line, f"document {doc!r} has no group")
         try:
             share = float(weight)
         except (TypeError, ValueError):

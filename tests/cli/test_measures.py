@@ -97,3 +97,53 @@ def test_the_views_that_the_list_tells_of_parse(cranfield: Cranfield) -> None:
 def test_names_or_search(cranfield: Cranfield) -> None:
     assert cranfield("measures", "AP", "--search", "x").code == 2
     assert cranfield("measures", "XYZ").code == 2
+
+
+# -- which measure has which property
+
+
+def test_the_table_has_every_measure_in_one_of_two_figures(cranfield: Cranfield) -> None:
+    lists, intents = cranfield("measures", "--table").out.split("\n\n")
+    assert lists.startswith("Measures of ranked lists\nmeasure ")
+    assert intents.startswith("Measures of diversity\nmeasure ")
+    shown = [{line.split()[0]: line.split()[1:] for line in part.splitlines()[2:]} for part in (lists, intents)]
+    for name, kind in SHIPPED.items():
+        assert (name in shown[0]) == (kind.needs != "intents")
+        assert (name in shown[1]) == (kind.needs == "intents")
+    # seed 000 Fig. 6 and 7
+    assert shown[0]["U"] == ["yes", "-", "yes", "yes", "yes", "yes"]
+    assert shown[1]["U-IA"] == ["yes", "yes", "-", "yes", "yes", "yes"]
+
+
+def test_the_table_explains_its_headings_once(cranfield: Cranfield) -> None:
+    lines = cranfield("measures", "--table").out.splitlines()
+    assert [line.partition(":")[0] for line in lines if ": " in line] == [
+        "graded", "normalised", "recall-free", "diminishing", "lengths", "nonlinear",
+        "intent grades", "intent probabilities",
+    ]  # fmt: skip
+
+
+def test_the_table_of_some_measures_by_any_spelling(cranfield: Cranfield) -> None:
+    out = cranfield("measures", "--table", "ndcg_cut_10", "D#-nDCG@10", "--format", "csv").out
+    assert out.splitlines() == [
+        "kind,measure,graded,normalised,recall_free,diminishing,lengths,nonlinear,intent_probabilities",
+        "ranked,nDCG@10,1,1,0,0,0,0,",
+        "diversity,D#-nDCG@10,1,1,0,1,0,,1",
+    ]
+    assert "diversity" not in cranfield("measures", "--table", "AP").out
+
+
+@pytest.mark.parametrize("format", ["latex", "markdown", "html", "tsv", "json"])
+def test_the_table_in_every_format(cranfield: Cranfield, format: str) -> None:
+    found = cranfield("measures", "--table", "--format", format)
+    assert (found.code, found.err) == (0, "")
+    assert all(name in found.out for name in ("nDCG", "alpha-nDCG", "normalised"))
+    if format == "json":
+        rows = {row["measure"]: row for row in json.loads(found.out)["rows"]}
+        assert rows["TBG"]["lengths"] == 1
+        assert rows["alpha-nDCG"]["nonlinear"] is None
+
+
+def test_the_table_is_not_searched(cranfield: Cranfield) -> None:
+    assert cranfield("measures", "--table", "--search", "x").code == 2
+    assert cranfield("measures", "--table", "--format", "xml").code == 2

@@ -174,8 +174,8 @@ def test_xinfap_is_near_ap_on_average() -> None:
 
 
 def test_expectation_of_statap_over_independent_draws() -> None:
-    # Each document is drawn on its own. R is unbiased; in the sum of precisions so are pairs of documents, and a document
-    # paired with itself counts 1/π in place of 1.
+    # Each document is drawn on its own. R is unbiased; in the sum of precisions so are pairs of documents, and one that
+    # is paired with itself counts 1/π in place of 1.
     grades, chances = [1, 0, 1, 1], [0.9, 0.5, 0.4, 0.7]
     expected = sum(
         (sum(grades[:k]) + 1 / chances[k]) / (k + 1) for k in range(len(grades)) if grades[k]

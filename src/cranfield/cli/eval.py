@@ -110,6 +110,14 @@ def eval_verb(
             help="Confidence intervals, at 0.95 unless said: Student's t for means, bootstrap for the median.",
         ),
     ] = None,
+    residual: Annotated[
+        bool,
+        option(
+            "--residual",
+            help="Beside each measure its score with unjudged documents all of grade 0 ([worst]) and all of the "
+            "highest ([best]): bounds for measures free of recall, two scenarios for others.",
+        ),
+    ] = False,
     per_topic: Annotated[
         bool,
         option(
@@ -173,6 +181,10 @@ def eval_verb(
     if format == "trec" and (level or statistic != "mean"):
         raise UsageError("--format trec prints means only; leave out --interval and --statistic, or use another format")
     measured = chosen(measures)
+    if residual:
+        from cranfield.residuals import ends
+
+        measured = list(dict.fromkeys(one for measure in measured for one in (measure, *ends(measure))))
     first = chosen([sort]) if sort else []
     if len(first) > 1:
         raise UsageError(f"--sort names {len(first)} measures, must be one")

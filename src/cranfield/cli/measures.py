@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from cranfield.cli.arguments import RESULT, Argument, Format, Output, option
+from cranfield.cli.figures import emit_figures
 from cranfield.cli.formula import readable
 from cranfield.cli.output import emit, emit_table, rendered, terminal_width
 from cranfield.errors import UsageError
@@ -21,6 +22,8 @@ EXAMPLES = """\
   $ cranfield measures
   $ cranfield measures nDCG
   $ cranfield measures --search "unjudged"
+  $ cranfield measures --table
+  $ cranfield measures --table nDCG ERR 'D#-nDCG'
   $ cranfield measures --format json
 """
 
@@ -160,6 +163,14 @@ def measures_verb(
         str | None,
         option("--search", "-s", metavar="TEXT", help="List the measures whose page has all these words."),
     ] = None,
+    table: Annotated[
+        bool,
+        option(
+            "--table",
+            help="Show which properties these measures have, or all: graded, normalised, recall-free, diminishing "
+            "return, lengths, nonlinear traversal; for diversity, grades and probabilities of intents.",
+        ),
+    ] = False,
     full: Annotated[
         bool,
         option("--full", help="Do not shorten what is wider than the terminal.", group=RESULT),
@@ -167,9 +178,14 @@ def measures_verb(
     format: Format = "table",
     output: Output = None,
 ) -> int:
-    """List all measures, search them, or show one measure's page: formula, parameters, properties, paper, example."""
+    """List all measures, search them, compare their properties, or show one measure's page: formula, paper, example."""
     if names and search is not None:
         raise UsageError("give names or --search, not both")
+    if table:
+        if search is not None:
+            raise UsageError("give --table names, not --search")
+        emit_figures([one for name in names or [] for one in parse_many(name)], format, output)
+        return 0
     if names:
         kinds = dict.fromkeys(type(one) for name in names for one in parse_many(name))
         _pages([Page.of(kind) for kind in kinds], format, output)

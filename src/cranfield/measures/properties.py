@@ -28,6 +28,17 @@ DIVERSE = {
 }
 """The rows of Fig. 7. The concordance test, too, needs runs to be tried on."""
 
+MEANINGS = {
+    "graded": "a better grade can count more",
+    "intent grades": "a better grade for an intent can count more",
+    "intent probabilities": "intents count by their probability",
+    "normalised": "the best list scores 1 on every topic that has relevant documents",
+    "recall-free": "relevant documents that were missed need not be known",
+    "diminishing": "a relevant document is worth less after another one (for the same intent), and never more",
+    "lengths": "the lengths of documents or snippets count",
+    "nonlinear": "text that was read in any order can be scored",
+}
+
 READ_BY_INTENT = ("D-nDCG", "D#-nDCG", "D-Q", "D-U", "nDCG-IA", "Q-IA", "U-IA", "DIN-nDCG", "DIN#-nDCG", "P+Q#")
 """Measures of diversity that are views of others; some of very many."""
 
@@ -52,6 +63,11 @@ def properties_of(measure: Measure) -> Properties:
             # an intent is found once: intent recall diminishes, and what is just added to it does not make up for it
             told = replace(told, diminishing=told.diminishing or told.additive, additive=False)
     return told
+
+
+def is_diverse(measure: Measure) -> bool:
+    """Does it look at the intents of a topic?"""
+    return measure.needs == "intents" or bool(measure.split_views()[1])
 
 
 def ranked() -> dict[str, Properties]:

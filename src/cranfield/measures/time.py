@@ -139,7 +139,8 @@ class U(_Reading):
     >>> U(L=1000).of([0, 1, 2], lengths=[900, 500, 250])
     1.0
     >>> from cranfield.measures import Trailtext
-    >>> U(L=1000).of_trailtext(Trailtext.of([(200, 0), (200, 0), (100, 1), (200, 0), (50, 2)]))
+    >>> read = Trailtext.of([(200, 0), (200, 0), (100, 1), (200, 0), (50, 2)])
+    >>> U(L=1000).of_trailtext(read)
     1.0
     """
 
@@ -149,9 +150,7 @@ class U(_Reading):
     gain: GainLike = LINEAR
 
     aliases = ("U-measure", "Umeasure")
-    properties = Properties(
-        graded=True, recall_free=True, diminishing=True, high=np.inf, lengths=True, nonlinear=True
-    )
+    properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf, lengths=True, nonlinear=True)
     unit = "characters"
 
     def check(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.assessed import Assessed
 from cranfield.measures import RBP, Measure, RBPres
-from cranfield.residual import residual
+from cranfield.residuals import residual
 from tests.laws.instances import ALL
 
 LISTS = [([1, None, 0, None], [2]), ([None, 2, None, 0], []), ([None, None, 1], [1, 2]), ([0, None, None, 2], [0])]
@@ -53,3 +53,11 @@ def test_rank_biased_precision_has_its_own_residual() -> None:
 def test_unjudged_documents_are_read_before_the_list_is_condensed() -> None:
     low, high, _ = residual("P'@2", Assessed.one([None, 1]))
     assert (low[0], high[0]) == (0.5, 1.0)
+
+
+def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    from cranfield.cli import main
+
+    main(["eval", "--sample", "-m", "P@10", "--residual", "-f", "csv"])
+    header = capsys.readouterr().out.splitlines()[0]
+    assert all(name in header for name in ("P@10", "P@10[worst]", "P@10[best]"))

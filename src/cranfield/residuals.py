@@ -8,6 +8,7 @@ import numpy as np
 
 from cranfield.assessed import Array, Assessed
 from cranfield.evaluation import MeasureLike, as_measures, values_of
+from cranfield.measures import Measure
 from cranfield.views import Unjudged
 
 
@@ -18,6 +19,12 @@ class Residual(NamedTuple):
     high: Array
     bounds: bool
     """Do they enclose every judgment of the unjudged documents? If not, both are only what is likely to be extreme."""
+
+
+def ends(measure: Measure) -> tuple[Measure, Measure]:
+    """The measure with unjudged documents read as all worst, and as all best, before any other view of its own."""
+    worst, best = (measure.replace(views=(Unjudged(reading), *measure.views)) for reading in ("worst", "best"))
+    return worst, best
 
 
 def residual(measure: MeasureLike, lists: Assessed) -> Residual:
@@ -36,5 +43,7 @@ def residual(measure: MeasureLike, lists: Assessed) -> Residual:
     False
     """
     (one,) = as_measures([measure])
-    ends = [values_of(one.replace(views=(Unjudged(reading), *one.views)), lists) for reading in ("worst", "best")]
-    return Residual(np.fmin(*ends), np.fmax(*ends), one.properties.recall_free and one.properties.better != "neither")
+    worst, best = (values_of(end, lists) for end in ends(one))
+    return Residual(
+        np.fmin(worst, best), np.fmax(worst, best), one.properties.recall_free and one.properties.better != "neither"
+    )

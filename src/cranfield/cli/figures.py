@@ -1,0 +1,53 @@
+"""`cranfield measures --table`: which measure has which property."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cranfield.cli.output import TABLE_FORMATS, checked, emit, rendered
+from cranfield.measures import Measure, Properties
+from cranfield.measures.properties import DIVERSE, MEANINGS, RANKED, diverse, is_diverse, properties_of, ranked
+from cranfield.report.tables import Column, Table
+
+DATA_FORMATS = ("csv", "tsv", "json")
+
+Told = Mapping[str, Properties]
+
+
+def emit_figures(measures: Sequence[Measure], format: str, output: str | None) -> None:
+    """What these measures are like, or all: two tables for people, a single one where programs read."""
+    checked(format, TABLE_FORMATS)
+    lists, intents = ranked(), diverse()
+    if measures:
+        lists = {str(one): properties_of(one) for one in measures if not is_diverse(one)}
+        intents = {str(one): properties_of(one) for one in measures if is_diverse(one)}
+    tables = [everything(lists, intents)] if format in DATA_FORMATS else for_people(lists, intents)
+    emit("\n\n".join(rendered(table, format, output) for table in tables), output, format=format)
+
+
+def for_people(lists: Told, intents: Told) -> list[Table]:
+    """A table for ranked lists and one for topics with intents, if there is anything to tell."""
+    tables: list[Table] = []
+    explained: set[str] = set()
+    for caption, told, rows in (
+        ("Measures of ranked lists", lists, RANKED),
+        ("Measures of diversity", intents, DIVERSE),
+    ):
+        if told:
+            cells = [(name, *("yes" if getattr(told[name], row) else "-" for row in rows)) for name in told]
+            notes = tuple(f"{heading}: {MEANINGS[heading]}" for heading in rows.values() if heading not in explained)
+            explained.update(rows.values())
+            tables.append(Table((Column("measure"), *map(Column, rows.values())), tuple(cells), caption, notes))
+    return tables
+
+
+def everything(lists: Told, intents: Told) -> Table:
+    """A row per measure, a column per property: 1 or 0, empty where it is not asked of this kind of measure."""
+    rows = tuple(dict.fromkeys((*RANKED, *DIVERSE)))
+    cells = [
+        (kind, name, *(int(getattr(told[name], row)) if row in asked else None for row in rows))
+        for kind, told, asked in (("ranked", lists, RANKED), ("diversity", intents, DIVERSE))
+        for name in told
+    ]
+    columns = (Column("kind"), Column("measure"), *(Column(row, "count") for row in rows))
+    return Table(columns, tuple(cells))
