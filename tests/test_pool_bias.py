@@ -44,6 +44,10 @@ def test_adjusted_scores() -> None:
     bias = pool_bias_of(QRELS, POOLED, "P@2", depth=2)
     new = {"q1": ranked("n", "a"), "q2": ranked("a", "n")}
     assert bias.adjusted(cf.evaluate(QRELS, {"new": new}, "P@2")) == {"new": {"P@2": pytest.approx(0.5 + 0.5 / 6)}}
+    again = cf.evaluate(QRELS, {"x": new}, "P@2")  # x was pooled elsewhere: its own bias, 1/2 on one of two topics
+    assert bias.adjusted(again) == {"x": {"P@2": pytest.approx(0.5 + 0.25)}}
+    with pytest.raises(UsageError, match="run 'new' is not known"):
+        bias.mean("new")
     with pytest.raises(UsageError, match="the bias of RR is not known"):
         bias.adjusted(cf.evaluate(QRELS, {"new": new}, "RR"))
 

@@ -32,20 +32,28 @@ class PoolBias:
     values: Array
     """Measures × runs × topics: the score, less the score without its own documents; NaN where either is undefined."""
 
-    def mean(self) -> dict[str, float]:
-        """What to add to the mean score of a run that was not pooled, by measure."""
-        with np.errstate(invalid="ignore"):
-            many = np.isfinite(self.values).sum(axis=(1, 2))
-            means = np.nansum(self.values, axis=(1, 2)) / np.where(many > 0, many, np.nan)
+    def mean(self, run: str | None = None) -> dict[str, float]:
+        """What to add to a mean score, by measure: the mean over topics and all runs, or over the topics of one."""
+        if run is not None and run not in self.runs:
+            raise UsageError(f"run {run!r} is not known; there are {', '.join(self.runs)}")
+        values = self.values if run is None else self.values[:, [self.runs.index(run)]]
+        many = np.isfinite(values).sum(axis=(1, 2))
+        means = np.nansum(values, axis=(1, 2)) / np.where(many > 0, many, np.nan)
         return dict(zip(self.measures, means.tolist(), strict=True))
 
     def adjusted(self, scores: Scores) -> dict[str, dict[str, float]]:
-        """{run: {measure: mean score, adjusted}} of runs that were not pooled."""
-        added = self.mean()
-        unknown = [name for name in scores.measures if name not in added]
+        """{run: {measure: mean score, adjusted}} on topics for which the runs were not pooled.
+
+        A run whose bias was found on other topics gets its own, any other the mean of all runs.
+        """
+        unknown = [name for name in scores.measures if name not in self.measures]
         if unknown:
-            raise UsageError(f"the bias of {unknown[0]} is not known; there are {', '.join(added)}")
-        return {run: {name: value + added[name] for name, value in row.items()} for run, row in scores.mean().items()}
+            raise UsageError(f"the bias of {unknown[0]} is not known; there are {', '.join(self.measures)}")
+        out = {}
+        for run, row in scores.mean().items():
+            added = self.mean(run if run in self.runs else None)
+            out[run] = {name: value + added[name] for name, value in row.items()}
+        return out
 
 
 def pool_bias_of(
@@ -62,7 +70,9 @@ def pool_bias_of(
     groups: which group a run is from, where groups sent several; without it each run is a group. A run is then scored
     without the documents that no other group found.
 
-    A topic that would have no relevant document left is passed over for that run.
+    Two ways to adjust a new run: by the mean bias of the runs that were pooled, which supposes that it is like them; or,
+    better, by its own bias on a few topics for which it was pooled along with the others (`qrels` and runs of those
+    common topics). A topic that would have no relevant document left is passed over for that run.
 
     Reference: Webber & Park, Score Adjustment for Correction of Pooling Bias, SIGIR 2009, doi:10.1145/1571941.1572018
 

@@ -1,7 +1,7 @@
 """Judgments of a sample: from which stratum of the pool a document was drawn, and how likely it was to be drawn.
 
-Strata are column 2 of the judgments, as TREC's sample_eval reads them: every document of the pool has a line, and grade
--1 says that it was not drawn. Probabilities come from a file of their own.
+Strata are column 2 of the judgments: every document of the pool has a line, and grade -1 says that it was not drawn.
+Probabilities come from a file of their own.
 """
 
 from __future__ import annotations

@@ -174,8 +174,11 @@ class Measure(metaclass=MeasureType):
             self.__dict__["cutoff"] = int(self.cutoff)
 
     def _check_views(self) -> None:
-        by_gain = any(isinstance(view, GlobalGain) for view in self.views)
-        if by_gain and self.__dict__.get("gain") != self.parameters().get("gain"):
+        if not any(isinstance(view, GlobalGain) for view in self.views) or "gain" not in self.parameters():
+            return
+        if self.__dict__["gain"] is None:  # relevant or not by default, but global gains are there to be counted
+            self.__dict__["gain"] = LINEAR
+        if self.__dict__["gain"] != LINEAR:
             raise UsageError(f"D-{self.name}: gains are taken for each intent; give `gain` to the view, GlobalGain")
 
     def _check_kind(self, name: str, default: Any) -> None:
@@ -281,12 +284,13 @@ class Measure(metaclass=MeasureType):
         return {name: default for name, default in cls._defaults.items() if name not in ("cutoff", "views")}
 
     def __str__(self) -> str:
+        head, tail = self.split_views()
+        by_gain = any(isinstance(v, GlobalGain) for v in tail)
         changed = [
             f"{name}={show(getattr(self, name))}"
             for name, default in self.parameters().items()
-            if getattr(self, name) != default
+            if getattr(self, name) != default and not (by_gain and name == "gain")
         ]
-        head, tail = self.split_views()
         mark = head[0].mark if head else ""  # views are read in order: a mark can only stand for the first
         named = [str(v) for v in head[1 if mark else 0 :]]
         taken = f"{self.name}{ByIntent.mark}" in REGISTRY  # a measure of its own, such as nERR-IA: the view is [IA]

@@ -491,7 +491,7 @@ class PplusQ(DiversityMeasure):
     No relevant documents: undefined.
     Reference: Sakai, Evaluation with Informational and Navigational Intents, WWW 2012
 
-    >>> (PplusQ @ 3).of([{"a": 1}, None, {"b": 1}])  # 1 for a, (1 + 1)/(3 + 1) for b
+    >>> (PplusQ @ 3).of([{"a": 1}, None, {"b": 1}])  # 1 for a, 2/(3 + 1) for b
     0.75
     """
 

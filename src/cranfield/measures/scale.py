@@ -67,7 +67,8 @@ class SBTO(_TotalOrder):
     No relevant documents: 0.
     Reference: Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019, doi:10.1109/TKDE.2018.2840708
 
-    >>> [(SBTO @ 2).of(grades) for grades in ([0, 0], [1, 0], [1, 1], [2, 0], [2, 1], [2, 2])]
+    >>> sets = ([0, 0], [1, 0], [1, 1], [2, 0], [2, 1], [2, 2])
+    >>> [(SBTO @ 2).of(grades) for grades in sets]
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     """
 
