@@ -70,7 +70,7 @@ def pool_bias_of(
     groups: which group a run is from, where groups sent several; without it each run is a group. A run is then scored
     without the documents that no other group found.
 
-    Two ways to adjust a new run: by the mean bias of the runs that were pooled, which supposes that it is like them; or,
+    Two ways to adjust a new run: by the mean bias of the pooled runs, which supposes that it is like them; or,
     better, by its own bias on a few topics for which it was pooled along with the others (`qrels` and runs of those
     common topics). A topic that would have no relevant document left is passed over for that run.
 

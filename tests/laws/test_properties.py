@@ -40,8 +40,6 @@ FORMS = NEEDS | {
 
 UNTRIED = {
     "inclusion": "what a sample tells is an estimate: whether it is normalised or recall-free depends on the sample",
-    "groups": "groups of documents are rated by how they are exposed: figures 6 and 7 are about relevance",
-    "dimensions": "grades of several kinds: each kind would have properties of its own",
 }
 """Measures that need other data than grades, intents and lengths say what they are like without a test here."""
 
