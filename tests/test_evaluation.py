@@ -7,6 +7,8 @@ import warnings
 
 import ir_measures
 import numpy as np
+import pandas
+import polars
 import pytest
 import pytrec_eval
 from hypothesis import given, settings
@@ -76,8 +78,6 @@ def test_sample_agrees_with_ranx() -> None:
 
 
 def test_paths_dicts_frames_and_tuples_give_the_same_scores() -> None:
-    pandas = pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
     qrels, runs = sample()
     path = next(p for p in cf.sample().runs if "fusion" in p)
     judged = [(t, d, g) for t, docs in qrels.items() for d, g in docs.items()]

@@ -6,6 +6,8 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import pandas
+import polars
 import pytest
 from hypothesis import given, settings
 
@@ -45,7 +47,6 @@ def test_a_file(text: str, tmp_path: Path) -> None:
 
 
 def test_frames(tmp_path: Path) -> None:
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     columns = {"docno": list(TABLE), "length": list(map(float, TABLE.values()))}
     frame = pandas.DataFrame(columns)
     frame.to_parquet(tmp_path / "lengths.parquet")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import permutations
 
 import numpy as np
+import pyndeval
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -91,7 +92,6 @@ NDEVAL = {"ERR-IA": "ERR-IA(dialect='ndeval')", "alpha-DCG": "alpha-DCG(dialect=
 def test_agree_with_ndeval_topic_by_topic(
     collection: tuple[Judgments, dict[str, dict[str, float]]], alpha: float, beta: float, rel: int
 ) -> None:
-    pyndeval = pytest.importorskip("pyndeval")
     judgments, run = collection
     flat = [
         (topic, intent, document, grade)
