@@ -13,6 +13,7 @@ import numpy as np
 LARGE = (6980, 1000)  # topics and documents a topic, as in a run on the MS MARCO passage development set
 SCALE = [((6980, 100), (6980, 1000)), ((698, 1000), (698, 10_000))]  # each pair: ten times the documents a topic
 MANY_RUNS, MANY_TOPICS, MANY_DEPTH = 129, 50, 1000  # the size of TREC-8 ad hoc
+DIVERSE_RUNS, DIVERSE_TOPICS, DIVERSE_INTENTS, DIVERSE_DEPTH = 30, 50, 20, 1000
 
 
 def passages(folder: Path, topics: int, depth: int) -> tuple[Path, Path]:
@@ -83,6 +84,35 @@ def ad_hoc(folder: Path) -> tuple[Path, list[Path]]:
     return qrels, runs
 
 
+def diverse(folder: Path) -> tuple[Path, list[Path]]:
+    """The qrels by intent and the runs of a diversity track.
+
+    1,000 documents a topic are judged for each of its 20 intents, relevant (grade 1) to 15 % of them; half of what the
+    runs list is judged.
+    """
+    folder = folder / "diverse"
+    qrels, runs = folder / "qrels", [folder / f"run{number:02}.run" for number in range(1, DIVERSE_RUNS + 1)]
+    if all(path.exists() for path in (qrels, *runs)):
+        return qrels, runs
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(3)
+    ids = newspaper_ids(524_287)
+    walk = Walk(rng, DIVERSE_TOPICS, len(ids))
+    topic_ids = np.arange(101, 101 + DIVERSE_TOPICS).astype("S3")
+    numbered = (np.arange(DIVERSE_TOPICS), np.arange(DIVERSE_DEPTH), np.arange(DIVERSE_INTENTS))
+    rows, document, intent = (a.ravel() for a in np.meshgrid(*numbered, indexing="ij"))
+    grade = (rng.random(len(rows)) < 0.15).astype(int).astype("S1")
+    save(qrels, [lines(topic_ids[rows], (intent + 1).astype("S2"), ids[walk(rows, document)], grade)])
+
+    rows = np.repeat(np.arange(DIVERSE_TOPICS), DIVERSE_DEPTH)
+    ranks = np.tile(np.arange(1, DIVERSE_DEPTH + 1), DIVERSE_TOPICS).astype("S4")
+    for path in runs:
+        drawn = np.argsort(rng.random((DIVERSE_TOPICS, 2 * DIVERSE_DEPTH)), axis=1)[:, :DIVERSE_DEPTH]
+        score = falling_scores(rng, DIVERSE_TOPICS, DIVERSE_DEPTH)
+        save(path, [lines(topic_ids[rows], b"Q0", ids[walk(rows, drawn.ravel())], ranks, score, path.stem.encode())])
+    return qrels, runs
+
+
 class Walk:
     """Distinct pseudo-random numbers below a prime for each topic: the n-th is (start + n * stride) mod prime."""
 
@@ -144,6 +174,8 @@ def main(folder: Path, names: list[str]) -> None:
                 passages(folder, *size)
     if {"many", "start"} & set(names):
         ad_hoc(folder)
+    if "diversity" in names:
+        diverse(folder)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 Means = list[list[float]]
@@ -99,6 +99,36 @@ def pytrec_eval_dicts(job: Job) -> Timed:
     return lambda: columns([pytrec_eval_means(pte.RelevanceEvaluator(qrels, names), run, job.measures)])
 
 
+def pyndeval(job: Job) -> Timed:
+    import pyndeval as pnd
+
+    def timed() -> Means:  # it has no reader: the shortest one can write
+        evaluator = pnd.RelevanceEvaluator(intent_tuples(job.qrels), pyndeval_names(job.measures))
+        return columns(pyndeval_means(evaluator, run_tuples(run)) for run in job.runs)
+
+    return timed
+
+
+def cranfield_in_memory(job: Job) -> Timed:
+    from cranfield import Qrels, Run, evaluate
+
+    qrels, runs = Qrels.read(job.qrels), [Run.read(run) for run in job.runs]
+    return lambda: evaluate(qrels, runs, job.measures).means().tolist()
+
+
+def pyndeval_in_memory(job: Job) -> Timed:
+    import pyndeval as pnd
+
+    qrels, runs = list(intent_tuples(job.qrels)), [list(run_tuples(run)) for run in job.runs]
+    names = pyndeval_names(job.measures)
+
+    def timed() -> Means:
+        evaluator = pnd.RelevanceEvaluator(qrels, names)
+        return columns(pyndeval_means(evaluator, run) for run in runs)
+
+    return timed
+
+
 CONTESTANTS: dict[str, Callable[[Job], Timed]] = {
     "cranfield": cranfield,
     "pytrec_eval": pytrec_eval,
@@ -107,6 +137,9 @@ CONTESTANTS: dict[str, Callable[[Job], Timed]] = {
     "trec_eval": trec_eval,
     "cranfield, dicts": cranfield_dicts,
     "pytrec_eval, dicts": pytrec_eval_dicts,
+    "pyndeval": pyndeval,
+    "cranfield, in memory": cranfield_in_memory,
+    "pyndeval, in memory": pyndeval_in_memory,
 }
 
 
@@ -133,6 +166,28 @@ def trec_keys(measures: list[str]) -> list[str]:
 def ranx_names(measures: list[str]) -> list[str]:
     names = {"AP": "map", "nDCG": "ndcg", "RR": "mrr", "P": "precision", "R": "recall"}
     return [re.sub(r"^\w+", lambda name: names[name[0]], measure) for measure in measures]
+
+
+def pyndeval_names(measures: list[str]) -> list[str]:
+    names = {"I-rec": "strec", "AP-IA": "MAP-IA"}
+    return [re.sub(r"^[\w-]+", lambda name: names.get(name[0], name[0]), re.sub(r"\(.*\)", "", m)) for m in measures]
+
+
+def pyndeval_means(evaluator: Any, run: Any) -> list[float]:
+    topics = evaluator.evaluate(run).values()
+    return [sum(topic[key] for topic in topics) / len(topics) for key in evaluator.measures]
+
+
+def intent_tuples(path: str) -> Iterator[tuple[str, str, str, int]]:
+    with open(path) as file:
+        for topic, intent, doc, grade in map(str.split, file):
+            yield topic, intent, doc, int(grade)
+
+
+def run_tuples(path: str) -> Iterator[tuple[str, str, float]]:
+    with open(path) as file:
+        for topic, _, doc, _, score, _ in map(str.split, file):
+            yield topic, doc, float(score)
 
 
 def pytrec_eval_means(evaluator: Any, run: dict[str, dict[str, float]], measures: list[str]) -> list[float]:

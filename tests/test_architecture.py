@@ -10,18 +10,21 @@ import cranfield
 ROOMS = [
     "errors", "check", "_core",
     "collection",
-    "lengths", "groups",
+    "segments", "by_rank", "by_dimension",
+    "lengths", "groups", "sampling",
+    "intent_files", "intents",
     "assessed",
     "views",
-    "intents",
-    "sampling",
-    "joining",
+    "hits_by_intent", "intent_views",
+    "joining", "judged_documents",
     "measures",
-    "aggregate", "risk", "score_files", "scores",
+    "aggregate", "table", "risk", "score_files", "scores",
     "evaluation", "residuals", "pool_bias",
     "fairness", "dimensions",
     "explanation",
     "samples",
+    "comparison",
+    "meta",
     "report",
     "compat",
     "cli",
@@ -38,10 +41,7 @@ def room(dotted: str) -> str:
 def imported(path: Path) -> set[str]:
     found: set[str] = set()
     tree = ast.parse(path.read_text("utf-8"))
-    tree.body = [
-        node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
-    ]
-    for node in ast.walk(tree):  # what only a type checker imports is no import
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.startswith("cranfield.")}
         elif isinstance(node, ast.ImportFrom) and node.module == "cranfield":

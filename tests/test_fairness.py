@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from cranfield import DataError, Run, Scores, UsageError
+from cranfield import CranfieldWarning, DataError, Run, Scores, UsageError
 from cranfield.fairness import (
     Attention,
+    audit,
     awrf,
     equity_of_attention,
     expected_exposure,
@@ -223,9 +224,52 @@ def test_prefix_fairness_is_undefined_where_rankings_cannot_differ() -> None:
     assert np.isnan(same.values).all()
 
 
-def test_prefix_fairness_wants_hard_labels_and_steps() -> None:
-    with pytest.raises(UsageError, match=r"document 'd1' is in 'a' by 0\.5; labels must be hard"):
-        prefix_fairness({"q": [DOCS]}, SOFT, "a", step=2)
+soft = st.lists(st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0]), min_size=3, max_size=6).filter(lambda x: len(set(x)) > 1)
+
+
+@settings(deadline=None, max_examples=60)
+@given(soft)
+def test_soft_labels_count_by_their_shares_and_z_is_the_worst_of_all_rankings(shares: list[float]) -> None:
+    n, s = len(shares), sum(shares)
+
+    def unfair(order: tuple[float, ...], kind: str) -> float:
+        total = 0.0
+        for i in range(2, n + 1, 2):
+            here = sum(order[:i])
+            pairs = [(here / i, s / n), (1 - here / i, 1 - s / n)]
+            ratio = here / (i - here) if i - here > 1e-9 else 0.0
+            total += {
+                "rND": abs(here / i - s / n),
+                "rKL": sum(p * math.log(p / q) for p, q in pairs if p > 1e-12),
+                "rRD": abs(ratio - s / (n - s)),
+            }[kind] / math.log2(i)  # fmt: skip
+        return total
+
+    labels = {f"x{i}": {"p": share, "other": 1 - share} for i, share in enumerate(shares)}
+    found = values(prefix_fairness({"q": [list(labels)]}, labels, "p", step=2))
+    for kind in ("rND", "rKL", "rRD"):
+        worst = max(unfair(order, kind) for order in set(itertools.permutations(shares)))
+        assert found[kind] == pytest.approx(unfair(tuple(shares), kind) / worst, abs=1e-9)
+
+
+def test_soft_labels_by_hand() -> None:
+    # two documents half protected, one wholly, one not: 2 of 4. The first two hold 1.5, at most 1.5, at least 0.5
+    labels = {"a": "p", "b": {"p": 0.5, "o": 0.5}, "c": {"p": 0.5, "o": 0.5}, "d": "o"}
+    assert values(prefix_fairness({"q": [list("abcd")]}, labels, "p", step=2))["rND"] == pytest.approx(1)
+    assert values(prefix_fairness({"q": [list("adbc")]}, labels, "p", step=2))["rND"] == pytest.approx(0)
+    alike = {doc: {"p": 0.5, "o": 0.5} for doc in "abcd"}
+    assert np.isnan(prefix_fairness({"q": [list("abcd")]}, alike, "p", step=2).values).all()
+
+
+def test_a_protected_group_that_a_list_lacks_is_undefined_there_and_one_that_is_not_is_an_error() -> None:
+    found = prefix_fairness({"q": [["o1", "o2", "o3"]], "r": [["p1", "o1", "o2"]]}, PROTECTED, "p", step=2)
+    assert np.isnan(found.values[:, 0, 0]).all()
+    assert found.values[0, 0, 1] == pytest.approx(abs(1 / 2 - 1 / 3) / abs(0 - 1 / 3))  # worst is p1 at the end
+    with pytest.raises(UsageError, match="group == 'z', must be one of 'p', 'other'"):
+        prefix_fairness({"q": [["o1", "o2", "o3"]]}, PROTECTED, "z", step=2)
+
+
+def test_steps_begin_at_two() -> None:
     with pytest.raises(UsageError, match="step == 1, must be 2 or more"):
         prefix_fairness({"q": [DOCS]}, SOFT, "c", step=1)
 
@@ -329,3 +373,58 @@ def test_faults_are_named() -> None:
         awrf({"q": [DOCS]}, SOFT, {"a": 1}, base=1)
     with pytest.raises(UsageError, match=r"stop == 0\.5, must be 0"):
         awrf({"q": [DOCS]}, SOFT, {"a": 1}, attention=Attention(stop=0.5))
+
+
+# ---- all of it in one record
+
+GROUPS = {"d0": "a", "d1": "b", "d2": {"a": 0.5, "b": 0.5}}
+JUDGED = {"q": {"d0": 1, "d1": 1, "d2": 0}, "r": {"d0": 1, "d2": 1}}
+
+
+def test_an_audit_holds_what_the_functions_give() -> None:
+    runs = {"x": {"q": ["d0", "d1", "d2"], "r": ["d2", "d1", "d0"]}, "y": {"q": ["d1", "d0"], "r": ["d0"]}}
+    found = audit(JUDGED, runs, GROUPS, step=2)
+    for r, (run, shown) in enumerate(runs.items()):
+        expected = expected_exposure(JUDGED, shown, GROUPS)
+        for name in expected.measures:
+            assert found.of_runs[name][r].tolist() == expected[name].values[0, 0].tolist()
+        assert found.to_dict()[run]["EE-L"] == pytest.approx(expected.mean()["run"]["EE-L"])
+        steps = equity_of_attention(JUDGED, shown, GROUPS).steps
+        assert found.of_runs["equity"][r].tolist() == [value for _, value in steps]
+        assert found.to_dict()[run]["equity"] == steps[-1][1]  # what has gathered in the end, no mean
+        assert found.of_runs["AWRF"][r].tolist() == awrf(shown, GROUPS, JUDGED).values[0, 0].tolist()
+        for g, group in enumerate("ab"):
+            each = [exposure(shown, GROUPS, JUDGED).groups[topic][group].share for topic in "qr"]
+            assert found.of_groups["share"][r, :, g].tolist() == each
+            assert found.to_dict()[run]["groups"][group]["share"] == pytest.approx(sum(each) / 2)
+            prefix = prefix_fairness(shown, GROUPS, group, step=2)
+            np.testing.assert_array_equal(found.of_groups["rKL"][r, :, g], prefix["rKL"].values[0, 0])
+    frame = found.to_pandas()
+    assert list(frame.columns) == ["run", "topic", "group", "measure", "value"]
+    assert len(frame) == 2 * 2 * (5 + 2 * (6 + 1 + 3))
+    # y shows no more than the first two documents, and on r but one
+    assert "undefined in some run, of 2 topics: parity on 1, rND on 2, rKL on 2, rRD on 2" in found.notes
+
+
+def test_an_audit_takes_topics_in_the_order_of_the_judgments_and_says_what_it_leaves_out() -> None:
+    runs = {"x": {"z": ["d0"], "r": ["d0"]}}
+    with pytest.warns(CranfieldWarning) as caught:
+        found = audit(JUDGED, runs, GROUPS)
+    said = [str(one.message) for one in caught]
+    assert "1 topic without judgments passed over: x has z" in said
+    assert "1 judged topic missing from x: q" in said
+    assert found.topics == ("q", "r")
+    # nothing is shown where a and b are due 3/4 + 1/8 each
+    assert found.of_runs["EE-L"][0, 0] == pytest.approx(2 * 0.875**2)
+    with pytest.warns(CranfieldWarning):
+        skipped = audit(JUDGED, runs, GROUPS, "EE-L", missing="skip")
+    assert math.isnan(skipped.of_runs["EE-L"][0, 0])
+    with pytest.raises(DataError, match="none of its topics is judged: it has z"):
+        audit(JUDGED, {"x": {"z": ["d0"]}}, GROUPS)
+
+
+def test_runs_of_an_audit_have_names_of_their_own() -> None:
+    same = Run.of({"q": {"d0": 1.0}, "r": {"d0": 1.0}})
+    assert audit(JUDGED, [same, same], measures="EE-L").runs == ("run#1", "run#2")
+    with pytest.raises(UsageError, match="no runs given"):
+        audit(JUDGED, [])

@@ -12,7 +12,9 @@ import pytest
 import cranfield as cf
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning, DataError, UsageError
-from cranfield.intents import ByDocument, ByIntent, by_document, intents_of, with_intents
+from cranfield.hits_by_intent import intents_of, with_intents
+from cranfield.intent_views import ByIntent
+from cranfield.intents import ByDocument, by_document
 from cranfield.joining import JoinOptions, join
 
 JUDGED = b"""\
@@ -163,7 +165,7 @@ def test_many_lists_and_intents_come_in_the_same_order() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)
         lists = join(judged.encode(), runs)
-    assert lists.rows * int(intents_of(lists).count.max()) > 1 << 16  # more than one sort by counting takes
+    assert lists.rows * int(intents_of(lists).count.max()) > 1 << 16  # more lists by intent than 16 bits can number
     apart = ByIntent().apply(lists)
     assert (np.diff(apart.row) >= 0).all()
     assert (np.diff(apart.rank)[np.diff(apart.row) == 0] > 0).all()
@@ -182,6 +184,6 @@ def test_lists_are_read_by_intent_piece_by_piece(monkeypatch: pytest.MonkeyPatch
     names = ["AP-IA", "nDCG-IA@2", "Judged-IA", "AP-IA'", "nERR[IA]", "U-IA", "P-IA[ties]"]
     lengths = {"a": 900, "b": 2000, "c": 100, "x": 300}
     whole = cf.evaluate(JUDGED, runs, names, lengths=lengths).to_dict()
-    monkeypatch.setattr("cranfield.intents.TOGETHER", 2)
+    monkeypatch.setattr("cranfield.intent_views.TOGETHER", 2)
     assert len(ByIntent()._pieces(join(JUDGED, runs), None)) > 3
     assert cf.evaluate(JUDGED, runs, names, lengths=lengths).to_dict() == whole

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 import scipy.stats
 from hypothesis import HealthCheck, given, settings
@@ -514,6 +515,18 @@ def test_faults_in_frames_name_the_row(frame: dict[str, object], message: str) -
         Scores.from_frame(frame)
 
 
+def test_two_columns_of_a_frame_with_one_name() -> None:
+    frame = pandas.DataFrame([["a", "1", 0.1, 0.2]], columns=["run", "topic", "value", "Value"])
+    with pytest.raises(DataError, match=r"frame: 2 columns are called Value \(3 and 4\), must be one"):
+        Scores.from_frame(frame, measure="AP")
+
+
+def test_scores_after_two_byte_order_marks(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text("\ufeff\ufefftopic,a\n1,0.25\n", encoding="utf-8")
+    assert Scores.read(path, measure="AP").mean() == {"a": {"AP": 0.25}}
+
+
 def test_combine_puts_runs_and_measures_together() -> None:
     whole = small("skip")
     parts = [whole.select(m, r) for m in whole.measures for r in whole.runs]
@@ -636,6 +649,11 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
     "matrix, text in line 1": ("some.csv", "0.1,0.2,x\n0.3,1,1\n", "some.csv:1: 'x' is not a number, other cells are"),
     "matrix, text later": ("some.csv", "0.1,0.2\n0.3,x\n", "some.csv:2: 'x' is not a number"),
     "matrix, text in column 1": ("some.csv", "0.1,0.2\nx,0.3\n", "some.csv:2: 'x' is not a number; topic_column=True"),
+    "tidy, a column twice": (
+        "some.csv",
+        "run,topic,measure,value,value\na,1,AP,0.1,0.2\n",
+        r"some.csv:1: 2 columns are called value \(4 and 5\), must be one: rename or drop the others",
+    ),
     "matrix, topic twice": ("some.csv", "topic,a\n1,0.2\n1,0.3\n", "some.csv:3: topic '1' is there twice"),
     "matrix, run twice": ("some.csv", "a,a\n0.1,0.2\n", "some.csv:1: run 'a' is there twice"),
     "matrix, too many names": ("some.csv", "a,b,c\n0.1,0.2\n", "some.csv:1: 3 names, expected 2"),

@@ -118,6 +118,7 @@ struct JoinOptions {
     std::size_t depth = 0;  // 0: no limit
     bool unique = false;    // the caller knows that no list has a document twice
     const JudgedIndex* documents = nullptr;  // numbers of documents by id, all under topic 0; null: not asked for
+    bool scores = false;                     // keep what documents were ranked by
 };
 
 struct Hit {
@@ -149,6 +150,7 @@ public:
     std::vector<Hit> hits;
     std::vector<std::int32_t> numbers;  // of every retrieved document in rank order, -1 where it has none
     std::vector<Id> unknown;            // the documents that have none
+    std::vector<double> scores;         // of every retrieved document in rank order, if asked for
     std::size_t retrieved = 0;
     std::size_t dropped = 0;  // duplicates passed over
     bool has_duplicate = false;
@@ -163,6 +165,9 @@ public:
         hits.clear();
         collect();
         if (options_.documents) number(base);
+        scores.clear();
+        if (options_.scores)
+            for (std::size_t i = 0; i < retrieved; ++i) scores.push_back(documents[i].key);
     }
 
     // Orders the list and drops or reports duplicates, without judgments.

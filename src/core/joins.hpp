@@ -71,11 +71,12 @@ struct Joined {
         std::vector<Hit> hits;
         std::vector<std::int32_t> numbers;
         std::vector<std::string> unknown;
+        std::vector<double> scores;
     };
 
     // What the ranker has found of one list.
     static Part part(std::size_t row, const Ranker& ranker, const char* base) {
-        Part out{row, ranker.hits, ranker.numbers, {}};
+        Part out{row, ranker.hits, ranker.numbers, {}, ranker.scores};
         for (const Id& id : ranker.unknown) out.unknown.emplace_back(id.in(base));
         return out;
     }
@@ -102,7 +103,7 @@ struct Joined {
         std::size_t total = 0;
         for (const Part& part : parts) total += part.hits.size();
         std::vector<std::int32_t> row, rank, tie_first, tie_last;
-        std::vector<double> grade;
+        std::vector<double> grade, scores;
         std::vector<std::int32_t> numbers;
         std::unordered_set<std::string> seen;
         nb::list unknown;
@@ -116,6 +117,7 @@ struct Joined {
                 grade.push_back(hit.grade);
             }
             numbers.insert(numbers.end(), part.numbers.begin(), part.numbers.end());
+            scores.insert(scores.end(), part.scores.begin(), part.scores.end());
             for (const std::string& id : part.unknown)
                 if (seen.insert(id).second) unknown.append(to_str(id));
         }
@@ -136,6 +138,7 @@ struct Joined {
         out["documents"] = documents;
         out["numbers"] = to_numpy(std::move(numbers));
         out["unknown"] = unknown;
+        out["scores"] = to_numpy(std::move(scores));
         return out;
     }
 
@@ -144,12 +147,13 @@ private:
 };
 
 JoinOptions join_options(const std::string& order, bool single_precision, const std::string& on_duplicate, std::size_t depth,
-                         const Judged* numbers) {
+                         const Judged* numbers, bool scores) {
     JoinOptions options;
     options.order = make_order(order);
     options.single_precision = single_precision;
     options.on_duplicate = make_rule(on_duplicate);
     options.depth = depth;
+    options.scores = scores;
     if (numbers) {
         if (numbers->topics.size() != 1) throw nb::value_error("numbers: expected the documents of one topic");
         options.documents = &numbers->index;
@@ -162,12 +166,12 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
                         const std::vector<std::string>& columns, const std::string& delimiter, bool header,
                         const std::string& expected, const std::string& order, bool single_precision,
                         const std::string& on_duplicate, std::size_t depth, unsigned threads, const nb::object& progress,
-                        const Judged* numbers) {
+                        const Judged* numbers, bool scores) {
     const Buffers buffers(sources);
     ReadOptions options;
     options.layout = make_layout(columns, delimiter, header, expected);
     options.threads = threads;
-    const JoinOptions join = join_options(order, single_precision, on_duplicate, depth, numbers);
+    const JoinOptions join = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
     options.order = join.order;
     std::size_t bytes = 0;
     for (const Source& source : buffers.sources) bytes += source.size();
@@ -257,8 +261,9 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
 }
 
 nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>& tables, const std::string& order,
-                          bool single_precision, const std::string& on_duplicate, std::size_t depth, const Judged* numbers) {
-    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers);
+                          bool single_precision, const std::string& on_duplicate, std::size_t depth, const Judged* numbers,
+                          bool scores) {
+    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
     Joined joined(judged.topics.size());
     {
         const nb::gil_scoped_release release;
@@ -297,8 +302,8 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
 
 // Dicts of dicts, walked in place: the strings are looked at where Python keeps them.
 nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::string, nb::dict>>& runs,
-                         const std::string& order, bool single_precision, std::size_t depth, const Judged* numbers) {
-    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers);
+                         const std::string& order, bool single_precision, std::size_t depth, const Judged* numbers, bool scores) {
+    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
     if (options.order == Order::rank) throw nb::value_error("order == 'rank', but a dict has no ranks; use 'score' or 'file'");
     Joined joined(judged.topics.size());
     Ranker ranker(options);

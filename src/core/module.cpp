@@ -1,12 +1,14 @@
 // What Python sees of the core: Table (run or qrels in memory), Judged (qrels ready to join) and the joins.
+#include "intents.hpp"
 #include "joins.hpp"
 #include "python.hpp"
+#include "resamples.hpp"
 #include "tables.hpp"
 
 NB_MODULE(_core, m) {
     using namespace cranfield;
     nb::set_leak_warnings(false);  // a run that a script or a notebook still holds when Python ends is no leak
-    m.doc() = "Reading runs and qrels, ranking, joining: the loops numpy cannot do.";
+    m.doc() = "Reading runs and qrels, ranking, joining, resampling: the loops numpy cannot do.";
 
     nb::class_<Table>(m, "Table", "Run or qrels in memory, grouped by list.")
         .def("__len__", &Table::size)
@@ -44,10 +46,23 @@ NB_MODULE(_core, m) {
           "labels"_a.none(), "on_duplicate"_a, "what"_a);
     m.def("judged", &make_judged, "table"_a, "on_duplicate"_a);
     m.def("join_files", &py_join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
-          "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a.none() = nb::none());
+          "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a.none() = nb::none(),
+          "scores"_a = false);
     m.def("join_tables", &py_join_tables, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "on_duplicate"_a, "depth"_a,
-          "numbers"_a.none() = nb::none());
+          "numbers"_a.none() = nb::none(), "scores"_a = false);
     m.def("join_dicts", &py_join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a,
-          "numbers"_a.none() = nb::none());
+          "numbers"_a.none() = nb::none(), "scores"_a = false);
+    m.def("by_document", &py_by_document, "table"_a, "place"_a);
+    m.def("intents_before", &py_intents_before, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a);
+    m.def("hits_by_intent", &py_hits_by_intent, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a);
+    m.def("greedy_ideal", &py_greedy_ideal, "topic_start"_a, "intents"_a, "start"_a, "nth"_a, "lasting"_a, "depth"_a);
+    m.def("flip_counts", &py_flip_counts, "scores"_a, "first"_a, "second"_a, "limits"_a, "two_sided"_a, "all"_a, "seed"_a, "begin"_a,
+          "end"_a, "threads"_a);
+    m.def("bootstrap_counts", &py_bootstrap_counts, "centred"_a, "largest"_a, "first"_a, "second"_a, "limits"_a, "two_sided"_a,
+          "seed"_a, "begin"_a, "end"_a, "threads"_a, "kept"_a, "sizes"_a, "floors"_a);
+    m.def("last_of_largest", &py_last_of_largest, "kept"_a, "sizes"_a, "floors"_a);
+    m.def("permuted_ranges", &py_permuted_ranges, "scores"_a, "seed"_a, "begin"_a, "end"_a, "threads"_a);
+    m.def("two_sample_differences", &py_two_sample_differences, "values"_a, "in_x"_a, "from_"_a, "summary"_a, "seed"_a, "begin"_a,
+          "end"_a, "threads"_a);
     m.def("parse_number", [](nb::bytes text) { return parse_number({text.c_str(), text.size()}); }, "text"_a);
 }

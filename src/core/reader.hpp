@@ -74,7 +74,8 @@ public:
     void read() {
         std::size_t at = chunk_.begin;
         bool skip_header = layout_.header && chunk_.begin == 0;
-        if (at == 0 && bytes_.substr(0, 3) == "\xef\xbb\xbf") at = 3;
+        if (at == 0)  // byte order marks: two, where a tool that adds one was fed by another
+            while (bytes_.substr(at, 3) == "\xef\xbb\xbf") at += 3;
         reserve(at);
         Columns column;
         while (at < chunk_.end && chunk_.faults.size() < options_.most_faults) {

@@ -48,7 +48,17 @@ public:
         return static_cast<std::int32_t>(table.names.size() - 1);
     }
     std::int32_t topic(std::string_view text) { return number(text, topic_number_, table.topics); }
-    std::int32_t label(std::string_view text) { return number(text, label_number_, table.labels); }
+    // In a file by intent most labels are that of the line before, or the one after it.
+    std::int32_t label(std::string_view text) {
+        for (const std::size_t likely : {last_label_, last_label_ + 1})
+            if (likely < table.labels.size() && table.labels[likely] == text) {
+                last_label_ = likely;
+                return static_cast<std::int32_t>(likely);
+            }
+        const std::int32_t found = number(text, label_number_, table.labels);
+        last_label_ = static_cast<std::size_t>(found);
+        return found;
+    }
 
     void add(std::string_view id, double value) {
         ids_.push_back({arena_size(), id.size()});
@@ -79,6 +89,7 @@ private:
     std::uint64_t arena_size() const { return table.arena.size(); }
 
     Numbers topic_number_, label_number_;
+    std::size_t last_label_ = 0;
     std::vector<std::pair<std::uint64_t, std::size_t>> ids_;
 };
 
@@ -101,10 +112,13 @@ inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool la
                               std::vector<Repeat>& repeats, std::size_t& dropped) {
     seen.reset(list.size());
     std::size_t kept = 0;
+    std::string_view last;
+    std::uint64_t last_hash = hash_id(last);
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Kept entry = list[i];
+        if (entry.id != last) last_hash = hash_id(last = entry.id);
         const std::uint64_t label = labels_count ? static_cast<std::uint64_t>(entry.label) : 0;
-        const std::uint64_t hash = hash_id(entry.id) ^ (label * 0x9e3779b97f4a7c15ULL);
+        const std::uint64_t hash = last_hash ^ (label * 0x9e3779b97f4a7c15ULL);
         const std::int32_t earlier = seen.find_or_add(hash, static_cast<std::int32_t>(kept), [&](std::int32_t other) {
             const Kept& that = list[static_cast<std::size_t>(other)];
             return (!labels_count || that.label == entry.label) && that.id == entry.id;

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cranfield.collection.run import Run as Run
     from cranfield.collection.run import read_runs as read_runs
     from cranfield.collection.topics import Topics as Topics
+    from cranfield.comparison.systems import compare as compare
     from cranfield.errors import CranfieldError as CranfieldError
     from cranfield.errors import CranfieldWarning as CranfieldWarning
     from cranfield.errors import DataError as DataError
@@ -42,6 +43,7 @@ _HOME = {
     "collection.qrels": ("Qrels",),
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),
+    "comparison.systems": ("compare",),
     "errors": ("CranfieldError", "CranfieldWarning", "DataError", "UsageError"),
     "evaluation": ("Evaluator", "evaluate", "score"),
     "explanation": ("explain",),

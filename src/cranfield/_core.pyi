@@ -1,4 +1,4 @@
-"""Reading runs and qrels, ranking, joining: the loops numpy cannot do."""
+"""Reading runs and qrels, ranking, joining, resampling: the loops numpy cannot do."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
@@ -26,6 +26,8 @@ class Joined(TypedDict):
     """Of every retrieved document, list by list in rank order: its number in `numbers`, or -1; empty if not asked."""
     unknown: list[str]
     """The documents that have no number there."""
+    scores: NDArray[np.float64]
+    """Of every retrieved document, list by list in rank order: what it was ranked by; empty if not asked."""
 
 class Table:
     def __len__(self) -> int: ...
@@ -106,6 +108,7 @@ def join_files(
     threads: int,
     progress: Callable[[int, int], None] | None,
     numbers: Judged | None = None,
+    scores: bool = False,
 ) -> tuple[Joined | None, list[Fault]]: ...
 def join_tables(
     judged: Judged,
@@ -115,6 +118,7 @@ def join_tables(
     on_duplicate: str,
     depth: int,
     numbers: Judged | None = None,
+    scores: bool = False,
 ) -> Joined: ...
 def join_dicts(
     judged: Judged,
@@ -123,5 +127,76 @@ def join_dicts(
     single_precision: bool,
     depth: int,
     numbers: Judged | None = None,
+    scores: bool = False,
 ) -> Joined: ...
+def by_document(
+    table: Table, place: NDArray[np.int64]
+) -> tuple[Judged, NDArray[np.int64], NDArray[np.int64]]:
+    """Every document once, its grade being its number among all, by topic and id; the rows sorted by document and by
+    the place of their label; and where those of each document begin."""
+
+def intents_before(
+    row: NDArray[np.int64],
+    document: NDArray[np.int64],
+    intents: NDArray[np.int64],
+    start: NDArray[np.int64],
+    nth: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Hits by entry: (hit, entry, how many hits above in the list have an entry for the same intent)."""
+
+def hits_by_intent(
+    row: NDArray[np.int64],
+    document: NDArray[np.int64],
+    intents: NDArray[np.int64],
+    start: NDArray[np.int64],
+    nth: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Hits by entry, sorted by list and intent: (number of the list and intent, hit, entry)."""
+
+def greedy_ideal(
+    topic_start: NDArray[np.int64],
+    intents: NDArray[np.int64],
+    start: NDArray[np.int64],
+    nth: NDArray[np.int32],
+    lasting: float,
+    depth: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The greedy ideal list of each topic: (where it begins, what it gains at every rank down to `depth`)."""
+
+def flip_counts(
+    scores: NDArray[np.float64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    limits: NDArray[np.float64],
+    two_sided: bool,
+    all: bool,
+    seed: int,
+    begin: int,
+    end: int,
+    threads: int,
+) -> NDArray[np.int64]: ...
+def bootstrap_counts(
+    centred: NDArray[np.float64],
+    largest: NDArray[np.float64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    limits: NDArray[np.float64],
+    two_sided: bool,
+    seed: int,
+    begin: int,
+    end: int,
+    threads: int,
+    kept: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    floors: NDArray[np.float64],
+) -> NDArray[np.int64]: ...
+def last_of_largest(
+    kept: NDArray[np.float64], sizes: NDArray[np.int64], floors: NDArray[np.float64]
+) -> NDArray[np.float64]: ...
+def permuted_ranges(
+    scores: NDArray[np.float64], seed: int, begin: int, end: int, threads: int
+) -> NDArray[np.float64]: ...
+def two_sample_differences(
+    values: NDArray[np.float64], in_x: int, from_: str, summary: str, seed: int, begin: int, end: int, threads: int
+) -> NDArray[np.float64]: ...
 def parse_number(text: bytes) -> float | None: ...

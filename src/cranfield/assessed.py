@@ -9,224 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cranfield.by_dimension import Dimensions
+from cranfield.by_rank import ByRank
 from cranfield.errors import UsageError
+from cranfield.intents import Intents
 from cranfield.lengths import Lengths
+from cranfield.sampling import Sample
+from cranfield.segments import Array, Gains, Hits, Ideal, Index, Judged, position_in_segment, segment_starts
 
-if TYPE_CHECKING:
-    from cranfield.intents import Intents
-    from cranfield.sampling import Sample
+__all__ = ["Array", "Assessed", "Gains", "Hits", "Ideal", "Index", "Judged", "position_in_segment", "segment_starts"]
+"""Lists, and the arrays in segments that they are made of."""
 
-Array = NDArray[np.float64]
-Index = NDArray[np.integer[Any]]
 T = TypeVar("T")
-
-LONG = 256
-"""Lists with more hits than this are accumulated one by one, shorter ones side by side."""
-
-
-def segment_starts(group: Index, groups: int) -> NDArray[np.int64]:
-    """Where each group begins in the sorted array `group`, with the total length at the end.
-
-    >>> segment_starts(np.array([0, 0, 2]), 3).tolist()
-    [0, 2, 2, 3]
-    """
-    starts = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(group, minlength=groups), out=starts[1:])
-    return starts
-
-
-def position_in_segment(starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The 1-based position of every entry within its segment.
-
-    >>> position_in_segment(np.array([0, 2, 2, 3])).tolist()
-    [1, 2, 1]
-    """
-    lengths = np.diff(starts)
-    return np.arange(1, starts[-1] + 1) - np.repeat(starts[:-1], lengths)
-
-
-def _per_list(group: Index, values: Array, groups: int) -> Array:
-    return np.asarray(np.bincount(group, values, groups), dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Hits:
-    """Some of the judged documents in the lists: row (which list), rank, grade, sorted by row and rank."""
-
-    rows: int
-    row: Index
-    rank: Index
-    grade: Array
-    weight: Array | None = None
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    @cached_property
-    def start(self) -> NDArray[np.int64]:
-        """Where each list begins; one more entry than there are lists."""
-        return segment_starts(self.row, self.rows)
-
-    @cached_property
-    def nth(self) -> NDArray[np.int64]:
-        """1 for the first of these hits in its list, 2 for the second, ..."""
-        return position_in_segment(self.start)
-
-    @cached_property
-    def count(self) -> Array:
-        """How many of these hits each list has."""
-        if self.weight is not None:
-            return _per_list(self.row, self.weight, self.rows)
-        return np.diff(self.start).astype(np.float64)
-
-    def sum(self, values: ArrayLike) -> Array:
-        """The sum of `values` (one per hit) over each list; added in rank order."""
-        values = np.broadcast_to(np.asarray(values, dtype=np.float64), len(self.row))
-        if self.weight is not None:
-            values = values * self.weight
-        return _per_list(self.row, values, self.rows)
-
-    def running(self, values: ArrayLike) -> Array:
-        """The sum of `values` down to and including each hit, within its list; added in rank order."""
-        values = np.asarray(values, dtype=np.float64)
-        total = np.cumsum(values)
-        if np.array_equal(values, np.rint(values)):  # whole numbers: nothing is lost by taking off a total
-            before = np.concatenate(([0.0], total))[self.start[:-1]]
-            return np.asarray(total - before[self.row])
-        return self._accumulate(np.add, values)
-
-    def running_product(self, values: ArrayLike) -> Array:
-        """The product of `values` down to and including each hit, within its list."""
-        return self._accumulate(np.multiply, values)
-
-    def running_max_from_below(self, values: ArrayLike) -> Array:
-        """The largest of `values` from each hit down to the last of its list."""
-        upward = Hits(self.rows, self.rows - 1 - self.row[::-1], self.rank[::-1], self.grade[::-1])
-        return upward._accumulate(np.maximum, np.asarray(values, dtype=np.float64)[::-1])[::-1]
-
-    def _accumulate(self, operation: np.ufunc, values: ArrayLike) -> Array:
-        """Every list on its own and in rank order, so a score never depends on which other lists are scored with it."""
-        out = np.array(values, dtype=np.float64)
-        begin, length = self.start[:-1], np.diff(self.start)
-        for one in np.flatnonzero(length > LONG):
-            piece = slice(begin[one], begin[one] + length[one])
-            operation.accumulate(out[piece], out=out[piece])
-        short = np.flatnonzero((length > 1) & (length <= LONG))
-        longest_first = short[np.argsort(-length[short], kind="stable")]
-        at, length = begin[longest_first], length[longest_first]
-        reaching = np.searchsorted(-length, -np.arange(1, int(length.max(initial=1)) + 1), side="right")
-        for nth, lists in enumerate(reaching[1:].tolist(), 1):
-            here = at[:lists] + nth
-            out[here] = operation(out[here - 1], out[here])
-        return out
-
-    def previous(self, values: ArrayLike, first: float) -> Array:
-        """`values` of the hit before each hit in its list; `first` where there is none."""
-        values = np.asarray(values, dtype=np.float64)
-        out = np.empty_like(values)
-        out[1:] = values[:-1]
-        begins = self.start[:-1]
-        out[begins[begins < self.start[1:]]] = first
-        return out
-
-    def first(self, values: ArrayLike, default: float) -> Array:
-        """`values` of the first hit in each list; `default` where a list has none."""
-        values = np.asarray(values, dtype=np.float64)
-        out = np.full(self.rows, default)
-        some = self.start[:-1] < self.start[1:]
-        out[some] = values[self.start[:-1][some]]
-        return out
-
-    def where(self, keep: NDArray[np.bool_]) -> Hits:
-        """The hits for which `keep` is true."""
-        return self if keep.all() else self.at(np.flatnonzero(keep))
-
-    def at(self, index: Index) -> Hits:
-        """The hits at these positions, which must be in order."""
-        weight = None if self.weight is None else self.weight[index]
-        return Hits(self.rows, self.row[index], self.rank[index], self.grade[index], weight)
-
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """The judged documents of every topic: grades, best first, topic after topic."""
-
-    start: NDArray[np.int64]
-    grade: Array
-
-    @staticmethod
-    def of(topic: Index, grade: ArrayLike, topics: int) -> Judged:
-        """From one entry per judged document, in any order."""
-        grades = np.asarray(grade, dtype=np.float64)
-        best_first = np.lexsort((-grades, topic))
-        return Judged(segment_starts(np.asarray(topic), topics), grades[best_first])
-
-    @cached_property
-    def topic(self) -> NDArray[np.int64]:
-        """The topic of each entry."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-
-    @cached_property
-    def nth(self) -> NDArray[np.int64]:
-        """1 for the best document of its topic, 2 for the next, ..."""
-        return position_in_segment(self.start)
-
-    def count(self, keep: NDArray[np.bool_]) -> Array:
-        """How many judged documents of each topic satisfy `keep`."""
-        return _per_list(self.topic, keep.astype(np.float64), len(self.start) - 1)
-
-
-Gains = Callable[[Array], Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Ideal:
-    """The ideal list of every topic: all gains above zero, largest first."""
-
-    start: NDArray[np.int64]
-    gain: Array
-    set_of_row: Index
-
-    @cached_property
-    def hits(self) -> Hits:
-        """The ideal lists as hits, one list per topic, ranked 1, 2, 3 ..."""
-        topics = len(self.start) - 1
-        topic = np.repeat(np.arange(topics), np.diff(self.start))
-        return Hits(topics, topic, position_in_segment(self.start), self.gain)
-
-    @cached_property
-    def _cumulative(self) -> Array:
-        return self.hits.running(self.gain)
-
-    def cumulative(self, row: Index, rank: Index) -> Array:
-        """cg*(rank) of the ideal list that belongs to each row."""
-        return self.at(self._cumulative, row, rank)
-
-    def at(self, running: Array, row: Index, rank: Index) -> Array:
-        """A running value (one per ideal entry) at `rank` of each row's ideal list; its last one beyond the end."""
-        topic = self.set_of_row[row]
-        begin, end = self.start[topic], self.start[topic + 1]
-        last = np.minimum(begin + rank, end) - 1
-        if not len(running):
-            return np.zeros(len(last))
-        return np.where(last >= begin, running[np.maximum(last, 0)], 0.0)
-
-    @cached_property
-    def length(self) -> Array:
-        """Per row: how many documents its ideal list has."""
-        return np.asarray(np.diff(self.start)[self.set_of_row], dtype=np.float64)
-
-    def sum(self, values: ArrayLike, cutoff: int | None = None) -> Array:
-        """Per row: the sum of `values` (one per ideal entry) over its topic's ideal list, down to `cutoff`."""
-        values = np.asarray(values, dtype=np.float64)
-        if cutoff is not None:
-            values = np.where(self.hits.rank <= cutoff, values, 0.0)
-        return np.asarray(self.hits.sum(values)[self.set_of_row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +37,9 @@ class Assessed:
     | `row`, `rank`, `grade` | hit | which list, 1-based rank after the tie rule, judged grade |
     | `tie_first`, `tie_last` | hit | ranks between which the document could stand, its score being tied |
     | `place` | hit | which document of the ranking it is; only kept to explain one list |
-    | `document` | hit | which judged document it is, where the judgments have intents or are a sample |
+    | `document` | hit | which judged document it is, where judgments have intents or dimensions, or are a sample |
     | `lengths` | row and rank | how long the documents are, where a table of lengths was given |
+    | `scores` | row and rank | what the run gave the documents, where a measure asked for it |
     | `run`, `topic` | row | which run and which topic the list belongs to |
     | `retrieved` | row | how many documents were retrieved |
     | `missing` | row | the run has no list for this topic |
@@ -264,7 +64,9 @@ class Assessed:
     document: Index | None = None
     intents: Intents | None = None
     lengths: Lengths | None = None
+    scores: ByRank | None = None
     sample: Sample | None = None
+    dimensions: Dimensions | None = None
     every_gain_counts: bool = False
     notes: tuple[str, ...] = ()
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -465,6 +267,8 @@ class Assessed:
             missing=self.missing[index],
             set_of_row=self.set_of_row[index],
             lengths=None if self.lengths is None else self.lengths.rows(index),
+            scores=None if self.scores is None else self.scores.rows(index),
+            dimensions=None if self.dimensions is None else self.dimensions.rows(index),
             row=none,
             rank=none,
             grade=np.zeros(0),

@@ -1,22 +1,39 @@
-"""Relevance in several dimensions: one set of judgments each for topicality, understandability, credibility, ..."""
+"""Relevance in several dimensions, each with judgments of its own: the measures of it as functions of all of them.
+
+`evaluate(relevance, runs, ["uRBP", "CAM(AP)"], dimensions={"understandability": qrels})` scores the same by name.
+"""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from cranfield import check
-from cranfield.aggregate import Array
+from cranfield.by_dimension import RELEVANCE
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.evaluation import MeasureLike, evaluate
-from cranfield.measures.ranked import RBP
+from cranfield.errors import UsageError
+from cranfield.evaluation import MeasureLike, as_measures, evaluate
+from cranfield.measures import CAM, MM, Measure, cRBP, uRBP
+from cranfield.measures.base import Properties
+from cranfield.measures.dimensions import BiasedRBP
 from cranfield.scores import Scores
 
-GAINS = ("binary", "linear")
+ALONE = "the-same"
+"""One dimension alone has no other beside it: it stands beside itself, where it does not count."""
+
+
+class _Product(BiasedRBP):
+    """Rank-biased precision over any number of dimensions."""
+
+    by_dimension: tuple[tuple[str, str], ...] = ()
+
+    name = "RBP"
+    properties = Properties(graded=True, recall_free=True, additive=True)
+
+    def factors(self) -> tuple[tuple[str, str], ...]:
+        return self.by_dimension
 
 
 def biased_rbp(
@@ -26,7 +43,6 @@ def biased_rbp(
     p: float = 0.8,
     rel: float = 1,
     gains: Mapping[str, str] | None = None,
-    name: str = "RBP",
     **join: Any,
 ) -> Scores:
     r"""Rank-biased precision where a document counts as much as all its dimensions allow.
@@ -44,53 +60,41 @@ def biased_rbp(
     >>> biased_rbp({"topical": topical, "clear": clear}, run, p=0.5).mean()["run"]
     {'RBP(p=0.5)': 0.25}
     """
-    judgments = _judgments(dimensions)
-    chosen = dict.fromkeys(judgments, "binary") | dict(gains or {})
-    for dimension, kind in chosen.items():
-        if dimension not in judgments:
-            raise UsageError(f"gains: no dimension {dimension!r}; there are {', '.join(map(repr, judgments))}")
-        check.one_of(name, GAINS, **{f"gains[{dimension!r}]": kind})
-    worth = [_worth(judgments[dimension], kind, rel) for dimension, kind in chosen.items()]
-    product: dict[str, dict[str, float]] = {}
-    for topic in _common(judgments):
-        shared = set.intersection(*(set(of[topic]) for of in worth))
-        product[topic] = {
-            doc: float(np.prod([of[topic][doc] for of in worth])) for doc in worth[0][topic] if doc in shared
-        }
-    measure = RBP(p=p, gain="linear")
-    return _renamed(evaluate(Qrels.from_dict(product), runs, measure, **join), f"{name}(p={p:g})")
+    main, others = _parted(dimensions)
+    given = dict(gains or {})
+    for dimension, kind in given.items():
+        check.one_of("biased_rbp", ("binary", "linear"), **{f"gains[{dimension!r}]": kind})
+        if dimension not in dimensions:
+            raise UsageError(f"gains: no dimension {dimension!r}; there are {', '.join(map(repr, dimensions))}")
+    kinds = tuple((RELEVANCE if name == main else name, given.get(name, "binary")) for name in (main, *others))
+    measure = _Product(p=p, rel=rel, by_dimension=kinds)
+    return _scores(dimensions, runs, {f"RBP(p={p:g})": measure}, join)
 
 
 def urbp(relevance: Any, understandability: Any, runs: Any, *, graded: bool = False, **more: Any) -> Scores:
-    r"""uRBP: rank-biased precision that counts a relevant document as far as it can be understood.
+    """uRBP: rank-biased precision that counts a relevant document as far as it can be understood.
 
-    .. math:: (1 - p) \sum_r p^{r-1}\, P(R \mid r)\, P(U \mid r)
-
-    With `graded` (uRBPgr) understandability is its grade divided by the largest; without, it is binary.
-
-    Reference: Zuccon, Understandability Biased Evaluation for Information Retrieval, ECIR 2016
+    With `graded` (uRBPgr) understandability is its grade divided by the largest; without, it is binary. `more` are `p`,
+    `rel`, and the other arguments of `evaluate`. See `cranfield measures uRBP`.
 
     >>> run = {"q": {"d1": 2.0, "d2": 1.0}}
     >>> urbp({"q": {"d1": 1, "d2": 1}}, {"q": {"d1": 1, "d2": 2}}, run, p=0.5, graded=True).mean()["run"]
     {'uRBPgr(p=0.5)': 0.5}
     """
-    return _biased("uRBP", "understandability", relevance, understandability, runs, graded, more)
+    return _biased(uRBP, {RELEVANCE: relevance, "understandability": understandability}, runs, graded, more)
 
 
 def crbp(relevance: Any, credibility: Any, runs: Any, *, graded: bool = False, **more: Any) -> Scores:
-    r"""cRBP: rank-biased precision that counts a relevant document as far as it can be believed.
+    """cRBP: rank-biased precision that counts a relevant document as far as it can be believed.
 
-    .. math:: (1 - p) \sum_r p^{r-1}\, P(R \mid r)\, P(C \mid r)
-
-    With `graded` credibility is its grade divided by the largest; without, it is binary.
-
-    Reference: Goeuriot et al., Overview of the CLEF eHealth Evaluation Lab 2020, CLEF 2020
+    With `graded` credibility is its grade divided by the largest; without, it is binary. `more` are `p`, `rel`, and the
+    other arguments of `evaluate`. See `cranfield measures cRBP`.
 
     >>> run = {"q": {"d1": 2.0, "d2": 1.0}}
     >>> crbp({"q": {"d1": 1, "d2": 1}}, {"q": {"d1": 1, "d2": 0}}, run, p=0.5).mean()["run"]
     {'cRBP(p=0.5)': 0.5}
     """
-    return _biased("cRBP", "credibility", relevance, credibility, runs, graded, more)
+    return _biased(cRBP, {RELEVANCE: relevance, "credibility": credibility}, runs, graded, more)
 
 
 def cam(
@@ -101,25 +105,17 @@ def cam(
     weights: Mapping[str, float] | None = None,
     **join: Any,
 ) -> Scores:
-    r"""CAM, the convex aggregating measure: the weighted mean of a measure over the dimensions.
-
-    .. math:: \sum_i \lambda_i M_i, \quad \sum_i \lambda_i = 1
+    """CAM, the convex aggregating measure: the weighted mean of a measure over the dimensions.
 
     `weights` are divided by their sum; left out, all are the same. Topics are those judged in every dimension. Where
     the measure is undefined in a dimension that has weight, so is its mean. `join` are the other arguments of
-    `evaluate`.
-
-    Reference: Lioma, Simonsen & Larsen, Evaluation Measures for Relevance and Credibility in Ranked Lists, ICTIR 2017
+    `evaluate`. See `cranfield measures CAM`.
 
     >>> dimensions = {"relevant": {"q": {"d1": 1, "d2": 0}}, "credible": {"q": {"d1": 0, "d2": 1}}}
     >>> cam(dimensions, {"q": {"d1": 2.0, "d2": 1.0}}, "RR", weights={"relevant": 3, "credible": 1}).mean()["run"]
     {'CAM(RR)': 0.875}
     """
-
-    def mean(values: Array, weight: Array) -> Array:
-        return np.asarray((values * weight[:, None, None, None]).sum(axis=0))
-
-    return _over("CAM", mean, dimensions, runs, measures, weights, join)
+    return _over(CAM, dimensions, runs, measures, weights, join)
 
 
 def mm(
@@ -130,106 +126,62 @@ def mm(
     weights: Mapping[str, float] | None = None,
     **join: Any,
 ) -> Scores:
-    r"""MM, the multidimensional measure: the weighted harmonic mean of a measure over the dimensions.
-
-    .. math:: \frac{1}{\sum_i w_i / M_i}, \quad \sum_i w_i = 1
+    """MM, the multidimensional measure: the weighted harmonic mean of a measure over the dimensions.
 
     0 where one of the dimensions scores 0: no dimension makes up for another. `weights` are divided by their sum; left
-    out, all are the same. Topics are those judged in every dimension. `join` are the other arguments of `evaluate`.
-
-    Reference: Palotti, Zuccon & Hanbury, MM: A New Framework for Multidimensional Evaluation of Search Engines,
-    CIKM 2018
+    out, all are the same. Topics are those judged in every dimension. `join` are the other arguments of `evaluate`. See
+    `cranfield measures MM`.
 
     >>> dimensions = {"relevant": {"q": {"d1": 1, "d2": 0}}, "credible": {"q": {"d1": 0, "d2": 1}}}
     >>> scores = mm(dimensions, {"q": {"d1": 2.0, "d2": 1.0}}, "RR")
     >>> round(scores.mean()["run"]["MM(RR)"], 4)
     0.6667
     """
-
-    def mean(values: Array, weight: Array) -> Array:
-        if (values < 0).any():
-            raise UsageError("MM: a score below 0; a harmonic mean needs scores of 0 or more")
-        with np.errstate(divide="ignore"):
-            return np.asarray(1.0 / (weight[:, None, None, None] / values).sum(axis=0))
-
-    return _over("MM", mean, dimensions, runs, measures, weights, join)
+    return _over(MM, dimensions, runs, measures, weights, join)
 
 
 def _biased(
-    name: str, dimension: str, relevance: Any, other: Any, runs: Any, graded: bool, more: dict[str, Any]
+    kind: type[uRBP] | type[cRBP], dimensions: Mapping[str, Any], runs: Any, graded: bool, more: dict[str, Any]
 ) -> Scores:
-    gains = {dimension: "linear"} if graded else {}
-    both = {"relevance": relevance, dimension: other}
-    return biased_rbp(both, runs, gains=gains, name=f"{name}gr" if graded else name, **more)
+    measure = kind(p=more.pop("p", 0.8), rel=more.pop("rel", 1), graded=graded)
+    return _scores(dimensions, runs, {f"{kind.name}{'gr' if graded else ''}(p={measure.p:g})": measure}, more)
 
 
 def _over(
-    name: str,
-    mean: Callable[[Array, Array], Array],
+    kind: type[CAM] | type[MM],
     dimensions: Mapping[str, Any],
     runs: Any,
     measures: MeasureLike | Iterable[MeasureLike] | None,
     weights: Mapping[str, float] | None,
     join: dict[str, Any],
 ) -> Scores:
-    judgments = _judgments(dimensions)
-    shares = _weights(name, judgments, weights)
-    counted = {dimension: qrels for dimension, qrels in judgments.items() if shares[dimension] > 0}
-    topics = _common(counted)
-    each = [evaluate(qrels, runs, measures, **join).select(topics=topics) for qrels in counted.values()]
-    first = each[0]
-    values = mean(np.stack([one.values for one in each]), np.array([shares[dimension] for dimension in counted]))
-    labels = [f"{name}({measure})" for measure in first.measures]
-    notes = dict.fromkeys(note for one in each for note in one.notes)
-    return Scores(labels, first.runs, first.topics, values, first.missing, first.missing_rule, tuple(notes))
+    _parted(dimensions)
+    given = dict.fromkeys(dimensions, 1.0) if weights is None else dict(weights)
+    if set(given) != set(dimensions):
+        raise UsageError(f"{kind.name}: weights of {sorted(given)}, must be of the dimensions: {sorted(dimensions)}")
+    kind(weights=given)  # complains about weights below 0, and where none is above
+    counted = {name: qrels for name, qrels in dimensions.items() if given[name]}
+    main, others = _parted(counted)
+    shares = {RELEVANCE: given[main], **({name: given[name] for name in others} or {ALONE: 0.0})}
+    made = {f"{kind.name}({one})": kind(inner=one, weights=shares) for one in as_measures(measures)}
+    return _scores(counted, runs, made, join)
 
 
-def _judgments(dimensions: Mapping[str, Any]) -> dict[str, Qrels]:
+def _parted(dimensions: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Which of the dimensions is taken for the judgments themselves, and the others."""
     if not isinstance(dimensions, Mapping) or not dimensions:
         raise UsageError(f"dimensions == {dimensions!r}, must be {{name: qrels}} with one dimension or more")
-    return {str(dimension): Qrels.of(qrels) for dimension, qrels in dimensions.items()}
+    main = RELEVANCE if RELEVANCE in dimensions else next(iter(dimensions))
+    return main, [name for name in dimensions if name != main]
 
 
-def _weights(name: str, judgments: Mapping[str, Qrels], weights: Mapping[str, float] | None) -> dict[str, float]:
-    given = dict.fromkeys(judgments, 1.0) if weights is None else dict(weights)
-    if set(given) != set(judgments):
-        raise UsageError(f"{name}: weights of {sorted(given)}, must be of the dimensions: {sorted(judgments)}")
-    for dimension, weight in given.items():
-        check.finite(name, **{f"weights[{dimension!r}]": weight})
-        check.not_negative(name, **{f"weights[{dimension!r}]": weight})
-    total = sum(given.values())
-    if total == 0:
-        raise UsageError(f"{name}: all weights are 0, one must be above")
-    return {dimension: given[dimension] / total for dimension in judgments}
-
-
-def _common(judgments: Mapping[str, Qrels]) -> list[str]:
-    """The topics judged in every dimension."""
-    first = next(iter(judgments.values()))
-    judged = set.intersection(*(set(qrels.topics) for qrels in judgments.values()))
-    topics = [topic for topic in first.topics if topic in judged]
-    every = dict.fromkeys(topic for qrels in judgments.values() for topic in qrels.topics)
-    left_out = [topic for topic in every if topic not in judged]
-    if not topics:
-        raise UsageError(f"no topic is judged in all dimensions: {', '.join(judgments)}")
-    if left_out:
-        told = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
-        many = f"{len(left_out)} topic{'s' if len(left_out) > 1 else ''}"
-        warnings.warn(f"{many} not judged in all dimensions, left out: {told}", CranfieldWarning, stacklevel=3)
-    return topics
-
-
-def _worth(qrels: Qrels, kind: str, rel: float) -> dict[str, dict[str, float]]:
-    """{topic: {doc: gain from 0 to 1}}."""
-    grades = qrels.to_dict()
-    if kind == "binary":
-        return {topic: {doc: float(grade >= rel) for doc, grade in docs.items()} for topic, docs in grades.items()}
-    most = max((grade for docs in grades.values() for grade in docs.values()), default=0)
-    return {
-        topic: {doc: max(grade, 0) / most if most > 0 else 0.0 for doc, grade in docs.items()}
-        for topic, docs in grades.items()
-    }
-
-
-def _renamed(scores: Scores, name: str) -> Scores:
-    return Scores([name], scores.runs, scores.topics, scores.values, scores.missing, scores.missing_rule, scores.notes)
+def _scores(dimensions: Mapping[str, Any], runs: Any, measures: Mapping[str, Measure], join: dict[str, Any]) -> Scores:
+    """The measures by the names they are given here, on the topics judged in every dimension."""
+    main, others = _parted(dimensions)
+    judgments = {name: Qrels.of(qrels) for name, qrels in dimensions.items()}
+    beside = {name: judgments[name] for name in others} or {ALONE: judgments[main]}
+    found = evaluate(judgments[main], runs, list(measures.values()), dimensions=beside, **join)
+    shared = set.intersection(*(set(one.topics) for one in judgments.values()))
+    found = found.select(topics=[topic for topic in found.topics if topic in shared])
+    values = np.asarray(found.values)
+    return Scores(list(measures), found.runs, found.topics, values, found.missing, found.missing_rule, found.notes)

@@ -11,11 +11,13 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed import Array, Assessed
+from cranfield.by_dimension import named_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.joining import JoinOptions, Progress, join
 from cranfield.lengths import LengthTable
-from cranfield.measures import DEFAULT, Measure, parse
+from cranfield.measures import DEFAULT, Gain, Measure, parse
+from cranfield.measures.dimensions import OverDimensions
 from cranfield.scores import Scores
 
 MeasureLike = Measure | type[Measure] | str
@@ -38,6 +40,7 @@ def evaluate(
     lengths: Any = None,
     missing_length: float | str | None = None,
     inclusion: Any = None,
+    dimensions: Any = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -55,7 +58,7 @@ def evaluate(
     """
     options = JoinOptions(
         order, precision, on_duplicate, depth, format, threads, intent_probabilities, intent_types, lengths,
-        missing_length, inclusion,
+        missing_length, inclusion, dimensions=dimensions,
     )  # fmt: skip
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
@@ -81,7 +84,11 @@ class Evaluator:
         self.options = options or JoinOptions()
         if self.options.lengths is not None:  # read once for all runs to come
             self.options = replace(self.options, lengths=LengthTable.of(self.options.lengths))
+        if self.options.dimensions is not None:
+            others = named_qrels(self.options.dimensions, self.options.on_duplicate)
+            self.options = replace(self.options, dimensions=others)
         self.measures = as_measures(measures)
+        self.options = with_scores(self.options, self.measures)
         self.qrels = Qrels.of(qrels, on_duplicate=self.options.on_duplicate)
 
     def assess(self, runs: Any, progress: Progress | None = None) -> Assessed:
@@ -91,6 +98,12 @@ class Evaluator:
     def evaluate(self, runs: Any, progress: Progress | None = None) -> Scores:
         """The scores of one run or several."""
         return score(self.assess(runs, progress), self.measures, missing=self.missing)
+
+
+def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOptions:
+    """The options, with the scores of the runs kept if one of the measures looks at them."""
+    within = (one.inner if isinstance(one, OverDimensions) else one for one in measures)
+    return replace(options, scores=True) if any(measure.needs == "scores" for measure in within) else options
 
 
 def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Measure]:
@@ -124,6 +137,7 @@ def score(
 ) -> Scores:
     """The scores of assessed lists that form a grid of runs × topics."""
     chosen = as_measures(measures)
+    warn_of_gains(chosen, lists)
     shape = (len(lists.runs), len(lists.topics))
     absent = lists.missing.reshape(shape)
     values = np.empty((len(chosen), *shape))
@@ -145,6 +159,19 @@ def score(
         missing_rule=missing,
         notes=tuple(notes),
     )
+
+
+def warn_of_gains(measures: Iterable[Measure], lists: Assessed) -> None:
+    """Say, once for all measures, where a better grade is worth less than a lower one."""
+    grades = np.unique(lists.judged.grade)
+    told: dict[Gain, list[str]] = {}
+    for one in measures:
+        gain = one.gains()
+        if gain is not None and gain.falls(grades):
+            told.setdefault(gain, []).append(str(one))
+    for gain, names in told.items():
+        falls = ", ".join(f"grade {high:g} gains less than grade {low:g}" for low, high in gain.falls(grades))
+        warnings.warn(f"{', '.join(names)}: {falls}; check the gain table {gain}", CranfieldWarning, stacklevel=3)
 
 
 def values_of(measure: Measure, lists: Assessed) -> Array:

@@ -12,10 +12,12 @@ from cranfield.assessed import Array, Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
-from cranfield.evaluation import MeasureLike, as_measures, values_of
-from cranfield.intents import ByIntent, GlobalGain, Sharp, intent_recall, intents_of
+from cranfield.evaluation import MeasureLike, as_measures, values_of, warn_of_gains, with_scores
+from cranfield.hits_by_intent import intent_recall, intents_of
+from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.joining import JoinOptions, join
 from cranfield.measures import Measure, Terms
+from cranfield.measures.dimensions import OverDimensions
 from cranfield.measures.diversity import averaged
 from cranfield.views import Ties, View
 
@@ -130,12 +132,13 @@ def explain(
     topic = str(topic)
     judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
     one = Run.of(run, format=options.format, on_duplicate=options.on_duplicate)
-    lists = join(judgments, one, options)
+    lists = join(judgments, one, with_scores(options, measures))
     if topic not in lists.topics:
         raise UsageError(f"topic {topic!r} is not judged; there are {', '.join(lists.topics[:10])} ...")
     row = lists.topics.index(topic)
     if lists.missing[row]:
         raise UsageError(f"run {one.name!r} has no topic {topic!r}")
+    warn_of_gains(measures, lists)
     lists = _only(lists, row)
     order = lists.notes[0].removeprefix("order: ")
     ranking = one.ranking(topic, order, options.precision)[: int(lists.retrieved[0])]
@@ -153,6 +156,8 @@ def _only(lists: Assessed, row: int) -> Assessed:
         tie_first=None if lists.tie_first is None else lists.tie_first[here],
         tie_last=None if lists.tie_last is None else lists.tie_last[here],
         lengths=None if lists.lengths is None else lists.lengths.rows(one),
+        scores=None if lists.scores is None else lists.scores.rows(one),
+        dimensions=None if lists.dimensions is None else lists.dimensions.rows(one),
         document=None if lists.document is None else lists.document[here],
     )  # fmt: skip
 
@@ -184,8 +189,12 @@ def _explain(
             }
         total = float(terms.hits.sum(terms.adds)[0])
         over = float(np.broadcast_to(terms.over, 1)[0])
-        notes.append(f"sum of 'adds' {_number(total)}" + ("" if over == 1 else f", divided by {_number(over)}"))
+        besides = float(np.broadcast_to(terms.besides, 1)[0])
+        told = f", and {_number(besides)} for documents that were not retrieved" if besides else ""
+        notes.append(f"sum of 'adds' {_number(total)}{told}" + ("" if over == 1 else f", divided by {_number(over)}"))
     notes.extend(_told_by_intent(measure, by_intent, read))
+    if isinstance(measure, OverDimensions):
+        notes.extend(measure.told(read))
     grade_at = {int(rank): float(grade) for rank, grade in zip(read.rank, read.grade, strict=True)}
     note = measure.note(lists)
     lines = []
@@ -257,5 +266,7 @@ def _prefix_scores(measure: Measure, read: Assessed, shown: int) -> Array:
         set_of_row=read.set_of_row[one], row=row, rank=read.rank[hit], grade=read.grade[hit], place=None,
         tie_first=None, tie_last=None, document=None if read.document is None else read.document[hit],
         lengths=None if read.lengths is None else read.lengths.rows(one),
+        scores=None if read.scores is None else read.scores.rows(one),
+        dimensions=None if read.dimensions is None else read.dimensions.rows(one),
     )  # fmt: skip
     return measure.evaluate(prefixes)

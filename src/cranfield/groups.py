@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.collection.layout import COLUMNS, column_key
-from cranfield.collection.source import load
+from cranfield.collection.source import load, unmarked
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.errors import DataError, UsageError
 
@@ -130,7 +130,7 @@ def _from_file(path: str) -> Groups:
     buffer = load(path)
     if bytes(buffer[:4]) == b"PAR1":
         return _from_frame(parquet_table(buffer, path), path)
-    text = bytes(buffer).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise DataError(path, None, f"is empty, expected lines of {EXPECTED}")

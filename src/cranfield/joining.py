@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core, check
-from cranfield.assessed import Array, Assessed, Judged
+from cranfield.assessed import Array, Assessed, Index, Judged, segment_starts
+from cranfield.by_dimension import graded
+from cranfield.by_rank import ByRank
 from cranfield.collection import layout as layouts
+from cranfield.collection.columns import with_way_out
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import Buffer, expand, load, shown_path, stem
@@ -62,6 +65,10 @@ class JoinOptions:
     """The length to assume of a document that `lengths` lacks: a number, or `mean`; None: that is an error."""
     inclusion: Any = None
     """How likely documents were to be drawn for judging, for statAP: {topic: {doc: probability}}, or a file."""
+    dimensions: Any = None
+    """Judgments of further dimensions of relevance, for uRBP, cRBP, CAM and MM: {name: qrels}."""
+    scores: bool = False
+    """Keep the scores of all retrieved documents, for ADM; `evaluate` and `explain` see to it themselves."""
 
     def __post_init__(self) -> None:
         if self.order is not None:
@@ -92,16 +99,20 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     options = options or JoinOptions()
     judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
     described = options.intent_probabilities is not None or options.intent_types is not None
+    if options.dimensions is not None:
+        if described or options.inclusion is not None:
+            raise UsageError("dimensions: judgments of several dimensions are read without intents and inclusion")
+        return _joined_dimensions(judgments, runs, options, progress)
     if options.inclusion is not None or (not described and has_strata(judgments)):
         return _joined_sample(judgments, runs, options, progress)
     if not judgments.has_intents:
         if described:
             raise UsageError(f"intents are described, but {judgments.path or 'the judgments'} have none")
-        lists = _joined(judgments.judged(options.on_duplicate), runs, options, progress)
+        lists = joined(judgments.judged(options.on_duplicate), runs, options, progress)
         _warn_without_relevant(judgments.values)
         return lists.replace(notes=(*lists.notes, *judgments.notes)) if judgments.notes else lists
     documents = by_document(judgments, options.intent_probabilities, options.intent_types)
-    lists = _joined(documents.judged, runs, options, progress)
+    lists = joined(documents.judged, runs, options, progress)
     _warn_without_relevant(documents.grade)
     number = lists.grade.astype(np.int64)
     return lists.replace(
@@ -116,7 +127,7 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
 def _joined_sample(judgments: Qrels, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
     """Lists whose judgments are a sample: each hit remembers which document it is."""
     documents = drawn(judgments, options.inclusion)
-    lists = _joined(documents.judged, runs, options, progress)
+    lists = joined(documents.judged, runs, options, progress)
     sample = documents.sample
     _warn_without_relevant(sample.grade)
     number = lists.grade.astype(np.int64)
@@ -130,12 +141,36 @@ def _joined_sample(judgments: Qrels, runs: Any, options: JoinOptions, progress: 
     )
 
 
+def _joined_dimensions(judgments: Qrels, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
+    """Lists judged in several dimensions: each hit remembers which document it is."""
+    documents = graded(judgments, options.dimensions, options.on_duplicate)
+    lists = joined(documents.judged, runs, options, progress)
+    relevance = documents.grade[0]
+    judged = ~np.isnan(relevance)
+    _warn_without_relevant(relevance[judged])
+    number = lists.grade.astype(np.int64)
+    hit = judged[number]
+    first, last = lists.tie_first, lists.tie_last
+    return lists.replace(
+        row=lists.row[hit],
+        rank=lists.rank[hit],
+        grade=relevance[number[hit]],
+        tie_first=None if first is None else first[hit],
+        tie_last=None if last is None else last[hit],
+        document=number[hit],
+        judged=Judged.of(documents.topic[judged], relevance[judged], len(lists.topics)),
+        dimensions=documents.joined(segment_starts(lists.row, len(lists)), lists.rank, number, first, last),
+        notes=(*lists.notes, *judgments.notes),
+    )
+
+
 def _warn_without_relevant(grades: Array) -> None:
     if not (grades > 0).any():
         _warn("no document is judged relevant (grade 1 or more): measures that need one are undefined")
 
 
-def _joined(judged: _core.Judged, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
+def joined(judged: _core.Judged, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
+    """Lists joined with judgments that are prepared; in place of its grade a document may have its number."""
     parts = _Parts(judged, options, progress)
     for name, run in _each_run(runs):
         parts.add(name, run)
@@ -266,7 +301,7 @@ class _Parts:
                 **self._rules(order),
             )
             for source, line, what in faults:
-                raise DataError(batch[source][1], line, what)
+                raise DataError(batch[source][1], line, with_way_out(what))
             assert joined is not None
             for source, (_, path, _, _) in enumerate(batch):
                 if source not in joined["sources"]:
@@ -280,7 +315,8 @@ class _Parts:
             self._keep(joined, order, [batch[source][1] for source in joined["sources"]])
 
     def _rules(self, order: str) -> dict[str, Any]:
-        return {**self.options.core(order), "numbers": None if self.lengths is None else self.lengths.numbers}
+        numbers = None if self.lengths is None else self.lengths.numbers
+        return {**self.options.core(order), "numbers": numbers, "scores": self.options.scores and order == "score"}
 
     def _keep(self, joined: _core.Joined, order: str, paths: list[str] | None = None) -> None:
         self.joined.append(joined)
@@ -293,7 +329,7 @@ class _Parts:
         topics = self.judged.topics
         grades = self.judged.grade
         topic = np.repeat(np.arange(len(topics)), np.diff(self.judged.start))
-        names = _distinct([n for part in self.names for n in part], [p for part in self.paths for p in part])
+        names = distinct_names([n for part in self.names for n in part], [p for part in self.paths for p in part])
         first_row = np.cumsum([0] + [len(part["names"]) * len(topics) for part in self.joined])
         lists = Assessed.grid(
             names,
@@ -309,11 +345,14 @@ class _Parts:
             notes=(f"order: {', '.join(sorted(self.orders))}",),
         )
         self._warn(lists)
-        return lists if self.lengths is None else self._with_lengths(lists, self.lengths)
-
-    def _with_lengths(self, lists: Assessed, table: LengthTable) -> Assessed:
-        unknown = list(dict.fromkeys(doc for part in self.joined for doc in part["unknown"]))
         begin = np.cumsum(lists.retrieved, dtype=np.int64) - lists.retrieved
+        if self.options.scores and self.orders == {"score"}:
+            scores = _concatenate([part["scores"] for part in self.joined])
+            lists = lists.replace(scores=ByRank(begin, {"score": scores}))
+        return lists if self.lengths is None else self._with_lengths(lists, begin, self.lengths)
+
+    def _with_lengths(self, lists: Assessed, begin: Index, table: LengthTable) -> Assessed:
+        unknown = list(dict.fromkeys(doc for part in self.joined for doc in part["unknown"]))
         numbers = _concatenate([part["numbers"] for part in self.joined])
         return lists.replace(lengths=table.lists(numbers, begin, unknown, self.options.missing_length))
 
@@ -369,12 +408,12 @@ def _few(items: Sequence[str], most: int = 3) -> str:
     return shown if len(items) <= most else f"{shown}; and {len(items) - most} more runs"
 
 
-def _distinct(names: list[str], paths: list[str]) -> list[str]:
+def distinct_names(names: list[str], paths: list[str]) -> list[str]:
     """A run is called by its tag; where two have the same tag, by file name; where that is the same too, by both.
 
-    >>> _distinct(["x", "x", "y"], ["a/bm25.run", "a/rm3.run", "a/z.run"])
+    >>> distinct_names(["x", "x", "y"], ["a/bm25.run", "a/rm3.run", "a/z.run"])
     ['bm25', 'rm3', 'y']
-    >>> _distinct(["x", "x"], ["", ""])
+    >>> distinct_names(["x", "x"], ["", ""])
     ['x#1', 'x#2']
     """
     counts = Counter(names)
@@ -444,4 +483,4 @@ def assess_arrays(grades: Any, scores: Any, mask: Any = None) -> Assessed:
         tie_last=last[hit] + 1,
         judged=Judged.of(topic, grade[judged], queries),
         notes=("order: score",),
-    )
+    ).replace(scores=ByRank(np.cumsum(length) - length, {"score": sorted_score[inside]}))

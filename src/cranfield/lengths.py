@@ -14,43 +14,31 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import _core
+from cranfield.by_rank import ByRank
 from cranfield.collection.columns import shown
-from cranfield.collection.layout import COLUMNS, column_key
-from cranfield.collection.source import load
+from cranfield.collection.layout import COLUMNS, column_key, namesakes
+from cranfield.collection.source import load, unmarked
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.errors import CranfieldWarning, DataError, UsageError
-
-Array = NDArray[np.float64]
-Index = NDArray[np.integer[Any]]
+from cranfield.segments import Array, Index
 
 NAMES = {
     "length": ("length", "len", "doc_length", "document_length"),
     "words": ("words", "tokens", "word_count"),
     "characters": ("characters", "chars", "character_count"),
+    "cost": ("cost", "costs"),
     "snippet": ("snippet", "snippet_length", "snippet_characters"),
 }
-"""What the columns of a table are called. A `length` is of whatever a measure counts, words or characters."""
+"""What the columns of a table are called. A `length` is of whatever a measure counts: words, characters or a cost."""
 
+LENGTHS = NAMES.keys() - {"snippet"}
 EXPECTED = "doc length [snippet]"
 
 
-@dataclass(frozen=True, eq=False)
-class Lengths:
-    """The lengths of the documents of every list, rank by rank.
-
-    | array | one per | meaning |
-    |---|---|---|
-    | `begin` | list | where its documents begin in the columns |
-    | `columns` | document | by name (`length`, `words`, `characters`, `snippet`): how long it is |
-
-    Lists may share their documents: what is read as many lists (by intent, cut at every rank) is stored once.
-    """
-
-    begin: Index
-    columns: Mapping[str, Array]
+class Lengths(ByRank):
+    """The lengths of the documents of every list: columns `length`, `words`, `characters`, `cost` and `snippet`."""
 
     @staticmethod
     def one(lengths: Any, retrieved: int) -> Lengths:
@@ -63,24 +51,11 @@ class Lengths:
         unknown = [name for name in given if name not in NAMES]
         if unknown:
             raise UsageError(f"lengths: column {unknown[0]!r} is not known; there are {', '.join(NAMES)}")
-        columns = {name: np.array(values, dtype=np.float64) for name, values in given.items()}
-        for name, column in columns.items():
-            if column.shape != (retrieved,):
-                raise UsageError(f"lengths: {len(column)} numbers for {name}, but the list has {retrieved} documents")
-        return Lengths(np.zeros(1, dtype=np.int64), columns)
-
-    def rows(self, index: Index | slice) -> Lengths:
-        """Those of the lists at these rows."""
-        return Lengths(self.begin[index], self.columns)
-
-    def picked(self, begin: Index, row: Index, rank: Index) -> Lengths:
-        """Those of other lists, which begin at `begin`: made of the documents that stand at these rows and ranks."""
-        at = self.begin[row] + rank - 1
-        return Lengths(begin, {name: column[at] for name, column in self.columns.items()})
+        return Lengths.given("lengths", given, retrieved)
 
     def of(self, unit: str, row: Index, rank: Index) -> Array:
         """How many `unit` (words, characters) the documents at these rows and ranks have."""
-        return np.asarray(self.columns[self.column(unit)][self.begin[row] + rank - 1])
+        return self.at(self.column(unit), row, rank)
 
     def column(self, unit: str) -> str:
         """The column that holds lengths in `unit`."""
@@ -94,7 +69,7 @@ class Lengths:
         """How many characters the snippets of these documents have; `otherwise` where the table does not say."""
         if "snippet" not in self.columns:
             return np.full(len(row), float(otherwise))
-        found = self.columns["snippet"][self.begin[row] + rank - 1]
+        found = self.at("snippet", row, rank)
         return np.where(np.isnan(found), otherwise, found)
 
 
@@ -115,8 +90,8 @@ class LengthTable:
         """From {document: length}, a frame, or a file.
 
         A file has lines `doc length`, or `doc length snippet` where the snippets differ in length, separated by blanks,
-        tabs or commas. With a first line of names, columns may also be called `words` (which TBG counts) and
-        `characters` (which U counts). Parquet files are read too.
+        tabs or commas. With a first line of names, columns may also be called `words` (which TBG counts),
+        `characters` (which U counts) and `cost` (what reading takes, for C/W/L measures). Parquet files are read too.
         """
         if isinstance(thing, LengthTable):
             return thing
@@ -151,14 +126,15 @@ class LengthTable:
                 raise DataError(self.origin, None, f"{many}: {told}; {way_out}")
             for name, column in columns.items():
                 column[without] = np.nan if name == "snippet" else self._assumed(name, assumed)
-            warnings.warn(f"{many}, {assumed} is assumed: {told}", CranfieldWarning, stacklevel=2)
+            length = assumed if isinstance(assumed, str) else f"{assumed:g}"
+            warnings.warn(f"{many}, {length} is assumed: {told}", CranfieldWarning, stacklevel=2)
         return Lengths(begin, columns)
 
     def _assumed(self, name: str, assumed: float | str) -> float:
         if assumed == "mean":
             return float(self.columns[name].mean())
-        if "words" in self.columns and "characters" in self.columns:
-            raise UsageError(f"missing_length == {assumed!r}, but lengths are in words and in characters; use 'mean'")
+        if len(told := [name for name in self.columns if name != "snippet"]) > 1:
+            raise UsageError(f"missing_length == {assumed!r}, but lengths are in {' and in '.join(told)}; use 'mean'")
         return float(assumed)
 
 
@@ -179,7 +155,7 @@ def _from_file(path: str) -> LengthTable:
     buffer = load(path)
     if bytes(buffer[:4]) == b"PAR1":
         return _from_frame(parquet_table(buffer, path), path)
-    text = bytes(buffer).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise DataError(path, None, f"is empty, expected lines of {EXPECTED}")
@@ -209,9 +185,11 @@ def _named(names: list[str], origin: str, line: int | None) -> dict[str, int]:
     keys = [column_key(name) for name in names]
     words = {"doc": COLUMNS["doc"], **NAMES}
     found = {role: keys.index(word) for role, words in words.items() for word in reversed(words) if word in keys}
-    if "doc" not in found or not {"length", "words", "characters"} & set(found):
+    if wrong := namesakes(names, found.values()):
+        raise DataError(origin, line, wrong)
+    if "doc" not in found or not LENGTHS & set(found):
         lacks = "document" if "doc" not in found else "length"
-        told = COLUMNS["doc"] if lacks == "document" else ("length", "words", "characters")
+        told = COLUMNS["doc"] if lacks == "document" else tuple(name for name in NAMES if name in LENGTHS)
         raise DataError(
             origin, line, f"no column for the {lacks} among {', '.join(names)}; expected one called {', '.join(told)}"
         )

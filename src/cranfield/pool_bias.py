@@ -5,8 +5,7 @@ Adding that loss to the scores of a new run corrects them for the bias of the po
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +16,12 @@ from cranfield import check
 from cranfield.assessed import Array
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.evaluation import MeasureLike, as_measures, evaluate
+from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.source import shown_path
+from cranfield.errors import DataError, UsageError
+from cranfield.evaluation import MeasureLike, as_measures, score, values_of, with_scores
+from cranfield.joining import JoinOptions
+from cranfield.judged_documents import JudgedDocuments
 from cranfield.scores import Scores
 
 
@@ -62,13 +65,13 @@ def pool_bias_of(
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     depth: int,
-    groups: Mapping[str, str] | None = None,
+    groups: Belongs | None = None,
 ) -> PoolBias:
     """The bias of the pool that `qrels` were judged from.
 
     pooled: {name: run}, the runs that were pooled, their first `depth` documents each.
-    groups: which group a run is from, where groups sent several; without it each run is a group. A run is then scored
-    without the documents that no other group found.
+    groups: which group a run is from, where groups sent several: {run: group}, or a file with lines `run group`; a run
+    that is not there is a group of its own. A run is scored without the documents that no other group found.
 
     Two ways to adjust a new run: by the mean bias of the pooled runs, which supposes that it is like them; or,
     better, by its own bias on a few topics for which it was pooled along with the others (`qrels` and runs of those
@@ -86,36 +89,32 @@ def pool_bias_of(
         raise UsageError(f"{len(pooled)} pooled run given, must be 2 or more: a run is compared with the others")
     judgments, chosen = Qrels.of(qrels), as_measures(measures)
     runs = {str(name): Run.of(run) for name, run in pooled.items()}
-    group = {name: name if groups is None else groups.get(name, name) for name in runs}
+    given = {} if groups is None else _groups_of(groups, tuple(runs))
+    group = {name: given.get(name, name) for name in runs}
     if len(set(group.values())) < 2:
         raise UsageError("all pooled runs are from one group: nobody else found anything")
-    full = evaluate(judgments, runs, chosen)
-    grades = judgments.to_dict()
-    found = {name: _tops(run, grades, depth) for name, run in runs.items()}
-    by_group: dict[str, dict[str, set[str]]] = {}
-    for name, tops in found.items():
-        for topic, docs in tops.items():
-            by_group.setdefault(group[name], {}).setdefault(topic, set()).update(docs)
-    finders = {topic: Counter(doc for tops in by_group.values() for doc in tops.get(topic, ())) for topic in grades}
+    names = tuple(dict.fromkeys(group.values()))
+    of_run = np.array([names.index(group[name]) for name in runs])
+    documents = JudgedDocuments.of(judgments, runs, with_scores(JoinOptions(), chosen))
+    full = score(documents.lists, chosen)
+    pool = documents.pool(of_run, names, depth)
     values = np.full(full.values.shape, np.nan)
-    for place, name in enumerate(full.runs):
-        own = by_group.get(group[name], {})
-        without = {
-            topic: {doc: g for doc, g in of.items() if doc not in own.get(topic, ()) or finders[topic][doc] > 1}
-            for topic, of in grades.items()
-        }
-        left = {topic: of for topic, of in without.items() if any(g > 0 for g in of.values())}
-        if not left:
-            continue
-        with warnings.catch_warnings():  # topics that are passed over
-            warnings.simplefilter("ignore", CranfieldWarning)
-            scores = evaluate(Qrels.from_dict(left), {name: runs[name]}, chosen)
-        at = [full.topics.index(topic) for topic in scores.topics]
-        values[:, place, at] = full.values[:, place, at] - scores.values[:, 0]
+    for number in range(len(names)):
+        members, left = np.flatnonzero(of_run == number), pool.left(number)
+        lists = documents.judged(keep=left, runs=members)
+        shape = (len(members), len(full.topics))
+        without = np.stack([values_of(one, lists).reshape(shape) for one in chosen])
+        passed_over = np.bincount(documents.topic[left & (documents.grade > 0)], minlength=shape[1]) == 0
+        values[:, members] = full.values[:, members] - np.where(passed_over, np.nan, without)
     return PoolBias(full.measures, full.runs, full.topics, values)
 
 
-def _tops(run: Run, topics: Iterable[str], depth: int) -> dict[str, set[str]]:
-    """The first documents of a run on each judged topic."""
-    there = set(run.topics)
-    return {topic: {entry.doc for entry in run.ranking(topic)[:depth]} for topic in topics if topic in there}
+def _groups_of(groups: Belongs, runs: tuple[str, ...]) -> dict[str, str]:
+    """{run: group}, of pooled runs only."""
+    found = belongs(groups, "group")
+    unknown = [run for run in found if run not in runs]
+    if unknown:
+        origin = "groups" if isinstance(groups, Mapping) else shown_path(os.fspath(groups))
+        many = f"{len(unknown)} run{'s are' if len(unknown) > 1 else ' is'} not pooled: {', '.join(unknown[:5])}"
+        raise DataError(origin, None, f"{many}; the pooled runs are {', '.join(runs[:10])}")
+    return found

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.assessed import Array, Assessed, Index
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.source import read_bytes
+from cranfield.collection.source import read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
+from cranfield.segments import Array, Index
 
 NOT_DRAWN = -1
 """The grade of a document that is in a stratum, but not in the sample."""
@@ -77,25 +77,6 @@ class Sample:
             np.array([names.index(label) for label in labels], dtype=np.int64),
             None if inclusion is None else _Inclusion("inclusion", rows).of_documents(["topic"] * len(ids), ids, grade),
         )
-
-
-def documents_of_sample(lists: Assessed) -> Index:
-    """Which entry of the sample each hit is."""
-    if lists.document is None:
-        raise UsageError(
-            "unjudged documents cannot be read as best or worst in a sample: nobody knows how they were drawn"
-        )
-    return lists.document
-
-
-def probabilities_of(lists: Assessed) -> Array:
-    """How likely each document of the sample was to be drawn, or a complaint that says what would supply that."""
-    if lists.sample is None or lists.sample.probability is None:
-        raise UsageError(
-            "nobody said how likely documents were to be judged: give a file of lines 'topic doc probability', or "
-            "{topic: {doc: probability}}, as inclusion= (--inclusion FILE)"
-        )
-    return lists.sample.probability
 
 
 # -- from judgments
@@ -159,7 +140,7 @@ class _Inclusion:
             )
         path = os.fspath(given)
         origin = "standard input" if path == "-" else path
-        text = read_bytes(path).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+        text = unmarked(read_bytes(path)).decode("utf-8", "surrogateescape")
         lines = [(number, line.split()) for number, line in enumerate(text.split("\n"), 1)]
         rows = [(number, row) for number, row in lines if row and not row[0].startswith("#")]
         if not rows:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield import _core, check
 from cranfield.aggregate import Array, need
-from cranfield.collection.layout import COLUMNS, column_key
+from cranfield.collection.layout import COLUMNS, column_key, namesakes
 from cranfield.collection.source import read_bytes, stem
 from cranfield.collection.structured import parquet_table, parsed_json
 from cranfield.errors import CranfieldWarning, DataError, UsageError
@@ -186,9 +186,13 @@ def from_frame(frame: Any, measure: str | None, run: str | None, missing: str | 
     about = getattr(getattr(frame, "schema", None), "metadata", None) or {}  # as Arrow does
     if b"cranfield" in about:
         facts = parsed_json(about[b"cranfield"].decode(), origin)
-    names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None) or frame.columns
+    every = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None) or frame.columns
+    names = [str(name) for name in every]
     columns = {}
-    for kind, name in _by_role(map(str, names)).items():
+    found = _by_role(names)
+    if wrong := namesakes(names, map(names.index, found.values())):
+        raise fault(None, wrong)
+    for kind, name in found.items():
         column = frame[name]
         as_list = next((getattr(column, m) for m in ("to_pylist", "to_list", "tolist") if hasattr(column, m)), None)
         columns[kind] = list(column) if as_list is None else as_list()
@@ -312,7 +316,7 @@ class ScoreFile:
     def _text(self) -> str:
         data = read_bytes(self.path)
         try:
-            text = data.decode("utf-8-sig")
+            text = data.decode("utf-8").lstrip("\ufeff")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise self._fault(line, f"byte 0x{data[error.start]:02x}, expected UTF-8 text") from None
@@ -347,6 +351,8 @@ class ScoreFile:
             if len(cells) != len(header):
                 raise self._fault(line, f"{len(cells)} columns, expected {len(header)}: {', '.join(header)}")
         where = {kind: header.index(name) for kind, name in _by_role(header).items()}
+        if wrong := namesakes(header, where.values()):
+            raise self._fault(rows[0][0], wrong)
         columns = {kind: [cells[i] for _, cells in body] for kind, i in where.items()}
         facts: dict[str, Any] = {}
         if "notes" in header and body:

@@ -63,9 +63,12 @@ class Condensed(_Reading):
             _, starts, sizes = _tied_groups(lists, lists.tie_first)
             first = np.repeat(hits.nth[starts], sizes)
             last = np.repeat(hits.nth[starts + sizes - 1], sizes)
-        lengths = None if lists.lengths is None else lists.lengths.picked(hits.start[:-1], lists.row, lists.rank)
-        retrieved = np.diff(hits.start)
-        return lists.replace(rank=hits.nth, retrieved=retrieved, tie_first=first, tie_last=last, lengths=lengths)
+        told = {
+            name: known.picked(hits.start[:-1], lists.row, lists.rank)
+            for name, known in (("lengths", lists.lengths), ("scores", lists.scores))
+            if known is not None
+        }
+        return lists.replace(rank=hits.nth, retrieved=np.diff(hits.start), tie_first=first, tie_last=last, **told)
 
     def __str__(self) -> str:
         return "condensed"

@@ -15,6 +15,8 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 
+WAY_OUT = "; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
+"""What is told of a document that is there twice."""
 QRELS = [
     ("", ": is empty, expected qrels (lines of topic iteration doc grade)"),
     ("\n \n# only a comment\n", ": is empty, expected qrels (lines of topic iteration doc grade)"),
@@ -22,9 +24,9 @@ QRELS = [
     ("1 0 d1 1\n\n# c\n1 0 d2 1 5\n", ":4: 5 columns, expected 4: topic iteration doc grade"),
     ("1 0 d1 high\n", ":1: the grade is 'high', expected a number"),
     ("1 0 d1 nan\n", ":1: the grade is 'nan', not a number that can be ordered"),
-    ("1 0 d1 1\n1 0 d1 1\n", ":2: document 'd1' is there twice for topic '1', first on line 1"),
+    ("1 0 d1 1\n1 0 d1 1\n", ":2: document 'd1' is there twice for topic '1', first on line 1" + WAY_OUT),
     ("1 0 d1 1\n1 0 d2 1\n1 0 d1 0\n",
-     ":3: document 'd1' is there twice for topic '1', first on line 1, with grades 1 and 0"),
+     ":3: document 'd1' is there twice for topic '1', first on line 1, with grades 1 and 0" + WAY_OUT),
     ("1 0 d1 1\n1 0 \x00 1\n", ":2: a NUL byte: this is a binary file, expected qrels as text, JSON, CSV or Parquet"),
     ("query-id\tcorpus-id\tscore\n1\t\t1\n", ":2: the document is empty, expected query-id corpus-id score"),
     ("query-id\tcorpus-id\tscore\n1\td\n", ":2: 2 columns, expected 3: query-id corpus-id score"),
@@ -33,7 +35,12 @@ QRELS = [
     ("# c\nqid,docno,label\n\n1,d1,1\n1,d2\n", ":5: 2 columns, expected 3: qid, docno, label"),
     ("qid,docno,label\n1,d1,1\n1,d2,NaN\n", ":3: the grade is nan, not a number that can be ordered"),
     ('qid,docno,label\n1,"d\n1",1\n1,,1\n', ":4: the document is empty"),
-    ("qid,docno,label\n1,d1,1\n1,d1,1\n", ":3: document 'd1' is there twice for topic '1', first on line 2"),
+    ("qid,docno,label,note,Label\n1,d1,1,,1\n",
+     ": 2 columns are called label (3 and 5), must be one: rename or drop the others"),
+    ("qid,qid,QID,docno,rel\n1,1,1,d1,1\n",
+     ": 3 columns are called qid (1, 2 and 3), must be one: rename or drop the others"),
+    ("qid,docno,label\n1,d1,1\n1,d1,1\n", ":3: document 'd1' is there twice for topic '1', first on line 2"
+     + WAY_OUT),
     ('qid,docno,label\n1,d1,1\n1,"d2,1\n', ":3: is not CSV: unexpected end of data"),
     ("qid,docno,label\n", ": is empty, expected records after the header"),
     ("qid,docno,note\n1,d,1\n",
@@ -61,7 +68,7 @@ QRELS = [
     ('\n{"qid": 1, "docno": "d", "rel": 1}\n\n{"qid": 1, "docno": "e", "rel": "x"}\n',
      ":4: the grade is 'x', expected a number"),
     ('{"qid": 1, "docno": "d", "rel": 1}\n{"qid": 1, "docno": "d", "rel": 1}\n',
-     ":2: document 'd' is there twice for topic '1', first on line 1"),
+     ":2: document 'd' is there twice for topic '1', first on line 1" + WAY_OUT),
     ('{"qid": 1, "docno": "d", "rel": 1}\n{"qid": 1, "docno"\n',
      ":2: is not JSON: Expecting ':' delimiter (column 19)"),
     ('{"qid": 1, "docno": "d", "rel": 1}\n\n{"qid": 1, "docno": "d"}\n',
@@ -72,11 +79,13 @@ QRELS = [
 RUNS = [
     ("", ": is empty, expected run (lines of topic Q0 doc rank score tag)"),
     ("1 Q0 d1 1 1.0 x\n1 Q0 d2 2 0.5\n", ":2: 5 columns, expected 6: topic Q0 doc rank score tag"),
+    ("qid,docno,score,score\n1,d1,1,2\n",
+     ": 2 columns are called score (3 and 4), must be one: rename or drop the others"),
     ("1 Q0 d1 1 best x\n", ":1: the score is 'best', expected a number"),
     ("1 Q0 d1 1 NaN x\n", ":1: the score is 'NaN', not a number that can be ordered"),
     ("1 Q0 d1 1 1,5 x\n", ":1: the score is '1,5', expected a number"),
     ("1 Q0 d1 1 1 x\n2 Q0 d1 1 1 x\n1 Q0 d1 2 1 x\n",
-     ":3: document 'd1' is there twice for topic '1', first on line 1"),
+     ":3: document 'd1' is there twice for topic '1', first on line 1" + WAY_OUT),
     ("1 d first\n", ":1: the rank is 'first', expected a number"),
     ("# topic doc score\n1 d 0.9\n", ":2: 3 columns, the third is '0.9', expected a rank (topic doc rank); a file of "
      "scores needs a first line query-id corpus-id score, with tabs"),
@@ -145,7 +154,7 @@ def test_a_header_that_was_said_must_be_there() -> None:
         ({1: {"d": 1}, "1": {"d": 1}}, "qrels: topic '1' is there twice, as different Python objects"),
         ([("q", "d", "x")], "records: record 1: the grade is 'x', expected a number"),
         ([("q", "d", 1), ("q", "d", 1)],
-         "records: record 2: document 'd' is there twice for topic 'q', first in record 1"),
+         "records: record 2: document 'd' is there twice for topic 'q', first in record 1" + WAY_OUT),
         ([("q", "d", 1), ("q", True, 1)], "records: record 2: the document is True, expected text or an integer"),
         ([("q", "d", np.bool_(True))], "records: record 1: the grade is np.True_, expected a number"),
         ([("q", "d", 10**400)],
@@ -160,7 +169,7 @@ def test_a_header_that_was_said_must_be_there() -> None:
         (pd.DataFrame({"qid": [1], "docno": ["a"], "label": [np.nan]}),
          "frame: row 1: the grade is nan, not a number that can be ordered"),
         (pd.DataFrame({"qid": [1, 1], "docno": ["a", "a"], "label": [1, 1]}),
-         "frame: row 2: document 'a' is there twice for topic '1', first in row 1"),
+         "frame: row 2: document 'a' is there twice for topic '1', first in row 1" + WAY_OUT),
     ],
 )  # fmt: skip
 def test_bad_objects(thing: Any, message: str) -> None:

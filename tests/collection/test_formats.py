@@ -31,6 +31,9 @@ SCORES = {"q1": {"d2": 1.5, "d1": 0.25}, "q2": {"d1": 1.0}}
 QRELS_BY_HAND = {
     "trec": "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\n",
     "trec with tabs, CRLF, comments, no last line end": "# judged\r\nq1\t0\td1 2\r\n\r\nq1  0 d2\t0\r\nq2 0 d1 1",
+    "trec with two byte order marks": "\ufeff\ufeffq1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\n",
+    "csv with two byte order marks": "\ufeff\ufeffqid,docno,rel\nq1,d1,2\nq1,d2,0\nq2,d1,1\n",
+    "json with two byte order marks": '\ufeff\ufeff{"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}',
     "trec with a byte order mark": "\ufeffq1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\n",
     "trec with topics that come back": "q1 0 d1 2\nq2 0 d1 1\nq1 0 d2 0\n",
     "msmarco": "q1\td1\t2\nq1\td2\t0\nq2\td1\t1\n",

@@ -57,7 +57,7 @@ def line_of(layout: Layout) -> st.SearchStrategy[bytes]:
 def files(draw: st.DrawFn) -> tuple[str, Layout, bytes]:
     kind, layout = draw(st.sampled_from(LAYOUTS))
     lines = draw(st.lists(st.tuples(line_of(layout), ENDS).map(b"".join), max_size=12))
-    data = draw(st.sampled_from([b"", b"", b"\xef\xbb\xbf"])) + b"".join(lines)
+    data = draw(st.sampled_from([b"", b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf" * 2])) + b"".join(lines)
     if draw(st.booleans()) and data:
         data = data.rstrip(b"\n")
     for _ in range(draw(st.integers(0, 2))):  # mutations: a byte changed, taken out or put in

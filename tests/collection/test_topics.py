@@ -502,6 +502,7 @@ def test_empty_file(data: bytes) -> None:
 
 def test_byte_order_marks() -> None:
     assert Topics.read(b"\xef\xbb\xbf1\twing\n").queries() == {"1": "wing"}
+    assert Topics.read(b"\xef\xbb\xbf\xef\xbb\xbf1\twing\n").queries() == {"1": "wing"}
     assert Topics.read("1\tbébé\n".encode("utf-16")).queries() == {"1": "bébé"}
     assert read_one(b"\xef\xbb\xbf" + CLEF.encode()).id == "41"
 

@@ -88,7 +88,7 @@ def test_judged_by_intent_joins_by_rule_only() -> None:
         qrels.judged()
     assert str(caught.value) == (
         "web: topic '1': document 'd1' is judged twice, for intents (or iterations) 'a' and 'b'; "
-        'use on_duplicate="max" to take its highest grade, or the diversity measures'
+        "to take its highest grade: on_duplicate='max' (eval --on-duplicate max); or use measures of diversity"
     )
     judged = qrels.judged("max")
     assert judged is qrels.judged("max")

@@ -6,10 +6,12 @@ import ir_measures
 import pandas
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.compat import ir_measures as ours
-from tests.compat.random_collections import Lists, judgments, runs
+from cranfield.errors import UsageError
+from tests.compat.random_collections import DOCS, Lists, judgments, runs
 
 QRELS = {"q1": {"d1": 2, "d2": 0, "d3": 1, "d4": 3}, "q2": {"d1": 0}, "q3": {"d1": 1}}
 RUN = {"q1": {"d1": 1.0, "x": 2.0, "d3": 0.5, "d4": 0.25}, "q2": {"x": 1.0}, "q9": {"d1": 1.0}}
@@ -121,7 +123,15 @@ def test_reading() -> None:
 
 @pytest.mark.parametrize(
     ("measure", "message"),
-    [("P", "P needs a cutoff"), (ir_measures.Compat(p=0.8), "Unsupported measures"), (5, "5 is no measure")],
+    [
+        ("P", "P needs a cutoff"),
+        ("INST", r"INST needs a max_rel: write INST\(max_rel=3\)"),
+        ("SDCG(max_rel=3)", "SDCG needs a cutoff"),
+        ("SDCG(max_rel=3,dcg='exp-log2')@5", "dcg == 'exp-log2', must be 'log2'"),
+        ("INSQ(min_rel=3,max_rel=3)", "min_rel == 3, max_rel == 3, must be whole numbers, the first below"),
+        (type("Foo", (), {"NAME": "Foo", "params": {}})(), "Unsupported measures"),
+        (5, "5 is no measure"),
+    ],
 )
 def test_what_is_no_measure(measure: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -135,3 +145,123 @@ def test_an_unknown_parameter_is_refused_at_once() -> None:
         ours.parse_measure("AP(2)")
     with pytest.raises(NameError, match="measure not found"):
         ours.parse_measure("Foo@2")
+
+
+@pytest.mark.parametrize("name", list(ir_measures.measures.registry))
+def test_every_measure_that_ir_measures_has_is_here(name: str) -> None:
+    """No name is left out, none has other parameters, other defaults or another meaning of `@`."""
+    theirs = ir_measures.measures.registry[name]
+    mine = getattr(ours, name)
+    assert name in ours.__all__
+    assert ours.parse_measure(name) == mine
+    assert (mine.NAME, mine.params) == (theirs.NAME, theirs.params)
+    absent = ir_measures.measures.base._NOT_PROVIDED
+    defaults = {key: info.default for key, info in theirs.SUPPORTED_PARAMS.items()}
+    assert dict(mine.kind.defaults) == {key: None if value is absent else value for key, value in defaults.items()}
+    if mine.kind.at in defaults:
+        assert mine.kind.at == theirs.AT_PARAM
+
+
+# -- C/W/L, Compat and Accuracy, beside cwl-eval and ir_measures' own
+
+WITHOUT_TIES = [
+    "INST(max_rel=3)", "INST(T=2.5,min_rel=1,max_rel=3)", "INSQ(max_rel=3)", "INSQ(T=0.5,max_rel=12)",
+    "SDCG(max_rel=3)@5", "SDCG(min_rel=1,max_rel=2)@30", "BPM(max_rel=3)@10", "BPM(T=2.0,max_rel=2)@3",
+    "NERR8(max_rel=3)@5", "NERR9(max_rel=12)@20", "NERR10(max_rel=3)", "NERR10(p=0.5,min_rel=1,max_rel=3)",
+    "NERR11(T=2.0,max_rel=3)", "Compat", "Compat(p=0.5)", "Compat(p=0.8,normalize=False)",
+]  # fmt: skip
+
+
+def untied(run: Lists) -> Lists:
+    """The run with scores 1, 2, 3, ... in the same order: for equal ones each tool behind ir_measures has its own."""
+    return {
+        topic: {doc: float(n) for n, doc in enumerate(sorted(docs, key=lambda doc: (docs[doc], doc)), 1)}
+        for topic, docs in run.items()
+    }
+
+
+@settings(max_examples=15, deadline=None)
+@given(judgments(), runs())
+def test_models_of_readers_on_random_collections(qrels: dict[str, dict[str, int]], run: Lists) -> None:
+    """Grades outside of min_rel and max_rel are among them, which both sides take for the nearer of the two."""
+    run = untied(run)
+    asked = [ir_measures.parse_measure(name) for name in WITHOUT_TIES]
+    theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
+    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(asked, qrels, run)}
+    assert mine.keys() == theirs.keys()
+    for key in theirs:
+        assert mine[key] == pytest.approx(theirs[key], abs=1e-9), key
+
+
+@settings(max_examples=40, deadline=None)
+@given(judgments(), runs(), st.sampled_from(["Accuracy", "Accuracy(rel=2)", "Accuracy@5"]))
+def test_accuracy_on_random_collections(qrels: dict[str, dict[str, int]], run: Lists, name: str) -> None:
+    """Beside another measure, so that topics without a pair to compare are told, as 0."""
+    run = untied(run) | {"no relevant one": {"x": 1.0}}
+    asked = [ir_measures.parse_measure(name), ir_measures.Compat]
+    try:
+        theirs = {m.query_id: m.value for m in ir_measures.iter_calc(asked, qrels, run) if m.measure == asked[0]}
+    except ZeroDivisionError:  # nothing but relevant documents
+        return
+    mine = {m.query_id: m.value for m in ours.iter_calc(asked[:1], qrels, run)}
+    assert mine == pytest.approx(theirs, abs=1e-12)
+
+
+def test_accuracy_of_nothing_but_relevant_documents() -> None:
+    assert ours.Accuracy.calc_aggregate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}) == 0
+
+
+# -- diversity, beside pyndeval
+
+DIVERSITY = [
+    "alpha_DCG@5", "alpha_DCG(alpha=0.3)@10", "alpha_nDCG@5", "alpha_nDCG(alpha=0.9,rel=2)@20", "ERR_IA@5",
+    "ERR_IA(rel=2)@10", "nERR_IA@5", "nERR_IA(rel=2)@3", "NRBP", "NRBP(alpha=0.2,beta=0.8)", "nNRBP", "nNRBP(rel=2)",
+    "AP_IA", "P_IA@5", "StRecall@1", "StRecall(rel=2)@5",
+]  # fmt: skip
+
+
+@st.composite
+def judged_by_intent(draw: st.DrawFn) -> list[ir_measures.Qrel]:
+    """Two topics with two or three intents each, to each of which some document is highly relevant."""
+    found = []
+    for topic in ("1", "2"):
+        for intent in draw(st.sampled_from([("1", "2"), ("1", "2", "5")])):
+            docs = st.dictionaries(st.sampled_from(DOCS[:12]), st.sampled_from([0, 1, 2]), max_size=8)
+            grades = draw(docs) | {draw(st.sampled_from(DOCS[:12])): 2}
+            found += [ir_measures.Qrel(topic, doc, grade, intent) for doc, grade in grades.items()]
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(judged_by_intent(), runs())
+def test_diversity_on_random_collections(qrels: list[ir_measures.Qrel], run: Lists) -> None:
+    run = untied(run)
+    asked = [ir_measures.parse_measure(name) for name in DIVERSITY]
+    theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
+    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(asked, qrels, run)}
+    assert mine.keys() == theirs.keys()
+    for key in theirs:
+        assert mine[key] == pytest.approx(theirs[key], abs=1e-6), key
+
+
+BY_INTENT = [("q", "a", 1, "1"), ("q", "b", 0, "1"), ("q", "a", 2, "2"), ("q", "c", 1, "2")]
+
+
+def test_judged_only_and_other_measures_with_judgments_by_intent() -> None:
+    """By hand: without x the list is a c; of grades 2 (the higher one of a) and 1."""
+    qrels = [ours.Qrel(*one) for one in BY_INTENT]
+    run = {"q": {"x": 3.0, "a": 2.0, "c": 1.0}}
+    asked = [ours.P_IA @ 2, ours.P_IA(judged_only=True) @ 2, ours.P(rel=2) @ 2, ours.NumRet, ours.NumQ]
+    assert list(ours.calc_aggregate(asked, qrels, run).values()) == [
+        (1 / 2 + 1 / 2) / 2,
+        (1 / 2 + 2 / 2) / 2,
+        0.5,
+        3,
+        1,
+    ]
+    assert list(ours.calc_aggregate(asked[:2], qrels, {"other": {"a": 1.0}}).values()) == [0, 0]
+
+
+def test_diversity_needs_intents() -> None:
+    with pytest.raises(UsageError, match="intent"):
+        ours.alpha_nDCG.calc_aggregate(QRELS, RUN)

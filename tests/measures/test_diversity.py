@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.errors import UsageError
-from cranfield.intents import ByIntent, with_intents
+from cranfield.hits_by_intent import intents_of, with_intents
+from cranfield.intent_views import ByIntent
 from cranfield.joining import JoinOptions, join
 from cranfield.measures import ERR, MEASURES, REGISTRY, AlphaNDCG, Measure, P, Q, Success, nDCG, parse
-from cranfield.measures.diversity import STATES, GreedyIdeal, exact_ideal, log_discount
 from cranfield.measures.first import preferred
+from cranfield.measures.novelty import log_discount
+from cranfield.measures.novelty_ideal import STATES, exact_ideal, greedy_ideal
 from tests.oracles.diverse import (
     Diverse,
     best_sum,
@@ -27,6 +29,7 @@ from tests.oracles.diverse import (
     global_gains,
     greedy,
     logarithmic,
+    novelty_gains,
     novelty_sum,
     reciprocal,
     relevant,
@@ -236,14 +239,48 @@ def test_exact_refuses_what_is_too_large_and_says_so() -> None:
 def test_a_large_ideal_is_greedy_at_every_rank() -> None:
     rng = np.random.default_rng(7)
     matrix = (rng.random((20, 300)) < 0.1).astype(float)
-    matrix = matrix[:, matrix.any(axis=0)]
-    ideal = GreedyIdeal(matrix, 0.5)
-    assert len(ideal.gains(3)) == 3
-    gains = ideal.gains()
-    assert (np.diff(gains) <= 1e-12).all()
+    documents = [{f"{i:02}": 1 for i in np.flatnonzero(column).tolist()} or None for column in matrix.T]
+    intents = intents_of(with_intents(documents))
+    gains = greedy_ideal(intents, 1, 0.5, None).gain
+    assert len(gains) == int(matrix.any(axis=0).sum())
+    assert (np.diff(gains) <= 0).all()
     assert gains[0] == matrix.sum(axis=0).max()
     worth = np.array([(1 - 0.5 ** row.sum()) / 0.5 for row in matrix])  # each intent's gains, whatever the order
     assert gains.sum() == pytest.approx(worth.sum())
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5, 0.75, 1])
+def test_the_greedy_ideal_is_its_slow_twin_at_every_rank(alpha: float) -> None:
+    rng = np.random.default_rng(11)
+    one = Diverse(
+        [{intent: int(rng.integers(0, 3)) for intent in "abcdefgh" if rng.random() < 0.4} or None for _ in range(40)],
+        [],
+        dict.fromkeys("abcdefgh", 1),
+    )
+    ideal = greedy(one.judged, one.intents, alpha)
+    useful = [document for document in ideal if any(relevant(document, intent) for intent in one.intents)]
+    found = greedy_ideal(intents_of(one.lists()), 1, alpha, None).gain
+    assert found.tolist() == novelty_gains(useful, one.intents, alpha)  # these alphas are exact in binary
+
+
+def test_the_greedy_ideal_is_found_once_for_all_measures_and_cutoffs() -> None:
+    intents = intents_of(with_intents([{"a": 1}] * 300))
+    first = greedy_ideal(intents, 1, 0.5, 10)
+    assert greedy_ideal(intents, 1, 0.5, 20) is first  # it reaches down to 100 at once
+    deeper = greedy_ideal(intents, 1, 0.5, 150)
+    assert len(deeper.gain) == 150
+    assert deeper.gain[: len(first.gain)].tolist() == first.gain.tolist()
+    assert greedy_ideal(intents, 1, 0.25, 10) is not deeper
+    assert greedy_ideal(intents, 2, 0.5, 10).gain.tolist() == []
+
+
+def test_an_intent_nobody_can_satisfy_keeps_its_probability() -> None:
+    # 000 (26) sums over the intents of the topic: b has no document of grade 2, AP is undefined for it and counts as 0
+    lists = with_intents([{"a": 2}, {"b": 1}], probabilities={"a": 0.25, "b": 0.75})
+    assert parse("AP-IA(rel=2)").evaluate(lists)[0] == 0.25
+    # pyndeval leaves such intents out
+    left_out = pyndeval.RelevanceEvaluator([("1", "a", "x", 2), ("1", "b", "y", 1)], ["MAP-IA"], relevance_level=2)
+    assert left_out.evaluate([("1", "x", 2.0), ("1", "y", 1.0)])["1"]["MAP-IA"] == pytest.approx(1)
 
 
 @settings(max_examples=30, deadline=None)

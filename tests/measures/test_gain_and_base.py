@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.assessed import LONG, Assessed, Hits
+from cranfield.assessed import Assessed, Hits
 from cranfield.errors import UsageError
 from cranfield.measures import (
     CG,
+    CWL,
     DCG,
     ERR,
     RBP,
@@ -28,6 +29,7 @@ from cranfield.measures import (
     gP,
     nDCG,
 )
+from cranfield.segments import LONG
 
 
 def test_a_grade_that_the_table_lacks_is_an_error() -> None:
@@ -37,10 +39,35 @@ def test_a_grade_that_the_table_lacks_is_an_error() -> None:
     assert CG(gain={1: 5, "else": "linear"}).of([1, 2]) == 7
 
 
-def test_gains_may_be_negative_or_of_grade_0() -> None:
-    assert CG(gain={-1: -2, 0: 0.5, 1: 1}).of([1, -1, 0, None]) == -0.5
+def test_grades_of_0_and_below_gain_what_a_table_says() -> None:
+    assert CG(gain={-1: 0.25, 0: 0.5, 1: 1}).of([1, -1, 0, None]) == 1.75
     # the ideal list holds what is worth having: 1 and 0.5
-    assert nDCG(gain={-1: -2, 0: 0.5, 1: 1}).of([-1, 1, 0]) < 0
+    assert (nDCG(gain={0: 0.5, 1: 1}) @ 2).of([-1, 1, 0]) == pytest.approx(1 / math.log2(3) / (1 + 0.5 / math.log2(3)))
+
+
+def test_no_gain_is_negative() -> None:
+    with pytest.raises(UsageError, match=r"CG: gain == \{-1:-2,1:1\}: grade -1 gains -2, no gain may be below 0"):
+        CG(gain={-1: -2, 1: 1})
+
+
+def test_where_gains_fall() -> None:
+    grades = np.array([0.0, 1.0, 2.0, 4.0])
+    assert Gain.of("exp").falls(grades) == []
+    assert Gain.of({1: 1, 2: 1, 3: 2}).falls(grades) == []
+    assert Gain.of({1: 3, 2: 1, 3: 5, 4: 4}).falls(grades) == [(1, 2), (3, 4)]
+    assert Gain.of({-1: 1, 2: 3}).falls(grades) == [(-1, 0)]  # grade 0 is not listed: it gains nothing
+    assert Gain.of({2: 3, "else": "linear"}).falls(grades) == []
+    assert Gain.of({1: 5, "else": "linear"}).falls(grades) == [(1, 2)]
+
+
+def test_gains_that_lie_between_0_and_1_count_as_they_are_in_all_measures_that_need_such() -> None:
+    table = {1: 0.25, 2: 0.75}
+    assert Gain.of(table).scale(2) == 1
+    # RBP: 1/2 · 1/4 + 1/4 · 3/4
+    graded = CWL(continuation="RBP", p=0.5, gain=table)
+    assert graded.of([1, 2]) == pytest.approx(0.3125) == RBP(p=0.5, gain=table).of([1, 2])
+    assert graded.note(Assessed.one([1, 2])) is None
+    assert CWL().note(Assessed.one([1, 2])) == "gains are divided by 2, the largest in the judgments"
 
 
 def test_largest_gain() -> None:

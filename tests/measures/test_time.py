@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.assessed import Assessed
 from cranfield.errors import UsageError
-from cranfield.intents import with_intents
+from cranfield.hits_by_intent import with_intents
 from cranfield.lengths import Lengths
 from cranfield.measures import AP, REGISTRY, TBG, Measure, Trailtext, U, parse
 

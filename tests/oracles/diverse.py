@@ -10,7 +10,7 @@ from itertools import permutations
 from hypothesis import strategies as st
 
 from cranfield.assessed import Assessed
-from cranfield.intents import with_intents
+from cranfield.hits_by_intent import with_intents
 
 Document = dict[str, int] | None
 """Grades by intent; None: not judged."""

@@ -57,7 +57,9 @@ def read(
     out = Read()
     places: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
     skip_header = header
-    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    while data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    for number, raw in enumerate(data.split(b"\n"), 1):
         line = raw.rstrip(b"\r \t").lstrip(b" \t") if delimiter == " " else raw.rstrip(b"\r")
         if not line.strip(b"\r \t") or line.startswith(b"#"):
             continue

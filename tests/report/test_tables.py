@@ -18,16 +18,9 @@ from hypothesis import strategies as st
 
 from cranfield.aggregate import Estimate
 from cranfield.errors import UsageError
-from cranfield.report.tables import (
-    Column,
-    Table,
-    escape_latex,
-    summary_table,
-    topic_table,
-    trec_lines,
-    visible_width,
-)
+from cranfield.report.tables import summary_table, topic_table, trec_lines
 from cranfield.scores import Scores
+from cranfield.table import Column, Table, escape_latex, visible_width
 
 NAN = math.nan
 

@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -147,7 +147,8 @@ Lengths = Annotated[
         "--lengths",
         metavar="FILE",
         help="How long documents are, for TBG (in words) and U (in characters): lines of doc, length and, if they "
-        "differ, length of the snippet; or a first line of names: doc, words, characters, snippet.",
+        "differ, length of the snippet; or a first line of names: doc, words, characters, snippet, and cost (for C/W/L "
+        'measures with cost="cost").',
         group=READING,
     ),
 ]
@@ -180,6 +181,17 @@ IntentTypes = Annotated[
     ),
 ]
 
+DimensionFiles = Annotated[
+    list[str] | None,
+    option(
+        "--dimension",
+        metavar="NAME=FILE",
+        help="Judgments of a further dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM and "
+        "MM (any): understandability=FILE. Repeat it.",
+        group=READING,
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -203,19 +215,31 @@ class Parameter:
 
 
 def declared(function: Callable[..., int]) -> list[Parameter]:
-    """The parameters of a verb."""
+    """The parameters of a verb; one whose type is a dataclass stands for the fields of it."""
     hints = get_type_hints(function, include_extras=True)
-    defaults = inspect.signature(function).parameters
-    return [
-        Parameter(name, hints[name].__origin__, hints[name].__metadata__[0], parameter.default)
-        for name, parameter in defaults.items()
-    ]
+    found = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if is_dataclass(hints[name]):
+            found += declared(hints[name])
+        else:
+            found.append(Parameter(name, hints[name].__origin__, hints[name].__metadata__[0], parameter.default))
+    return found
+
+
+def called(function: Callable[..., int], **values: Any) -> int:
+    """What a verb returns for the values of its declared parameters."""
+    for name, kind in get_type_hints(function).items():
+        if isinstance(kind, type) and is_dataclass(kind):
+            values[name] = kind(**{one.name: values.pop(one.name) for one in fields(kind) if one.name in values})
+    return function(**values)
 
 
 def parsed(verb: str, function: Callable[..., int], examples: str, words: Sequence[str]) -> Callable[[], int]:
     """The call that the words ask for; for `--help` the page of the verb is printed and there is nothing to call."""
     values = plainly(declared(function), words)
-    return functools.partial(function, **values) if values is not None else by_typer(verb, function, examples, words)
+    if values is None:
+        return by_typer(verb, function, examples, words)
+    return functools.partial(called, function, **values)
 
 
 VALUES = {str: ".*", list: ".*", int: r"[-+]?\d{1,18}", float: r"[-+]?\d{1,18}(\.\d{0,18})?"}
@@ -264,7 +288,7 @@ def by_typer(verb: str, function: Callable[..., int], examples: str, words: Sequ
     help_asked = any(word in ("-h", "--help") for word in words)
 
     def remember(**values: Any) -> Callable[[], int]:
-        return functools.partial(function, **values)
+        return functools.partial(called, function, **values)
 
     parameters = [
         inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY, default=p.default, annotation=_for_typer(p))
@@ -309,6 +333,25 @@ def assumed_length(text: str | None) -> float | str | None:
     (500.0, 'mean')
     """
     return float(text) if text is not None and re.fullmatch(r"\d+(\.\d*)?", text) else text
+
+
+def named_files(texts: Iterable[str] | None) -> dict[str, str] | None:
+    """The values of `--dimension`.
+
+    >>> named_files(["credibility=cred.qrels"])
+    {'credibility': 'cred.qrels'}
+    """
+    if not texts:
+        return None
+    found: dict[str, str] = {}
+    for text in texts:
+        name, given, path = text.partition("=")
+        if not (name and given and path):
+            raise UsageError(f"--dimension {text}: expected a name and a file, such as credibility=FILE")
+        if name in found:
+            raise UsageError(f"--dimension {name}: given twice, as {found[name]} and {path}")
+        found[name] = path
+    return found
 
 
 def chosen(texts: Iterable[str] | None) -> list[Measure]:

@@ -15,24 +15,14 @@ from cranfield.cli.arguments import (
     RESULT,
     Argument,
     Digits,
-    Inclusion,
-    IntentProbabilities,
-    IntentTypes,
-    Lengths,
     Measures,
-    MissingLength,
-    OnDuplicate,
-    Order,
     Output,
-    Precision,
-    QrelsFormat,
     Quiet,
-    RunFormat,
-    assumed_length,
     chosen,
     option,
 )
-from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, only_one_from_stdin, rendered
+from cranfield.cli.joining_words import AS_USUAL, Joining
+from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, rendered
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,6 +47,7 @@ EXAMPLES = """\
   $ cranfield eval qrels.txt runs/*.run.gz -m nDCG@10,20 -m "RBP(p=0.95)" --ci
   $ cranfield eval qrels.txt bm25.run -m AP -q --format csv -o ap.csv
   $ zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
+  $ cranfield eval qrels.txt bm25.run -m uRBP -m "CAM(nDCG@10)" --dimension understandability=clear.qrels
   $ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 """
 
@@ -144,19 +135,10 @@ def eval_verb(
     digits: Digits = None,
     output: Output = None,
     quiet: Quiet = False,
-    order: Order = None,
-    precision: Precision = 64,
     depth: Annotated[
         int | None, option("--depth", metavar="N", help="Look at the first N documents of each list.", group=RANKING)
     ] = None,
-    on_duplicate: OnDuplicate = "error",
-    run_format: RunFormat = None,
-    qrels_format: QrelsFormat = None,
-    intent_probabilities: IntentProbabilities = None,
-    intent_types: IntentTypes = None,
-    lengths: Lengths = None,
-    missing_length: MissingLength = None,
-    inclusion: Inclusion = None,
+    joining: Joining = AS_USUAL,
     threads: Annotated[
         int | None,
         option(
@@ -189,29 +171,20 @@ def eval_verb(
     if len(first) > 1:
         raise UsageError(f"--sort names {len(first)} measures, must be one")
 
-    from cranfield.collection.qrels import Qrels
     from cranfield.evaluation import evaluate
 
     judgments, lists = _files(qrels, runs or [], sample)
-    only_one_from_stdin(judgments, *lists, intent_probabilities, intent_types, lengths, inclusion)
+    joining.only_one_from_stdin(judgments, *lists)
     with Progress("reading", quiet=quiet) as progress:
         scores = evaluate(
-            Qrels.read(judgments, format=qrels_format, on_duplicate=on_duplicate),
+            joining.judgments(judgments),
             lists,
             list(dict.fromkeys([*measured, *first])),
             missing=missing,
-            order=order,
-            precision=precision,
-            on_duplicate=on_duplicate,
             depth=depth,
-            format=run_format,
             threads=threads,
-            intent_probabilities=intent_probabilities,
-            intent_types=intent_types,
-            lengths=lengths,
-            missing_length=assumed_length(missing_length),
-            inclusion=inclusion,
             progress=progress,
+            **joining.options(),
         )
     if first:
         scores = best_first(scores, first[0], statistic)
@@ -264,7 +237,8 @@ def _text(
     digits: int | None,
     output: str | None,
 ) -> str:
-    from cranfield.report.tables import DIGITS, summary_table, topic_table, trec_lines
+    from cranfield.report.tables import summary_table, topic_table, trec_lines
+    from cranfield.table import DIGITS
 
     if format == "trec":
         return "\n".join(trec_lines(scores, per_topic=per_topic, digits=DIGITS if digits is None else digits))

@@ -10,24 +10,14 @@ from cranfield.cli.arguments import (
     RESULT,
     Argument,
     Format,
-    Inclusion,
-    IntentProbabilities,
-    IntentTypes,
-    Lengths,
     Measures,
-    MissingLength,
-    OnDuplicate,
-    Order,
     Output,
-    Precision,
-    QrelsFormat,
     Quiet,
-    RunFormat,
-    assumed_length,
     chosen,
     option,
 )
-from cranfield.cli.output import TABLE_FORMATS, checked, emit, only_one_from_stdin, rendered
+from cranfield.cli.joining_words import AS_USUAL, Joining
+from cranfield.cli.output import TABLE_FORMATS, checked, emit, rendered
 
 if TYPE_CHECKING:
     from cranfield.explanation import Explanation
@@ -56,36 +46,22 @@ def explain_verb(
     format: Format = "table",
     output: Output = None,
     quiet: Quiet = False,
-    order: Order = None,
-    precision: Precision = 64,
-    on_duplicate: OnDuplicate = "error",
-    run_format: RunFormat = None,
-    qrels_format: QrelsFormat = None,
-    intent_probabilities: IntentProbabilities = None,
-    intent_types: IntentTypes = None,
-    lengths: Lengths = None,
-    missing_length: MissingLength = None,
-    inclusion: Inclusion = None,
+    joining: Joining = AS_USUAL,
 ) -> int:
     """Show a list rank by rank: document, grade, what the measure counts there, its value if the list ended there."""
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
-    only_one_from_stdin(qrels, run, intent_probabilities, intent_types, lengths, inclusion)
+    joining.only_one_from_stdin(qrels, run)
     measured = chosen(measures) if measures else chosen(None)[:1]
 
-    from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import Run
     from cranfield.explanation import explain
     from cranfield.joining import JoinOptions
 
-    options = JoinOptions(
-        order=order, precision=precision, on_duplicate=on_duplicate, format=run_format,
-        intent_probabilities=intent_probabilities, intent_types=intent_types,
-        lengths=lengths, missing_length=assumed_length(missing_length), inclusion=inclusion,
-    )  # fmt: skip
-    judgments = Qrels.read(qrels, format=qrels_format, on_duplicate=on_duplicate)
-    documents = Run.read(run, format=run_format, on_duplicate=on_duplicate)
+    options = JoinOptions(**joining.options())
+    judgments = joining.judgments(qrels)
+    documents = Run.read(run, format=options.format, on_duplicate=options.on_duplicate)
     found = [explain(judgments, documents, topic, measure, options=options, depth=depth) for measure in measured]
     if format == "json":
         told = [one.to_dict() for one in found]
@@ -96,7 +72,7 @@ def explain_verb(
 
 
 def _text(explanation: Explanation, format: str, output: str | None) -> str:
-    from cranfield.report.tables import Column, Table, printable
+    from cranfield.table import Column, Table, printable
 
     if format == "table":
         return "\n".join(map(printable, str(explanation).split("\n")))

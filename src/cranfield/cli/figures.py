@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from cranfield.cli.output import TABLE_FORMATS, checked, emit, rendered
 from cranfield.measures import Measure, Properties
 from cranfield.measures.properties import DIVERSE, MEANINGS, RANKED, diverse, is_diverse, properties_of, ranked
-from cranfield.report.tables import Column, Table
+from cranfield.table import Column, Table
 
 DATA_FORMATS = ("csv", "tsv", "json")
 

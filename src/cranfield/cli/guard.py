@@ -75,7 +75,7 @@ def _where(error: Exception) -> str:
 
 def say(text: str) -> None:
     """A line on standard error; control characters are spelled out, a message must not move the cursor."""
-    from cranfield.report.tables import printable
+    from cranfield.table import printable
 
     if sys.stderr is not None:
         print(printable(text), file=sys.stderr)

@@ -16,7 +16,7 @@ from cranfield.cli.output import emit, emit_table, rendered, terminal_width
 from cranfield.errors import UsageError
 from cranfield.measures import REGISTRY, Measure, parse_many
 from cranfield.measures.base import show
-from cranfield.report.tables import Column, Table, visible_width
+from cranfield.table import Column, Table, visible_width
 
 EXAMPLES = """\
   $ cranfield measures
@@ -48,6 +48,11 @@ MEANINGS = {
 VIEWS = (
     "any of them can be read otherwise: AP' (unjudged documents removed), AP[best] and AP[worst] (unjudged documents "
     "read as relevant, as not), AP[ties] (mean over all orders of tied documents), AP[ties=best], AP[ties=worst]"
+)
+
+FAIRNESS = (
+    "measures of fairness have a verb of their own, cranfield fairness: AWRF, EE-D, EE-R, EE-L, equity, exposure, "
+    "parity, rND, rKL, rRD"
 )
 
 
@@ -194,7 +199,7 @@ def measures_verb(
     if search is not None:
         pages = [page for page in pages if page.matches(search.split())]
         if not pages:
-            raise UsageError(f"no measure's page has {search!r}; cranfield measures lists them all")
+            raise UsageError(f"no measure's page has {search!r}; cranfield measures lists them all. {FAIRNESS}")
     width = None if full else terminal_width(output)
     if format == "json":
         _pages(pages, format, output)
@@ -209,7 +214,7 @@ def listing(pages: list[Page], short: bool, width: int | None) -> Table:
     if width is not None:
         name, paper = (max(visible_width(row[column]) for row in rows) for column in (0, 2))
         rows = [(row[0], _shortened(row[1], max(width - name - paper - 4, 30)), row[2]) for row in rows]
-    notes = ("cranfield measures NAME shows one measure's page", VIEWS) if short else ()
+    notes = ("cranfield measures NAME shows one measure's page", FAIRNESS, VIEWS) if short else ()
     return Table((Column("measure"), Column("what it tells"), Column("reference")), tuple(rows), notes=notes)
 
 

@@ -12,7 +12,7 @@ from cranfield import check
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.report.tables import Table
+    from cranfield.table import Table
 
 TABLE_FORMATS = ("table", "json", "csv", "tsv", "latex", "markdown", "html")
 

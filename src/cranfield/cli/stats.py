@@ -23,7 +23,7 @@ from cranfield.cli.output import TABLE_FORMATS, checked, emit, only_one_from_std
 
 if TYPE_CHECKING:
     from cranfield.collection.stats import CollectionStatistics, QrelsStatistics, RunStatistics
-    from cranfield.report.tables import Cell, Table
+    from cranfield.table import Cell, Table
 
 EXAMPLES = """\
   $ cranfield stats qrels.txt
@@ -78,7 +78,7 @@ def stats_verb(
 def qrels_table(found: QrelsStatistics, digits: int | None) -> Table:
     """How many documents are judged, relevant, and of each grade: in all, and a topic."""
     from cranfield.collection.findings import counted
-    from cranfield.report.tables import Column, Table
+    from cranfield.table import Column, Table
 
     rows = {"judged": found.judged, f"relevant (grade {found.rel:g} or more)": found.relevant}
     rows |= {f"grade {level:g}": spread for level, spread in found.by_level.items()}
@@ -100,7 +100,7 @@ def qrels_table(found: QrelsStatistics, digits: int | None) -> Table:
 def topics_table(found: QrelsStatistics, digits: int | None) -> Table:
     """The same, topic by topic."""
     from cranfield.collection.findings import counted
-    from cranfield.report.tables import Column, Table
+    from cranfield.table import Column, Table
 
     headings = ("judged", "relevant", *(f"grade {level:g}" for level in found.levels))
     return Table(
@@ -114,7 +114,7 @@ def topics_table(found: QrelsStatistics, digits: int | None) -> Table:
 def runs_table(found: tuple[RunStatistics, ...], digits: int | None) -> Table:
     """What each run retrieved of what is judged."""
     from cranfield.collection.stats import DEPTHS
-    from cranfield.report.tables import Column, Table
+    from cranfield.table import Column, Table
 
     columns = [Column("run"), Column("topics", "count"), Column("missing", "count"), Column("not judged", "count")]
     columns += [Column("retrieved", "count"), Column("relevant", "count")]

@@ -70,7 +70,7 @@ def validate_verb(
 
 def _text(findings: list[Finding], counts: Counter[str], files: int) -> str:
     from cranfield.collection.findings import counted
-    from cranfield.report.tables import printable
+    from cranfield.table import printable
 
     told = ", ".join(counted(counts[severity], severity) for severity in ("error", "warning"))
     notes = f", {counted(counts['info'], 'note')}" if counts["info"] else ""

@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.layout import COLUMNS, find_columns
+from cranfield.collection.layout import COLUMNS, find_columns, namesakes
 from cranfield.errors import DataError
 
 WHAT = {"qrels": "grade", "run": "score"}
 """What the number of an entry is called in messages."""
+
+
+def with_way_out(what: str) -> str:
+    """What is wrong with a line, and how to go on if it is that a document is there twice.
+
+    >>> with_way_out("document 'd1' is there twice for topic '7'")
+    "document 'd1' is there twice for topic '7'; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
+    """
+    twice = " is there twice for topic " in what
+    return f"{what}; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)" if twice else what
 
 
 @dataclass
@@ -63,7 +73,7 @@ class Columns:
                 raise DataError(self.origin, None, str(error)) from None
             again, told, first = repeat.groups()
             where = f"on line {self.line(int(first) - 1)}" if self.line else f"in {self.unit} {first}"
-            raise self.fault(int(again) - 1, f"{told}, first {where}") from None
+            raise self.fault(int(again) - 1, with_way_out(f"{told}, first {where}")) from None
 
     def _check_ids(self, column: list[Any], what: str) -> None:
         bad = {kind for kind in set(map(type, column)) if not issubclass(kind, (str, bytes, Integral))}
@@ -108,6 +118,8 @@ def _fits(value: Any) -> bool:
 def chosen(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
     """The columns of known names by role; an error names what is missing and what it may be called."""
     found = find_columns(names, kind)
+    if wrong := namesakes(names, found.values()):
+        raise DataError(origin, None, wrong)
     if "value" not in found and "rank" in found:
         found["value"] = found["rank"]
     for role in ("topic", "doc", "value"):

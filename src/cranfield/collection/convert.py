@@ -14,7 +14,7 @@ from cranfield.collection.columns import Columns
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.collection.run import Run, runs_of
-from cranfield.collection.source import PathLike, load, read_bytes, write_bytes
+from cranfield.collection.source import PathLike, load, read_bytes, unmarked, write_bytes
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError, UsageError
 
@@ -105,7 +105,7 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     """
     path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
     buffer = thing if isinstance(thing, bytes) else load(thing)
-    start = layouts.head_of(buffer).removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = unmarked(layouts.head_of(buffer)).lstrip()
     if format in ("sgml", "xml") or start.startswith(b"<"):
         return "topics"
     by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(_without_packing(path))[1])
@@ -152,7 +152,7 @@ def _names(buffer: Any, format: str, path: str) -> list[str]:
             return list(parquet.read_schema(arrow.BufferReader(arrow.py_buffer(buffer))).names)
         except (arrow.ArrowException, OSError) as error:
             raise DataError(path, None, f"the Parquet data is damaged: {str(error).splitlines()[0]}") from None
-    text = bytes(buffer).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
     if format in ("csv", "tsv"):
         first = structured.without_comments(text)[1].partition("\n")[0].strip("\r")
         delimiter = layouts.header_delimiter(first) or ","

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cranfield.collection.source import Buffer
+from cranfield.collection.source import Buffer, unmarked
 from cranfield.errors import DataError, UsageError
 
 
@@ -82,6 +82,21 @@ def find_columns(names: Sequence[str], kind: str) -> dict[str, int]:
     return found
 
 
+def namesakes(names: Sequence[str], used: Iterable[int]) -> str | None:
+    """What is wrong where a column that is used is not the only one of its name; None if nothing is.
+
+    >>> namesakes(["qid", "docno", "score", "Score"], [0, 1, 2])
+    '2 columns are called score (3 and 4), must be one: rename or drop the others'
+    """
+    keys = [column_key(name) for name in names]
+    for at in used:
+        places = [str(place) for place, key in enumerate(keys, 1) if key == keys[at]]
+        if len(places) > 1:
+            where = " and ".join([", ".join(places[:-1]), places[-1]])
+            return f"{len(places)} columns are called {names[at]} ({where}), must be one: rename or drop the others"
+    return None
+
+
 def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
     """The layout of run or qrels bytes, or the name of a structured format.
 
@@ -98,16 +113,18 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
     if b"\0" in head:
         line = passed + head[: head.index(b"\0")].count(b"\n") + 1
         raise DataError(path, line, f"a NUL byte: this is a binary file, expected {kind} as text, JSON, CSV or Parquet")
-    text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    lines = [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
-    if not lines:
+    text = unmarked(head).decode("utf-8", "replace")
+    every = text.split("\n")
+    lines = (line for line in every if line.strip() and not line.lstrip().startswith("#"))
+    found_first = next(lines, None)
+    if found_first is None:
         raise DataError(path, None, f"is empty, expected {kind} ({_expected(kind)})")
-    first = lines[0].strip("\r")
+    first = found_first.strip("\r")
     if _JSON.match(first):
-        return _json_kind(first, lines)
+        return _json_kind(first, [found_first, *lines])
     found = _delimited(first, kind) or _columns(first, kind)
     if kind == "run" and found in (RUNS["msmarco"], RUNS["msmarco-scored"]):
-        _check_rank(first.split(), path, passed + text.split("\n").index(lines[0]) + 1)
+        _check_rank(first.split(), path, passed + every.index(found_first) + 1)
     return found
 
 
@@ -125,7 +142,7 @@ def levels_as_numbers(buffer: Buffer) -> tuple[Buffer, bool]:
     >>> levels_as_numbers(b"301 0 L8 3\\n")
     (b'301 0 L8 3\\n', False)
     """
-    head = head_of(buffer).removeprefix(b"\xef\xbb\xbf")
+    head = unmarked(head_of(buffer))
     first = next((line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
     if not _LEVEL.search(first):
         return buffer, False

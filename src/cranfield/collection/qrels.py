@@ -192,6 +192,7 @@ class Qrels(Records):
             except ValueError as error:
                 raise DataError(
                     self.path or self.name, None,
-                    f'{error}; use on_duplicate="max" to take its highest grade, or the diversity measures',
+                    f"{error}; to take its highest grade: on_duplicate='max' (eval --on-duplicate max); or use "
+                    "measures of diversity",
                 ) from None  # fmt: skip
         return self._judged[on_duplicate]

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from cranfield import _core, check
 from cranfield.collection import layout as layouts
 from cranfield.collection import structured, writing
-from cranfield.collection.columns import WHAT, Columns
-from cranfield.collection.source import Buffer, PathLike, Readable, load, read_stream, unpacked
+from cranfield.collection.columns import WHAT, Columns, with_way_out
+from cranfield.collection.source import Buffer, PathLike, Readable, load, read_stream, unmarked, unpacked
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
@@ -92,7 +92,7 @@ def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
             most_faults=1,
         )
         for _, line, what in faults:
-            raise DataError(origin, line, what)
+            raise DataError(origin, line, with_way_out(what))
         if not len(table):
             raise DataError(origin, None, f"is empty, expected lines of {kind.expected}")
     return _warned(table, reading, origin)
@@ -102,7 +102,7 @@ def _check_header(buffer: Buffer, layout: layouts.Layout, origin: str) -> None:
     """A file said to have a header must not lose its first line of data to it."""
     if not layout.header:
         return
-    head = bytes(buffer[:65536]).removeprefix(b"\xef\xbb\xbf")
+    head = unmarked(bytes(buffer[:65536]))
     for number, line in enumerate(head.split(b"\n"), 1):
         if line.strip() and not line.startswith(b"#"):
             last = line.split(layout.delimiter.encode())[-1].strip()
@@ -116,7 +116,7 @@ def _from_structured(buffer: Buffer, format: str, reading: Reading, origin: str)
     if format == "parquet":
         columns = structured.read_parquet(buffer, reading.kind, origin)
     else:
-        text = bytes(buffer).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+        text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
         if format == "json":
             columns = structured.read_json(text, reading.kind, origin)
         elif format == "jsonl":

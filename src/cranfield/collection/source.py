@@ -101,6 +101,17 @@ def read_bytes(path: PathLike) -> bytes:
     return buffer if isinstance(buffer, bytes) else bytes(buffer)
 
 
+def unmarked(data: bytes) -> bytes:
+    """Without the byte order marks that it begins with: two, where a tool that adds one was fed by another.
+
+    >>> unmarked(b"\\xef\\xbb\\xbf\\xef\\xbb\\xbf301 0 d1 1")
+    b'301 0 d1 1'
+    """
+    while data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    return data
+
+
 def compression(head: bytes) -> str | None:
     """What a file is compressed with, by its first bytes.
 

@@ -267,7 +267,7 @@ class Topics(Mapping[str, Topic]):
 
 def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     if encoding is None:
-        declared = re.match(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\bencoding\s*=\s*[\"']([\w.:-]+)", data)
+        declared = re.match(rb"(?:\xef\xbb\xbf)*\s*<\?xml[^>]*?\bencoding\s*=\s*[\"']([\w.:-]+)", data)
         encoding = declared[1].decode("ascii", "replace") if declared else "utf-8"
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             encoding = "utf-16"
@@ -282,7 +282,7 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     if bad_character := re.search("[\0\ud800-\udfff]", text):
         line = text.count("\n", 0, bad_character.start()) + 1
         raise DataError(path, line, f"{bad_character[0]!r} is no character: a binary file, expected topics")
-    return text.removeprefix("\ufeff")
+    return text.lstrip("\ufeff")
 
 
 def _format_named(path: str) -> str | None:

@@ -12,67 +12,54 @@ named tuples with these fields. Measures are the objects of this module, those o
 cranfield, or names; results are keyed by whatever was given.
 
 As in ir_measures a judged topic that the run lacks scores 0, also in counts; so does, unlike elsewhere in cranfield, a
-topic on which a measure is undefined. Scores are compared as 32-bit numbers, as trec_eval 9 does. What differs:
+topic on which a measure is undefined. Scores are compared as 32-bit numbers, as trec_eval 9 does. Measures of diversity
+take the column `iteration` of the judgments for the intent. What differs:
 
 - Equal scores are always ordered as trec_eval orders them; ir_measures leaves it to the tool behind each measure.
 - ERR and nDCG(dcg='exp-log2') are not rounded to five digits.
 - A document given twice for a topic is an error, not overwritten.
 - Measures do not disturb each other: ir_measures 0.4.3 may score nDCG with the `gains` of another nDCG in the same
   call, depending on the order of a set.
-- Not there: measures of diversity, Compat, Accuracy, the C/W/L measures other than RBP, and providers.
+- Measures of diversity refuse judgments without intents, where ir_measures warns and takes all for one; and their
+  `judged_only` works. Other measures take a document's highest grade over the intents, not the last one listed.
+- Compat puts unretrieved documents behind all retrieved ones of the same grade, also behind those with a score below 0.
+- Accuracy is 0 on a topic where no relevant or nothing but relevant documents are retrieved; ir_measures leaves the
+  former out if no other measure is asked for, and fails on the latter.
+- Not there: providers.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from cranfield import _core, measures
-from cranfield.assessed import Array
+from cranfield.assessed import Array, Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.compat.trec_lists import TrecLists, TrecQrels
+from cranfield.compat.ir_measures_plan import Plan, plan
+from cranfield.compat.ir_measures_records import CalcResults, Metric, Qrel, ScoredDoc, read_trec_qrels, read_trec_run
+from cranfield.compat.trec_lists import TrecQrels
 from cranfield.compat.trec_measures import CUTOFFS
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.joining import JoinOptions, join
 from cranfield.measures import ranked
+from cranfield.views import Condensed
 
-
-class Qrel(NamedTuple):
-    """One judgment."""
-
-    query_id: str
-    doc_id: str
-    relevance: float
-    iteration: str = "0"
-
-
-class ScoredDoc(NamedTuple):
-    """One retrieved document."""
-
-    query_id: str
-    doc_id: str
-    score: float
-
-
-class Metric(NamedTuple):
-    """What a measure says about one topic."""
-
-    query_id: str
-    measure: Any
-    value: float
-
-
-class CalcResults(NamedTuple):
-    """Values over all topics, and those of each topic."""
-
-    aggregated: Any
-    per_query: list[Metric]
-
+__all__ = [
+    "AP", "AP_IA", "BPM", "ERR", "ERR_IA", "INSQ", "INST", "MAP", "MAP_IA", "MRR", "NDCG", "NERR8", "NERR9", "NERR10",
+    "NERR11", "NRBP", "P_IA", "RBP", "RR", "SDCG", "Accuracy", "BPref", "Bpref", "CalcResults", "Compat", "Evaluator",
+    "IPrec", "Judged", "Measure", "Metric", "NumQ", "NumRel", "NumRelRet", "NumRet", "P", "Precision", "Qrel", "R",
+    "RPrec", "Recall", "Rprec", "ScoredDoc", "SetAP", "SetF", "SetP", "SetR", "SetRelP", "StRecall", "Success",
+    "alpha_DCG", "alpha_nDCG", "calc", "calc_aggregate", "evaluator", "infAP", "iter_calc", "nDCG", "nERR_IA",
+    "nNRBP", "parse_measure", "parse_trec_measure", "read_trec_qrels", "read_trec_run", "α_DCG", "α_nDCG",
+]  # fmt: skip
 
 # -- measures
 
@@ -84,7 +71,6 @@ class _Kind:
     name: str
     defaults: Mapping[str, Any]
     at: str = "cutoff"
-    summed: bool = False
 
 
 class Measure:
@@ -148,6 +134,10 @@ _REL: dict[str, Any] = {"rel": 1}
 _RANKED: dict[str, Any] = {"cutoff": None, "rel": 1, "judged_only": False}
 _SET: dict[str, Any] = {"rel": 1, "judged_only": False}
 _NDCG: dict[str, Any] = {"cutoff": None, "dcg": "log2", "gains": None, "judged_only": False}
+_SCALED: dict[str, Any] = {"min_rel": 0, "max_rel": None}
+_SCALED_AT: dict[str, Any] = {"cutoff": None, **_SCALED}
+_NOVELTY: dict[str, Any] = {**_RANKED, "alpha": 0.5}
+_RANK_BIASED: dict[str, Any] = {"rel": 1, "alpha": 0.5, "beta": 0.5}
 
 nDCG = NDCG = Measure(_Kind("nDCG", _NDCG), {})
 AP = MAP = Measure(_Kind("AP", _RANKED), {})
@@ -165,15 +155,35 @@ SetRelP = SetP(relative=True)
 SetR = Measure(_Kind("SetR", _REL), {})
 SetF = Measure(_Kind("SetF", {**_SET, "beta": 1.0}), {})
 SetAP = Measure(_Kind("SetAP", _SET), {})
-NumQ = Measure(_Kind("NumQ", {}, summed=True), {})
-NumRet = Measure(_Kind("NumRet", {"rel": None}, summed=True), {})
+NumQ = Measure(_Kind("NumQ", {}), {})
+NumRet = Measure(_Kind("NumRet", {"rel": None}), {})
 NumRelRet = NumRet(rel=1)
-NumRel = Measure(_Kind("NumRel", _REL, summed=True), {})
+NumRel = Measure(_Kind("NumRel", _REL), {})
 RBP = Measure(_Kind("RBP", {"cutoff": None, "p": 0.8, "rel": None}), {})
 ERR = Measure(_Kind("ERR", {"cutoff": None}), {})
+Accuracy = Measure(_Kind("Accuracy", {"cutoff": None, "rel": 1}), {})
+Compat = Measure(_Kind("Compat", {"p": 0.95, "normalize": True}), {})
+
+SDCG = Measure(_Kind("SDCG", {**_SCALED_AT, "dcg": "log2"}), {})
+BPM = Measure(_Kind("BPM", {**_SCALED_AT, "T": 1.0}), {})
+INST = Measure(_Kind("INST", {"T": 1.0, **_SCALED}), {})
+INSQ = Measure(_Kind("INSQ", {"T": 1.0, **_SCALED}), {})
+NERR8 = Measure(_Kind("NERR8", _SCALED_AT), {})
+NERR9 = Measure(_Kind("NERR9", _SCALED_AT), {})
+NERR10 = Measure(_Kind("NERR10", {"p": 0.9, **_SCALED}), {})
+NERR11 = Measure(_Kind("NERR11", {"T": 1.0, **_SCALED}), {})
+
+alpha_DCG = α_DCG = Measure(_Kind("alpha_DCG", _NOVELTY), {})
+alpha_nDCG = α_nDCG = Measure(_Kind("alpha_nDCG", _NOVELTY), {})
+ERR_IA = Measure(_Kind("ERR_IA", _RANKED), {})
+nERR_IA = Measure(_Kind("nERR_IA", _RANKED), {})
+AP_IA = MAP_IA = Measure(_Kind("AP_IA", _SET), {})
+P_IA = Measure(_Kind("P_IA", _RANKED), {})
+NRBP = Measure(_Kind("NRBP", _RANK_BIASED), {})
+nNRBP = Measure(_Kind("nNRBP", _RANK_BIASED), {})
+StRecall = Measure(_Kind("StRecall", {"cutoff": None, "rel": 1}), {})
 
 _NAMED: dict[str, Measure] = {name: thing for name, thing in list(globals().items()) if isinstance(thing, Measure)}
-_NEEDS = {"P": "cutoff", "R": "cutoff", "Success": "cutoff", "IPrec": "recall"}
 
 
 def parse_measure(measure: str | Measure) -> Measure:
@@ -252,22 +262,7 @@ def parse_trec_measure(measure: str) -> list[Measure]:
 # -- from a measure of theirs to one of ours
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How a measure that was asked for is computed; without one of ours it counts topics."""
-
-    ours: measures.Measure | None
-    judged_only: bool
-    summed: bool
-
-    def values(self, lists: TrecLists, condensed: TrecLists) -> Array:
-        if self.ours is None:
-            return np.ones(lists.rows)
-        scores = self.ours.evaluate(condensed if self.judged_only else lists)
-        return np.where(np.isnan(scores), 0.0, scores)
-
-
-def _plan(asked: Any) -> _Plan:
+def _plan(asked: Any) -> Plan:
     if isinstance(asked, str):
         try:
             asked = parse_measure(asked)
@@ -276,27 +271,12 @@ def _plan(asked: Any) -> _Plan:
     if isinstance(asked, type) and issubclass(asked, measures.Measure):
         asked = asked()
     if isinstance(asked, measures.Measure):
-        return _Plan(asked, False, False)
+        return Plan(asked)
     if not hasattr(asked, "NAME") or not hasattr(asked, "params"):
         raise UsageError(f"{asked!r} is no measure; give one such as nDCG @ 10, or its name")
     if asked.NAME not in _NAMED:
         raise ValueError(f"Unsupported measures {{{asked}}}.")
-    summed = _NAMED[asked.NAME].kind.summed
-    if asked.NAME == "NumQ":
-        return _Plan(None, False, summed)
-    params = dict(asked.params)
-    if asked.NAME in _NEEDS and _NEEDS[asked.NAME] not in params:
-        raise UsageError(f"{asked.NAME} needs a {_NEEDS[asked.NAME]}: write {asked.NAME} @ 10")
-    judged_only = bool(params.pop("judged_only", False))
-    text = ",".join(f"{name}={value!r}" for name, value in params.items())
-    ours = measures.parse(f"{asked.NAME}({text})")
-    if isinstance(ours, ranked.IPrec):  # what ir_measures asks of trec_eval 9 and gdeval
-        ours = measures.IPrec(rel=ours.rel, dialect="trec9", cutoff=ours.cutoff)
-    elif isinstance(ours, measures.ERR):
-        ours = measures.ERR(max_grade=4, cutoff=ours.cutoff)
-    elif isinstance(ours, measures.RBP) and "rel" not in params:
-        ours = measures.RBP(p=ours.p, gain="linear", cutoff=ours.cutoff)
-    return _Plan(ours, judged_only, summed)
+    return plan(asked.NAME, asked.params)
 
 
 # -- evaluating
@@ -313,31 +293,40 @@ class Evaluator:
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         self.measures: list[Any] = list(dict.fromkeys(measures))
         self._plans = [_plan(asked) for asked in self.measures]
-        self._qrels = TrecQrels(Qrels.of(qrels).judged("error"), whole_grades=False)
-        self.qrel_qids: set[str] = set(self._qrels.topics)
+        self._judgments = Qrels.of(qrels)
+        self._qrels = None if self._judgments.has_intents else TrecQrels(self._judgments.judged(), whole_grades=False)
+        self._topics: list[str] = self._qrels.topics if self._qrels else list(self._judgments.topics)
+        self.qrel_qids: set[str] = set(self._topics)
 
     def _values(self, run: Any) -> tuple[list[str], Array]:
         """The topics that the run has, in its order; and measure × judged topic, 0 where the run lacks it."""
-        topics: list[str]
-        if isinstance(run, dict):
-            topics = [str(topic) for topic in run]
-            joined = _core.join_dicts(self._qrels.core, [("run", run)], "score", True, 0)
-        else:
+        if not isinstance(run, dict):
             run = run if hasattr(run, "columns") else list(run)
-            if not len(run):
-                return self._values({})
-            table = Run.of(run).table
-            topics = table.topics
-            joined = _core.join_tables(self._qrels.core, [table], "score", True, "error", 0)
-        lists = self._qrels.lists(joined)
-        condensed = self._qrels.lists(joined, judged_only=True)
-        values = np.empty((len(self._plans), lists.rows))
-        for number, plan in enumerate(self._plans):
-            values[number] = np.where(lists.missing, 0.0, plan.values(lists, condensed))
-        return [topic for topic in topics if topic in self.qrel_qids], values
+            run = Run.of(run) if len(run) else {}
+        topics = [str(topic) for topic in run] if isinstance(run, dict) else run.table.topics
+        found = [topic for topic in topics if topic in self.qrel_qids]
+        values = np.zeros((len(self._plans), len(self._topics)))
+        if found:
+            lists, condensed = self._lists(run)
+            for number, one in enumerate(self._plans):
+                values[number] = np.where(lists.missing, 0.0, one.values(lists, condensed))
+        return found, values
+
+    def _lists(self, run: dict[Any, Any] | Run) -> tuple[Assessed, Assessed]:
+        """The run's lists on every judged topic, and the same without unjudged documents."""
+        if self._qrels is None:
+            with warnings.catch_warnings():  # ir_measures does not tell of topics that one side lacks
+                warnings.simplefilter("ignore", CranfieldWarning)
+                lists = join(self._judgments, {"run": run}, JoinOptions(order="score", precision=32))
+            return lists, Condensed().apply(lists)
+        if isinstance(run, Run):
+            joined = _core.join_tables(self._qrels.core, [run.table], "score", True, "error", 0)
+        else:
+            joined = _core.join_dicts(self._qrels.core, [("run", run)], "score", True, 0)
+        return self._qrels.lists(joined), self._qrels.lists(joined, judged_only=True)
 
     def _metrics(self, topics: list[str], values: Array) -> Iterator[Metric]:
-        row = {topic: number for number, topic in enumerate(self._qrels.topics)}
+        row = {topic: number for number, topic in enumerate(self._topics)}
         for topic in topics:
             for asked, value in zip(self.measures, values[:, row[topic]].tolist(), strict=True):
                 yield Metric(topic, asked, value)
@@ -388,22 +377,3 @@ def calc_aggregate(measures: Iterable[Any], qrels: Any, run: Any) -> dict[Any, f
 def calc(measures: Iterable[Any], qrels: Any, run: Any) -> CalcResults:
     """Values over all topics, and those of each topic."""
     return Evaluator(measures, qrels).calc(run)
-
-
-# -- reading
-
-
-def read_trec_qrels(file: Any) -> Iterator[Qrel]:
-    """The judgments in a TREC file: its path, its text (with a newline) or an open file."""
-    for judgment in Qrels.of(_text_or_file(file), format="trec"):
-        yield Qrel(judgment.topic, judgment.doc, judgment.grade, judgment.iteration)
-
-
-def read_trec_run(file: Any) -> Iterator[ScoredDoc]:
-    """The documents in a TREC file: its path, its text (with a newline) or an open file."""
-    for retrieved in Run.of(_text_or_file(file), format="trec"):
-        yield ScoredDoc(retrieved.topic, retrieved.doc, retrieved.score)
-
-
-def _text_or_file(file: Any) -> Any:
-    return file.encode() if isinstance(file, str) and "\n" in file else file

@@ -25,7 +25,7 @@ from typing import IO
 import numpy as np
 
 from cranfield import __version__
-from cranfield.collection.source import load
+from cranfield.collection.source import load, unmarked
 from cranfield.compat.output import write
 from cranfield.errors import CranfieldError, DataError, UsageError
 
@@ -148,7 +148,7 @@ def _set(options: Options, name: str, text: str) -> None:
 
 
 def _lines(path: str) -> Iterator[tuple[int, list[bytes]]]:
-    text = bytes(load(path)).removeprefix(b"\xef\xbb\xbf")
+    text = unmarked(bytes(load(path)))
     for number, line in enumerate(text.split(b"\n"), 1):
         cells = line.split()
         if cells and not cells[0].startswith(b"#"):

@@ -35,7 +35,7 @@ from typing import IO
 from cranfield import __version__
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import load
+from cranfield.collection.source import load, unmarked
 from cranfield.compat.ntcireval_scores import Curves, Parameters, Ranked, Score, scores
 from cranfield.compat.output import write
 from cranfield.errors import CranfieldError, DataError, UsageError
@@ -220,7 +220,7 @@ def read_call(words: Sequence[str]) -> Call:
 
 
 def _text_lines(path: str) -> Iterator[tuple[int, str]]:
-    text = bytes(load(path)).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    text = unmarked(bytes(load(path))).decode("utf-8", "surrogateescape")
     for number, line in enumerate(text.split("\n"), 1):
         line = line.rstrip("\r")
         if line and not line.startswith("#"):

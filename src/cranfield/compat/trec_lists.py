@@ -128,6 +128,9 @@ class PairGain(Gain):
             gains[grade == rung.level] = rung.gain
         return gains
 
+    def check(self, who: str) -> None:
+        """trec_eval takes a gain below 0 as it is, and so do we where we stand in for it."""
+
     def ideal_lists(self, lists: Assessed) -> Ideal:
         """The ideal list of every topic, by walking the sorted levels down as trec_eval does.
 

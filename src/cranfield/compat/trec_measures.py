@@ -18,6 +18,7 @@ from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, PairGain, TrecLists
 from cranfield.errors import UsageError
 from cranfield.measures import first, incomplete, ranked, sets, trec
 from cranfield.measures.gain import LINEAR, Gain
+from cranfield.measures.retrieved import gained
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -198,7 +199,7 @@ def _g(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
         return _unlevelled(trec.G)(lists, setting, pairs)
     # gains by pairs can run ahead of the ideal list, where our own G is not defined
     lists, gain = _graded(lists, pairs)
-    hits, gains = sets.gained(lists, gain)
+    hits, gains = gained(lists, gain)
     ideal = lists.ideal(gain)
     cost = ideal.hits.running(np.maximum(ideal.gain, 1.0))
     beyond = np.maximum(hits.rank - ideal.length[hits.row], 0.0)
@@ -256,7 +257,7 @@ def _rbp(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
     low = min([0.0, *named])
     unnamed = np.array([max(_unnamed_levels(level, pairs), default=0.0) for level in top.tolist()])
     high = np.maximum(max([1.0, *named]), unnamed)[lists.set_of_row]
-    hits, gains = sets.gained(lists, gain)
+    hits, gains = gained(lists, gain)
     scaled = (low < 0) | (high > 1)
     gains = np.where(scaled[hits.row], (gains - low) / (high[hits.row] - low), gains)
     return [(1.0 - p) * hits.sum(gains * ranked.persistence(p, hits.rank))]

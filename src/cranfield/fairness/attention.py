@@ -61,6 +61,16 @@ class Attention:
             weight = weight * (1.0 - self.stop) ** above
         return weight if self.cutoff is None else np.where(rank <= self.cutoff, weight, 0.0)
 
+    def told(self) -> str:
+        """In words.
+
+        >>> Attention(p=0.8, cutoff=10).told()
+        'geometric, p = 0.8, down to rank 10'
+        """
+        parts = [self.kind, *([f"p = {self.p:g}"] if self.kind == "geometric" else [])]
+        parts += [f"stop = {self.stop:g}"] if self.stop else []
+        return ", ".join([*parts, *([f"down to rank {self.cutoff}"] if self.cutoff else [])])
+
 
 GEOMETRIC = Attention()
 TREC = Attention("trec")

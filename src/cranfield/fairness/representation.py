@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.aggregate import Array
@@ -15,6 +15,9 @@ from cranfield.errors import UsageError
 from cranfield.fairness.attention import TREC, Attention, rankings_of, relevant_grades
 from cranfield.groups import Groups
 from cranfield.scores import Scores
+
+ROUNDING = 1e-9
+"""Sums of shares that differ by less are the same."""
 
 
 def awrf(
@@ -114,9 +117,9 @@ def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 1
     | rKL | KL divergence of :math:`(s_i / i, 1 - s_i / i)` from :math:`(s / N, 1 - s / N)` |
     | rRD | :math:`\lvert s_i / (i - s_i) - s / (N - s) \rvert`, a fraction being 0 where its denominator is |
 
-    Z is the largest value that any ranking of as many documents with as many protected ones has, so 0 is fair and 1 the
-    least fair. Labels must be hard. The mean over the rankings of a topic.
-    Undefined where no ranking differs from another: up to `step` documents, or all of one kind.
+    Z is the largest value that any ranking of the same documents has, so 0 is fair and 1 the least fair. Where labels
+    are soft, s counts documents by how much they belong to the group. The mean over the rankings of a topic.
+    Undefined where no ranking differs from another: up to `step` documents, or all alike.
 
     Reference: Yang & Stoyanovich, Measuring Fairness in Ranked Outputs, SSDBM 2017
 
@@ -132,20 +135,10 @@ def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 1
     given, table = rankings_of(rankings), Groups.of(groups)
     column = table.column(protected)
     values = np.full((3, 1, len(given)), np.nan)
-    for t, (topic, lists) in enumerate(given.items()):
-        each = []
-        for docs in lists:
-            share = table.of_documents(docs)[:, column]
-            soft = np.flatnonzero((share > 0) & (share < 1))
-            if len(soft):
-                doc = docs[int(soft[0])]
-                raise UsageError(
-                    f"prefix_fairness: topic {topic!r}, document {doc!r} is in {protected!r} by {share[soft[0]]:g}; "
-                    "labels must be hard, awrf takes soft ones"
-                )
-            each.append([_prefix(share, kind, step) for kind in _DIFFERENCES])
-        if each:
-            values[:, 0, t] = np.mean(each, axis=0)
+    for t, lists in enumerate(given.values()):
+        shares = [table.of_documents(docs)[:, column] for docs in lists]
+        if shares:
+            values[:, 0, t] = np.mean([_prefix(share, step) for share in shares], axis=0)
     return Scores(tuple(_DIFFERENCES), (name,), tuple(given), values)
 
 
@@ -154,47 +147,50 @@ def _difference_of_parts(s: Array, i: Array, all_s: float, n: float) -> Array:
 
 
 def _difference_of_ratios(s: Array, i: Array, all_s: float, n: float) -> Array:
-    ratio = np.divide(s, i - s, out=np.zeros_like(s), where=i > s)
-    return np.abs(ratio - (all_s / (n - all_s) if n > all_s else 0.0))
+    ratio = np.divide(s, i - s, out=np.zeros_like(s), where=i - s > ROUNDING)
+    return np.abs(ratio - (all_s / (n - all_s) if n - all_s > ROUNDING else 0.0))
 
 
 def _divergence(s: Array, i: Array, all_s: float, n: float) -> Array:
     def part(p: Array, q: float) -> Array:
         return p * np.log(np.divide(p, q, out=np.ones_like(p), where=p > 0)) if q > 0 else np.zeros_like(p)
 
-    return np.asarray(part(s / i, all_s / n) + part(1 - s / i, 1 - all_s / n))
+    rest = np.maximum(1 - s / i, 0.0)
+    return np.asarray(part(s / i, all_s / n) + part(rest, 1 - all_s / n))
 
 
 _DIFFERENCES = {"rND": _difference_of_parts, "rKL": _divergence, "rRD": _difference_of_ratios}
 
 
-def _prefix(protected: Array, kind: str, step: int) -> float:
+def _prefix(protected: Array, step: int) -> list[float]:
+    """rND, rKL and rRD of one ranking, given how much each of its documents belongs to the protected group."""
     n, all_s = len(protected), float(protected.sum())
-    if n <= step or all_s in (0.0, float(n)):
-        return np.nan
+    if n <= step or np.ptp(protected) <= ROUNDING:
+        return [np.nan] * len(_DIFFERENCES)
     cut = np.arange(step, n + 1, step)
-    counts = np.cumsum(protected)[cut - 1]
-    difference = _DIFFERENCES[kind]
-    found = difference(counts, cut.astype(np.float64), all_s, float(n)) / np.log2(cut)
-    worst = _largest(kind, int(all_s), n, step)
-    return float(found.sum() / worst) if worst > 0 else np.nan
+    counts = np.vstack([np.cumsum(protected)[cut - 1], _least_fair(protected, cut)])
+    found = []
+    for difference in _DIFFERENCES.values():
+        here, *others = (difference(counts, cut.astype(np.float64), all_s, float(n)) / np.log2(cut)).sum(axis=1)
+        worst = max(others)
+        found.append(float(here / worst) if worst > ROUNDING else np.nan)
+    return found
 
 
-@lru_cache(maxsize=1024)
-def _largest(kind: str, all_s: int, n: int, step: int) -> float:
-    """The largest value of all rankings: the best way up through the counts that prefixes can have."""
-    count = np.arange(all_s + 1, dtype=np.float64)
-    best = np.where(count == 0, 0.0, -np.inf)
-    for cut in range(step, n + 1, step):
-        reached = best.copy()
-        for more in range(1, min(step, all_s) + 1):
-            reached[more:] = np.maximum(reached[more:], best[:-more])
-        possible = (count <= cut) & (cut - count <= n - all_s)
-        here = np.full(len(count), -np.inf)
-        at = count[possible]
-        here[possible] = _DIFFERENCES[kind](at, np.full(len(at), float(cut)), float(all_s), float(n)) / np.log2(cut)
-        best = reached + here
-    return float(best.max())
+def _least_fair(protected: Array, cut: NDArray[np.int64]) -> Array:
+    """rankings × prefixes: how many members the prefixes hold, for rankings one of which is the least fair.
+
+    Members first and members last are the farthest that prefixes can be from the whole. But the fraction of rRD, which
+    grows as a prefix comes nearer to all members, is 0 once it is there: so also members first, with the next best
+    document put among them after none, one, two, ... of the prefixes.
+    """
+    first = np.sort(protected)[::-1]
+    best, least = np.cumsum(first)[cut - 1], np.cumsum(first[::-1])[cut - 1]
+    members = int((first >= 1 - ROUNDING).sum())
+    after = np.concatenate(([0], cut[cut < members]))[:, None]
+    less = 1.0 - first[members]  # there is one, or all would be alike
+    mixed = np.where((cut > after) & (cut <= members), best - less, best)
+    return np.vstack([best, least, mixed])
 
 
 def pairwise_parity(rankings: Any, groups: Any, *, name: str = "run") -> Scores:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from cranfield.measures.base import REGISTRY, FunctionMeasure, Measure, Properties, Terms, measure
 from cranfield.measures.compatibility import Compat
+from cranfield.measures.contingency import Accuracy, Confusion, Fallout, Specificity, confusion
+from cranfield.measures.counts import Judged, NumRel, NumRelRet, NumRet, Unjudged
 from cranfield.measures.curves import Curve, Curves, interpolated_precision, precision_recall, roc
-from cranfield.measures.cwl import CWL, CWLMeasure, as_cwl, cwl_vectors
+from cranfield.measures.cwl import CWL, CWLMeasure
 from cranfield.measures.cwl_members import BPM, IFT, INSQ, INST, NERR8, NERR9, NERR10, NERR11, SDCG
-from cranfield.measures.diversity import ERRIA, NRBP, PMP, RBU, AlphaDCG, AlphaNDCG, EfP, IRec, PplusQ, nERRIA, nNRBP
+from cranfield.measures.cwl_reader import as_cwl, cwl_vectors
+from cranfield.measures.dimensions import CAM, MM, cRBP, uRBP
+from cranfield.measures.distance import ADM
+from cranfield.measures.diversity import PMP, RBU, EfP, IRec, PplusQ
 from cranfield.measures.first import ERR, NWRR, RR, WRR, O, Pmeasure, Pplus, nERR
 from cranfield.measures.gain import Discount, Gain
 from cranfield.measures.graded import GAP, gAP
@@ -21,32 +26,13 @@ from cranfield.measures.incomplete import (
     rpref_relative2,
 )
 from cranfield.measures.ncu import NCU
+from cranfield.measures.novelty import ERRIA, NRBP, AlphaDCG, AlphaNDCG, nERRIA, nNRBP
 from cranfield.measures.parse import names, parse, parse_many
 from cranfield.measures.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
 from cranfield.measures.recall import ESL, PRES, WSS, LastRel
 from cranfield.measures.sampled import infNDCG, statAP, xinfAP
 from cranfield.measures.scale import RBTO, SBTO
-from cranfield.measures.sets import (
-    Accuracy,
-    Confusion,
-    E,
-    F,
-    Fallout,
-    Judged,
-    NumRel,
-    NumRelRet,
-    NumRet,
-    P,
-    R,
-    Rprec,
-    SetAP,
-    Specificity,
-    Success,
-    Unjudged,
-    confusion,
-    gP,
-    gR,
-)
+from cranfield.measures.sets import E, F, P, R, Rprec, SetAP, Success, gP, gR
 from cranfield.measures.time import TBG, Trailtext, U
 from cranfield.measures.trec import (
     G,
@@ -71,9 +57,11 @@ MEASURES = tuple(sorted(REGISTRY, key=str.lower))
 """The names of the measures that come with the package."""
 
 __all__ = [
+    "ADM",
     "AP",
     "AP11",
     "BPM",
+    "CAM",
     "CG",
     "CWL",
     "DCG",
@@ -86,6 +74,7 @@ __all__ = [
     "INSQ",
     "INST",
     "MEASURES",
+    "MM",
     "NCU",
     "NERR8",
     "NERR9",
@@ -157,6 +146,7 @@ __all__ = [
     "bpref",
     "bpref_N",
     "bpref_R",
+    "cRBP",
     "confusion",
     "cwl_vectors",
     "gAP",
@@ -183,6 +173,7 @@ __all__ = [
     "rpref_relative",
     "rpref_relative2",
     "statAP",
+    "uRBP",
     "unj",
     "xinfAP",
     "yaap",

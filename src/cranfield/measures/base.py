@@ -12,61 +12,53 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
+from cranfield.by_dimension import Dimensions
+from cranfield.by_rank import ByRank
 from cranfield.errors import UsageError
-from cranfield.intents import ByIntent, GlobalGain, Sharp, with_intents
+from cranfield.hits_by_intent import with_intents
+from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.lengths import Lengths
+from cranfield.measures.claims import Properties, by_parameters
 from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.sampling import Sample
-from cranfield.views import View, parse_view
+from cranfield.views import Ties, View, parse_view
+
+__all__ = [
+    "REGISTRY",
+    "FunctionMeasure",
+    "M",
+    "Measure",
+    "MeasureType",
+    "Properties",
+    "Terms",
+    "by_parameters",
+    "divide",
+    "measure",
+    "show",
+]
+
+DEEPEST = 2**62 - 1
+"""No cutoff lies deeper: a whole number that arrays can hold, and far beyond any list."""
 
 REGISTRY: dict[str, type[Measure]] = {}
 """Every measure by its name; filled by `@measure`."""
 
 
-@dataclass(frozen=True)
-class Properties:
-    """What a measure is like (the rows of seed 000 Fig. 6 and Fig. 7, and its scale of measurement).
-
-    Measures of diversity answer for each intent. tests/laws/test_properties.py finds out whether it is true.
-    """
-
-    graded: bool = False
-    """Can a better grade count more (where there is a `gain` parameter, by it)?"""
-    normalised: bool = False
-    """Do all judged documents, best first, score 1 on every topic with relevant documents (no cutoff)?"""
-    recall_free: bool = False
-    """Can it be computed without knowing the relevant documents that were not retrieved (intents are known)?"""
-    diminishing: bool = False
-    """Is a relevant document never worth more, and sometimes less, after another one?"""
-    additive: bool = False
-    """Is it, but for a constant, a sum over documents of what depends on each one's own grade and rank only?"""
-    low: float = 0.0
-    """The smallest value it can take."""
-    high: float = 1.0
-    """The largest value it can take."""
-    better: str = "higher"
-    """`higher`, `lower`, or `neither` for counts that describe rather than rate."""
-    scale: str = "ordinal"
-    """Scale of measurement (seed 004 §7)."""
-    lengths: bool = False
-    """Does it count how long documents or snippets are?"""
-    nonlinear: bool = False
-    """Can it be computed for text that was read in another order than from the top of the list?"""
-    intent_probabilities: bool = False
-    """Do intents count by their probability?"""
-
-
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What a measure counts at each hit: the score is the sum of `adds` over a list, divided by `over`."""
+    """What a measure counts at each hit: the score is the sum of `adds` over a list, divided by `over`.
+
+    `besides` is what it counts for documents that are not in the list.
+    """
 
     hits: Hits
     adds: Array
     over: Array | float = 1.0
     columns: Mapping[str, Array] = field(default_factory=dict)
+    besides: Array | float = 0.0
 
     def score(self) -> Array:
-        return divide(self.hits.sum(self.adds), self.over)
+        return divide(self.hits.sum(self.adds) + self.besides, self.over)
 
 
 def divide(above: Array, below: Array | float) -> Array:
@@ -119,7 +111,8 @@ class Measure(metaclass=MeasureType):
     cutoff_kind: ClassVar[str] = "rank"
     """What `@` means: `rank`, `recall` (a number from 0 to 1) or `none`."""
     needs: ClassVar[str] = ""
-    """What it cannot be computed without, besides judgments and runs: `intents`, `lengths` or `inclusion`."""
+    """What it cannot be computed without, besides judgments and ranks: `intents`, `lengths`,
+    `inclusion`, `scores`, `dimensions`."""
     only_relevant: ClassVar[bool] = False
     """Does it look at documents of grade `rel` or better only, so that others can be left out?"""
 
@@ -159,6 +152,8 @@ class Measure(metaclass=MeasureType):
             self._check_kind(name, default)
         self.check()
         self._check_views()
+        if (gain := self.gains()) is not None:
+            gain.check(self.name)
         if self.cutoff is None:
             return
         if self.cutoff_kind == "none":
@@ -169,11 +164,18 @@ class Measure(metaclass=MeasureType):
             check.between(f"{self.name}@", low=0, high=1, cutoff=float(self.cutoff))
             self.__dict__["cutoff"] = float(self.cutoff)
         else:
-            if not 1 <= self.cutoff < 2**62 or self.cutoff != int(self.cutoff):
+            if self.cutoff > DEEPEST:
+                way_out = "leave the cutoff out, or make it smaller"
+                raise UsageError(f"{self.name}@{self.cutoff}: no list is as long; {way_out}")
+            if not self.cutoff >= 1 or self.cutoff != int(self.cutoff):
                 raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a whole number, 1 or more")
             self.__dict__["cutoff"] = int(self.cutoff)
 
     def _check_views(self) -> None:
+        ties = [str(view) for view in self.views if isinstance(view, Ties)]
+        if len(ties) > 1:
+            both = " and ".join(ties)
+            raise UsageError(f"{self.name}: views {both}, must be one of them: documents are tied only once")
         if not any(isinstance(view, GlobalGain) for view in self.views) or "gain" not in self.parameters():
             return
         if self.__dict__["gain"] is None:  # relevant or not by default, but global gains are there to be counted
@@ -192,6 +194,16 @@ class Measure(metaclass=MeasureType):
 
     def check(self) -> None:
         """Complain about parameters out of range; subclasses override."""
+
+    def declares(self, default: Properties) -> Properties:
+        """The properties with the parameters as they are; subclasses with `by_parameters` override."""
+        return default
+
+    def gains(self) -> Gain | None:
+        """How grades become gains, if it counts any; where documents are read by their global gain, that one's."""
+        by_intent = [view.gain for view in self.views if isinstance(view, GlobalGain)]
+        given = by_intent[0] if by_intent else self.__dict__.get("gain")
+        return Gain.of(given) if isinstance(given, Gain | str | Mapping) else None
 
     # -- what it computes
 
@@ -229,21 +241,31 @@ class Measure(metaclass=MeasureType):
         lengths: Any = None,
         strata: Any = None,
         inclusion: Any = None,
+        scores: Any = None,
+        dimensions: Any = None,
     ) -> float:
         """The score of one list, given as its grades from the top (None: unjudged).
 
         `missed` are the grades of judged documents that were not retrieved. Where a topic has intents a document is
         given as its grades by intent: {"a": 1, "b": 2}. `lengths`, for measures that need them, are those of the
         retrieved documents from the top. `strata` (labels) and `inclusion` (probabilities of having been drawn), for
-        measures that estimate from a sample, are those of all documents, the missed ones last.
+        measures that estimate from a sample, are those of all documents, the missed ones last. `scores`, for ADM, are
+        what the run gave the retrieved documents. `dimensions`, for measures of several, are further grades of all
+        documents, the missed ones last: {"credibility": [1, None, 0]}.
         """
         by_intent = any(isinstance(grade, Mapping) for grade in (*grades, *missed))
         lists = (with_intents if by_intent else Assessed.one)(grades, missed)
         if lengths is not None:
             lists = lists.replace(lengths=Lengths.one(lengths, len(grades)))
+        if scores is not None:
+            lists = lists.replace(scores=ByRank.given("scores", {"score": scores}, len(grades)))
         if strata is not None or inclusion is not None:
             sample = Sample.one([*grades, *missed], strata=strata, inclusion=inclusion)
             lists = lists.replace(sample=sample, document=np.arange(len(lists.row)))
+        if dimensions is not None:
+            given = Dimensions.one([*grades, *missed], len(grades), dimensions)
+            judged = np.flatnonzero([grade is not None for grade in grades])
+            lists = lists.replace(dimensions=given, document=judged)
         return float(self.evaluate(lists)[0])
 
     def note(self, lists: Assessed) -> str | None:
@@ -325,6 +347,8 @@ def show(value: Any) -> str:
         return str(value) if value.kind == "table" else f'"{value.kind}"'
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, Measure):
+        return str(value)
     if isinstance(value, tuple):
         return f"[{','.join(map(show, value))}]"
     if isinstance(value, bool) or value is None:

@@ -12,7 +12,7 @@ from cranfield.assessed import Array, Assessed, Index
 from cranfield.errors import UsageError
 from cranfield.measures.base import divide
 from cranfield.measures.ranked import ELEVEN, interpolated
-from cranfield.measures.sets import came_back
+from cranfield.measures.retrieved import came_back
 
 
 @dataclass(frozen=True, eq=False)

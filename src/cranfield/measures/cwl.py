@@ -7,7 +7,7 @@ rank looked at. Each of the three gives the other two; what a document gains and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,18 +16,19 @@ from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits, Index, position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import continuation as going_on
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.base import Measure, Properties, Terms, by_parameters, divide, measure
 from cranfield.measures.continuation import Seen
-from cranfield.measures.first import RR, check_highest, highest_grade
-from cranfield.measures.gain import LINEAR, Gain, GainLike
-from cranfield.measures.ranked import AP, RBP
-from cranfield.measures.sets import P, gained
-from cranfield.views import Ties
+from cranfield.measures.first import check_highest, highest_grade
+from cranfield.measures.gain import LINEAR, Gain, GainLike, note_scale
+from cranfield.measures.retrieved import gained
+from cranfield.measures.time import lengths_of
 
-REPORTS = ("EU", "ETU", "EC", "ETC", "ED")
+REPORTS = ("EU", "ETU", "EC", "ETC", "ED", "residual")
 CELLS = 1 << 20
 """Lists are scored for so many ranks at a time, to bound memory."""
 DEEPEST = 1_000_000
+COSTS = ("cost", "words", "characters", "length")
+"""Columns of the table of lengths that can say what a document costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +59,11 @@ def _from_here(values: Array) -> Array:
     return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
 
 
-class _ByParameters:
-    """The properties of a measure as it is made: what a reader gains is better high, what it takes just describes."""
+class _Needs:
+    """What a measure as it is made cannot be computed without: a table, where documents have costs of their own."""
 
-    def __init__(self, default: Properties) -> None:
-        self.default = default
-
-    def __get__(self, made: CWLMeasure | None, kind: type[CWLMeasure]) -> Properties:
-        return self.default if made is None else made.declares(self.default)
-
-
-def by_parameters(default: Properties) -> Any:
-    return _ByParameters(default)
+    def __get__(self, made: CWLMeasure | None, kind: type[CWLMeasure]) -> str:
+        return "lengths" if made is not None and isinstance(made.cost, str) else ""
 
 
 class CWLMeasure(Measure):
@@ -91,6 +85,7 @@ class CWLMeasure(Measure):
     depth: int = field(default=1000, kw_only=True)
     report: str = field(default="EU", kw_only=True)
 
+    needs: ClassVar[Any] = _Needs()
     properties: ClassVar[Any] = by_parameters(Properties(graded=True, recall_free=True))
 
     def continues(self, seen: Seen) -> Array:
@@ -119,9 +114,9 @@ class CWLMeasure(Measure):
         for what, ranks in (("depth", self.depth), ("cutoff", self.cutoff or 1)):
             if not 1 <= ranks <= DEEPEST or ranks != int(ranks):
                 raise UsageError(f"{self.name}: {what} == {ranks!r}, must be a whole number from 1 to {DEEPEST:,}")
-        if self.gain is not None and min((worth for _, worth in Gain.of(self.gain).table), default=0) < 0:
-            raise UsageError(f"{self.name}: gain == {self.gain}, no gain may be below 0")
-        if self.cost is not None:
+        if isinstance(self.cost, str):
+            check.one_of(self.name, COSTS, cost=self.cost)
+        elif self.cost is not None:
             self._check_cost(Gain.of(self.cost))
 
     def _check_cost(self, cost: Gain) -> None:
@@ -129,17 +124,21 @@ class CWLMeasure(Measure):
         if cost.kind != "table" or cost.unlisted or 0 not in listed or min(listed.values()) <= 0:
             raise UsageError(
                 f"{self.name}: cost == {cost}, must be a table of what documents of each grade cost, all above 0, "
-                "such as {0: 1, 1: 3}"
+                f"such as {{0: 1, 1: 3}}, or name a column of the lengths: {', '.join(COSTS)}"
             )
         self.__dict__["cost"] = cost
 
     def declares(self, default: Properties) -> Properties:
-        """The properties with the parameters as they are."""
+        """What a reader gains is better high, what it takes just describes."""
         if self.report == "EU":
             return default
+        if self.report == "residual":  # where C is fixed it only matters which documents are judged
+            low = 0.0 if default.recall_free else -1.0
+            plain = default.but(normalised=False, diminishing=False, low=low, better="neither")
+            return plain.but(graded=False) if default.additive else plain
         better = "higher" if self.report == "ETU" else "neither"
         additive = default.additive and self.report == "ETU"
-        return replace(default, normalised=False, additive=additive, high=np.inf, better=better)
+        return default.but(normalised=False, additive=additive, high=np.inf, better=better)
 
     # -- what it computes
 
@@ -153,7 +152,7 @@ class CWLMeasure(Measure):
 
     def _largest(self, lists: Assessed) -> float:
         """The gain that counts as 1."""
-        return Gain.of(self.gain or LINEAR).most(highest_grade(self.name, self.max_grade, lists)) or 1.0
+        return Gain.of(self.gain or LINEAR).scale(highest_grade(self.name, self.max_grade, lists))
 
     def _total(self, lists: Assessed) -> Array:
         """What all judged documents of each list's topic gain together."""
@@ -163,17 +162,20 @@ class CWLMeasure(Measure):
         return ideal.sum(ideal.gain) / self._largest(lists)
 
     def note(self, lists: Assessed) -> str | None:
-        if self.gain is None or self.max_grade is not None:
-            return None
-        return f"gains are divided by {self._largest(lists):g}, the largest in the judgments"
+        told = []
+        if self.gain is not None and self.max_grade is None:
+            told.append(note_scale(self._largest(lists)))
+        if isinstance(self.cost, str) and lists.lengths is not None and lists.lengths.column(self.cost) != self.cost:
+            told.append(f"{self.name}: the lengths of documents are taken for {self.cost}")
+        return "; ".join(filter(None, told)) or None
 
     @property
     def reading_depth(self) -> int:
         """The last rank that is looked at."""
         return self.k or int(self.depth)
 
-    def blocks(self, lists: Assessed) -> Iterator[tuple[slice, Vectors]]:
-        """C, W and L of all lists, some lists at a time."""
+    def blocks(self, lists: Assessed, unknown: float = 0.0) -> Iterator[tuple[slice, Vectors]]:
+        """C, W and L of all lists, some lists at a time; documents not judged or not there gain `unknown`."""
         hits, gains = self.worth(lists)
         total = self._total(lists)
         if hits.weight is not None:  # a document that stands at several ranks, by view
@@ -185,11 +187,24 @@ class CWLMeasure(Measure):
             some = slice(hits.start[rows.start], hits.start[rows.stop])
             count = rows.stop - rows.start
             gain = _table(hits.row[some] - begin, hits.rank[some], gains[some], count, deep)
-            yield rows, self._vectors(Seen(gain, self._costs(lists, rows, deep), total[rows, None]))
+            of_topic = total[rows, None]
+            if unknown:
+                more = unknown * (1.0 - self._judged(lists, rows, deep))
+                gain, of_topic = gain + more, of_topic + more.sum(axis=1, keepdims=True)
+            yield rows, self._vectors(Seen(gain, self._costs(lists, rows, deep), of_topic))
+
+    def _judged(self, lists: Assessed, rows: slice, deep: int) -> Array:
+        """1 where a judged document stands; a share of it where it may stand at several ranks."""
+        hits = lists.hits(deep)
+        some = slice(hits.start[rows.start], hits.start[rows.stop])
+        share = np.ones(len(hits.row[some])) if hits.weight is None else hits.weight[some]
+        return _table(hits.row[some] - rows.start, hits.rank[some], share, rows.stop - rows.start, deep)
 
     def _costs(self, lists: Assessed, rows: slice, deep: int) -> Array:
         if self.cost is None:
             return np.ones((1, deep))
+        if isinstance(self.cost, str):
+            return costs_by_document(lists, rows, deep, self.name, self.cost)
         cost = Gain.of(self.cost)
         of_nothing = dict(cost.table)[0]
         hits = lists.hits(deep)
@@ -211,8 +226,12 @@ class CWLMeasure(Measure):
 
     def score(self, lists: Assessed) -> Array:
         out = np.empty(lists.rows)
+        plain = "EU" if self.report == "residual" else self.report
         for rows, vectors in self.blocks(lists):
-            out[rows] = vectors.report(self.report)
+            out[rows] = vectors.report(plain)
+        if self.report == "residual":
+            for rows, vectors in self.blocks(lists, unknown=1.0):
+                out[rows] = vectors.report(plain) - out[rows]
         return self.defined(lists, out)
 
     def defined(self, lists: Assessed, scores: Array) -> Array:
@@ -246,6 +265,30 @@ def _table(row: Index, rank: Index, values: Array, rows: int, deep: int) -> Arra
     return np.bincount(at, values, rows * deep).astype(np.float64, copy=False).reshape(rows, deep)
 
 
+def costs_by_document(lists: Assessed, rows: slice, deep: int, who: str, column: str) -> Array:
+    """What the document at every rank costs, by the table of lengths; below the end of a list the mean of those above.
+
+    >>> from cranfield.lengths import Lengths
+    >>> given = Assessed.one([1, 0]).replace(lengths=Lengths.one({"cost": [2, 4]}, 2))
+    >>> costs_by_document(given, slice(0, 1), 4, "CWL", "cost").tolist()
+    [[2.0, 4.0, 3.0, 3.0]]
+    """
+    every = lists.every(deep)
+    some = slice(every.start[rows.start], every.start[rows.stop])
+    row, rank = every.row[some], every.rank[some]
+    costs = lengths_of(lists, f"{who}(cost={column!r})").of(column, row, rank)
+    if not np.all(costs > 0):
+        at = int(np.flatnonzero(~(costs > 0))[0])
+        where = f"run {lists.runs[lists.run[row[at]]]!r}, topic {lists.topics[lists.topic[row[at]]]!r}, rank {rank[at]}"
+        raise UsageError(f"{who}: {where}: the document's {column} is {costs[at]:g}, must be above 0 to be a cost")
+    count = rows.stop - rows.start
+    there = np.diff(every.start[rows.start : rows.stop + 1])
+    sums = np.bincount(row - rows.start, costs, count)
+    below = np.where(there > 0, sums / np.maximum(there, 1), 1.0)
+    table = _table(row - rows.start, rank, costs, count, deep)
+    return np.where(np.arange(deep) < there[:, None], table, below[:, None])
+
+
 # -- the measure with any continuation
 
 NAMED: dict[str, Callable[[CWL, Seen], Array]] = {
@@ -271,13 +314,19 @@ class CWL(CWLMeasure):
     proportion to what is still to come), `"DCG"`, `"INST"`, `"INSQ"` and `"BPM"` (with T), or `"listed"`: the numbers
     of `C`, from the top, of which the last holds from there on. A C of one's own is the method `continues` of a
     subclass of CWLMeasure. `report` says which number is given: `"EU"` expected utility (gain per document), `"ETU"`
-    expected total utility, `"EC"` expected cost per document, `"ETC"` expected total cost, `"ED"` expected depth.
+    expected total utility, `"EC"` expected cost per document, `"ETC"` expected total cost, `"ED"` expected depth, and
+    `"residual"` what expected utility would gain if all documents that are not judged, and those at ranks below the end
+    of the list, gained 1. Where C is fixed (RBP, P, DCG, INSQ, listed) this is the most it can gain, for RBP it is
+    `RBPres`; where readers stop once they are content it is what the best of documents would change.
 
-    Gains are divided by the largest there can be, that of `max_grade` or of the largest grade in the judgments;
-    `gain=None` takes documents of grade `rel` and better for 1 and all others for 0. A document costs 1, or what `cost`
-    gives for its grade (unjudged: as grade 0). Below the end of the list nothing gains. W adds up to 1 over `depth`
-    ranks; L leaves out those who go on below. With `@l` nobody goes on below rank l, so that ETU = EU · ED.
-    As a member, AP shares W with the relevant documents that were missed, and is undefined without any.
+    Gains from 0 to 1 count as they are, as in RBP; where some are above 1, all are divided by the largest there can be,
+    that of `max_grade` or of the largest grade in the judgments. `gain=None` takes documents of grade `rel` and better
+    for 1 and all others for 0. A document costs 1, or what `cost` gives for its grade (unjudged: as grade 0), or what
+    the table of lengths says of the document itself in the column that `cost` names: `"cost"`, `"words"`,
+    `"characters"` or `"length"`. Below the end of the list nothing gains, and by such a table a rank costs the mean of
+    those above (1 in an empty list). W adds up to 1 over `depth` ranks; L leaves out those who go on below. With `@l`
+    nobody goes on below rank l, so that ETU = EU · ED. As a member, AP shares W with the relevant documents that were
+    missed, and is undefined without any.
     No relevant documents: 0.
     Reference: Moffat, Bailey, Scholer & Thomas, TOIS 35(3), 2017, doi:10.1145/3052768
 
@@ -311,8 +360,7 @@ class CWL(CWLMeasure):
     def declares(self, default: Properties) -> Properties:
         fixed = self.continuation in ("RBP", "P", "DCG", "INSQ", "listed")
         return super().declares(
-            replace(
-                default,
+            default.but(
                 recall_free=self.continuation != "AP",
                 additive=fixed,
                 diminishing=self.continuation == "RR" and self.gain is None,
@@ -336,92 +384,3 @@ def check_wanted(who: str, continuation: str, T: float) -> None:
     check.positive(who, T=T)
     if continuation == "INST" and T < 0.5:
         raise UsageError(f"{who}: T == {T!r}, must be 0.5 or more (less is no longer a chance to go on)")
-
-
-# -- the vectors as data
-
-
-@dataclass(frozen=True, eq=False)
-class Reader:
-    """One list as a C/W/L measure reads it: an entry per rank, and what comes of it."""
-
-    rank: Index
-    gain: Array
-    cost: Array
-    C: Array
-    W: Array
-    L: Array
-    EU: float
-    ETU: float
-    EC: float
-    ETC: float
-    ED: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and numbers."""
-        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
-
-
-def cwl_vectors(measure: Measure, grades: Sequence[float | None] | Assessed, missed: Sequence[float] = ()) -> Reader:
-    """C, W and L of one list at every rank, and the five numbers that follow from them.
-
-    The list is given as its grades from the top (None: unjudged), with the grades of judged documents that it missed,
-    or as assessed lists of which there is one. RBP, P at a cutoff, RR and AP are read as the C/W/L measures they are.
-
-    >>> read = cwl_vectors(CWL(continuation="RBP", p=0.5), [1, 0, 1])
-    >>> read.C[:3].tolist(), read.W[:3].tolist(), read.L[:3].tolist()
-    ([0.5, 0.5, 0.5], [0.5, 0.25, 0.125], [0.5, 0.25, 0.125])
-    >>> read.EU, read.ED
-    (0.625, 2.0)
-    """
-    reading = as_cwl(measure)
-    lists = grades if isinstance(grades, Assessed) else Assessed.one(grades, missed)
-    for view in reading.views:
-        if isinstance(view, Ties) and view.reading == "expected":
-            raise UsageError(f"{measure}: a mean over many orders has no C, W and L; take [ties=best] or [ties=worst]")
-        lists = view.apply(lists)
-    if lists.rows != 1:
-        raise UsageError(f"cwl_vectors takes one list, not {lists.rows}")
-    (_, found), *_ = reading.blocks(lists)
-
-    def along(table: Array) -> Array:
-        return np.array(np.broadcast_to(table, (1, reading.reading_depth))[0])
-
-    def number(name: str) -> float:
-        return float(reading.defined(lists, found.report(name))[0])
-
-    return Reader(
-        rank=np.arange(1, reading.reading_depth + 1),
-        gain=along(found.seen.gain),
-        cost=along(found.seen.cost),
-        C=along(found.C),
-        W=along(found.W),
-        L=along(found.L),
-        EU=number("EU"),
-        ETU=number("ETU"),
-        EC=number("EC"),
-        ETC=number("ETC"),
-        ED=number("ED"),
-    )
-
-
-def as_cwl(measure: Measure) -> CWLMeasure:
-    """The C/W/L measure that gives the same numbers.
-
-    >>> as_cwl(RBP(p=0.5))
-    CWL(p=0.5,gain=None)
-    """
-    if isinstance(measure, CWLMeasure):
-        return measure
-    made: CWL | None = None
-    if isinstance(measure, RBP) and measure.cutoff is None:
-        made = CWL(continuation="RBP", p=measure.p, gain=measure.gain, rel=measure.rel)
-    elif isinstance(measure, RR):
-        made = CWL(continuation="RR", gain=None, rel=measure.rel)
-    elif isinstance(measure, AP) and measure.norm == "R":
-        made = CWL(continuation="AP", gain=None, rel=measure.rel)
-    elif isinstance(measure, P) and measure.cutoff is not None:
-        made = CWL(continuation="P", gain=None, rel=measure.rel)
-    if made is None:
-        raise UsageError(f"{measure} is no C/W/L measure; RBP, RR, AP, P at a cutoff and those of C/W/L are")
-    return made.replace(cutoff=measure.cutoff, views=measure.views)

@@ -18,7 +18,10 @@ from cranfield.errors import UsageError
 class Gain:
     """`"linear"` (the grade), `"exp"` (2^grade − 1) or a table; grades of 0 and below gain nothing unless it says so.
 
-    A grade above 0 that a table lacks is an error, unless the table ends with `"else": "linear"`.
+    A grade above 0 that a table lacks is an error, unless the table ends with `"else": "linear"`. No gain is negative:
+    a grade below 0 (spam, or in the pool but not judged) is worth what a document of grade 0 is, and a number below 0
+    in a table is an error, for shares of an ideal list and chances to stop would mean nothing. A table may give a
+    higher grade less than a lower one, but evaluating with it warns.
 
     >>> Gain.of("exp")(np.array([-1.0, 0.0, 1.0, 2.0])).tolist()
     [0.0, 0.0, 1.0, 3.0]
@@ -80,6 +83,29 @@ class Gain:
         pairs = [f"{number(grade)}:{number(worth)}" for grade, worth in self.table]
         return "{" + ",".join(pairs + (["else:linear"] if self.unlisted else [])) + "}"
 
+    def check(self, who: str) -> None:
+        """Complain about a gain below 0."""
+        for grade, worth in self.table:
+            if worth < 0:
+                raise UsageError(f"{who}: gain == {self}: grade {grade:g} gains {worth:g}, no gain may be below 0")
+
+    def falls(self, grades: Array) -> list[tuple[float, float]]:
+        """Where a higher grade gains less than the one below it, among these grades, 0 and those of the table.
+
+        >>> Gain.of({1: 3, 2: 1, 3: 4}).falls(np.array([1.0, 2.0]))
+        [(1.0, 2.0)]
+        """
+        if self.kind != "table":
+            return []
+        listed = np.array([0.0, *(grade for grade, _ in self.table)])
+        every = np.unique(np.concatenate((listed, grades)) if self.unlisted else listed)
+        at = np.flatnonzero(np.diff(self(every)) < 0)
+        return [(float(every[i]), float(every[i + 1])) for i in at]
+
+    def scale(self, grade: float) -> float:
+        """What gains up to that of `grade` are divided by to lie between 0 and 1: those that do count as they are."""
+        return max(self.most(grade), 1.0)
+
     def most(self, grade: float) -> float:
         """The largest gain that a grade from 0 up to `grade` can have."""
         listed = [worth for listed, worth in self.table if listed <= grade]
@@ -95,6 +121,11 @@ GainLike = Gain | str | Mapping[Any, Any]
 def number(value: float) -> str:
     """A number as short as it can be written without loss: `1`, `0.1`, `1e-05`."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def note_scale(largest: float) -> str | None:
+    """Says that gains were divided, if they were."""
+    return None if largest == 1 else f"gains are divided by {largest:g}, the largest in the judgments"
 
 
 LINEAR = Gain("linear")

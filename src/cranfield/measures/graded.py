@@ -13,7 +13,7 @@ from cranfield.assessed import Array, Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
-from cranfield.measures.sets import gained
+from cranfield.measures.retrieved import gained
 
 
 @measure

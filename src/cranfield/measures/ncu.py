@@ -8,14 +8,14 @@ more can be added there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.base import Measure, Properties, Terms, by_parameters, divide, measure
 from cranfield.measures.first import cascade, check_highest, down_to_preferred, highest_grade, note_highest, preferred
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.ranked import FromGrade, Q, at_most, persistence
@@ -66,7 +66,23 @@ class NCU(Measure):
     }
     """What NTCIREVAL calls four of them."""
     aliases = tuple(members)
-    properties = Properties(graded=True, normalised=True)
+    properties: ClassVar[Any] = by_parameters(Properties(graded=True, normalised=True))
+
+    def declares(self, default: Properties) -> Properties:
+        """What follows from the stop and the utility; tests try every pair of them."""
+        utility = "P" if self.utility == "BR" and self.beta == 0 else self.utility
+        first = self.stop == "first" or (self.stop == "rank-biased" and self.gamma == 0)
+        even = self.stop in ("uniform", "graded-uniform") or (self.stop == "rank-biased" and self.gamma == 1)
+        fewer = self.stop in ("cascade", "rank-biased") and not even  # stop at a document the more were above it
+        from_the_list = self.stop in ("cascade", "first", "preferred", "to-preferred")
+        return default.but(
+            graded=self.stop in GRADED or utility in GRADED,
+            # nobody is surely satisfied, and a mean of 1/r over several ranks is below 1 even for the ideal list
+            normalised=self.stop != "cascade" and (utility != "RR" or first or from_the_list),
+            recall_free=from_the_list and utility in ("P", "RR"),
+            additive=even and utility == "RR",
+            diminishing=(first and utility in ("P", "RR")) or (fewer and utility == "RR"),
+        )
 
     def check(self) -> None:
         check.one_of(self.name, tuple(STOPS), stop=self.stop)
@@ -98,6 +114,10 @@ class NCU(Measure):
 
     def note(self, lists: Assessed) -> str | None:
         return note_highest(self.max_grade, lists) if self.stop == "cascade" else None
+
+
+GRADED = ("graded-uniform", "cascade", "preferred", "to-preferred", "BR", "nCG")
+"""Stops and utilities that look at grades."""
 
 
 # -- where readers stop: the share of them at each hit, and what the shares of all of them add up to in each list

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.errors import UsageError
-from cranfield.intents import ByIntent, GlobalGain, Sharp
+from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.measures.base import REGISTRY, Measure, measure
+from cranfield.measures.counts import NumRelRet
 from cranfield.measures.cwl import CWLMeasure
 from cranfield.measures.gain import LINEAR, Gain
 from cranfield.measures.ncu import NCU
 from cranfield.measures.ranked import AP11, RBP, IPrec, nDCG
-from cranfield.measures.sets import NumRelRet, Rprec
+from cranfield.measures.sets import Rprec
 from cranfield.measures.trec import G, RelativeP, Rndcg, SetF, Utility, nDCGrel, rbp_resid
 from cranfield.views import Condensed, View, parse_view
 
@@ -72,7 +73,7 @@ def parse_many(text: str, *, modules: bool = True) -> tuple[Measure, ...]:
     if len(text) > LONGEST:
         raise UsageError(f"{text[:40]!r}... is {len(text)} characters long, a measure's name has at most {LONGEST}")
     try:
-        return _trec(text.strip()) or (_Reader(text, modules).measure(),)
+        return _trec(text.strip()) or _over_dimensions(text, modules) or (_Reader(text, modules).measure(),)
     except TypeError as wrong:  # a parameter of a kind that its measure cannot compare
         raise UsageError(f"{text!r}: {wrong}") from None
 
@@ -282,24 +283,27 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("gm_map", "GMAP"), "the geometric mean of AP: score AP and ask for the geometric mean"),
     "gm_bpref": "the geometric mean of bpref: score bpref and ask for the geometric mean",
     **dict.fromkeys(("num_q", "NumQ"), "the number of topics, which every table of scores has"),
+    **dict.fromkeys(
+        ("AWRF", "EE-D", "EE-R", "EE-L", "rND", "rKL", "rRD", "parity", "exposure", "equity"),
+        "a measure of fairness: see `cranfield fairness --help`, in Python cranfield.fairness",
+    ),
     "runid": "the name of the run, not a measure",
     "relstring": "a string, not a number: see `cranfield explain`",
 }
-LATER: dict[str, str] = {
-    "ADM": "needs relevance as the systems estimate it, on the scale of the judgments",
-    **dict.fromkeys(("TBG", "U"), "time and text read"),
-}
-DIVERSE = re.compile(r"(?:(?:D|DIN)#?|alpha#?|α)[-_]\S+|\S+[-_]IA")
-
-
+SHARP_ALPHA = re.compile(r"(?:alpha|α)[#♯]\S*")
+"""Named in seed 000 §3.1, which gives no formula; abstracts and other papers that cite it give none either."""
 LONGEST_NAME = 60
 
 
 def _unknown(name: str, known: Mapping[str, type[Measure]]) -> str:
     if name in ELSEWHERE:
         return f"{name} is {ELSEWHERE[name]}"
-    if name in LATER or DIVERSE.fullmatch(name):
-        return f"{name} ({LATER.get(name, 'diversity')}) is not in this version"
+    if SHARP_ALPHA.fullmatch(name):
+        return (
+            f"{name}: the α#-IA measures (Golbus, Aslam & Clarke, Information Retrieval 16, 2013, doi:10.1007/"
+            "s10791-012-9218-8) are not here, for no source at hand gives their formula; alpha-nDCG, nDCG-IA and "
+            "D#-nDCG, whose ideas they combine, are"
+        )
     import difflib  # only to help after a mistake
 
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
@@ -335,6 +339,8 @@ def _ir_measures(
         kind = RelativeP
     if name == "NumRet" and "rel" in given:
         kind = NumRelRet
+    if name in ("uRBPgr", "cRBPgr"):
+        given.setdefault("graded", True)
     if kind is NCU:
         given = {**NCU.members.get(name, {}), **given}
     return kind, given, views
@@ -354,6 +360,38 @@ def _else_linear(name: str, gains: Any) -> dict[Any, Any]:
     if not isinstance(gains, Mapping):
         raise UsageError(f"{name}: gains == {gains!r}, must be a table such as {{1: 1, 2: 3}}")
     return {**gains, "else": "linear"}
+
+
+# -- measures of another one in several dimensions: CAM(AP), MM(nDCG@10,weights={relevance:2,credibility:1})
+
+OVER = re.compile(
+    r"""\s*(?P<name>CAM|MM)\s*\(\s*(?:inner\s*=\s*)?(?P<inner>.*?)\s*
+    (?:,?\s*weights\s*=\s*\{(?P<weights>[^{}]*)\}\s*)?\)(?P<rest>[^()]*)""",
+    re.VERBOSE | re.DOTALL,
+)
+WEIGHT = re.compile(r"""\s*(["']?)(?P<dimension>[^"':]+?)\1\s*:\s*(?P<weight>\S+)\s*""")
+
+
+def _over_dimensions(text: str, modules: bool) -> tuple[Measure, ...]:
+    """A measure of this kind; none if it is no such name. What follows the bracket belongs to the measure within."""
+    found = OVER.fullmatch(text)
+    if not found:
+        return ()
+    kind = REGISTRY[found["name"]]
+    inner = (found["inner"] or str(kind.parameters()["inner"])) + found["rest"]
+    if OVER.fullmatch(inner):
+        raise UsageError(f"{text!r}: {kind.name} is a mean over all dimensions; within it stands a measure of one")
+    given: dict[str, Any] = {"inner": parse(inner, modules=modules)}
+    if found["weights"] is not None:
+        given["weights"] = {}
+        for pair in filter(str.strip, found["weights"].split(",")):
+            one = WEIGHT.fullmatch(pair)
+            if one is None or not PLAIN.fullmatch(one["weight"]):
+                raise UsageError(f"{text!r}: expected a dimension and its weight, such as relevance:2, found {pair!r}")
+            if one["dimension"] in given["weights"]:
+                raise UsageError(f"{text!r}: dimension {one['dimension']!r} is weighted twice")
+            given["weights"][one["dimension"]] = float(one["weight"])
+    return (kind(**given),)
 
 
 # -- trec_eval's names: measure, then a dot or an underscore, then parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cranfield.intents import ByIntent, GlobalGain, Sharp
+from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.measures.base import REGISTRY, Measure, Properties
 from cranfield.measures.parse import parse
 

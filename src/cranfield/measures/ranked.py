@@ -11,8 +11,8 @@ from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits, Index
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
-from cranfield.measures.sets import gained
+from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, note_scale
+from cranfield.measures.retrieved import gained
 
 
 def at_most(count: Array, cutoff: int | None, norm: str) -> Array:
@@ -388,7 +388,8 @@ def persistence(p: float, rank: Index) -> Array:
     return np.asarray(np.multiply.accumulate(chance)[rank])
 
 
-def _check_persistence(who: str, p: float) -> None:
+def check_persistence(who: str, p: float) -> None:
+    """The chance to go on is a probability below 1."""
     check.between(who, low=0, high=1, p=p)
     if p == 1:
         raise UsageError(f"{who}: p == 1, must be below 1 (the reader would never stop)")
@@ -419,7 +420,7 @@ class RBP(Measure):
     properties = Properties(graded=True, recall_free=True, additive=True, scale="interval iff p = 1/2")
 
     def check(self) -> None:
-        _check_persistence(self.name, self.p)
+        check_persistence(self.name, self.p)
         if self.gain is not None:
             object.__setattr__(self, "gain", Gain.of(self.gain))
 
@@ -432,7 +433,7 @@ class RBP(Measure):
 
     def largest(self, gain: GainLike, lists: Assessed) -> float:
         """What gains are divided by to lie between 0 and 1."""
-        return max(Gain.of(gain).most(lists.max_grade), 1.0)
+        return Gain.of(gain).scale(lists.max_grade)
 
     def terms(self, lists: Assessed) -> Terms:
         hits, gains = self.worth(lists)
@@ -444,8 +445,7 @@ class RBP(Measure):
         return (1.0 - self.p) * hits.sum(gains * persistence(self.p, hits.rank))
 
     def note(self, lists: Assessed) -> str | None:
-        largest = 1.0 if self.gain is None else self.largest(self.gain, lists)
-        return None if largest == 1 else f"gains are divided by {largest:g}, the largest in the judgments"
+        return None if self.gain is None else note_scale(self.largest(self.gain, lists))
 
 
 @measure
@@ -468,7 +468,7 @@ class RBPres(Measure):
     properties = Properties(recall_free=True, additive=True, better="neither", scale="interval iff p = 1/2")
 
     def check(self) -> None:
-        _check_persistence(self.name, self.p)
+        check_persistence(self.name, self.p)
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.hits(self.k)

@@ -9,8 +9,8 @@ from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.contingency import confusion
 from cranfield.measures.ranked import needed
-from cranfield.measures.sets import confusion
 
 
 def _relevant(lists: Assessed, rel: float, N: int | None) -> Array:

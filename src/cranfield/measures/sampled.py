@@ -7,12 +7,32 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield.assessed import Array, Assessed, Hits, Index
+from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.incomplete import EPSILON
-from cranfield.sampling import Sample, documents_of_sample, probabilities_of
+from cranfield.sampling import Sample
 
 ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels would tell strata apart"
+
+
+def documents_of_sample(lists: Assessed) -> Index:
+    """Which entry of the sample each hit is."""
+    if lists.document is None:
+        raise UsageError(
+            "unjudged documents cannot be read as best or worst in a sample: nobody knows how they were drawn"
+        )
+    return lists.document
+
+
+def probabilities_of(lists: Assessed) -> Array:
+    """How likely each document of the sample was to be drawn, or a complaint that says what would supply that."""
+    if lists.sample is None or lists.sample.probability is None:
+        raise UsageError(
+            "statAP needs to know how likely documents were to be judged: give a file of lines 'topic doc probability' "
+            "or {topic: {doc: probability}}, as inclusion= (--inclusion FILE)"
+        )
+    return lists.sample.probability
 
 
 class _Stratified(Measure):

@@ -9,7 +9,7 @@ from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR
-from cranfield.measures.sets import gained
+from cranfield.measures.retrieved import gained
 
 
 class _TotalOrder(Measure):

@@ -13,7 +13,7 @@ from cranfield.measures import ranked
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.ranked import AP, discounted, persistence
-from cranfield.measures.sets import came_back, gained, looked_at, ones
+from cranfield.measures.retrieved import came_back, gained, looked_at, ones
 
 LOG2 = Discount("log2")
 

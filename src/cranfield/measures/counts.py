@@ -1,0 +1,114 @@
+"""Plain counts, and how much of a list is judged: no ratings, but what a reader of ratings wants to know."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.assessed import Array, Assessed
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.retrieved import came_back, ones
+
+
+@measure
+class NumRet(Measure):
+    r"""How many documents were retrieved.
+
+    .. math:: |\text{retrieved}|
+
+    No relevant documents: the same count.
+    Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
+
+    >>> NumRet().of([1, None, 0])
+    3.0
+    """
+
+    aliases = ("num_ret",)
+    properties = Properties(recall_free=True, additive=True, high=np.inf, better="neither", scale="ratio")
+
+    def score(self, lists: Assessed) -> Array:
+        return came_back(lists, self.k).copy()
+
+
+@measure
+class NumRel(Measure):
+    r"""How many relevant documents the topic has, retrieved or not.
+
+    .. math:: R
+
+    No relevant documents: 0.
+    Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
+
+    >>> NumRel().of([1, 0], missed=[2])
+    2.0
+    """
+
+    rel: float = 1
+
+    aliases = ("num_rel",)
+    cutoff_kind = "none"
+    properties = Properties(additive=True, high=np.inf, better="neither", scale="ratio")
+
+    def score(self, lists: Assessed) -> Array:
+        return lists.num_rel(self.rel).copy()
+
+
+@measure
+class NumRelRet(Measure):
+    r"""How many relevant documents were retrieved.
+
+    .. math:: C(l)
+
+    No relevant documents: 0.
+    Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
+
+    >>> NumRelRet().of([1, 0, 2], missed=[1])
+    2.0
+    """
+
+    rel: float = 1
+
+    aliases = ("num_rel_ret",)
+    properties = Properties(recall_free=True, additive=True, high=np.inf, scale="ratio")
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits = lists.relevant(self.rel, self.k)
+        return Terms(hits, ones(hits), 1.0, {"relevant": ones(hits)})
+
+
+@measure
+class Judged(Measure):
+    r"""The share of the retrieved documents (`@l`: of the first `l`, or of as many as came back) that is judged.
+
+    .. math:: \frac{|\text{judged} \cap \text{retrieved}|}{|\text{retrieved}|}
+
+    Nothing retrieved: undefined. No relevant documents: the same share.
+    Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> (Judged @ 2).of([1, None, 0])
+    0.5
+    """
+
+    properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
+
+    def score(self, lists: Assessed) -> Array:
+        return divide(lists.hits(self.k).count, came_back(lists, self.k))
+
+
+@measure
+class Unjudged(Measure):
+    r"""The share of the retrieved documents (`@l`: of the first `l`, or of as many as came back) that is not judged.
+
+    .. math:: 1 - \text{Judged}
+
+    Nothing retrieved: undefined. No relevant documents: the same share.
+    Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> (Unjudged @ 2).of([1, None, 0])
+    0.5
+    """
+
+    properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
+
+    def score(self, lists: Assessed) -> Array:
+        here = came_back(lists, self.k)
+        return divide(here - lists.hits(self.k).count, here)

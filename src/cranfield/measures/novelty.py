@@ -1,0 +1,296 @@
+"""Measures by which an intent counts less every time a document repeats it: alpha-nDCG, NRBP, ERR-IA and their kin."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed import Array, Assessed, Hits, Index
+from cranfield.errors import UsageError
+from cranfield.hits_by_intent import Relevant, intents_of, relevant_to_intents
+from cranfield.measures.base import Properties, Terms, measure
+from cranfield.measures.diversity import DiversityMeasure, averaged, number_of_intents
+from cranfield.measures.first import ERR, check_highest, note_highest
+from cranfield.measures.gain import Discount
+from cranfield.measures.novelty_ideal import GREEDY, exact_ideal, greedy_ideal, relevance_matrix
+
+
+def novelty(found: Relevant, alpha: float) -> dict[str, Array]:
+    """What each relevant document gains when an intent is worth 1 − alpha times as much every time it comes back."""
+    remaining = (1.0 - alpha) ** np.arange(int(found.before.max(initial=0)) + 1)
+    return {
+        "new intents": found.new,
+        "intents so far": found.hits.running(found.new),
+        "novelty-biased gain": found.per_hit(np.asarray(remaining[found.before], dtype=np.float64)),
+    }
+
+
+def log_discount(rank: Index) -> Array:
+    return 1.0 / Discount("log2")(rank)
+
+
+def reciprocal(rank: Index) -> Array:
+    return 1.0 / rank
+
+
+class _Novelty(DiversityMeasure):
+    """A sum over ranks of novelty-biased gain times a weight of the rank."""
+
+    alpha: float = 0.5
+    rel: float = 1
+
+    def check(self) -> None:
+        check.between(self.name, low=0, high=1, alpha=self.alpha)
+
+    def weight(self, rank: Index) -> Array:
+        raise NotImplementedError
+
+    @property
+    def depth(self) -> int | None:
+        """Down to where ranks count."""
+        return self.k
+
+    def discounted(self, lists: Assessed) -> tuple[Hits, Array, dict[str, Array]]:
+        found = relevant_to_intents(lists, self.rel, self.depth)
+        key = ("novelty", self.rel, self.alpha, self.depth)
+        columns = dict(lists._once(key, lambda: novelty(found, self.alpha)))
+        columns["weight"] = self.weight(found.hits.rank)
+        return found.hits, columns["novelty-biased gain"] * columns["weight"], columns
+
+    def ideal_sum(self, lists: Assessed, ideal: str = "greedy") -> Array:
+        """What the ideal list of each row's topic scores."""
+        intents = intents_of(lists)
+        if ideal == "greedy":
+            greedy = greedy_ideal(intents, self.rel, self.alpha, self.depth)
+            return np.asarray(greedy.sums(self.weight, self.depth or greedy.depth)[lists.topic])
+        best = np.zeros(len(lists.topics))
+        for topic in np.unique(lists.topic).tolist():
+            matrix = relevance_matrix(intents, topic, self.rel)
+            best[topic] = exact_ideal(matrix, self.alpha, self.weight, self.depth, lists.topics[topic])
+        return best[lists.topic]
+
+
+@measure
+class AlphaDCG(_Novelty):
+    r"""Discounted cumulative gain in which an intent counts less every time a document repeats it.
+
+    .. math:: \sum_{r \le l} \frac{ng(r)}{\log_2(r + 1)}, \qquad ng(r) = \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
+
+    I_i(r) is 1 if the document at rank r is relevant to intent i, C_i(r) counts these down to r; grades and intent
+    probabilities do not count. `alpha` is how little a repetition is worth. `dialect="ndeval"` divides by the score of
+    documents that are all relevant to all intents, as ndeval does (which forgets to at l = 1).
+    No relevant documents: 0.
+    Reference: Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, SIGIR 2008,
+    doi:10.1145/1390334.1390446
+
+    >>> AlphaDCG().of([{"a": 1, "b": 1}, None, {"a": 1}])
+    2.25
+    """
+
+    dialect: str = "plain"
+
+    name = "alpha-DCG"
+    aliases = ("AlphaDCG", "alpha_DCG", "α-DCG")
+    properties = Properties(recall_free=True, diminishing=True, high=np.inf)
+
+    def check(self) -> None:
+        super().check()
+        check.one_of(self.name, ("plain", "ndeval"), dialect=self.dialect)
+
+    def weight(self, rank: Index) -> Array:
+        return log_discount(rank)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        over = 1.0 if self.dialect == "plain" else number_of_intents(lists, self.rel) * all_relevant(self)
+        return Terms(hits, adds, np.where(np.equal(over, 0), 1.0, over), columns)
+
+
+DEEPEST = 10_000_000
+"""Down to where the weights of all ranks are added up."""
+
+
+def all_relevant(measure: _Novelty) -> float:
+    """What one intent would score if every document were relevant to it."""
+    lasting = 1.0 - measure.alpha
+    deepest = 1 if lasting == 0 else int(60 / -math.log2(lasting)) + 1 if lasting < 1 else math.inf
+    deepest = min(deepest, measure.k or deepest)
+    if deepest > DEEPEST:
+        raise UsageError(
+            f"{measure}: with alpha == {measure.alpha:g} the scores to divide by are sums over too many ranks; give a "
+            f"cutoff, {DEEPEST:,} at most"
+        )
+    rank = np.arange(1, int(deepest) + 1)
+    return float(lasting ** (rank - 1.0) @ measure.weight(rank))
+
+
+@measure
+class AlphaNDCG(_Novelty):
+    r"""Discounted cumulative gain in which an intent counts less every time, as a share of the ideal list's.
+
+    .. math:: \frac{\sum_{r \le l} ng(r) / \log_2(r + 1)}{\sum_{r \le l} ng^*(r) / \log_2(r + 1)}
+
+    ng(r) and `alpha` as for alpha-DCG. To find the ideal list is NP-complete: by default it takes the document that
+    gains most at every rank, of equal ones the one whose name comes last, as ndeval does. A list can be better than
+    that and score above 1. `ideal="exact"` finds the best list of a topic with few relevant documents (some 16 that
+    differ in their intents) and refuses others.
+    No relevant documents: undefined.
+    Reference: Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, SIGIR 2008,
+    doi:10.1145/1390334.1390446
+
+    >>> AlphaNDCG().of([{"a": 1, "b": 1}, {"a": 1}])
+    1.0
+    """
+
+    ideal: str = "greedy"
+
+    name = "alpha-nDCG"
+    aliases = ("AlphaNDCG", "alpha_nDCG", "α-nDCG", "alpha-NDCG")
+    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
+
+    def check(self) -> None:
+        super().check()
+        check.one_of(self.name, ("greedy", "exact"), ideal=self.ideal)
+
+    def weight(self, rank: Index) -> Array:
+        return log_discount(rank)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists, self.ideal), columns)
+
+
+class _RankBiased(_Novelty):
+    """What NRBP and nNRBP share: a reader who goes on to the next document with probability beta."""
+
+    beta: float = 0.5
+
+    def check(self) -> None:
+        super().check()
+        if not 0 <= self.beta < 1:
+            raise UsageError(f"{self.name}: beta == {self.beta!r}, must be 0 or above, and below 1")
+
+    def weight(self, rank: Index) -> Array:
+        return np.asarray(self.beta ** (rank - 1.0))
+
+    @property
+    def depth(self) -> int | None:
+        """Beyond this rank all weights together are below what a sum of doubles can tell."""
+        deepest = 1 if self.beta == 0 else int((64 - math.log2(1 - self.beta)) / -math.log2(self.beta)) + 1
+        return min(deepest, self.k or deepest)
+
+
+@measure
+class NRBP(_RankBiased):
+    r"""Novelty- and rank-biased precision: RBP in which an intent counts less every time a document repeats it.
+
+    .. math:: \frac{1 - (1 - \alpha)\beta}{|\{i\}|} \sum_r \beta^{r-1} \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
+
+    `alpha` as for alpha-DCG; `beta` is the chance that the reader goes on to the next document. It is 1 for documents
+    that are all relevant to all intents. ndeval's, who knows no cutoff.
+    No relevant documents: undefined.
+    Reference: Clarke, Kolla & Vechtomova, ICTIR 2009, doi:10.1007/978-3-642-04417-5_17
+
+    >>> NRBP().of([{"a": 1, "b": 1}])
+    0.75
+    """
+
+    properties = Properties(recall_free=True, diminishing=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, number_of_intents(lists, self.rel) / (1.0 - (1.0 - self.alpha) * self.beta), columns)
+
+
+@measure
+class nNRBP(_RankBiased):
+    r"""Novelty- and rank-biased precision as a share of the ideal list's.
+
+    .. math:: \frac{NRBP}{NRBP^*}
+
+    `alpha` and `beta` as for NRBP; the ideal list is the greedy one of alpha-nDCG, so scores above 1 are possible.
+    No relevant documents: undefined.
+    Reference: Clarke, Kolla & Vechtomova, ICTIR 2009, doi:10.1007/978-3-642-04417-5_17
+
+    >>> nNRBP().of([{"a": 1, "b": 1}, {"a": 1}])
+    1.0
+    """
+
+    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists), columns)
+
+
+@measure
+class ERRIA(_Novelty):
+    r"""Expected reciprocal rank, averaged over the intents by their probability.
+
+    .. math:: \sum_i Pr(i|q)\,ERR_i
+
+    ERR of each intent with its own grades; `max_grade` as for ERR. `dialect="ndeval"` is what TREC's tool prints: it
+    knows neither grades nor probabilities, a relevant document satisfies with probability `alpha`, and the score is
+    divided by that of documents that are all relevant to all intents (the tool forgets to at l = 1). With alpha = 1/2
+    and grades of 0 and 1 that is the average of ERR, over Σ 2^−r / r down to l.
+    No relevant documents: undefined.
+    Reference: Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033; Clarke, Craswell, Soboroff
+    & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
+
+    >>> ERRIA().of([{"a": 1}, {"b": 1}])
+    0.375
+    """
+
+    dialect: str = "graded"
+    max_grade: float | None = None
+
+    name = "ERR-IA"
+    aliases = ("ERRIA", "ERR_IA")
+    properties = Properties(graded=True, recall_free=True, diminishing=True, intent_probabilities=True)
+
+    def check(self) -> None:
+        super().check()
+        check.one_of(self.name, ("graded", "ndeval"), dialect=self.dialect)
+        check_highest(self.name, self.max_grade)
+
+    def weight(self, rank: Index) -> Array:
+        return reciprocal(rank)
+
+    def terms(self, lists: Assessed) -> Terms | None:
+        if self.dialect == "graded":
+            return averaged(ERR(max_grade=self.max_grade, cutoff=self.cutoff), lists)
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, number_of_intents(lists, self.rel) * all_relevant(self), columns)
+
+    def note(self, lists: Assessed) -> str | None:
+        return note_highest(self.max_grade, lists) if self.dialect == "graded" else None
+
+
+@measure
+class nERRIA(_Novelty):
+    r"""Expected reciprocal rank over intents as a share of the ideal list's.
+
+    .. math:: \frac{\sum_{r \le l} ng(r) / r}{\sum_{r \le l} ng^*(r) / r}
+
+    ng(r) and `alpha` as for alpha-DCG, and the same greedy ideal list, so scores above 1 are possible. As ndeval
+    defines it: neither grades nor probabilities count. The average over intents of ERR as a share of each intent's own
+    ideal list is `nERR[IA]`.
+    No relevant documents: undefined.
+    Reference: Clarke, Craswell, Soboroff & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
+
+    >>> nERRIA().of([{"a": 1, "b": 1}, {"a": 1}])
+    1.0
+    """
+
+    name = "nERR-IA"
+    aliases = ("nERRIA", "nERR_IA")
+    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
+
+    def weight(self, rank: Index) -> Array:
+        return reciprocal(rank)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists), columns)

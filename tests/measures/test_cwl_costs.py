@@ -1,0 +1,113 @@
+"""What documents cost a C/W/L reader, document by document: by hand, and where it must agree with costs by grade."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.assessed import Assessed
+from cranfield.lengths import Lengths
+from cranfield.measures import BPM, CWL, IFT, INST, CWLMeasure, parse
+from tests.cli.conftest import Cranfield, in_process
+
+QRELS = {"q": {"a": 1, "b": 0, "d": 1}}
+RUN = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
+COSTS = {"a": 2.0, "b": 4.0, "c": 6.0, "d": 8.0}
+
+
+def mean(measure: Any, **options: Any) -> float:
+    return cf.evaluate(QRELS, {"mine": RUN}, [measure], **options).means().item()
+
+
+def test_expected_cost_by_hand() -> None:
+    """W is 1/2, 1/4, 1/8, 1/16, and 1/16 for all ranks below, which cost the mean of the list, 5."""
+    expected = 2 / 2 + 4 / 4 + 6 / 8 + 8 / 16 + 5 / 16
+    assert mean(CWL(p=0.5, cost="cost", report="EC"), lengths=COSTS) == pytest.approx(expected, abs=1e-9)
+
+
+def test_total_cost_and_limits_by_hand() -> None:
+    """To rank 3 everybody spends 2 + 4 + 6. With K = 6 a player stops at rank 2, which holds one relevant document."""
+    assert mean(CWL(continuation="P", cost="words", report="ETC") @ 3, lengths=COSTS) == 12
+    assert mean(BPM(T=9, K=6, cost="cost"), lengths=COSTS) == 1 / 2
+
+
+def test_condensed_lists_keep_the_costs_of_what_stays() -> None:
+    """Without c, which nobody judged: a b d."""
+    assert mean((CWL(continuation="P", cost="cost", report="ETC") @ 3).view("condensed"), lengths=COSTS) == 2 + 4 + 8
+
+
+def test_ties_are_orders_of_documents_with_their_costs() -> None:
+    """One document is read: the relevant one, which costs 1, or the other, which costs 3."""
+    one = CWL(continuation="P", cost="cost", report="EC") @ 1
+    lists = {"mine": {"q": {"a": 1.0, "b": 1.0}}}
+    scores = cf.evaluate({"q": {"a": 1, "b": 0}}, lists, [one.view("ties")], lengths={"a": 1, "b": 3})
+    assert scores.means().item() == 2
+
+
+@pytest.mark.parametrize("kind", [CWL(), INST(T=2), BPM(T=2), IFT(), CWL(continuation="AP")])
+@pytest.mark.parametrize("report", ["EU", "ETU", "EC", "ETC", "ED"])
+def test_a_table_that_goes_by_grade_is_costs_by_grade(kind: CWLMeasure, report: str) -> None:
+    by_grade = {0: 1.0, 1: 2.5, 2: 4.0}
+    grades = np.random.default_rng(7).integers(0, 3, size=(20, 12))
+    for row in grades.tolist():
+        by_table = kind.replace(cost="cost", report=report, depth=12, max_grade=2)
+        theirs = kind.replace(cost=by_grade, report=report, depth=12, max_grade=2).of(row, missed=[1])
+        costs = {"cost": [by_grade[grade] for grade in row]}
+        assert by_table.of(row, missed=[1], lengths=costs) == pytest.approx(theirs, rel=1e-12)
+
+
+def test_an_empty_list_costs_1_a_rank() -> None:
+    empty = Assessed.one([], missed=[1]).replace(lengths=Lengths.one({"cost": []}, 0))
+    assert CWL(cost="cost", report="EC").evaluate(empty).tolist() == pytest.approx([1.0])
+    assert np.isfinite(IFT(cost="cost").evaluate(empty)).all()
+
+
+def test_names_say_what_is_needed() -> None:
+    measure = CWL(cost="words", report="EC")
+    assert parse(str(measure)) == measure
+    assert (measure.needs, CWL().needs, CWL(cost={0: 1, 1: 2}).needs) == ("lengths", "", "")
+
+
+def test_a_column_taken_for_the_cost_is_told() -> None:
+    scores = cf.evaluate(QRELS, {"mine": RUN}, [CWL(cost="cost", report="EC")], lengths=COSTS)
+    assert "CWL: the lengths of documents are taken for cost" in scores.notes
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "message"),
+    [
+        ('CWL(cost="cost")', {}, r"CWL\(cost='cost'\) needs to know how long documents are: .* \(--lengths FILE\)"),
+        ('CWL(cost="price")', {}, "CWL: cost == 'price', must be one of 'cost', 'words', 'characters', 'length'"),
+        ('CWL(cost="cost")', {"lengths": {**COSTS, "b": 0}},
+         "run 'mine', topic 'q', rank 2: the document's cost is 0, must be above 0"),
+        ('CWL(cost="cost")', {"lengths": {"a": 1}}, "3 retrieved documents have no length: b, c, d"),
+        ("CWL(cost={1: 2})", {}, "must be a table .* or name a column of the lengths: cost, words"),
+    ],
+)  # fmt: skip
+def test_bad_input(measure: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        cf.evaluate(QRELS, {"mine": RUN}, [measure], **options)
+
+
+def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 + 4 to rank 2, by the column cost and not by the words beside it."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text("q 0 a 1\nq 0 b 0\n")
+    Path("run").write_text("q Q0 a 1 2 mine\nq Q0 b 2 1 mine\n")
+    Path("costs").write_text("doc,words,cost\na,100,2\nb,200,4\n")
+    cranfield: Cranfield = in_process
+    measure = 'CWL(continuation="P",cost="cost",report="ETC")@2'
+    told = cranfield("eval", "qrels", "run", "--lengths", "costs", "-m", measure, "-f", "trec")
+    assert (told.code, told.out.split()[-1]) == (0, "6.0000")
+    explained = cranfield(
+        "explain", "qrels", "run", "--lengths", "costs", "-m", measure.replace("ETC", "EU"), "-t", "q"
+    )
+    assert explained.code == 0
+    Path("costs").write_text("doc,cost,cost\na,1,2\nb,2,4\n")
+    twice = cranfield("eval", "qrels", "run", "--lengths", "costs", "-m", measure)
+    assert (twice.code, twice.out) == (1, "")
+    assert "costs:1: 2 columns are called cost (2 and 3)" in twice.err
