@@ -1,4 +1,4 @@
-"""Writes docs/measures.md from the registry; with --check only says whether it is up to date."""
+"""Writes docs/measures.md and docs/tests.md from the registries; with --check only says whether they are up to date."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import re
 import sys
 from pathlib import Path
 
+from cranfield import comparison
+from cranfield.comparison.corrections import CORRECTIONS
+from cranfield.comparison.pairs import PairTest, known_tests
 from cranfield.measures import MEASURES, REGISTRY
 from cranfield.measures.base import Measure, show
 from cranfield.measures.properties import MEANINGS
 
-PAGE = Path(__file__).parent.parent / "docs" / "measures.md"
+DOCS = Path(__file__).parent.parent / "docs"
 ROOMS = {
-    "sets": "Sets and counts",
+    "sets": "Sets",
+    "contingency": "Sets, within the whole collection",
+    "counts": "Counts",
     "ranked": "Ranked lists, many relevant documents",
     "graded": "Average precision with grades",
     "first": "Ranked lists, one good document",
@@ -21,12 +26,15 @@ ROOMS = {
     "cwl": "C/W/L: any model of when a reader goes on",
     "cwl_members": "C/W/L: models with names of their own",
     "recall": "High recall",
+    "distance": "Estimates of relevance",
     "compatibility": "Overlap with an ideal ranking",
     "scale": "Interval scales",
     "time": "Time and text read",
     "incomplete": "Incomplete judgments",
     "sampled": "Judgments that are a sample",
     "diversity": "Topics with several intents",
+    "novelty": "Topics with several intents: what repeats counts less",
+    "dimensions": "Relevance in several dimensions",
     "trec": "As trec_eval defines them",
 }
 # ruff: noqa: E501
@@ -65,7 +73,95 @@ which D-nDCG does not.
 """
 
 
-def page() -> str:
+TESTS_INTRODUCTION = """\
+# Tests
+
+Made from the registries by `python tools/make_docs.py`. [Comparing systems](compare.md) tells how they are used; `cf.compare(scores, measure, test=NAME)`
+and `cranfield compare --test NAME` take every name of the first table.
+
+## Tests of all pairs of systems
+
+Tests that hold for all pairs together need no correction. Tests that take means want scores on an interval scale, of which few measures are.
+
+| name | also | statistic | holds for | resampling | takes means | source |
+|---|---|---|---|---|---|---|
+{tests}
+
+## Corrections for many comparisons
+
+| name | also | controls | assumes | source |
+|---|---|---|---|---|
+{corrections}
+"""
+FUNCTIONS = {
+    "Two systems": ("paired_t", "wilcoxon", "sign_test", "randomisation", "paired_bootstrap", "one_sample_t"),
+    "Two samples that are not matched": ("unpaired_t", "rank_sum", "unpaired_bootstrap", "permutation"),
+    "Many systems": ("tukey", "scheffe", "randomised_tukey", "friedman", "kruskal_wallis"),
+    "Analysis of variance": ("two_way", "one_way", "anova", "bootstrap_anova"),
+    "Equivalence, and how likely a difference is": ("tost", "bayesian_t", "bayesian_signed_rank"),
+    "How large, how sure": (
+        "paired_effect",
+        "unpaired_effect",
+        "omega_squared",
+        "mean_interval",
+        "difference_interval",
+    ),
+    "Corrections": ("adjust", "bonferroni", "holm", "benjamini_hochberg", "family_wise_error"),
+    "How many topics": (
+        *("topic_set_size", "detectable_difference", "achieved_power", "simulated_power"),
+        *("estimated_variance", "pooled_variance"),
+    ),
+    "All at once": ("compare",),
+}
+
+
+def tests_page() -> str:
+    rows = [test_row(test) for test in known_tests().values()]
+    corrections = [
+        f"| {one.name} | {', '.join(one.aliases)} | {one.controls} | {one.assumes} | {one.source} |"
+        for one in CORRECTIONS.values()
+    ]
+    head = TESTS_INTRODUCTION.replace("{tests}", "\n".join(rows)).replace("{corrections}", "\n".join(corrections))
+    parts = [head]
+    for title, names in FUNCTIONS.items():
+        parts.append(f"## {title}\n")
+        parts.extend(function_entry(name) for name in names)
+    functions = {name for name in comparison.__all__ if inspect.isfunction(getattr(comparison, name))}
+    unplaced = functions - {name for names in FUNCTIONS.values() for name in names} - {"known_tests"}
+    if unplaced:
+        raise SystemExit(f"say in FUNCTIONS where these belong: {sorted(unplaced)}")
+    return "\n".join(parts)
+
+
+def test_row(test: PairTest) -> str:
+    holds = "all pairs together" if test.simultaneous else "each pair"
+    yes = {True: "yes", False: "no"}
+    also = ", ".join(test.aliases)
+    means, drawn = yes[test.interval_scale], yes[test.resampling]
+    return f"| {test.name} | {also} | {test.statistic} | {holds} | {drawn} | {means} | {test.source} |"
+
+
+def function_entry(name: str) -> str:
+    function = getattr(comparison, name)
+    prose, doctest = prose_and_doctest(inspect.getdoc(function) or "")
+    told = [f"`{one}`" for one in inspect.signature(function).parameters if one not in ("progress", "threads")]
+    lines = [f"### {name}\n", prose, "", f"- Parameters: {', '.join(told)}", ""]
+    if doctest:
+        lines += ["```python", f">>> from cranfield.comparison import {name}", doctest, "```", ""]
+    return "\n".join(lines)
+
+
+def prose_and_doctest(text: str) -> tuple[str, str]:
+    """A docstring as Markdown, and its example."""
+    text = re.sub(
+        r"\.\. math::\s+(.*?)(?:\n\n|\Z)", lambda m: f"$${' '.join(m.group(1).split())}$$\n\n", text, flags=re.DOTALL
+    )
+    example = text.find(">>> ")
+    prose, doctest = (text[:example].rstrip(), text[example:].rstrip()) if example >= 0 else (text.rstrip(), "")
+    return re.sub(r"\n(No relevant documents:|Reference:)", r"\n\n\1", prose), doctest
+
+
+def measures_page() -> str:
     meanings = "\n".join(f"| {name} | {meaning} |" for name, meaning in MEANINGS.items())
     parts = [INTRODUCTION.replace("{properties}", meanings)]
     for room, title in ROOMS.items():
@@ -79,13 +175,7 @@ def page() -> str:
 
 
 def entry(cls: type[Measure]) -> str:
-    text = inspect.getdoc(cls) or ""
-    text = re.sub(
-        r"\.\. math::\s+(.*?)(?:\n\n|\Z)", lambda m: f"$${' '.join(m.group(1).split())}$$\n\n", text, flags=re.DOTALL
-    )
-    example = text.find(">>> ")
-    prose, doctest = (text[:example].rstrip(), text[example:].rstrip()) if example >= 0 else (text.rstrip(), "")
-    prose = re.sub(r"\n(No relevant documents:|Reference:)", r"\n\n\1", prose)
+    prose, doctest = prose_and_doctest(inspect.getdoc(cls) or "")
     properties = cls.properties
     marks = [
         word
@@ -119,13 +209,12 @@ def entry(cls: type[Measure]) -> str:
 
 
 def main() -> None:
-    made = page()
-    if "--check" in sys.argv:
-        if not PAGE.exists() or PAGE.read_text("utf-8") != made:
-            raise SystemExit(f"{PAGE.name} is out of date: run python tools/make_docs.py")
-        return
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(made, "utf-8")
+    for name, made in {"measures.md": measures_page(), "tests.md": tests_page()}.items():
+        path = DOCS / name
+        if "--check" not in sys.argv:
+            path.write_text(made, "utf-8")
+        elif not path.exists() or path.read_text("utf-8") != made:
+            raise SystemExit(f"{name} is out of date: run python tools/make_docs.py")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from dataclasses import fields
+from typing import Annotated
 
 import pytest
 
-from cranfield.cli import STAND_INS, VERBS
-from cranfield.cli.arguments import by_typer, chosen, declared, measure_names, plainly
+from cranfield.cli import STAND_INS, VERBS, found
+from cranfield.cli.arguments import Argument, by_typer, chosen, declared, measure_names, parsed, plainly
+from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.errors import UsageError
+from cranfield.joining import JoinOptions
 from cranfield.measures import DEFAULT, parse
 
 PLAIN = {
@@ -35,6 +38,11 @@ PLAIN = {
     "validate": ["a b", "--qrels q --runs r1 --runs r2 --topics t", "--strict --show error a"],
     "convert": ["a b", "a b --from trec --to json --kind run --allow-loss"],
     "demo": [""],
+    "fairness": ["q r1 r2 --groups g", "q r --draws -m AWRF,EE-L --p 0.8 --protected a --protected b -q --rel=2"],
+    "compare": ["q r1 r2", "--sample -t tukey -b bm25 --alpha 0.01", "-s a.csv --scores b.csv -B 9 --pairs -q"],
+    "anova": ["q r1 r2 -m AP", "-s a.csv --factors f --factor x=y -i a:b --tukey a --means a:b --pairs --alpha 0.01"],
+    "power": ["", "q r1 r2 -m AP --difference 0.05", "--variance 0.04 --difference 0.05 --power 0.9 --test anova"],
+    "pool-bias": ["q r1 r2 --pool-depth 100", "q r1 r2 --pool-depth=9 --adjust n1 --adjust n2 --adjust-qrels o -q"],
 }
 ODD = {
     "eval": ["q r -qm AP", "q r -mAP", "q r --nope", "q r -m", "q r --depth x", "q r --quiet=yes"],
@@ -50,8 +58,7 @@ def cases(words: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("verb", "line"), cases(PLAIN))
 def test_plain_words_mean_what_typer_says(verb: str, line: str) -> None:
-    module = import_module(f"cranfield.cli.{verb}")
-    function = getattr(module, f"{verb}_verb")
+    _, function = found(verb)
     values = plainly(declared(function), line.split())
     assert values is not None
     call = by_typer(verb, function, "", line.split())
@@ -62,8 +69,8 @@ def test_plain_words_mean_what_typer_says(verb: str, line: str) -> None:
 
 @pytest.mark.parametrize(("verb", "line"), cases(ODD))
 def test_odd_words_are_left_to_typer(verb: str, line: str) -> None:
-    module = import_module(f"cranfield.cli.{verb}")
-    assert plainly(declared(getattr(module, f"{verb}_verb")), line.split()) is None
+    _, function = found(verb)
+    assert plainly(declared(function), line.split()) is None
 
 
 def test_every_verb_is_covered() -> None:
@@ -73,7 +80,7 @@ def test_every_verb_is_covered() -> None:
 def test_every_option_has_help_and_its_own_spelling() -> None:
     for verb in PLAIN:
         spellings: list[str] = []
-        for parameter in declared(getattr(import_module(f"cranfield.cli.{verb}"), f"{verb}_verb")):
+        for parameter in declared(found(verb)[1]):
             assert parameter.how.help.endswith((".", "measures")), (verb, parameter.name)
             spellings += parameter.how.names
         assert len(set(spellings)) == len(spellings), verb
@@ -103,3 +110,24 @@ def test_chosen_measures_come_once_and_default_to_the_package_s() -> None:
     assert chosen(None) == list(DEFAULT)
     with pytest.raises(UsageError, match="names no measure"):
         chosen([" , "])
+
+
+def test_a_parameter_that_is_a_dataclass_stands_for_its_fields() -> None:
+    """The options that verbs share have one home: a verb says that it takes them all by one parameter."""
+
+    def verb(name: Annotated[str, Argument("NAME", "A name.")], joining: Joining = AS_USUAL) -> int:
+        told.append((name, joining))
+        return 7
+
+    told: list[tuple[str, Joining]] = []
+    verb.__annotations__ = {"name": Annotated[str, Argument("NAME", "A name.")], "joining": Joining, "return": int}
+    assert [one.name for one in declared(verb)] == ["name", *(one.name for one in fields(Joining))]
+    assert parsed("verb", verb, "", ["x", "--order", "rank", "--dimension", "a=f"])() == 7
+    assert parsed("verb", verb, "", ["y", "--precision", " 32"])() == 7  # by typer
+    assert told == [("x", Joining(order="rank", dimension=["a=f"])), ("y", Joining(precision=32))]
+
+
+def test_options_shared_by_verbs_are_those_of_the_join() -> None:
+    """With its defaults; without the two that eval alone has, and `scores`, which follows from the measures."""
+    defaults = {one.name: one.default for one in fields(JoinOptions)}
+    assert AS_USUAL.options() == {name: defaults[name] for name in defaults.keys() - {"depth", "threads", "scores"}}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as package
-from cranfield.cli import STAND_INS, VERBS, main
+from cranfield.cli import STAND_INS, VERBS, found, main
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 
@@ -77,10 +77,9 @@ def test_help_groups_the_options_of_eval(cranfield: Cranfield) -> None:
 def test_examples_in_help_are_understood(cranfield: Cranfield) -> None:
     """Every example parses: what is wrong with it is at most that its files are not there."""
     import shlex
-    from importlib import import_module
 
     for verb in VERBS.keys() - {*STAND_INS, "demo"}:
-        examples = import_module(f"cranfield.cli.{verb}").EXAMPLES
+        examples = found(verb)[0].EXAMPLES
         for example in re.findall(r"cranfield (.*?)(?: \| .*)?$", examples, re.MULTILINE):
             result = cranfield(*shlex.split(example))
             assert "--help" not in result.err, example

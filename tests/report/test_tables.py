@@ -273,6 +273,12 @@ def test_numpy_numbers_are_cells_too() -> None:
     assert json.loads(table.json())["rows"] == [{"n": 3, "x": 0.5}]
 
 
+def test_a_small_probability_is_never_shown_as_0() -> None:
+    table = Table((Column("p", "probability"),), ((0.00001,), (0.25,), (0.0,)))
+    assert [line.strip() for line in table.text().splitlines()] == ["p", "<0.0001", "0.2500", "0.0000"]
+    assert table.csv().splitlines()[1] == "1e-05"
+
+
 def test_tables_load_nothing_heavy() -> None:
     heavy = ("scipy", "pandas", "polars", "pyarrow", "rich", "typer")
     code = f"import sys, cranfield.report.tables; print([m for m in {heavy} if m in sys.modules])"

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from types import ModuleType
 
 VERBS = {
     "eval": ("score runs against judgments", "cranfield eval qrels.txt bm25.run dense.run -m nDCG@10 -m AP"),
     "demo": ("the same, on a small collection that comes along", "cranfield demo"),
+    "compare": ("which systems differ, by how much, how surely", "cranfield compare qrels.txt runs/*.run -m nDCG@10"),
+    "anova": ("how much is due to topics, systems, components", "cranfield anova qrels.txt runs/*.run -m AP"),
+    "power": ("how many topics are needed, and what can be found", "cranfield power qrels.txt runs/*.run -d 0.05"),
     "explain": ("where a score comes from, rank by rank", "cranfield explain qrels.txt bm25.run --topic 301 -m AP"),
+    "fairness": ("who gets the attention", "cranfield fairness qrels.txt bm25.run --groups regions.tsv"),
     "measures": ("what there is to measure: list, search, one page each", "cranfield measures nDCG"),
     "stats": ("what is in a collection", "cranfield stats qrels.txt bm25.run"),
+    "pool-bias": (
+        "what runs lose that were not pooled, and scores adjusted for it",
+        "cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run",
+    ),
     "validate": ("everything that is wrong with files, at once", "cranfield validate qrels.txt runs/*.run"),
     "convert": ("from one file format to another", "cranfield convert qrels.txt qrels.parquet"),
     "trec_eval": ("trec_eval's own command line and output", "cranfield trec_eval -q -m map qrels.txt bm25.run"),
@@ -50,11 +59,18 @@ def run(args: list[str]) -> int:
         return int(import_module(f"cranfield.compat.{verb}").main(args[1:]))
     if verb not in VERBS:
         raise unknown(verb)
-    module = import_module(f"cranfield.cli.{verb}")
+    module, function = found(verb)
     from cranfield.cli.arguments import parsed
 
     prepare = getattr(module, "prepare", list)
-    return int(parsed(verb, getattr(module, f"{verb}_verb"), module.EXAMPLES, prepare(args[1:]))())
+    return int(parsed(verb, function, module.EXAMPLES, prepare(args[1:]))())
+
+
+def found(verb: str) -> tuple[ModuleType, Callable[..., int]]:
+    """The file of a verb, and the function in it."""
+    name = verb.replace("-", "_")
+    module = import_module(f"cranfield.cli.{name}")
+    return module, getattr(module, f"{name}_verb")
 
 
 def overview() -> str:

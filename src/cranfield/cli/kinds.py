@@ -33,9 +33,9 @@ def kind_of_file(path: str, how: str) -> str:
 
 
 def _first_lines(path: str) -> list[str]:
-    from cranfield.collection.source import load
+    from cranfield.collection.source import load, unmarked
 
-    text = bytes(load(path)[: 1 << 20]).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    text = unmarked(bytes(load(path)[: 1 << 20])).decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     return lines[:LOOKED_AT]
 

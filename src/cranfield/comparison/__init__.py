@@ -1,0 +1,77 @@
+"""Are these systems different? Tests, effect sizes, intervals, power; and all pairs of systems at once.
+
+`compare` answers for many systems in one call. The functions here are the single methods: each takes arrays, {topic:
+score}, frames or `Scores`, and gives a record with statistic, p, interval, effect size and what was assumed.
+"""
+
+from cranfield.comparison.anova import anova, one_way, two_way
+from cranfield.comparison.anova_bootstrap import bootstrap_anova
+from cranfield.comparison.bayesian import bayesian_signed_rank, bayesian_t
+from cranfield.comparison.corrections import adjust, benjamini_hochberg, bonferroni, family_wise_error, holm
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.effects import omega_squared, paired_effect, unpaired_effect
+from cranfield.comparison.equivalence import tost
+from cranfield.comparison.intervals import difference_interval, mean_interval
+from cranfield.comparison.location import one_sample_t, paired_t, unpaired_t
+from cranfield.comparison.nonparametric import friedman, kruskal_wallis
+from cranfield.comparison.outcome import Comparison
+from cranfield.comparison.pairs import known_tests
+from cranfield.comparison.randomised_tukey import randomised_tukey
+from cranfield.comparison.ranks import rank_sum, sign_test, wilcoxon
+from cranfield.comparison.resampling import paired_bootstrap, randomisation
+from cranfield.comparison.results import Assumption, Effect, Interval, TestResult
+from cranfield.comparison.simulated_power import simulated_power
+from cranfield.comparison.systems import compare
+from cranfield.comparison.topic_set_size import achieved_power, detectable_difference, topic_set_size
+from cranfield.comparison.tukey import scheffe, tukey
+from cranfield.comparison.two_samples import permutation, unpaired_bootstrap
+from cranfield.comparison.variance import estimated_variance, pooled_variance
+
+__all__ = [
+    "Assumption",
+    "Comparison",
+    "Effect",
+    "Interval",
+    "Matrix",
+    "TestResult",
+    "achieved_power",
+    "adjust",
+    "anova",
+    "bayesian_signed_rank",
+    "bayesian_t",
+    "benjamini_hochberg",
+    "bonferroni",
+    "bootstrap_anova",
+    "compare",
+    "detectable_difference",
+    "difference_interval",
+    "estimated_variance",
+    "family_wise_error",
+    "friedman",
+    "holm",
+    "known_tests",
+    "kruskal_wallis",
+    "mean_interval",
+    "omega_squared",
+    "one_sample_t",
+    "one_way",
+    "paired_bootstrap",
+    "paired_effect",
+    "paired_t",
+    "permutation",
+    "pooled_variance",
+    "randomisation",
+    "randomised_tukey",
+    "rank_sum",
+    "scheffe",
+    "sign_test",
+    "simulated_power",
+    "topic_set_size",
+    "tost",
+    "tukey",
+    "two_way",
+    "unpaired_bootstrap",
+    "unpaired_effect",
+    "unpaired_t",
+    "wilcoxon",
+]

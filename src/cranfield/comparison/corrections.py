@@ -1,0 +1,192 @@
+"""Many tests at once: p-values adjusted so that α still means what it says.
+
+With c tests of true null hypotheses, each at α, some test is significant with probability up to 1 − (1 − α)^c
+(seed 004 §4.2.4). An adjusted p-value is compared with α itself. NaN is a test that was not done: it stays NaN and is
+not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.aggregate import Array, nearest
+from cranfield.comparison.results import check_alpha
+from cranfield.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A way to adjust p-values for how many there are."""
+
+    name: str
+    aliases: tuple[str, ...]
+    of_sorted: Callable[[Array], Array]
+    """Adjusted p-values of p-values in ascending order, not yet cut off at 1."""
+    controls: str
+    """What stays below α: the probability of any false alarm, their share, or nothing."""
+    assumes: str
+    source: str
+
+    def __call__(self, p: Any) -> Array:
+        return adjust(p, self.name)
+
+
+def bonferroni(p: Any) -> Array:
+    """c·p.
+
+    Reference: Dunn, Multiple Comparisons Among Means, JASA 56(293), 1961
+
+    >>> bonferroni([0.01, 0.04, 0.5]).round(4).tolist()
+    [0.03, 0.12, 1.0]
+    """
+    return adjust(p, "bonferroni")
+
+
+def holm(p: Any) -> Array:
+    r"""Bonferroni's, step by step from the smallest: never larger, and as safe.
+
+    .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (c - j + 1)\, p_{(j)})
+
+    Reference: Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian J. of Statistics 6(2), 1979
+
+    >>> holm([0.01, 0.04, 0.5]).round(4).tolist()
+    [0.03, 0.08, 0.5]
+    """
+    return adjust(p, "holm")
+
+
+def benjamini_hochberg(p: Any) -> Array:
+    r"""The expected share of false alarms among the significant (the false discovery rate) stays below α.
+
+    .. math:: \tilde p_{(i)} = \min_{j \ge i} \min(1, p_{(j)}\, c / j)
+
+    Reference: Benjamini & Hochberg, Controlling the False Discovery Rate, J. Royal Statistical Society B 57(1), 1995
+
+    >>> benjamini_hochberg([0.01, 0.04, 0.5]).round(4).tolist()
+    [0.03, 0.06, 0.5]
+    """
+    return adjust(p, "benjamini-hochberg")
+
+
+def adjust(p: Any, method: str = "holm") -> Array:
+    """Adjusted p-values in the shape of `p`, by the name of a correction.
+
+    >>> adjust([0.01, float("nan"), 0.04], "bonferroni").tolist()
+    [0.02, nan, 0.08]
+    """
+    values = _probabilities(p)
+    correction = find_correction(method)
+    there = np.flatnonzero(~np.isnan(values))
+    flat = values.ravel()
+    order = there[np.argsort(flat[there], kind="stable")]
+    adjusted = np.full(flat.shape, np.nan)
+    adjusted[order] = np.minimum(correction.of_sorted(flat[order]), 1.0)
+    return adjusted.reshape(values.shape)
+
+
+def family_wise_error(alpha: float, comparisons: int) -> float:
+    """The probability of at least one false alarm in so many independent tests at α: 1 − (1 − α)^c.
+
+    Reference: Hochberg & Tamhane, Multiple Comparison Procedures, 1987, pp. 7-8 (seed 004 §4.2.4)
+
+    >>> round(family_wise_error(0.05, 10), 4)
+    0.4013
+    """
+    check_alpha("family_wise_error", alpha)
+    check.finite("family_wise_error", comparisons=comparisons)
+    check.not_negative("family_wise_error", comparisons=comparisons)
+    return float(-np.expm1(comparisons * np.log1p(-alpha)))
+
+
+def find_correction(name: str) -> Correction:
+    """A correction by its name or another spelling; an error names the nearest.
+
+    >>> find_correction("FDR").name
+    'benjamini-hochberg'
+    """
+    plain = str(name).casefold().replace("_", "-").replace(" ", "-").replace("š", "s")
+    for correction in CORRECTIONS.values():
+        if plain in (correction.name, *correction.aliases):
+            return correction
+    raise nearest(str(name), list(CORRECTIONS), "correction")
+
+
+def _probabilities(p: Any) -> Array:
+    try:
+        values = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"p must hold numbers, one a test; it is {type(p).__name__}") from None
+    outside = (values < 0) | (values > 1)
+    if outside.any():
+        raise UsageError(f"p == {values[outside].flat[0]:g}, must be between 0 and 1")
+    return values
+
+
+# -- what each does to p-values in ascending order
+
+
+def _countdown(p: Array) -> Array:
+    """c, c − 1, ..., 1: how many hypotheses are left at each step."""
+    return np.arange(len(p), 0, -1, dtype=np.float64)
+
+
+def _up(steps: Array) -> Array:
+    """Never smaller than the one before."""
+    return np.asarray(np.maximum.accumulate(steps))
+
+
+def _down(steps: Array) -> Array:
+    """Never larger than the one after."""
+    return np.asarray(np.minimum.accumulate(steps[::-1])[::-1])
+
+
+def _sidak(p: Array, tests: Array | float) -> Array:
+    with np.errstate(divide="ignore"):  # p = 1: log 0
+        return np.asarray(-np.expm1(tests * np.log1p(-p)))
+
+
+def _false_discovery(p: Array) -> Array:
+    return _down(p * len(p) / np.arange(1, len(p) + 1))
+
+
+def _harmonic(p: Array) -> float:
+    return float((1 / np.arange(1, len(p) + 1)).sum())
+
+
+_ANY = "family-wise error"
+_SHARE = "false discovery rate"
+
+CORRECTIONS: dict[str, Correction] = {
+    one.name: one
+    for one in (
+        Correction("none", ("no",), lambda p: p, "nothing", "", ""),
+        Correction("bonferroni", ("dunn",), lambda p: p * len(p), _ANY, "nothing", "Dunn, JASA 1961"),
+        Correction(
+            "holm", ("holm-bonferroni",), lambda p: _up(_countdown(p) * p), _ANY, "nothing",
+            "Holm, Scandinavian J. of Statistics 1979",
+        ),
+        Correction("sidak", (), lambda p: _sidak(p, len(p)), _ANY, "independent tests", "Šidák, JASA 1967"),
+        Correction(
+            "holm-sidak", (), lambda p: _up(_sidak(p, _countdown(p))), _ANY, "independent tests",
+            "Holland & Copenhaver, Biometrics 1987",
+        ),
+        Correction(
+            "hochberg", ("simes-hochberg",), lambda p: _down(_countdown(p) * p), _ANY,
+            "independent or positively dependent tests", "Hochberg, Biometrika 1988",
+        ),
+        Correction(
+            "benjamini-hochberg", ("bh", "fdr", "fdr-bh"), _false_discovery, _SHARE,
+            "independent or positively dependent tests", "Benjamini & Hochberg, J. Royal Statistical Society B 1995",
+        ),
+        Correction(
+            "benjamini-yekutieli", ("by", "fdr-by"), lambda p: _harmonic(p) * _false_discovery(p), _SHARE,
+            "nothing", "Benjamini & Yekutieli, Annals of Statistics 2001",
+        ),
+    )
+}  # fmt: skip
+"""All corrections by name. Tukey's, Scheffé's and the randomised Tukey test hold for all pairs as they are."""

@@ -1,0 +1,71 @@
+"""Groups of systems that do not differ, as letters: two systems differ exactly when they share none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_GROUPS = 2_000
+"""Beyond this the display says nothing to anyone."""
+
+
+def letters(differ: NDArray[np.bool_]) -> list[str] | None:
+    """The letters of each system, best first, from a symmetric matrix of which pairs differ.
+
+    Every group is a largest set of systems of which no two differ. None where there are too many groups to show.
+
+    Reference: Piepho, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons, JCGS 13(2), 2004
+
+    >>> letters(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool))
+    ['a', 'ab', 'b']
+    """
+    groups = _groups(differ)
+    if groups is None:
+        return None
+    ordered = sorted(groups, key=lambda group: [i for i in range(len(differ)) if group >> i & 1])
+    names = [_letter(i) for i in range(len(ordered))]
+    return [
+        _joined([name for name, group in zip(names, ordered, strict=True) if group >> i & 1])
+        for i in range(len(differ))
+    ]
+
+
+def _groups(differ: NDArray[np.bool_]) -> list[int] | None:
+    """Sets of systems as bits: one group of all, split wherever a pair differs; what another contains is dropped."""
+    groups = [(1 << len(differ)) - 1]
+    for i, j in zip(*np.nonzero(np.triu(differ, 1)), strict=True):
+        one, other = 1 << int(i), 1 << int(j)
+        both = one | other
+        split = [group for group in groups if group & both == both]
+        if not split:
+            continue
+        kept = [group for group in groups if group & both != both]
+        for half in (group & ~bit for group in split for bit in (one, other)):
+            if not any(half & group == half for group in kept):
+                kept = [group for group in kept if group & half != group]
+                kept.append(half)
+        groups = kept
+        if len(groups) > MOST_GROUPS:
+            return None
+    return groups
+
+
+def _letter(number: int) -> str:
+    """a, b, ..., z, aa, ab, ...
+
+    >>> [_letter(i) for i in (0, 25, 26, 52)]
+    ['a', 'z', 'aa', 'ba']
+    """
+    name = ""
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
+        name = chr(ord("a") + digit) + name
+    return name
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Letters side by side, with commas once some have two."""
+    return ("," if any(len(name) > 1 for name in names) else "").join(names)

@@ -1,0 +1,88 @@
+"""`cranfield compare`, as a user meets it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cranfield, as_process
+
+
+def test_the_sample_gives_a_ranking_the_pairs_and_how_it_was_done(cranfield: Cranfield) -> None:
+    done = cranfield("compare", "--sample")
+    assert done.code == 0
+    assert "nDCG@10" in done.out
+    assert "t test, two-sided; α = 0.05" in done.out
+    assert "corrected for 6 comparisons (holm)" in done.out
+
+
+def test_without_anything_it_says_how(cranfield: Cranfield) -> None:
+    done = cranfield("compare")
+    assert done.code == 2
+    assert "usage: cranfield compare" in done.err
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "tsv", "latex", "markdown", "html"])
+def test_every_format(cranfield: Cranfield, format: str) -> None:
+    done = cranfield("compare", "--sample", "-m", "AP", "--format", format)
+    assert done.code == 0
+    if format == "json":
+        assert len(json.loads(done.out)["pairs"]) == 6
+    if format in ("csv", "tsv"):
+        rows = list(csv.DictReader(io.StringIO(done.out), delimiter="," if format == "csv" else "\t"))
+        assert len(rows) == 6
+        assert {"system", "other", "p", "p adjusted", "d_z", "win"} <= set(rows[0])
+
+
+def test_a_plain_matrix_with_and_without_a_topic_column(cranfield: Cranfield, tmp_path: Path) -> None:
+    bare, named = tmp_path / "bare.csv", tmp_path / "named.csv"
+    bare.write_text("a,b\n0.2,0.4\n0.6,0.7\n0.1,0.3\n")
+    named.write_text("topic,a,b\n301,0.2,0.4\n302,0.6,0.7\n303,0.1,0.3\n")
+    told = [json.loads(cranfield("compare", "--scores", str(one), "-f", "json").out) for one in (bare, named)]
+    assert told[0]["pairs"] == told[1]["pairs"]
+    assert told[0]["pairs"][0]["difference"] == pytest.approx(-0.5 / 3)
+
+
+def test_saved_scores_give_what_the_runs_give(cranfield: Cranfield, tmp_path: Path) -> None:
+    saved = tmp_path / "scores.csv"
+    assert cranfield("eval", "--sample", "-m", "AP,nDCG@10", "-q", "-f", "csv", "-o", str(saved)).code == 0
+    fresh = json.loads(cranfield("compare", "--sample", "-m", "AP", "-f", "json").out)
+    kept = json.loads(cranfield("compare", "--scores", str(saved), "-m", "AP", "-f", "json").out)
+    assert fresh["pairs"] == kept["pairs"]
+
+
+def test_baseline_topics_and_systems(cranfield: Cranfield, tmp_path: Path) -> None:
+    done = cranfield("compare", "--sample", "--baseline", "bm25", "--topics")
+    assert done.code == 0
+    assert "− bm25, mean difference" in done.out
+    table = tmp_path / "systems.txt"
+    table.write_text("bm25 sparse\ncoord sparse\n")
+    done = cranfield("compare", "--sample", "--systems", str(table), "-f", "json")
+    assert {row["system"] for row in json.loads(done.out)["ranking"]} == {"sparse", "dense", "fusion"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--sample", "--alpha", "0"), "--alpha: alpha == 0"),
+        (("--sample", "--test", "tuckey"), "did you mean 'tukey'"),
+        (("--sample", "-B", "0", "--test", "bootstrap"), "resamples == 0"),
+        (("--sample", "--baseline", "bm26"), "did you mean 'bm25'"),
+        (("--sample", "--correction", "holmes"), "did you mean 'holm'"),
+        (("qrels.txt",), "no run to score"),
+        (("--sample", "--systems", "nowhere.txt"), "nowhere.txt"),
+    ],
+)
+def test_bad_words(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
+    done = cranfield("compare", *words)
+    assert done.code in (1, 2)
+    assert message in done.err
+
+
+def test_help_is_worth_reading() -> None:
+    done = as_process("compare", "--help")
+    assert done.code == 0
+    for word in ("--baseline", "--correction", "randomised-tukey", "Examples:"):
+        assert word in done.out

@@ -1,0 +1,108 @@
+"""What tests take for granted, against scipy's tests and what measures say of themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cranfield.comparison.assumptions import (
+    check_matrix,
+    check_paired,
+    check_unpaired,
+    few_topics,
+    interval_scale,
+    normality,
+    same_variance,
+)
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.normality import shapiro_wilk
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6, 11, 12, 50, 1000])
+def test_shapiro_wilk_agrees_with_scipy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    rows = np.concatenate([rng.normal(size=(4, n)), rng.exponential(size=(4, n)) ** 2])
+    w, p = shapiro_wilk(rows)
+    witness = [stats.shapiro(row) for row in rows]
+    # scipy's constants are in single precision
+    assert w == pytest.approx([one.statistic for one in witness], abs=1e-7)
+    assert p == pytest.approx([one.pvalue for one in witness], abs=1e-6)
+
+
+def test_shapiro_wilk_leaves_out_what_it_cannot_tell() -> None:
+    rows = np.array([[0.1, 0.5, 0.2, math.nan], [0.3, 0.3, 0.3, 0.3], [0.1, 0.2, math.nan, math.nan]])
+    w, p = shapiro_wilk(rows)
+    assert w[0] == pytest.approx(stats.shapiro([0.1, 0.5, 0.2]).statistic)
+    assert np.isnan(p).tolist() == [False, True, True]
+    assert normality(rows[1]).holds is None
+
+
+def test_brown_forsythe_agrees_with_scipy() -> None:
+    rng = np.random.default_rng(3)
+    for scale in (1.0, 4.0):
+        x, y = rng.normal(size=20), rng.normal(0, scale, 13)
+        found, witness = same_variance(x, y), stats.levene(x, y, center="median")
+        assert f"F = {witness.statistic:.3f}, p = {witness.pvalue:.4f}" in found.says
+        assert found.holds is bool(witness.pvalue >= 0.05)
+    assert same_variance(np.array([0.1, 0.1]), np.array([0.2, 0.2])).holds is None
+
+
+def test_few_topics() -> None:
+    assert few_topics(24).holds is False
+    assert few_topics(25).holds is True
+    assert few_topics(1).says.startswith("1 topic is few: 25 are the bare minimum")
+
+
+@pytest.mark.parametrize(
+    ("measure", "holds"),
+    [
+        # seed 004 §7.7.2: precision, recall and RBP with p = 1/2 are on an interval scale; AP, DCG and ERR are not
+        ("P@10", True), ("R@10", True), ("RBP(p=0.5)", True), ("RBP(p=0.8)", False),
+        ("AP", False), ("nDCG@10", False), ("ERR", False),
+        # graded RBP: for one p that depends on the gains; and what is no measure's name
+        ("RBP(p=0.5, gain={1: 1, 2: 2})", None), ("my own score", None),
+    ],
+)  # fmt: skip
+def test_scales_as_measures_declare_them(measure: str, holds: bool | None) -> None:
+    assert interval_scale(measure).holds is holds
+
+
+def test_the_reason_for_an_interval_scale_is_the_tests_own() -> None:
+    assert "means and variances" in interval_scale("AP").says
+    assert "ranks differences" in interval_scale("AP", "wilcoxon").says
+
+
+def test_pairs_are_checked_as_one_by_one() -> None:
+    rng = np.random.default_rng(6)
+    values = np.round(np.clip(rng.exponential(0.1, (30, 8)), 0, 0.9), 1)
+    values[:, 1] = values[:, 0]
+    first, second = np.triu_indices(8, 1)
+    told = {one.name: one for one in check_matrix(Matrix.of(values, "AP"), first, second)}
+    one_by_one = [check_paired(np.round(values[:, a] - values[:, b], 6)) for a, b in zip(first, second, strict=True)]
+    by_name = [{one.name: one.holds for one in checks} for checks in one_by_one]
+    zeros = sum(checks["zeros"] is False for checks in by_name)
+    crooked = sum(checks["normality"] is False for checks in by_name)
+    assert zeros > 0
+    assert f"in {zeros} of 28 pairs" in told["zeros"].says
+    assert f"in {crooked} of 27 pairs" in told["normality"].says
+    assert told["normality"].holds is False
+    assert told["scale"].holds is False
+    names = [one.name for one in check_matrix(Matrix.of(values, "AP"), first, second, interval_scale=False)]
+    assert names == ["topics", "zeros"]
+
+
+def test_normal_differences_raise_no_doubt() -> None:
+    values = np.random.default_rng(2).normal(size=(40, 30))
+    first, second = np.arange(0, 30, 2), np.arange(1, 30, 2)
+    told = {one.name: one for one in check_matrix(Matrix.of(values), first, second)}
+    assert all(one.holds for one in told.values())
+
+
+def test_unpaired_samples() -> None:
+    x, y = np.arange(30.0), np.arange(30.0) ** 3
+    told = check_unpaired(x, y, "AP", equal_variance=True)
+    assert [one.name for one in told] == ["topics", "normality", "normality", "equal variance", "scale"]
+    assert [one.holds for one in told] == [True, True, False, False, False]

@@ -1,0 +1,56 @@
+"""Letters: two systems differ exactly when they share none, and no letter could be left out."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.comparison.letters import letters
+
+
+@st.composite
+def symmetric(draw: st.DrawFn) -> np.ndarray:
+    n = draw(st.integers(1, 7))
+    upper = np.triu(np.array(draw(st.lists(st.booleans(), min_size=n * n, max_size=n * n))).reshape(n, n), 1)
+    return upper | upper.T
+
+
+@given(symmetric())
+def test_two_systems_share_a_letter_exactly_when_they_do_not_differ(differ: np.ndarray) -> None:
+    shown = letters(differ)
+    assert shown is not None
+    for i in range(len(differ)):
+        for j in range(len(differ)):
+            if i != j:
+                assert bool(set(shown[i]) & set(shown[j])) == (not differ[i, j])
+
+
+@given(symmetric())
+def test_every_group_is_a_largest_one(differ: np.ndarray) -> None:
+    shown = letters(differ)
+    assert shown is not None
+    for letter in set("".join(shown)):
+        members = [i for i, of in enumerate(shown) if letter in of]
+        assert not differ[np.ix_(members, members)].any()
+        for other in set(range(len(differ))) - set(members):
+            assert differ[other, members].any(), "another system would fit into the group"
+
+
+def test_nothing_differs() -> None:
+    assert letters(np.zeros((3, 3), dtype=bool)) == ["a", "a", "a"]
+
+
+def test_everything_differs() -> None:
+    assert letters(~np.eye(3, dtype=bool)) == ["a", "b", "c"]
+
+
+def test_more_groups_than_letters() -> None:
+    shown = letters(~np.eye(30, dtype=bool))
+    assert shown is not None
+    assert shown[25:28] == ["z", "aa", "ab"]
+
+
+def test_too_many_groups_to_show() -> None:
+    pairs = np.zeros((40, 40), dtype=bool)  # twenty systems each of which differs from a partner only: 2^20 groups
+    for i in range(0, 40, 2):
+        pairs[i, i + 1] = pairs[i + 1, i] = True
+    assert letters(pairs) is None
