@@ -56,6 +56,16 @@ def test_few_topics() -> None:
     assert few_topics(1).says.startswith("1 topic is few: 25 are the bare minimum")
 
 
+@pytest.mark.parametrize(("zeros", "holds"), [(15, True), (16, False)])
+def test_many_zeros_are_more_than_half(zeros: int, holds: bool) -> None:
+    x = np.where(np.arange(30) < zeros, 0.0, 0.1 + np.arange(30) / 100)
+    told = {one.name: one.holds for one in check_paired(x)}
+    assert told["zeros"] is holds
+    matrix = Matrix.of(np.stack([x, np.zeros(30)], axis=1))
+    told = {one.name: one.holds for one in check_matrix(matrix, np.array([0]), np.array([1]))}
+    assert told["zeros"] is holds
+
+
 @pytest.mark.parametrize(
     ("measure", "holds"),
     [
@@ -71,7 +81,7 @@ def test_scales_as_measures_declare_them(measure: str, holds: bool | None) -> No
 
 
 def test_the_reason_for_an_interval_scale_is_the_tests_own() -> None:
-    assert "means and variances" in interval_scale("AP").says
+    assert "it takes means" in interval_scale("AP").says
     assert "ranks differences" in interval_scale("AP", "wilcoxon").says
 
 
@@ -90,8 +100,11 @@ def test_pairs_are_checked_as_one_by_one() -> None:
     assert f"in {crooked} of 27 pairs" in told["normality"].says
     assert told["normality"].holds is False
     assert told["scale"].holds is False
-    names = [one.name for one in check_matrix(Matrix.of(values, "AP"), first, second, interval_scale=False)]
-    assert names == ["topics", "zeros"]
+    ordinal = check_matrix(Matrix.of(values, "AP"), first, second, interval_scale=False, test="sign")
+    assert [one.name for one in ordinal] == ["topics", "zeros"]
+    ranks = check_matrix(Matrix.of(values, "AP"), first, second, test="wilcoxon")
+    assert [one.name for one in ranks] == ["topics", "zeros", "scale"]
+    assert "ranks differences" in ranks[-1].says
 
 
 def test_normal_differences_raise_no_doubt() -> None:

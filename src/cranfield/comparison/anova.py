@@ -19,7 +19,7 @@ from cranfield.comparison.layout import SYSTEM, TOPIC, Layout, from_columns, lai
 from cranfield.comparison.model import SUMS, Model, Sums, terms_of
 from cranfield.comparison.results import Effect, check_alpha, plain, shown_p
 from cranfield.errors import UsageError
-from cranfield.table import Column, Table
+from cranfield.table import Column, Table, number_kind
 
 ERROR, TOTAL = "error", "total"
 
@@ -204,7 +204,7 @@ class Anova(Tidy):
         """For every output format."""
         others = any(one.against != ERROR for one in self.sources)
         heads = [Column("source"), Column("SS", "number"), Column("df", "count")]
-        heads += [Column(name, "number") for name in ("MS", "F", "p", "ω²")]
+        heads += [Column(name, number_kind(name)) for name in ("MS", "F", "p", "ω²")]
         heads += [Column("size"), *([Column("against")] if others else [])]
         rows = [row if others else row[:-1] for row in zip(*(c.tolist() for c in self.columns().values()), strict=True)]
         how = "" if self.type == "balanced" else f", sums of squares of type {self.type}"

@@ -16,7 +16,7 @@ from cranfield.comparison.data import Matrix, some
 from cranfield.comparison.pairs import Asked, Index, PairTests, Progress, pair_test
 from cranfield.comparison.results import check_alpha, check_alternative
 from cranfield.errors import UsageError
-from cranfield.table import Column, Table
+from cranfield.table import Column, Table, number_kind
 
 _BLOCK = 4_000_000
 """How many residuals, or differences, are held at a time; nothing that could change the answer depends on it."""
@@ -83,7 +83,7 @@ class BootstrapAnova(Tidy):
         columns = self.columns()
         columns["differ"] = np.where(self.differ, "yes", "")
         texts = ("first", "second", "differ")
-        heads = tuple(Column(name, "text" if name in texts else "number") for name in columns)
+        heads = tuple(Column(name, "text" if name in texts else number_kind(name)) for name in columns)
         rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
         return Table(heads, rows, caption=self.sentence(), notes=self.notes)
 

@@ -28,10 +28,12 @@ MOST_PAIRS = 20_000
 """Of more pairs than this, so many are looked at, evenly spread."""
 
 NEEDS = {
-    "t": "it takes means and variances",
+    "t": "it takes means",
     "wilcoxon": "it ranks differences, which must be evenly spaced to compare",
 }
 """Why a test asks for an interval scale (seed 004 §7.5)."""
+NORMAL = ("t", "welch", "tukey", "scheffe")
+"""The tests of pairs that take differences or errors to be normal."""
 
 
 def check_paired(
@@ -76,11 +78,11 @@ def check_sample(x: Array, measure: Any = None) -> tuple[Assumption, ...]:
 
 
 def check_matrix(
-    matrix: Matrix, first: Index, second: Index, *, interval_scale: bool = True, normal: bool | None = None
+    matrix: Matrix, first: Index, second: Index, *, interval_scale: bool = True, test: str = "t"
 ) -> tuple[Assumption, ...]:
     """As `check_paired`, for many pairs: in how many of them each fails.
 
-    Normality is looked at if `normal`, or, where that is not said, if the test takes means.
+    `test` is the name of the test of pairs; normality is looked at if it is in `NORMAL`.
     """
     found = [few_topics(matrix.n)]
     take = np.unique(np.linspace(0, len(first) - 1, min(len(first), MOST_PAIRS)).astype(np.int64))
@@ -90,7 +92,7 @@ def check_matrix(
     for _, difference in difference_blocks(matrix, first, second):
         there = (~np.isnan(difference)).sum(axis=1)
         zeros += int(((difference == 0).sum(axis=1) > MANY_ZEROS * there).sum())
-        if normal if normal is not None else interval_scale:
+        if test in NORMAL:
             p = shapiro_wilk(difference)[1]
             told += int((~np.isnan(p)).sum())
             crooked += int((p < DOUBT).sum())
@@ -101,7 +103,8 @@ def check_matrix(
         # as many as chance alone would give are no reason for doubt
         holds = crooked <= DOUBT * told + 3 * (DOUBT * (1 - DOUBT) * told) ** 0.5
         found.append(Assumption("normality", holds, f"differences do not look normal in {share}"))
-    return tuple(found) + (_scales(matrix.measure, "t") if interval_scale else ())
+    needs = "wilcoxon" if test == "wilcoxon" else "t"
+    return tuple(found) + _scales(matrix.measure, needs if interval_scale else None)
 
 
 def few_topics(n: int) -> Assumption:

@@ -54,6 +54,7 @@ def _probit(t: Array, df: Array, centre: Array) -> Array:
     """The probit of the noncentral t's distribution function, kept finite far out, where scipy gives no number."""
     from scipy.special import nctdtr, ndtri
 
+    t = np.where(np.abs(t) < 1e-20, 0.0, t)  # scipy gives no number for some of these either
     below = nctdtr(df, centre, t)
     below = np.where(np.isnan(below), np.where(centre > t, 0.0, 1.0), below)
     return np.asarray(ndtri(np.clip(below, 1e-300, 1 - 1e-16)))

@@ -20,7 +20,7 @@ from cranfield.comparison.pairs import Asked, Index, PairTests, pair_test
 from cranfield.comparison.results import check_alpha, plain, shown_p
 from cranfield.comparison.studentized_range import range_quantile, range_sf
 from cranfield.errors import UsageError
-from cranfield.table import Column, Table
+from cranfield.table import Column, Table, number_kind
 
 POSTHOC = ("tukey", "dunn")
 
@@ -109,7 +109,7 @@ class RankTest(Tidy):
         columns = self.columns()
         columns["differ"] = np.where(self.differ, "yes", "")
         texts = ("first", "second", "differ")
-        heads = tuple(Column(name, "text" if name in texts else "number") for name in columns)
+        heads = tuple(Column(name, "text" if name in texts else number_kind(name)) for name in columns)
         rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
         return Table(heads, rows, caption=str(self).partition("\n")[0], notes=(self.sentence(), *self.notes))
 

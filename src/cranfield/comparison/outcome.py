@@ -18,7 +18,7 @@ from cranfield.comparison.letters import letters
 from cranfield.comparison.pairs import Index, PairTests
 from cranfield.comparison.results import Assumption, plain
 from cranfield.errors import UsageError
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Cell, Column, Table, number_kind
 
 MOST_LETTERS = 200
 """With more systems than this, groups are not shown as letters: nobody reads them."""
@@ -240,7 +240,6 @@ class Comparison(Tidy):
     def pairs(self, *, only_significant: bool = False) -> Table:
         """A row per pair, largest difference first."""
         kinds = dict.fromkeys(("collection", "measure", "system", "other", "significant"), "text")
-        kinds |= dict.fromkeys(("p", "p adjusted"), "probability")
         counts = ("win", "tie", "loss", "topics")
         columns = self.columns()
         hidden = {"effect low", "effect high", "low", "high", "mean", "other mean"}
@@ -263,7 +262,7 @@ class Comparison(Tidy):
                 else:
                     cells.append(("yes" if value else "") if name == "significant" else value)
             rows.append(tuple(cells))
-        heads = [Column(name, kinds.get(name, "count" if name in counts else "number")) for name in shown]
+        heads = [Column(name, kinds.get(name, "count" if name in counts else number_kind(name))) for name in shown]
         return Table(tuple(heads), tuple(rows), notes=tuple(self.notes()))
 
     def _position(self, pair: int) -> int:

@@ -25,7 +25,7 @@ from cranfield.comparison.resamples import (
 )
 from cranfield.comparison.results import check_alpha, plain, shown_p
 from cranfield.errors import UsageError
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Cell, Column, Table, number_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class RandomisedTukey(Tidy):
     def table(self) -> Table:
         """A row per pair."""
         columns = self.columns()
-        kinds = tuple(Column(name, "text" if name in ("first", "second") else "number") for name in columns)
+        kinds = tuple(Column(name, "text" if name in ("first", "second") else number_kind(name)) for name in columns)
         rows: list[tuple[Cell, ...]] = list(zip(*(column.tolist() for column in columns.values()), strict=True))
         return Table(kinds, tuple(rows), notes=(self._headline(), *self.notes))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import check
+from cranfield import _core, check
 from cranfield.aggregate import Array
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import counted, difference_blocks
@@ -144,6 +144,34 @@ def groups_of(matrix: Matrix, first: Index, second: Index) -> Iterator[Group]:
         scores = np.ascontiguousarray(matrix.values[shared][:, systems].T)
         one, other = np.split(renumbered.astype(np.int64), 2)
         yield Group(where, scores, one, other)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """A group as the core takes it for the bootstrap, and the largest resampled statistics of its pairs so far."""
+
+    group: Group
+    centred: Array
+    largest: Array
+    kept: Array
+    sizes: Index
+    floors: Array
+
+    @staticmethod
+    def of(group: Group, rank: int) -> Gathered:
+        pairs = len(group.where)
+        centred = np.ascontiguousarray(group.scores - group.scores.mean(axis=1, keepdims=True))
+        kept, floors = np.empty((pairs, 2 * rank)), np.full(pairs, -np.inf)
+        return Gathered(group, centred, np.abs(group.scores).max(axis=1), kept, np.zeros(pairs, dtype=np.int64), floors)
+
+    def critical_t(self) -> Array:
+        """The resampled t that is reached with probability 1 − level, pair by pair."""
+        if not self.kept.shape[1]:
+            return np.full(len(self.sizes), np.inf)
+        ratio = _core.last_of_largest(self.kept, self.sizes, self.floors)
+        full = np.abs(ratio) >= 1 - 1e-12  # a resample without variance
+        t = np.sign(ratio) * np.sqrt(np.abs(ratio) * (self.group.n - 1) / np.where(full, 1.0, 1 - np.abs(ratio)))
+        return np.where(full, np.copysign(np.inf, ratio), t)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from cranfield.comparison.pairs import Asked, Index, PairTests, Progress, pair_t
 from cranfield.comparison.randomised_tukey import RandomisedTukey, randomised_tukey, randomized_tukey
 from cranfield.comparison.resamples import (
     TIE,
+    Gathered,
     Group,
     Moments,
     check_resampling,
@@ -223,8 +224,8 @@ def _bootstrap(
     if not part:
         check_some(moments.n, 2, "a bootstrap test")
     two_sided, threads = asked.alternative == "two-sided", threads_of(asked.threads)
-    limits = _ratio_limits(moments, two_sided)
-    ready = [_Gathered.of(group, rank) for group in groups_of(matrix, first, second) if group.n > 1]
+    limits = ratio_limits(moments, two_sided)
+    ready = [Gathered.of(group, rank) for group in groups_of(matrix, first, second) if group.n > 1]
 
     def more(hits: Array, begin: int, end: int) -> Array:
         new = hits.copy()
@@ -293,37 +294,7 @@ def _bootstrap_in_parts(
     return PairTests(t, p, low, high, n, resamples=asked.resamples, notes=(*said, *few))
 
 
-@dataclass(frozen=True, eq=False)
-class _Gathered:
-    """A group as the core takes it, and the largest resampled statistics of its pairs so far."""
-
-    group: Group
-    centred: Array
-    largest: Array
-    kept: Array
-    sizes: Index
-    floors: Array
-
-    @staticmethod
-    def of(group: Group, rank: int) -> _Gathered:
-        pairs = len(group.where)
-        centred = np.ascontiguousarray(group.scores - group.scores.mean(axis=1, keepdims=True))
-        kept, floors = np.empty((pairs, 2 * rank)), np.full(pairs, -np.inf)
-        return _Gathered(
-            group, centred, np.abs(group.scores).max(axis=1), kept, np.zeros(pairs, dtype=np.int64), floors
-        )
-
-    def critical_t(self) -> Array:
-        """The resampled t that is reached with probability 1 − level, pair by pair."""
-        if not self.kept.shape[1]:
-            return np.full(len(self.sizes), np.inf)
-        ratio = _core.last_of_largest(self.kept, self.sizes, self.floors)
-        full = np.abs(ratio) >= 1 - 1e-12  # a resample without variance
-        t = np.sign(ratio) * np.sqrt(np.abs(ratio) * (self.group.n - 1) / np.where(full, 1.0, 1 - np.abs(ratio)))
-        return np.where(full, np.copysign(np.inf, ratio), t)
-
-
-def _ratio_limits(moments: Moments, two_sided: bool) -> Array:
+def ratio_limits(moments: Moments, two_sided: bool) -> Array:
     """Student's t as the core compares it, t|t| / (n − 1 + t²), a little lower so that ties count."""
     t = np.clip(np.nan_to_num(np.abs(moments.t) if two_sided else moments.t), -1e150, 1e150)
     t = t - TIE * np.abs(t)

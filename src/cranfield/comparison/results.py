@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.aggregate import Tidy
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Cell, Column, Table, number_kind
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
@@ -149,7 +149,10 @@ class TestResult(Tidy):
         """As a table of one row, for LaTeX, HTML and the rest."""
         row = {name: value for name, value in self._row().items() if value != ""}
         kinds = {str: "text", int: "count", float: "number"}
-        columns = tuple(Column(name, kinds[type(value)]) for name, value in row.items())
+        columns = tuple(
+            Column(name, number_kind(name) if isinstance(value, float) else kinds[type(value)])
+            for name, value in row.items()
+        )
         cautions = [one.says for one in self.assumptions if one.holds is False]
         cells: tuple[Cell, ...] = tuple(row.values())
         return Table(columns, (cells,), notes=(*cautions, *self.notes))

@@ -19,6 +19,7 @@ from cranfield.comparison.results import Assumption, check_alpha, check_alternat
 from cranfield.errors import UsageError
 from cranfield.scores import Scores
 
+
 def compare(
     data: Any,
     measure: Any = None,
@@ -42,9 +43,9 @@ def compare(
     {collection: Scores} for several collections. `measure` names one measure or several; without it all that are there.
     All comparisons asked for in one call are corrected together: over pairs, measures and collections.
 
-    `test` is a name from `cranfield.comparison.pairs.known_tests()`. Tests of all pairs at once (tukey, randomised-tukey, ...) need
-    no correction and get none; others get Holm's unless `correction` names another or "none". With a `baseline` every
-    other system is compared with it (system − baseline), and `alternative` may be "greater" or "less".
+    `test` is a name from `cranfield.comparison.known_tests()`. Tests of all pairs at once (tukey, randomised-tukey)
+    need no correction and get none; others get Holm's unless `correction` names another or "none". With a `baseline`
+    every other system is compared with it (system − baseline), and `alternative` may be "greater" or "less".
     `systems` maps runs to systems: runs of one system, such as seeds of a model, are averaged topic by topic.
     `nan`: topics on which some system has no value are left out of everything (listwise), or only of the pairs that
     lack it (pairwise).
@@ -189,7 +190,10 @@ def _assumptions(families: Sequence[Family], test: PairTest) -> Iterable[Assumpt
 
     said = set()
     for family in families:
-        for one in check_matrix(family.matrix, family.first, family.second, interval_scale=test.interval_scale):
+        told = check_matrix(
+            family.matrix, family.first, family.second, interval_scale=test.interval_scale, test=test.name
+        )
+        for one in told:
             if one.says not in said:
                 said.add(one.says)
                 yield one

@@ -18,7 +18,7 @@ from cranfield.comparison.pairs import Asked, Index, PairTests, pair_test
 from cranfield.comparison.results import check_alpha
 from cranfield.comparison.studentized_range import range_quantile, range_sf
 from cranfield.errors import UsageError
-from cranfield.table import Column, Table
+from cranfield.table import Column, Table, number_kind
 
 METHODS = {"tukey": "Tukey HSD", "scheffe": "Scheffé"}
 
@@ -105,7 +105,7 @@ class LevelPairs(Tidy):
         kinds = {"first": "text", "second": "text", "differ": "text"}
         columns = self.columns()
         columns["differ"] = np.where(self.differ, "yes", "")
-        heads = tuple(Column(name, kinds.get(name, "number")) for name in columns)
+        heads = tuple(Column(name, kinds.get(name, number_kind(name))) for name in columns)
         order = np.lexsort((-np.abs(self.statistic), self.p))
         if only_different:
             order = order[self.differ[order]]
