@@ -116,6 +116,7 @@ class Comparison(Tidy):
     def _family_columns(self, family: Family) -> dict[str, NDArray[Any]]:
         names = np.array(family.matrix.systems, dtype=object)
         n = len(family.first)
+        statistic = {} if "difference" in self.statistic else {self.statistic: family.tests.statistic}
         return {
             "collection": np.full(n, family.collection, dtype=object),
             "measure": np.full(n, family.matrix.measure, dtype=object),
@@ -126,7 +127,7 @@ class Comparison(Tidy):
             "difference": family.difference,
             "low": family.tests.low,
             "high": family.tests.high,
-            self.statistic: family.tests.statistic,
+            **statistic,
             "p": family.tests.p,
             "p adjusted": family.adjusted,
             "significant": family.adjusted <= self.alpha,
@@ -337,7 +338,7 @@ class Comparison(Tidy):
         critical = [family.tests.critical for family in self.families if not math.isnan(family.tests.critical)]
         if critical:
             widths = ", ".join(f"{one / 2:.4f}" for one in critical)
-            yield f"[low, high]: means ± {widths}; intervals overlap exactly when two systems do not differ (004 (11))"
+            yield f"[low, high]: means ± {widths}; they overlap exactly when two systems do not differ"
         else:
             yield (
                 f"[low, high]: {100 * (1 - self.alpha):g}% interval of each mean (Student's t); whether two systems "
