@@ -41,7 +41,7 @@ def _intents_of_rows(lists: Assessed, intents: Intents) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class ByIntent:
-    """One list per intent, the scores averaged by intent probability: `nDCG-IA`, `ERR-IA`, ... (seed 000 (26)).
+    """One list per intent, the scores averaged by intent probability: `nDCG-IA`, `ERR-IA`, ... (Sakai 2014 (26)).
 
     The sum goes over all intents of the topic, and their probabilities are fixed. Where a measure is not defined for an
     intent, because `rel` asks for a grade that none of its documents has, the intent counts as 0 and keeps its
@@ -121,10 +121,10 @@ SPENT = float(np.nextafter(0.0, 1.0))
 
 @dataclass(frozen=True)
 class GlobalGain:
-    """Each document's gains for all intents taken together, Σ Pr(i|q) g_i: `D-nDCG`, `D-Q`, ... (seed 000 (27)).
+    """Each document's gains for all intents taken together, Σ Pr(i|q) g_i: `D-nDCG`, `D-Q`, ... (Sakai 2014 (27)).
 
-    With `din`, a document gains nothing for a navigational intent that an earlier one has served (`DIN-nDCG`, 000
-    (32)); the ideal list stays as it is. `gain` says what a grade for an intent is worth.
+    With `din`, a document gains nothing for a navigational intent that an earlier one has served (`DIN-nDCG`,
+    Sakai 2014 (32)); the ideal list stays as it is. `gain` says what a grade for an intent is worth.
     Reference: Sakai & Song, SIGIR 2011; Sakai, EVIA 2012
     """
 
@@ -148,7 +148,7 @@ class GlobalGain:
     def _without_repeats(self, lists: Assessed) -> Array:
         """The global gain of each hit, navigational intents counted at their first relevant document only.
 
-        Such a document is still relevant (002 (10) and (11) change gains only): its gain is above 0, but adds nothing.
+        Such a document is still relevant (Sakai 2013 (10) and (11) change gains only): its gain is above 0 and adds 0.
         """
         intents = intents_of(lists)
         apart = hits_by_intent(lists, intents)
@@ -169,7 +169,7 @@ class GlobalGain:
 
 @dataclass(frozen=True)
 class Sharp:
-    """Intent recall beside the measure, γ · I-rec + (1 − γ) · M: `D#-nDCG`, `DIN#-Q`, `P+Q#` (seed 000 (29)).
+    """Intent recall beside the measure, γ · I-rec + (1 − γ) · M: `D#-nDCG`, `DIN#-Q`, `P+Q#` (Sakai 2014 (29)).
 
     Reference: Sakai & Song, SIGIR 2011
     """

@@ -125,7 +125,7 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
     `probabilities` gives Pr(intent | topic) and `types` says which intents are `informational` or `navigational`; each
     is {topic: {intent: value}} or a file with lines `topic intent value`. Without them intents are equally likely, and
     informational. Probabilities may also be named: `uniform`, or `nonuniform`, by which every intent is half as likely
-    as the one before, 2^(n−j+1) / Σ 2^k for the j-th of n (seed 002 Table 1; Sakai & Song, SIGIR 2011). An intent to
+    as the one before, 2^(n−j+1) / Σ 2^k for the j-th of n (Sakai 2013 Table 1; Sakai & Song, SIGIR 2011). An intent to
     which nothing is relevant is left out, and the others share its probability.
     """
     table = qrels.table

@@ -41,6 +41,11 @@ class Column:
         check.one_of(f"column {self.header!r}", BETTER, better=self.better)
 
 
+def number_kind(header: str) -> str:
+    """The kind of a column of numbers, by its heading: p-values are probabilities."""
+    return "probability" if header in ("p", "p adjusted") else "number"
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows under columns, with a caption and notes. `digits` None: four for people, all of them in data formats.

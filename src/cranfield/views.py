@@ -48,7 +48,7 @@ class _Reading:
 
 @dataclass(frozen=True)
 class Condensed(_Reading):
-    """Unjudged documents removed, ranks closed up: `AP'`, `nDCG'`, ... (Sakai, SIGIR 2007; seed 000 (21)).
+    """Unjudged documents removed, ranks closed up: `AP'`, `nDCG'`, ... (Sakai, SIGIR 2007; Sakai 2014 (21)).
 
     >>> Condensed().apply(Assessed.one([None, 0, 1])).rank.tolist()
     [1, 2]

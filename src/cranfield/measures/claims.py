@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Properties:
-    """What a measure is like (the rows of seed 000 Fig. 6 and Fig. 7, and its scale of measurement).
+    """What a measure is like (the rows of Sakai 2014 Fig. 6 and Fig. 7, and its scale of measurement).
 
     Measures of diversity answer for each intent. tests/laws/test_properties.py finds out whether it is true.
     """
@@ -33,7 +33,7 @@ class Properties:
     better: str = "higher"
     """`higher`, `lower`, or `neither` for counts that describe rather than rate."""
     scale: str = "ordinal"
-    """Scale of measurement (seed 004 §7)."""
+    """Scale of measurement (Ferro & Maistro 2024 §7)."""
     lengths: bool = False
     """Does it count how long documents or snippets are?"""
     nonlinear: bool = False

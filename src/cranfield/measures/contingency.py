@@ -31,7 +31,7 @@ class Confusion:
 
 
 def confusion(lists: Assessed, rel: float = 1, N: int | None = None, cutoff: int | None = None) -> Confusion:
-    """Relevant or not against retrieved or not, for every list (seed 003 Table 1); `N` is the size of the collection.
+    """Relevant or not against retrieved or not, for every list (confusion matrix); `N` is the size of the collection.
 
     >>> confusion(Assessed.one([1, 0, None], missed=[1]), N=10)
     Confusion(true_positive=[1.0], false_positive=[2.0], false_negative=[1.0], true_negative=[6.0])
@@ -74,7 +74,7 @@ class Accuracy(_OfCollection):
 
     .. math:: \frac{TP + TN}{N}
 
-    `N`, the size of the collection, must be given. Nearly 1 for any run on any large collection (seed 003, §2).
+    `N`, the size of the collection, must be given. Nearly 1 for any run on any large collection.
     No relevant documents: the share that is rightly left out.
     Reference: Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, chapter 8
 

@@ -78,7 +78,7 @@ def _row(lists: Assessed, run: str, topic: str) -> int:
 
 
 def precision_recall(lists: Assessed, run: str, topic: str, *, rel: float = 1, cutoff: int | None = None) -> Curve:
-    """Precision against recall of one list: a point at each relevant document (seed 000 Fig. 2, left).
+    """Precision against recall of one list: a point at each relevant document (Sakai 2014 Fig. 2, left).
 
     >>> precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
     Curve(precision against recall: (0.25, 1), (0.5, 0.667))
@@ -147,7 +147,7 @@ def roc(lists: Assessed, points: Sequence[float] | None = None, *, rel: float = 
     Documents that were not retrieved come after the others in no order: the curve ends in a straight line to (1, 1).
     The area is the chance that a relevant document stands before a non-relevant one. Undefined (NaN) when there are no
     relevant or no non-relevant documents. `points` are false positive rates, by default 0, 0.01, ..., 1.
-    Reference: Fawcett, Pattern Recognition Letters 27(8), 2006, doi:10.1016/j.patrec.2005.10.010; seed 003 §3.1
+    Reference: Fawcett, Pattern Recognition Letters 27(8), 2006, doi:10.1016/j.patrec.2005.10.010
 
     >>> roc(Assessed.one([1, 0, 1, 0])).area.tolist()
     [0.75]

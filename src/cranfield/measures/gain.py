@@ -137,8 +137,8 @@ class Discount:
 
     | kind | divisor | source |
     |---|---|---|
-    | `log2` | log2(r + 1) | Burges et al. 2005; trec_eval; 000 (6) |
-    | `jk` | max(1, log_b r) | Järvelin & Kekäläinen 2002; 003 (11), 004 (5) |
+    | `log2` | log2(r + 1) | Burges et al. 2005; trec_eval; Sakai 2014 (6) |
+    | `jk` | max(1, log_b r) | Järvelin & Kekäläinen 2002; Ferro & Maistro 2024 (5) |
     | `jk08` | 1 + log_b r | Järvelin et al. 2008 |
 
     >>> Discount("log2")(np.array([1, 3, 7])).tolist()

@@ -291,7 +291,7 @@ ELSEWHERE: dict[str, str] = {
     "relstring": "a string, not a number: see `cranfield explain`",
 }
 SHARP_ALPHA = re.compile(r"(?:alpha|α)[#♯]\S*")
-"""Named in seed 000 §3.1, which gives no formula; abstracts and other papers that cite it give none either."""
+"""Named in Sakai 2014 §3.1, which gives no formula; abstracts and other papers that cite it give none either."""
 LONGEST_NAME = 60
 
 

@@ -1,4 +1,4 @@
-"""What measures are like, as seed 000 tabulates it: Fig. 6 for ranked lists, Fig. 7 for topics with intents."""
+"""What measures are like, as Sakai 2014 tabulates it: Fig. 6 for ranked lists, Fig. 7 for topics with intents."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class TBG(_Reading):
 
 @dataclass(frozen=True)
 class Trailtext:
-    """All the text somebody has read, string after string: how long each is, and what it gains (seed 000 Fig. 4).
+    """All the text somebody has read, string after string: how long each is, and what it gains (Sakai 2014 Fig. 4).
 
     >>> session = Trailtext.of([("Cats sleep a lot.", 0), (1200, 3)])
     >>> session.offsets.tolist()
@@ -131,7 +131,7 @@ class U(_Reading):
 
     The text read is one snippet after another and, for every document that gains something, a share `F` of it. A
     snippet has `snippet` characters unless the table of lengths has its own (s); after `L` characters nothing is worth
-    anything any more. It is not normalised (seed 000 has the factor "set to zero" then, which must be one). Needs the
+    anything any more. It is not normalised (Sakai 2014 has the factor "set to zero" then, which must be one). Needs the
     lengths of documents in characters, unless F is 0. `of_trailtext` takes any other text that was read.
     No relevant documents: 0.
     Reference: Sakai & Dou, SIGIR 2013, doi:10.1145/2484028.2484031
@@ -184,7 +184,7 @@ class U(_Reading):
         return float(np.sum(np.array(trailtext.gains) * self.decay(trailtext.offsets)))
 
     def trailtext(self, lists: Assessed, row: int = 0) -> Trailtext:
-        """The text that is read of one list, as relevance assessments have it (seed 000 Fig. 5)."""
+        """The text that is read of one list, as relevance assessments have it (Sakai 2014 Fig. 5)."""
         every = lists.every(self.k)
         here = slice(*every.start[row : row + 2].tolist())
         columns = (column[here].tolist() for column in (every.rank, *self._strings(lists, every)))
