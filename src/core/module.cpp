@@ -60,6 +60,8 @@ NB_MODULE(_core, m) {
           "end"_a, "threads"_a);
     m.def("bootstrap_counts", &py_bootstrap_counts, "centred"_a, "largest"_a, "first"_a, "second"_a, "limits"_a, "two_sided"_a,
           "seed"_a, "begin"_a, "end"_a, "threads"_a, "kept"_a, "sizes"_a, "floors"_a);
+    m.def("bootstrap_borderline", &py_bootstrap_borderline, "centred"_a, "largest"_a, "first"_a, "second"_a, "limits"_a, "wanted"_a,
+          "seed"_a, "resamples"_a, "threads"_a);
     m.def("last_of_largest", &py_last_of_largest, "kept"_a, "sizes"_a, "floors"_a);
     m.def("permuted_ranges", &py_permuted_ranges, "scores"_a, "seed"_a, "begin"_a, "end"_a, "threads"_a);
     m.def("two_sample_differences", &py_two_sample_differences, "values"_a, "in_x"_a, "from_"_a, "summary"_a, "seed"_a, "begin"_a,

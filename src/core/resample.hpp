@@ -15,7 +15,8 @@
 
 // One more copy of the hot loops for processors with wider vectors. It adds in the same order and without fused
 // multiplication, so both copies give the same bits.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define CRANFIELD_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define CRANFIELD_WIDE
@@ -254,7 +255,7 @@ CRANFIELD_WIDE inline std::int64_t count_ratios(const double* ratios, std::size_
     return count;
 }
 
-// Calls use(p, ratios, resamples) for each pair, in any order and from any thread. The ratio of a resample is
+// Calls use(p, ratios, u, v, resamples) for each pair, in any order and from any thread; S1 = u - v. The ratio of a resample is
 // S1 |S1| / (n S2), S1 the sum and S2 the sum of squares of the n differences drawn: it is between -1 and 1, grows with
 // Student's t = S1 / sqrt((n S2 - S1^2) / (n - 1)), and is not hurt by cancellation. All differences zero: 0.
 // `pairs.scores` must be centred, system by system; `largest` are the largest |scores| before that.
@@ -281,12 +282,12 @@ bool bootstrap_ratios(const Pairs& pairs, const double* largest, std::uint64_t s
             const double *u = sums.of(pairs.first[p]), *v = sums.of(pairs.second[p]);
             double* ratios = squares.data() + g * sums.padded;
             studentise(u, v, weights.resamples, n, ratios);
-            use(p, ratios, weights.resamples);
+            use(p, ratios, u, v, weights.resamples);
         }
     });
 }
 
-// The largest values of a stream: room for twice as many as wanted; when it is full the lower half is forgotten.
+// The largest values of a stream: room for twice as many as wanted; when it is full, what is low is forgotten.
 struct Largest {
     double* kept;
     std::int64_t* size;
@@ -300,22 +301,59 @@ struct Largest {
             const double value = absolute ? std::fabs(values[r]) : values[r];
             kept[count] = value;
             count += value > above;
-            if (count == 2 * wanted) {
-                above = last(count);
-                count = wanted;
-            }
+            if (count == 2 * wanted) count = shrink(above);
         }
         *size = static_cast<std::int64_t>(count);
         *floor = above;
     }
 
-    // The last wanted, and the others before it.
+    // The last wanted, and those above it before it; the floor if there are not so many.
     double last(std::size_t count) {
         if (count < wanted) return *floor;
         std::nth_element(kept, kept + (wanted - 1), kept + count, std::greater<>());
         return kept[wanted - 1];
     }
+
+private:
+    // From full to between one and 1.75 times as many as wanted. A guess from some of the values does it as a rule, without
+    // the branches of a proper selection; a bad guess is noticed.
+    std::size_t shrink(double& above) {
+        constexpr std::size_t kProbe = 31, kPlace = 18;
+        const std::size_t full = 2 * wanted;
+        if (full > 4 * kProbe) {
+            std::array<double, kProbe> probe;
+            for (std::size_t i = 0; i < kProbe; ++i) probe[i] = kept[i * full / kProbe];
+            std::nth_element(probe.begin(), probe.begin() + kPlace, probe.end(), std::greater<>());
+            const double guess = probe[kPlace];
+            std::size_t reach = 0;
+            for (std::size_t i = 0; i < full; ++i) reach += kept[i] >= guess;
+            if (reach >= wanted && reach <= wanted + wanted * 3 / 4) {
+                std::size_t count = 0;
+                for (std::size_t i = 0; i < full; ++i) {
+                    const double value = kept[i];
+                    kept[count] = value;
+                    count += value >= guess;
+                }
+                above = guess;
+                return count;
+            }
+        }
+        above = last(full);
+        return wanted;
+    }
 };
+
+// |u - v| of the resample with the wanted-th largest |ratio| (1: the largest); of equal ratios the larger sum comes first.
+inline double sum_at(const double* ratios, const double* u, const double* v, std::size_t n, std::size_t wanted) {
+    std::vector<std::uint32_t> order(n);
+    for (std::size_t r = 0; r < n; ++r) order[r] = static_cast<std::uint32_t>(r);
+    const auto place = order.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
+    std::nth_element(order.begin(), place, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        const double x = std::fabs(ratios[a]), y = std::fabs(ratios[b]);
+        return x != y ? x > y : std::fabs(u[a] - v[a]) > std::fabs(u[b] - v[b]);
+    });
+    return std::fabs(u[*place] - v[*place]);
+}
 
 inline void shuffle(Random& random, double* values, std::size_t n) {
     for (std::size_t left = n; left > 1; --left) std::swap(values[left - 1], values[random.below(static_cast<std::uint32_t>(left))]);

@@ -70,7 +70,7 @@ Vector1<std::int64_t> py_bootstrap_counts(Grid centred, Doubles largest, Numbers
     std::vector<std::int64_t> counts(pairs.size, 0);
     unlocked([&](const Watch& watch) {
         return bootstrap_ratios(pairs, largest.data(), seed, begin, end, threads, watch,
-                                [&](std::size_t p, const double* ratios, std::size_t n) {
+                                [&](std::size_t p, const double* ratios, const double*, const double*, std::size_t n) {
                                     counts[p] = count_ratios(ratios, n, limits.data()[p], two_sided);
                                     if (wanted)
                                         Largest{kept.data() + p * kept.shape(1), sizes.data() + p, floors.data() + p, wanted}
@@ -78,6 +78,25 @@ Vector1<std::int64_t> py_bootstrap_counts(Grid centred, Doubles largest, Numbers
                                 });
     });
     return to_numpy(std::move(counts));
+}
+
+// For each pair, how many of all resampled |ratios| reach its limit; and the |mean| of the resample with the wanted-th largest.
+nb::tuple py_bootstrap_borderline(Grid centred, Doubles largest, Numbers first, Numbers second, Doubles limits, std::size_t wanted,
+                                  std::uint64_t seed, std::uint64_t resamples, unsigned threads) {
+    check_resamples(0, resamples);
+    const Pairs pairs = make_pairs(centred, first, second, limits.shape(0));
+    if (largest.shape(0) != pairs.systems) throw nb::value_error("one largest score a system is needed");
+    if (wanted < 1 || wanted > resamples) throw nb::value_error("the number wanted must be between 1 and the number of resamples");
+    std::vector<std::int64_t> counts(pairs.size, 0);
+    std::vector<double> means(pairs.size, 0.0);
+    unlocked([&](const Watch& watch) {
+        return bootstrap_ratios(pairs, largest.data(), seed, 0, resamples, threads, watch,
+                                [&](std::size_t p, const double* ratios, const double* u, const double* v, std::size_t n) {
+                                    counts[p] = count_ratios(ratios, n, limits.data()[p], true);
+                                    means[p] = sum_at(ratios, u, v, n, wanted) / static_cast<double>(pairs.topics);
+                                });
+    });
+    return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(means)));
 }
 
 // For each row of what was gathered, the last of the number wanted; minus infinity if there are not so many.

@@ -166,6 +166,43 @@ inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::strin
     return faults;
 }
 
+// One list without its duplicates.
+struct Settled {
+    std::vector<Kept> entries;
+    std::vector<Repeat> repeats;
+    std::size_t dropped = 0;
+};
+
+inline Settled settle(const List& where, const std::vector<Chunk>& chunks, const std::vector<std::vector<std::int32_t>>& labels,
+                      const std::vector<Source>& sources, OnDuplicate rule, bool qrels, IdTable& seen) {
+    Settled out;
+    out.entries.reserve(where.size);
+    for (const auto& [c, b] : where.blocks) {
+        const Chunk& chunk = chunks[c];
+        const Block& block = chunk.blocks[b];
+        const std::string_view bytes = sources[chunk.source];
+        for (std::size_t i = block.first; i < block.first + block.count; ++i)
+            out.entries.push_back({chunk.entries[i].doc.in(bytes.data()), chunk.entries[i].key,
+                                   chunk.ranks.empty() ? 0.0 : chunk.ranks[i], labels[c].empty() ? 0 : labels[c][i],
+                                   chunk.entries[i].doc.offset(), chunk.source});
+    }
+    settle_duplicates(out.entries, rule, qrels, seen, out.repeats, out.dropped);
+    return out;
+}
+
+// The labels of every chunk as numbers, in order of first appearance.
+inline std::vector<std::vector<std::int32_t>> label_numbers(const std::vector<Chunk>& chunks, TableBuilder& builder) {
+    std::vector<std::vector<std::int32_t>> numbers(chunks.size());
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+        numbers[c].reserve(chunks[c].labels.size());
+        for (const std::string_view label : chunks[c].labels) numbers[c].push_back(builder.label(label));
+    }
+    return numbers;
+}
+
+// How many entries are settled at a time.
+constexpr std::size_t kWindow = 1 << 18;
+
 // Reads files into a table. Faults are left in the table in file order, at most `most_faults` of them.
 inline Table read_table(const std::vector<Source>& sources, ReadOptions options, bool qrels, OnDuplicate rule,
                         bool keep_lines) {
@@ -185,35 +222,34 @@ inline Table read_table(const std::vector<Source>& sources, ReadOptions options,
     Table& table = builder.table;
     table.arena.reserve(id_bytes);
     table.value.reserve(total);
-    IdTable seen;
     LineIndexes line_indexes(sources);
-    std::vector<Kept> list;
-    std::vector<Repeat> repeats;
     std::vector<std::pair<Repeat, std::string_view>> all_repeats;
-    for (const List& where : grouped.lists) {
-        list.clear();
-        for (const auto& [c, b] : where.blocks) {
-            const Chunk& chunk = lines.chunks[c];
-            const Block& block = chunk.blocks[b];
-            const std::string_view bytes = sources[chunk.source];
-            for (std::size_t i = block.first; i < block.first + block.count; ++i)
-                list.push_back({chunk.entries[i].doc.in(bytes.data()), chunk.entries[i].key,
-                                chunk.ranks.empty() ? 0.0 : chunk.ranks[i],
-                                chunk.labels.empty() ? 0 : builder.label(chunk.labels[i]),
-                                chunk.entries[i].doc.offset(), chunk.source});
+    const std::vector<std::vector<std::int32_t>> labels = label_numbers(lines.chunks, builder);
+    // Lists are settled side by side, a window of them at a time: all at once would take several times the file.
+    for (std::size_t begin = 0; begin < grouped.lists.size();) {
+        std::size_t end = begin, entries = 0;
+        while (end < grouped.lists.size() && (entries < kWindow || end == begin)) entries += grouped.lists[end++].size;
+        std::vector<Settled> window(end - begin);
+        std::vector<IdTable> seen(std::max(1u, options.threads));
+        parallel_for(window.size(), options.threads, {}, [&](std::size_t piece, unsigned thread) {
+            window[piece] = settle(grouped.lists[begin + piece], lines.chunks, labels, sources, rule, qrels, seen[thread]);
+        });
+        for (std::size_t piece = 0; piece < window.size(); ++piece) {
+            const List& where = grouped.lists[begin + piece];
+            const Settled& settled = window[piece];
+            table.dropped += settled.dropped;
+            for (const Repeat& repeat : settled.repeats)
+                all_repeats.emplace_back(repeat, grouped.topics[static_cast<std::size_t>(where.topic)]);
+            for (const Kept& entry : settled.entries) {
+                builder.add(entry.id, entry.value);
+                if (options.layout.rank >= 0) table.rank.push_back(entry.rank);
+                if (options.layout.label >= 0) table.label.push_back(entry.label);
+                if (keep_lines)
+                    table.line.push_back(static_cast<std::int64_t>(line_indexes.line(entry.source, entry.place)));
+            }
+            builder.end_list(where.run, where.topic);
         }
-        repeats.clear();
-        settle_duplicates(list, rule, qrels, seen, repeats, table.dropped);
-        for (const Repeat& repeat : repeats)
-            all_repeats.emplace_back(repeat, grouped.topics[static_cast<std::size_t>(where.topic)]);
-        for (const Kept& entry : list) {
-            builder.add(entry.id, entry.value);
-            if (options.layout.rank >= 0) table.rank.push_back(entry.rank);
-            if (options.layout.label >= 0) table.label.push_back(entry.label);
-            if (keep_lines)
-                table.line.push_back(static_cast<std::int64_t>(line_indexes.line(entry.source, entry.place)));
-        }
-        builder.end_list(where.run, where.topic);
+        begin = end;
     }
     table.faults = collect_faults(lines.chunks, options.most_faults);
     table.faults.insert(table.faults.end(), grouped.faults.begin(), grouped.faults.end());
