@@ -67,7 +67,7 @@ def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> No
         return
     joined, faults = _core.join_files(judged, [run], *fixed, order, False, rule, 0, 3, None)
     if joined is not None and order == "score" and not answers[0][1]:
-        again = _core.join_tables(judged, [table], order, False, rule, 0)
+        again = _core.join_tables(judged, [table], order, False, 0)
         for key in ("names", "unjudged_topics"):
             assert joined[key] == again[key], key
         for key in ("retrieved", "missing", "row", "rank", "grade", "tie_first", "tie_last"):

@@ -260,39 +260,48 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
     return nb::make_tuple(joined.to_python(), nb::list());
 }
 
+// Duplicates were settled when the tables were made.
 nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>& tables, const std::string& order,
-                          bool single_precision, const std::string& on_duplicate, std::size_t depth, const Judged* numbers,
-                          bool scores) {
-    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
+                          bool single_precision, std::size_t depth, unsigned threads, const Judged* numbers, bool scores) {
+    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
     Joined joined(judged.topics.size());
     {
         const nb::gil_scoped_release release;
-        Ranker ranker(options);
         std::int32_t first_name = 0;
         for (std::size_t t = 0; t < tables.size(); ++t) {
             const Table& table = *tables[t];
             if (options.order == Order::rank && table.rank.empty())
                 throw std::invalid_argument("order == 'rank', but the run has no ranks; use 'score' or 'file'");
             for (const std::string& name : table.names) joined.add_run(name, static_cast<std::int32_t>(t));
-            for (std::size_t l = 0; l < table.lists(); ++l) {
-                const std::string& topic_name = table.topics[static_cast<std::size_t>(table.list_topic[l])];
-                const std::int32_t run = first_name + table.list_name[l], topic = judged.index.topic(topic_name);
+            constexpr std::size_t kWorthAThread = 1 << 13;  // documents
+            const auto most = static_cast<unsigned>(std::min<std::size_t>(table.size() / kWorthAThread + 1, std::max(1u, threads)));
+            std::vector<Ranker> rankers(most, Ranker(options));
+            for (Ranker& ranker : rankers) ranker.set_unique(true);
+            const std::size_t before = joined.parts.size();
+            joined.parts.resize(before + table.lists());
+            std::vector<std::int32_t> topics(table.lists());
+            for (std::size_t l = 0; l < table.lists(); ++l)
+                topics[l] = judged.index.topic(table.topics[static_cast<std::size_t>(table.list_topic[l])]);
+            parallel_for(table.lists(), most, {}, [&](std::size_t l, unsigned thread) {
+                if (topics[l] < 0) return;
+                Ranker& ranker = rankers[thread];
                 const auto begin = static_cast<std::size_t>(table.list_start[l]);
                 const auto end = static_cast<std::size_t>(table.list_start[l + 1]);
-                joined.documents += end - begin;
-                if (topic < 0) {
-                    joined.unjudged[static_cast<std::size_t>(run)].push_back(topic_name);
-                    continue;
-                }
                 ranker.documents.clear();
                 for (std::size_t i = begin; i < end; ++i)
                     ranker.documents.push_back({options.order == Order::rank ? -table.rank[i] : table.value[i], table.doc[i], 0.0});
-                ranker.run(table.arena.data(), judged.index, topic);
-                joined.dropped += ranker.dropped;
-                const std::size_t row = static_cast<std::size_t>(run) * judged.topics.size() + static_cast<std::size_t>(topic);
+                ranker.run(table.arena.data(), judged.index, topics[l]);
+                const std::size_t row = static_cast<std::size_t>(first_name + table.list_name[l]) * judged.topics.size() +
+                                        static_cast<std::size_t>(topics[l]);
                 joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
                 joined.missing[row] = 0;
-                joined.parts.push_back(Joined::part(row, ranker, table.arena.data()));
+                joined.parts[before + l] = Joined::part(row, ranker, table.arena.data());
+            });
+            for (std::size_t l = 0; l < table.lists(); ++l) {
+                joined.documents += static_cast<std::size_t>(table.list_start[l + 1] - table.list_start[l]);
+                if (topics[l] < 0)
+                    joined.unjudged[static_cast<std::size_t>(first_name + table.list_name[l])].push_back(
+                        table.topics[static_cast<std::size_t>(table.list_topic[l])]);
             }
             first_name += static_cast<std::int32_t>(table.names.size());
         }

@@ -48,7 +48,7 @@ NB_MODULE(_core, m) {
     m.def("join_files", &py_join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a.none() = nb::none(),
           "scores"_a = false);
-    m.def("join_tables", &py_join_tables, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "on_duplicate"_a, "depth"_a,
+    m.def("join_tables", &py_join_tables, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a = 1,
           "numbers"_a.none() = nb::none(), "scores"_a = false);
     m.def("join_dicts", &py_join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a,
           "numbers"_a.none() = nb::none(), "scores"_a = false);

@@ -115,8 +115,8 @@ def join_tables(
     tables: Sequence[Table],
     order: str,
     single_precision: bool,
-    on_duplicate: str,
     depth: int,
+    threads: int = 1,
     numbers: Judged | None = None,
     scores: bool = False,
 ) -> Joined: ...
@@ -190,6 +190,17 @@ def bootstrap_counts(
     sizes: NDArray[np.int64],
     floors: NDArray[np.float64],
 ) -> NDArray[np.int64]: ...
+def bootstrap_borderline(
+    centred: NDArray[np.float64],
+    largest: NDArray[np.float64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    limits: NDArray[np.float64],
+    wanted: int,
+    seed: int,
+    resamples: int,
+    threads: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
 def last_of_largest(
     kept: NDArray[np.float64], sizes: NDArray[np.int64], floors: NDArray[np.float64]
 ) -> NDArray[np.float64]: ...

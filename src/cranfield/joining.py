@@ -257,9 +257,9 @@ class _Parts:
 
     def _join_table(self, run: Run) -> None:
         order = self.options.order or "score"
-        rule = self.options.on_duplicate
+        threads = min(self.options.threads or os.cpu_count() or 1, MOST_THREADS)
         try:
-            joined = _core.join_tables(self.judged, [run.table], on_duplicate=rule, **self._rules(order))
+            joined = _core.join_tables(self.judged, [run.table], threads=threads, **self._rules(order))
         except ValueError as error:
             raise UsageError(f"{run.path or run.name}: {error}") from None
         self._keep(joined, order, [run.path or ""])

@@ -222,7 +222,7 @@ def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
         judged = _core.judged(file.table, "max")
         if not set(judged.topics) & set(run.topics):
             return
-        hits += len(_core.join_tables(judged, [run.table], "score", False, "first", 0)["row"])
+        hits += len(_core.join_tables(judged, [run.table], "score", False, 0)["row"])
     if not hits:
         first = qrels[0].table
         assert first is not None

@@ -33,8 +33,10 @@ def read_run_table(path: PathLike, what: str) -> dict[str, str]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         cells = [cell.strip() for cell in re.split("[,\t]", line)] if re.search("[,\t]", line) else line.split()
-        if len(cells) != 2 or not all(cells):
-            raise DataError(origin, number, f"{len(cells)} columns, expected 2: run {what}")
+        if len(cells) != 2:
+            raise DataError(origin, number, f"{len(cells)} column{'s'[: len(cells) > 1]}, expected 2: run {what}")
+        if not all(cells):
+            raise DataError(origin, number, f"a column is empty, expected run {what}")
         if cells[0] in found:
             raise DataError(origin, number, f"run {cells[0]!r} is there twice")
         found[cells[0]] = cells[1]

@@ -214,7 +214,7 @@ def of_run(run: Any, qrels: Any, rel: float = 1) -> RunStatistics:
     one, judgments = Run.of(run), Qrels.of(qrels)
     judged = judgments.judged("max")
     names = judged.topics
-    joined = _core.join_tables(judged, [one.table], "score", False, "error", 0)
+    joined = _core.join_tables(judged, [one.table], "score", False, 0)
     retrieved, row = joined["retrieved"], joined["row"]
     found = np.bincount(row, minlength=len(names))
     relevant = np.bincount(row[joined["grade"] >= rel], minlength=len(names))

@@ -320,7 +320,7 @@ class Evaluator:
                 lists = join(self._judgments, {"run": run}, JoinOptions(order="score", precision=32))
             return lists, Condensed().apply(lists)
         if isinstance(run, Run):
-            joined = _core.join_tables(self._qrels.core, [run.table], "score", True, "error", 0)
+            joined = _core.join_tables(self._qrels.core, [run.table], "score", True, 0)
         else:
             joined = _core.join_dicts(self._qrels.core, [("run", run)], "score", True, 0)
         return self._qrels.lists(joined), self._qrels.lists(joined, judged_only=True)
