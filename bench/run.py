@@ -1,8 +1,8 @@
-"""`python -m bench.run [large] [many] [dicts] [start] [scale]`: us and our peers on the same files, in one run.
+"""`python -m bench.run [PART ...]`: us and our peers on the same files, in one run.
 
 Each contestant runs in a process of its own, in turns. Its time goes from opening the files to the means in hand,
-without the start of the interpreter, imports and (ranx) compiling; `with imports` adds the last two, and in `dicts` the
-filling of the dicts. The best of the repeats counts, and of the peaks of memory the worst.
+without the start of the interpreter, imports and (ranx) compiling; `with imports` adds the last two, and what is
+done beforehand where things are in memory. The best of the repeats counts, and of the peaks of memory the worst.
 A peer that is not installed is left out. Exits with 1 when a target is missed, a contestant breaks, contestants do not
 agree, or we are not installed.
 """
@@ -32,6 +32,12 @@ THIRTY = [
     *("P@5", "P@10", "P@15", "P@20", "P@30", "P@100", "P@200", "P@500", "P@1000"),
     *("R@10", "R@100", "R@200", "R@500", "R@1000"),
 ]
+DIVERSE = [
+    f"{name}@{cutoff}"
+    for name in ("ERR-IA(dialect='ndeval')", "nERR-IA", "alpha-DCG(dialect='ndeval')", "alpha-nDCG", "P-IA", "I-rec")
+    for cutoff in (5, 10, 20)  # pyndeval knows none beyond
+] + ["NRBP", "nNRBP", "AP-IA"]
+DEEPER = [name.replace("@20", "@100") for name in DIVERSE if name.endswith("@20")]
 TOLERANCE = {"trec_eval": 6e-5}  # it prints four decimals
 PATIENCE = 40  # seconds a contestant may have spent before it gets no more repeats
 
@@ -98,6 +104,23 @@ def dicts(folder: Path, repeats: int) -> Part:
     return Part(f"dicts in memory, {data.LARGE[0] * data.LARGE[1]:,} entries, five measures", rows, targets)
 
 
+def diversity(folder: Path, repeats: int) -> Part:
+    qrels, runs = data.diverse(folder)
+    job = Job(str(qrels), [str(run) for run in runs], DIVERSE)
+    names = ["cranfield", "pyndeval", "cranfield, in memory", "pyndeval, in memory"]
+    entries = [Entry(name, name, job) for name in names]
+    entries.insert(1, Entry("cranfield, also @100", "cranfield", job._replace(measures=DIVERSE + DEEPER)))
+    rows = race(entries, repeats)
+    in_memory = ratio(rows, "pyndeval, in memory", "cranfield, in memory")
+    targets = [
+        Target("times faster than pyndeval", ratio(rows, "pyndeval", "cranfield"), at_least=10),
+        Target("times, with cutoff 100 besides", ratio(rows, "pyndeval", "cranfield, also @100"), at_least=10),
+        Target("times, everything read before", in_memory, at_least=10),
+    ]
+    size = f"{len(runs)} runs x {data.DIVERSE_TOPICS} topics x {data.DIVERSE_DEPTH:,} documents"
+    return Part(f"{size}, {data.DIVERSE_INTENTS} intents a topic, {len(DIVERSE)} measures", rows, targets)
+
+
 def start(folder: Path, repeats: int) -> Part:
     qrels, runs = data.ad_hoc(folder)
     files, options = [str(qrels), str(runs[0])], [word for name in FIVE for word in ("-m", name)]
@@ -147,13 +170,56 @@ def scale(folder: Path, repeats: int) -> Part:
     return Part("ten times the documents", rows, targets)
 
 
+def compare(folder: Path, repeats: int) -> Part:
+    from bench.comparisons import ANOVA, BOOTSTRAP, CONTESTANTS, RANDOMISATION, RANDOMISED_TUKEY, SCIPY, SCIPY_PAIRS
+
+    rows = in_turns("bench.comparisons", CONTESTANTS, repeats)
+    most = [("s, paired bootstrap", BOOTSTRAP, 5), ("s, randomised Tukey", RANDOMISED_TUKEY, 3)]
+    most += [("s, randomisation", RANDOMISATION, 20), ("s, two-way ANOVA with Tukey", ANOVA, 0.2)]
+    peaks = [row.get("peak") for label, row in rows.items() if label != SCIPY]
+    targets = [Target(what, rows[label].get("seconds"), at_most=limit) for what, label, limit in most]
+    targets += [
+        Target(
+            f"times faster than scipy.stats.bootstrap ({SCIPY_PAIRS} pairs, scaled up)",
+            ratio(rows, SCIPY, BOOTSTRAP),
+            at_least=200,
+        ),
+        Target("GB, the most any of ours held", None if None in peaks else max(peaks) / 1e9, at_most=1),
+    ]
+    return Part("129 systems x 50 topics, p-values and intervals of all 8,256 pairs", rows, targets)
+
+
+def meta(folder: Path, repeats: int) -> Part:
+    from bench.meta import CONTESTANTS, LIMITS
+
+    rows = in_turns("bench.meta", CONTESTANTS, repeats)
+    peaks = [row.get("peak") for row in rows.values()]
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    targets.append(Target("GB, the most any of ours held", None if None in peaks else max(peaks) / 1e9, at_most=1))
+    return Part("meta-evaluation, 129 systems x 50 topics x 20 measures", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
     "dicts": dicts,
+    "diversity": diversity,
     "start": start,
     "scale": scale,
+    "compare": compare,
+    "meta": meta,
 }
+
+
+def in_turns(module: str, labels: Iterable[str], repeats: int) -> dict[str, dict[str, Any]]:
+    """Every contestant of a module that brings its own data, round after round."""
+    tries: dict[str, list[dict[str, Any]]] = {label: [] for label in labels}
+    for _ in range(repeats):
+        for label, so_far in tries.items():
+            if sum(run.get("spent", PATIENCE) for run in so_far) < PATIENCE:
+                print(f"  {label} ...", file=sys.stderr, flush=True)
+                so_far.append(alone(module, label))
+    return {label: best_of(runs) for label, runs in tries.items()}
 
 
 def race(entries: list[Entry], repeats: int) -> dict[str, dict[str, Any]]:
@@ -166,20 +232,26 @@ def race(entries: list[Entry], repeats: int) -> dict[str, dict[str, Any]]:
             if sum(run.get("with_imports", PATIENCE) for run in so_far) < PATIENCE:
                 print(f"  {entry.label} ...", file=sys.stderr, flush=True)
                 so_far.append(run_alone(entry))
-    rows = {}
-    for label, runs in tries.items():
-        # One failure among the repeats is a failure.
-        if faults := [run for run in runs if "seconds" not in run]:
-            rows[label] = faults[0]
-        else:
-            best = min(runs, key=lambda run: run["seconds"])
-            rows[label] = {**best, "repeats": len(runs), "peak": max(run["peak"] for run in runs)}
+    rows = {label: best_of(runs) for label, runs in tries.items()}
     check_agreement(entries, rows)
     return rows
 
 
+def best_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    # One failure among the repeats is a failure.
+    if faults := [run for run in runs if "seconds" not in run]:
+        return faults[0]
+    best = min(runs, key=lambda run: run["seconds"])
+    return {**best, "repeats": len(runs), "peak": max(run["peak"] for run in runs)}
+
+
 def run_alone(entry: Entry) -> dict[str, Any]:
-    command = [sys.executable, "-m", "bench.peers", entry.contestant, json.dumps(entry.job._asdict())]
+    return alone("bench.peers", entry.contestant, json.dumps(entry.job._asdict()))
+
+
+def alone(module: str, *words: str) -> dict[str, Any]:
+    """What a contestant prints, in a process of its own."""
+    command = [sys.executable, "-m", module, *words]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=HERE.parent)
     if done.returncode:
         return {"broken": last_line(done.stderr)}
@@ -249,7 +321,7 @@ def machine() -> dict[str, Any]:
     cpuinfo = Path("/proc/cpuinfo")
     models = [line for line in cpuinfo.read_text().splitlines() if "model name" in line] if cpuinfo.exists() else []
     versions: dict[str, str | None] = {}
-    for package in ("cranfield", "numpy", "pytrec_eval-terrier", "ir_measures", "ranx"):
+    for package in ("cranfield", "numpy", "pytrec_eval-terrier", "pyndeval", "ir_measures", "ranx"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

@@ -60,6 +60,32 @@ def test_topics_without_relevant_documents_are_passed_over() -> None:
     assert bias.mean() == {"AP": 0}
 
 
+def test_against_judgments_without_them_evaluated_afresh() -> None:
+    rng = np.random.default_rng(4)
+    grades = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(0, 30, 2)} for q in range(5)}
+    runs = {name: {topic: ranked(*(f"d{d}" for d in rng.permutation(30)[:12])) for topic in grades} for name in "uvwxy"}
+    groups = {"u": "one", "w": "one", "x": "two"}
+    names = ["AP", "nDCG'@5", "ERR"]
+    bias = pool_bias_of(grades, runs, names, depth=6, groups=groups)
+    group = {name: groups.get(name, name) for name in runs}
+    full = cf.evaluate(grades, runs, names).values
+    for number, name in enumerate(runs):
+        others = [run for other, run in runs.items() if group[other] != group[name]]
+        mine = [run for other, run in runs.items() if group[other] == group[name]]
+        left = {
+            topic: {
+                doc: grade
+                for doc, grade in row.items()
+                if any(doc in list(run[topic])[:6] for run in others)
+                or not any(doc in list(run[topic])[:6] for run in mine)
+            }
+            for topic, row in grades.items()
+        }
+        afresh = cf.evaluate(left, {name: runs[name]}, names).values[:, 0]
+        assert bias.values[:, number] == pytest.approx(full[:, number] - afresh, abs=1e-12)
+    assert np.abs(bias.values).max() > 0.01
+
+
 def test_what_cannot_be_compared() -> None:
     with pytest.raises(UsageError, match="must be 2 or more"):
         pool_bias_of(QRELS, {"x": POOLED["x"]}, "AP", depth=1)

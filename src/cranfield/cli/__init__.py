@@ -13,6 +13,7 @@ VERBS = {
     "compare": ("which systems differ, by how much, how surely", "cranfield compare qrels.txt runs/*.run -m nDCG@10"),
     "anova": ("how much is due to topics, systems, components", "cranfield anova qrels.txt runs/*.run -m AP"),
     "power": ("how many topics are needed, and what can be found", "cranfield power qrels.txt runs/*.run -d 0.05"),
+    "plot": ("box plots, precision and recall, diversity", "cranfield plot boxes qrels.txt runs/*.run -o boxes.pdf"),
     "explain": ("where a score comes from, rank by rank", "cranfield explain qrels.txt bm25.run --topic 301 -m AP"),
     "fairness": ("who gets the attention", "cranfield fairness qrels.txt bm25.run --groups regions.tsv"),
     "measures": ("what there is to measure: list, search, one page each", "cranfield measures nDCG"),
@@ -28,6 +29,13 @@ VERBS = {
     "ntcireval": ("NTCIREVAL's, for one topic or all", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """What each verb does, and an example."""
+GROUPS = {
+    "meta": (
+        "which measure should I trust? Its verbs: cranfield meta help",
+        "cranfield meta power qrels.txt runs/*.run",
+    )
+}
+"""Words that are followed by a verb of their own: a package each, with a list like this one."""
 STAND_INS = ("trec_eval", "ndeval", "ntcireval")
 """Verbs that are another program: they get all words untouched."""
 
@@ -44,7 +52,7 @@ def run(args: list[str]) -> int:
     """Do what the words say."""
     verb = args[0] if args else "help"
     if verb in ("help", "-h", "--help"):
-        if args[1:] and args[1] in VERBS:
+        if args[1:] and args[1] in (*VERBS, *GROUPS):
             return run([args[1], "--help"])
         if args[1:]:
             raise unknown(args[1])
@@ -57,6 +65,8 @@ def run(args: list[str]) -> int:
         return 0
     if verb in STAND_INS:
         return int(import_module(f"cranfield.compat.{verb}").main(args[1:]))
+    if verb in GROUPS:
+        return int(import_module(f"cranfield.cli.{verb}").main(args[1:]))
     if verb not in VERBS:
         raise unknown(verb)
     module, function = found(verb)
@@ -76,7 +86,7 @@ def found(verb: str) -> tuple[ModuleType, Callable[..., int]]:
 def overview() -> str:
     """All verbs, with an example each."""
     lines = ["cranfield: evaluate search", ""]
-    for verb, (what, example) in VERBS.items():
+    for verb, (what, example) in {**VERBS, **GROUPS}.items():
         lines += [f"  {verb:<10} {what}", f"  {'':<10} $ {example}"]
     return "\n".join([*lines, "", "cranfield VERB --help says more; begin with: cranfield demo"])
 
@@ -88,6 +98,6 @@ def unknown(verb: str) -> Exception:
     from cranfield.errors import UsageError
 
     also = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
-    close = [also[verb]] if verb in also else difflib.get_close_matches(verb[:20], VERBS, n=1, cutoff=0.5)
+    close = [also[verb]] if verb in also else difflib.get_close_matches(verb[:20], (*VERBS, *GROUPS), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(VERBS)}"
     return UsageError(f"no verb {verb!r}; {hint} (cranfield help tells more)")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cranfield.cli.arguments import RESULT, Digits, Format, Measures, Output, Quiet, option
 from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.cli.output import TABLE_FORMATS, checked, emit, rendered
+from cranfield.cli.plotting import Plot, check_plot, save_plot
 from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_from
 from cranfield.errors import UsageError
 
@@ -127,6 +128,7 @@ def anova_verb(
             group=RESULT,
         ),
     ] = None,
+    plot: Plot = None,
     format: Format = "table",
     digits: Digits = None,
     output: Output = None,
@@ -137,6 +139,7 @@ def anova_verb(
     """Analyse the variance of scores: a table with SS, df, MS, F, p and ω², and which levels of factors differ.
 
     Data formats (csv, tsv) hold the table, or the pairs with --pairs, or the means with --means; json holds everything.
+    --plot draws how two factors work together, those of --means A:B.
     """
     if qrels is None and not scores and not sample:
         print(USAGE, file=sys.stderr)
@@ -146,6 +149,9 @@ def anova_verb(
     checked(format, TABLE_FORMATS)
     if format in ("csv", "tsv") and pairs and means:
         raise UsageError(f"--format {format} holds one table; leave out --pairs or --means")
+    check_plot(plot)
+    if plot is not None and not any(one.count(":") == 1 for one in means or []):
+        raise UsageError("--plot draws how two factors work together; say which: --means A:B")
     from cranfield.comparison.anova import anova
     from cranfield.comparison.results import check_alpha
 
@@ -169,6 +175,8 @@ def anova_verb(
         }
     table = _factors(factors, factor or [], [run for part in parts.values() for run in part.runs])
     first = next(iter(parts.values()))
+    if plot is not None and len(first.measures) > 1:
+        raise UsageError(f"--plot draws one measure, there are {len(first.measures)}; say which with -m")
     interacting: str | list[str] = "all" if interactions == ["all"] else interactions or []
     told = []
     for measure in first.measures:
@@ -185,6 +193,11 @@ def anova_verb(
         compared = [_compared(found, one, alpha, scheffe) for one in tukey or _usual(found)]
         told.append((found, compared, [found.means(*one.split(":"), level=1 - alpha) for one in means or []]))
     emit(_text(told, format, pairs, digits, output), output, format=format)
+    if plot is not None:
+        from cranfield.report.figures import describe_interaction
+
+        shown = next(one for one in told[0][2] if len(one.factors) == 2)
+        save_plot(describe_interaction(shown, *shown.factors, measure=first.measures[0]), plot)
     return 0
 
 

@@ -26,11 +26,13 @@ from cranfield.cli.arguments import (
     option,
 )
 from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, rendered
+from cranfield.cli.plotting import Plot, check_plot, save_plot
 from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_from
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.comparison.outcome import Comparison
+    from cranfield.report.figures import Figure
     from cranfield.table import Table
 
 USAGE = """\
@@ -125,6 +127,7 @@ def compare_verb(
             group=RESULT,
         ),
     ] = False,
+    plot: Plot = None,
     format: Format = "table",
     digits: Digits = None,
     output: Output = None,
@@ -161,6 +164,7 @@ def compare_verb(
     check_alpha("--alpha", alpha)  # before any work is done, as are these
     find_test(test)
     find_correction(correction or "none")
+    check_plot(plot)
     found = scores_from(
         qrels,
         runs,
@@ -180,6 +184,8 @@ def compare_verb(
         threads=threads,
     )
     from cranfield.collection.run_table import read_run_table
+    if plot is not None and len(found.measures) > 1:
+        raise UsageError(f"--plot draws one measure, there are {len(found.measures)}; say which with -m")
     from cranfield.comparison.systems import compare
 
     with Progress("resampling", quiet=quiet) as progress:
@@ -199,6 +205,8 @@ def compare_verb(
             progress=progress,
         )
     emit(_text(result, format, pairs, topics, digits, output), output, format=format)
+    if plot is not None:
+        save_plot(_figure(result, topics), plot)
     return 0
 
 
@@ -221,12 +229,26 @@ def _text(result: Comparison, format: str, pairs: bool, topics: bool, digits: in
 
 def _deciding(result: Comparison) -> Table:
     """The topics of the pair that a reader most likely means."""
-    family = result.families[0]
-    names = [family.matrix.systems[column] for column in family.ranking.tolist()]
     if len(result.families) > 1:
         raise UsageError(f"--topics is for one measure, there are {len(result.families)}; say which with -m")
+    return result.topics(*_likely(result))
+
+
+def _likely(result: Comparison) -> tuple[str, str]:
+    """The best system, and the baseline or the second."""
+    family = result.families[0]
+    names = [family.matrix.systems[column] for column in family.ranking.tolist()]
     best = next(name for name in names if name != result.baseline)
-    return result.topics(best, result.baseline or next(name for name in names if name != best))
+    return best, result.baseline or next(name for name in names if name != best)
+
+
+def _figure(result: Comparison, topics: bool) -> Figure:
+    """Means with intervals, or the differences topic by topic."""
+    from cranfield.report.figures import describe_differences, describe_intervals
+
+    if topics:
+        return describe_differences(result.families[0].matrix, _likely(result))
+    return describe_intervals(result)
 
 
 def _delimited(result: Comparison, format: str, digits: int | None) -> str:

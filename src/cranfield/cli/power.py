@@ -20,12 +20,14 @@ from cranfield.cli.arguments import (
 )
 from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.cli.output import TABLE_FORMATS, checked, emit, rendered
+from cranfield.cli.plotting import Plot, check_plot, save_plot
 from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_from
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.comparison.power_answers import PowerAnswer
     from cranfield.comparison.variance import Variance
+    from cranfield.report.figures import Figure
     from cranfield.scores import Scores
     from cranfield.table import Table
 
@@ -142,6 +144,7 @@ def power_verb(
         option("--pool", help="Each file of scores is a collection of its own; their variances are pooled."),
     ] = False,
     missing: Missing = "zero",
+    plot: Plot = None,
     format: Format = "table",
     digits: Digits = None,
     output: Output = None,
@@ -157,6 +160,7 @@ def power_verb(
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
+    check_plot(plot)
     from cranfield.comparison.power import find_design
 
     design = find_design(test or ("interval" if width is not None else "t"))
@@ -184,6 +188,8 @@ def power_verb(
         )  # fmt: skip
         answers = [answer for name in found.measures for answer in asked.answers(found, name, None)]
     emit(told(answers, format, digits, output, curves=not no_curve), output, format=format)
+    if plot is not None:
+        save_plot(figure(answers), plot)
     return 0
 
 
@@ -265,6 +271,33 @@ def _together(answers: Sequence[PowerAnswer], curves: bool, digits: int | None) 
         rows += list(zip(*(part[name].tolist() if name in part else [None] * size for name in names), strict=True))
     notes = tuple(dict.fromkeys(note for one in answers for note in one.notes))
     return Table(tuple(Column(name, kinds.get(name, "number")) for name in names), tuple(rows), "", notes, digits)
+
+
+POINTS = 40
+"""How many numbers of topics a drawn curve has."""
+
+
+def figure(answers: Sequence[PowerAnswer]) -> Figure:
+    """The curves of all measures: power, or the difference that is found, or the width of intervals."""
+    import numpy as np
+
+    from cranfield.comparison.power_answers import share
+    from cranfield.report.figures import describe_power
+
+    firsts = [one for one in answers if one is _first(answers, one)]
+    lead = firsts[0]
+    value = "width" if not lead.experiment.design.tests else "difference" if lead.asked == "difference" else "power"
+    most = 3 * max(one.topics for one in firsts)
+    grid = np.unique(np.geomspace(max(2, min(one.topics for one in firsts) / 6), most, POINTS).round().astype(int))
+    parts = [one.curve(grid.tolist()).columns() for one in firsts]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in ("measure", "topics", value)}
+    wanted = {"power": lead.power, "difference": None, "width": lead.width}[value] if lead.asked == "topics" else None
+    found = f"to find a difference of {lead.difference:g}; " if value == "power" else ""
+    with_power = f"found with power {share(lead.power)}; " if value == "difference" else ""
+    of = f"{lead.measure}: " if lead.measure and len(firsts) == 1 else ""
+    told = f"{of}{found}{with_power}{lead.experiment.design.says}, α = {lead.experiment.alpha:g}"
+    marked = lead.topics if len(firsts) == 1 else None
+    return describe_power(columns, value=value, wanted=wanted, answer=marked, subtitle=told)
 
 
 def _first(answers: Sequence[PowerAnswer], one: PowerAnswer) -> PowerAnswer:

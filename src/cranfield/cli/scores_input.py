@@ -66,26 +66,32 @@ def scores_from(
     from cranfield.collection.qrels import Qrels
     from cranfield.evaluation import evaluate
 
-    if sample:
-        from cranfield.samples import sample as collection
-
-        if qrels is not None:
-            raise UsageError(f"--sample brings its own files; leave out {qrels!r}")
-        qrels, runs = collection().qrels, list(collection().runs)
-    if qrels is None:
-        raise UsageError("no judgments and no scores; give QRELS RUN..., or --scores FILE, or --sample")
-    if not runs:
-        raise UsageError(f"no run to score against {qrels}; give one or more files")
-    only_one_from_stdin(qrels, *runs)
+    qrels, runs = collection_from(qrels, runs, sample=sample)
     with Progress("reading", quiet=quiet) as progress:
         return evaluate(
             Qrels.read(qrels, format=qrels_format, on_duplicate=join.get("on_duplicate", "error")),
-            list(runs),
+            runs,
             chosen(measures or [usual]),
             missing=missing,
             progress=progress,
             **join,
         )
+
+
+def collection_from(qrels: str | None, runs: Sequence[str] | None, *, sample: bool) -> tuple[str, list[str]]:
+    """The files of judgments and runs that a verb works on: those given, or those that come along."""
+    if sample:
+        from cranfield.samples import sample as collection
+
+        if qrels is not None:
+            raise UsageError(f"--sample brings its own files; leave out {qrels!r}")
+        qrels, runs = collection().qrels, collection().runs
+    if qrels is None:
+        raise UsageError("no judgments and no scores; give QRELS RUN..., or --scores FILE, or --sample")
+    if not runs:
+        raise UsageError(f"no run to score against {qrels}; give one or more files")
+    only_one_from_stdin(qrels, *runs)
+    return qrels, list(runs)
 
 
 def _from_files(
@@ -96,7 +102,7 @@ def _from_files(
     if qrels is not None or sample:
         also = "--sample" if sample else repr(qrels)
         raise UsageError(f"--scores brings all that is needed; leave out {also}")
-    wanted = _wanted(measures)
+    wanted = wanted_names(measures)
     named = wanted[0] if len(wanted) == 1 else "score"
     read = [Scores.read(one, measure=named) for one in files]
     # A score that a file does not hold is no score: only whoever evaluates knows that a run lacked the topic.
@@ -104,7 +110,7 @@ def _from_files(
     return scores.select(measures=wanted) if wanted else scores
 
 
-def _wanted(measures: Sequence[str] | None) -> list[str]:
+def wanted_names(measures: Sequence[str] | None) -> list[str]:
     """Names as they stand in a file of scores: as measures print them where they are measures."""
     out = []
     for name in measure_names(measures) if measures else []:

@@ -35,7 +35,7 @@ class Source:
     f: float = math.nan
     p: float = math.nan
     effect: Effect | None = None
-    """ω² of seed 004 (8), partial: as if there were no other factor."""
+    """ω² of Ferro & Maistro 2024 (8), partial: as if there were no other factor."""
     against: str = ERROR
     """The row whose mean square F divides by."""
 
@@ -247,7 +247,7 @@ def one_way(data: Any, measure: Any = None) -> Anova:
 
 
 def two_way(data: Any, measure: Any = None) -> Anova:
-    r"""Topics × systems, seed 004 (7): :math:`Y_{ij} = \mu + \tau_i + \alpha_j + \varepsilon_{ij}`.
+    r"""Topics × systems, Ferro & Maistro 2024 (7): :math:`Y_{ij} = \mu + \tau_i + \alpha_j + \varepsilon_{ij}`.
 
     Topics without a value for every system are left out (`anova` keeps them, by least squares). Assumes independent,
     normal errors of one variance, and that systems do not react differently to topics.

@@ -115,7 +115,8 @@ def bootstrap_anova(
 
     With `shards`, `data` is {shard: scores}: systems scored on random parts of the documents, which are replicates of
     each topic and system. The model is then :math:`Y_{ijk} = \mu + \tau_i + \alpha_j + (\tau\alpha)_{ij} +
-    \varepsilon_{ijk}`: what systems find hard in single topics no longer counts as error. Without, it is seed 004 (7).
+    \varepsilon_{ijk}`: what systems find hard in single topics no longer counts as error. Without, it is (7) of
+    Ferro & Maistro 2024.
 
     Residuals are drawn with replacement from all of them and added to the fitted scores, B times, and the means of the
     systems taken anew, as Voorhees, Samarov & Soboroff do. Told apart from theirs: residuals are first scaled by

@@ -1,7 +1,7 @@
 """What a test takes for granted, and what the data say about it.
 
-A check that fails is a caution, not a verdict: t and F are known to be robust where samples are of a size (seed 004
-§4.2.5), and a check finds nothing in few topics and everything in many.
+A check that fails is a caution, not a verdict: t and F are known to be robust where samples are of a size (Ferro &
+Maistro 2024 §4.2.5), and a check finds nothing in few topics and everything in many.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cranfield.comparison.results import Assumption
 from cranfield.errors import UsageError
 
 FEW_TOPICS = 25
-"""The bare minimum for a comparison of two systems (seed 004 §2.3, after Buckley & Voorhees, SIGIR 2000)."""
+"""The bare minimum for a comparison of two systems (Buckley & Voorhees, SIGIR 2000; Ferro & Maistro 2024 §2.3)."""
 MANY_ZEROS = 0.5
 """With more than this share of topics on which two systems score the same, the others decide."""
 DOUBT = 0.05
@@ -31,7 +31,7 @@ NEEDS = {
     "t": "it takes means",
     "wilcoxon": "it ranks differences, which must be evenly spaced to compare",
 }
-"""Why a test asks for an interval scale (seed 004 §7.5)."""
+"""Why a test asks for an interval scale (Ferro & Maistro 2024 §7.5)."""
 NORMAL = ("t", "welch", "tukey", "scheffe")
 """The tests of pairs that take differences or errors to be normal."""
 
@@ -153,7 +153,7 @@ def same_variance(x: Array, y: Array) -> Assumption:
 
 
 def interval_scale(measure: Any, needs: str = "t") -> Assumption:
-    """Is the measure on an interval scale, as a test that takes means asks (seed 004 §7.5)?
+    """Is the measure on an interval scale, as a test that takes means asks (Ferro & Maistro 2024 §7.5)?
 
     >>> interval_scale("AP").holds, interval_scale("P@10").holds, interval_scale("score").holds
     (False, True, None)

@@ -34,7 +34,7 @@ def bootstrap_borderline(matrix: Matrix, first: Index, second: Index, asked: Ask
     .. math:: \Delta_\alpha(X, Y) = |\bar w^{*b'}|, \quad |t(w^{*b'})| \text{ the } B\alpha\text{-th largest}
 
     Every system needs a value on every topic. Where resamples have the same |t|, the larger mean comes first.
-    Reference: Sakai, SIGIR 2006, doi:10.1145/1148170.1148261 (001 Fig. 7, 002 Fig. 3)
+    Reference: Sakai, SIGIR 2006, doi:10.1145/1148170.1148261 (Sakai 2007 Fig. 7, Sakai 2013 Fig. 3)
 
     >>> matrix = Matrix.of({"a": [0.5, 0.7, 0.3, 0.6, 0.4], "b": [0.4, 0.5, 0.3, 0.3, 0.3]})
     >>> found = bootstrap_borderline(matrix, np.array([0]), np.array([1]), Asked(resamples=2000))

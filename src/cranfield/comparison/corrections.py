@@ -1,8 +1,8 @@
 """Many tests at once: p-values adjusted so that α still means what it says.
 
 With c tests of true null hypotheses, each at α, some test is significant with probability up to 1 − (1 − α)^c
-(seed 004 §4.2.4). An adjusted p-value is compared with α itself. NaN is a test that was not done: it stays NaN and is
-not counted.
+(Ferro & Maistro 2024 §4.2.4). An adjusted p-value is compared with α itself. NaN is a test that was not done: it stays
+NaN and is not counted.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def adjust(p: Any, method: str = "holm") -> Array:
 def family_wise_error(alpha: float, comparisons: int) -> float:
     """The probability of at least one false alarm in so many independent tests at α: 1 − (1 − α)^c.
 
-    Reference: Hochberg & Tamhane, Multiple Comparison Procedures, 1987, pp. 7-8 (seed 004 §4.2.4)
+    Reference: Hochberg & Tamhane, Multiple Comparison Procedures, 1987, pp. 7-8 (Ferro & Maistro 2024 §4.2.4)
 
     >>> round(family_wise_error(0.05, 10), 4)
     0.4013

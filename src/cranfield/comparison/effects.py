@@ -9,10 +9,10 @@ r"""How large a difference is: effect sizes of two samples, each with an interva
 | Hedges' g | Cohen's d, or d_av of matched samples, corrected for bias in small samples | that of d, likewise |
 | Glass's Δ | difference of means / standard deviation of the second sample | noncentral t |
 | Cliff's δ | Pr(x > y) − Pr(x < y) | Feng & Cliff's (2004) |
-| ω² | share of variance that a factor explains (seed 004 (8)) | noncentral F |
+| ω² | share of variance that a factor explains (Ferro & Maistro 2024 (8)) | noncentral F |
 
 Words are rules of thumb: Cohen (1988) for d (0.2 small, 0.5 medium, 0.8 large), Romano et al. (2006) for δ (0.147,
-0.33, 0.474), seed 004 §4.2.3 for ω² (0.01, 0.06, 0.14); below all of these an effect is negligible.
+0.33, 0.474), Ferro & Maistro 2024 §4.2.3 for ω² (0.01, 0.06, 0.14); below all of these an effect is negligible.
 
 No variance and no difference: 0. No variance but a difference: infinite, but for Cliff's δ.
 """
@@ -186,7 +186,7 @@ def paired_effects(
 
 
 def omega_squared(f: float, df: float, n: int, *, df_error: float | None = None, level: float = 0.95) -> Effect:
-    r"""The share of variance that a factor explains, from its F (seed 004 (8)).
+    r"""The share of variance that a factor explains, from its F (Ferro & Maistro 2024 (8)).
 
     .. math:: \hat\omega^2 = \frac{df\,(F - 1)}{df\,(F - 1) + N}
 
@@ -194,7 +194,7 @@ def omega_squared(f: float, df: float, n: int, *, df_error: float | None = None,
     an interval: λ/(λ + N) for the noncentralities λ at which F is just not too large or too small (Steiger,
     Psychological Methods 9(2), 2004).
 
-    >>> print(omega_squared(34.4635, 128, 129 * 50))  # Table 1 of seed 004, systems
+    >>> print(omega_squared(34.4635, 128, 129 * 50))  # Table 1 of Ferro & Maistro 2024, systems
     ω² = 0.399, large
     """
     check.finite("omega_squared", f=f, df=df, n=n)

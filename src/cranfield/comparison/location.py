@@ -31,7 +31,7 @@ def one_sample_t(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""Is a system's mean score the one aimed at (seed 003 (12))?
+    r"""Is a system's mean score the one aimed at (IR Evaluation, course notes, 2015 (12))?
 
     .. math:: t = \frac{\bar x - \mu}{s / \sqrt n}, \qquad df = n - 1
 
@@ -79,7 +79,7 @@ def paired_t(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""Do two systems differ on the same topics (seed 003 (13), seed 004 §4)?
+    r"""Do two systems differ on the same topics (IR Evaluation, course notes, 2015 (13), Ferro & Maistro 2024 §4)?
 
     .. math:: t = \frac{\bar d}{s_d / \sqrt n}, \qquad df = n - 1
 
@@ -182,7 +182,7 @@ def unpaired_t(
     aliases=("paired-t", "student", "t-test", "paired-t-test", "ttest"),
     function=paired_t,
     statistic="t",
-    source="Student, Biometrika 6(1), 1908; seed 003 (13)",
+    source="Student, Biometrika 6(1), 1908; IR Evaluation, course notes, 2015 (13)",
 )
 def t_of_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     """The paired t test of every pair, on the topics both systems have."""

@@ -1,6 +1,6 @@
 """Analyses of variance on ranks: Friedman's test and Kruskal and Wallis's, with comparisons of all pairs after them.
 
-They ask only that scores can be ordered, so they are for measures that are on no interval scale (seed 004 §7).
+They ask only that scores can be ordered, so they are for measures on no interval scale (Ferro & Maistro 2024 §7).
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def kruskal_wallis(data: Any, measure: Any = None, *, posthoc: str = "tukey", al
 
     The divisor corrects for ties of t scores. After it, pairs by :math:`z = (\bar R_u - \bar R_v) / \sqrt{\sigma^2
     (1/n_u + 1/n_v)}`, :math:`\sigma^2` being N(N + 1)/12 corrected for ties: `tukey` takes :math:`\sqrt 2 |z|` as a
-    studentized range (as seed 004 Table 3 does; Tukey–Kramer where sizes differ), `dunn` takes z as normal, with
+    studentized range (Ferro & Maistro 2024 Table 3; Tukey–Kramer where sizes differ), `dunn` takes z as normal, with
     Bonferroni's correction. `data` holds systems in any form, or {group: [score, ...]} of different lengths.
 
     Reference: Kruskal & Wallis, JASA 47(260), 1952; Dunn, Technometrics 6(3), 1964
@@ -343,7 +343,7 @@ def _two_sided(name: str, asked: Asked) -> None:
     simultaneous=True,
     complete=True,
     interval_scale=False,
-    source="004 §4; Nemenyi 1963",
+    source="Ferro & Maistro 2024 §4; Nemenyi 1963",
 )
 def _friedman_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     """Nemenyi's comparison of mean ranks within topics; no interval of the difference of scores."""
@@ -364,7 +364,7 @@ def _friedman_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -
     statistic="z",
     simultaneous=True,
     interval_scale=False,
-    source="004 §4, Table 3",
+    source="Ferro & Maistro 2024 §4, Table 3",
 )
 def _kruskal_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     """Tukey–Kramer on mean ranks over all scores, topics not matched; no interval of the difference of scores."""

@@ -66,7 +66,7 @@ class Family:
         return np.argsort(self.means if self.lower_is_better else -self.means, kind="stable")
 
     def intervals(self, level: float) -> tuple[Array, Array]:
-        """Around each mean: half the critical difference where the test has one (004 (11)), else Student's."""
+        """Around each mean: half the critical difference if the test has one (Ferro & Maistro 2024 (11)), else t."""
         if not math.isnan(self.tests.critical):
             return self.means - self.tests.critical / 2, self.means + self.tests.critical / 2
         low, high = t_interval(self.matrix.values.T, "mean", level)

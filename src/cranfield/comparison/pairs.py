@@ -75,7 +75,7 @@ class PairTest:
     complete: bool
     """It needs every system on every topic: topics are left out listwise."""
     interval_scale: bool
-    """It takes means, so scores ought to be on an interval scale (004 §7)."""
+    """It takes means, so scores ought to be on an interval scale (Ferro & Maistro 2024 §7)."""
     source: str
 
 

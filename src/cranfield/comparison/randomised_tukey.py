@@ -135,12 +135,12 @@ def randomised_tukey(
     .. math:: p_{XY} = \frac{1 + |\{b : \max_j \bar u_j^{*b} - \min_j \bar u_j^{*b} \ge |\bar u_X - \bar u_Y|\}|}{1 + B}
 
     The null hypothesis is that no system differs from any other, so the family-wise error is at most α whatever the
-    number of systems; no further correction is wanted. Means are taken once every topic is permuted. (The figure in the
-    seed text has them inside the loop over topics, which cannot be meant, and compares with >, by which systems with
+    number of systems; no further correction is wanted. Means are taken once every topic is permuted. (The figures of
+    Sakai have them inside the loop over topics, which cannot be meant, and compare with >, by which systems with
     the same scores would get p = 0; ties count here.) The interval of a difference is ± the critical difference, the
     range that only a share 1 − level of the resamples reach. Topics that lack a value for some system are left out.
 
-    References: Carterette, TOIS 30(1), 2012, doi:10.1145/2094072.2094076; 000 Fig. 15, 002 Fig. 4
+    References: Carterette, TOIS 30(1), 2012, doi:10.1145/2094072.2094076; Sakai 2014 Fig. 15, Sakai 2013 Fig. 4
 
     >>> scores = [[0.2, 0.3, 0.8], [0.1, 0.2, 0.7], [0.4, 0.3, 0.9], [0.2, 0.2, 0.6], [0.3, 0.4, 0.9]]
     >>> found = randomised_tukey(scores)
@@ -185,7 +185,7 @@ randomized_tukey = randomised_tukey
     simultaneous=True,
     resampling=True,
     complete=True,
-    source="Carterette 2012 (000 Fig. 15, 002 Fig. 4)",
+    source="Carterette 2012 (Sakai 2014 Fig. 15, Sakai 2013 Fig. 4)",
 )
 def _all_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     if asked.alternative != "two-sided":

@@ -1,7 +1,7 @@
 """Tests that look at ranks or signs only: Wilcoxon's signed ranks and rank sum, and the sign test.
 
 The sign test and the rank sum need scores on an ordinal scale. The signed ranks are ranks of differences, so that test
-needs an interval scale as the t test does (seed 004 §7.5).
+needs an interval scale as the t test does (Ferro & Maistro 2024 §7.5).
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def wilcoxon(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""Wilcoxon's signed ranks: is the median difference 0 (seed 003 (14)-(17), seed 004 §4)?
+    r"""Wilcoxon's signed ranks: is the median difference 0?
 
     .. math:: W = \sum_i \operatorname{sgn}(d_i)\, r_i, \qquad z = \frac{|W| - c}{\sqrt{\sum_i r_i^2}}
 
     r ranks the sizes of the differences, tied ones by their mean rank. Without ties the sum of squares is
     n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), or ranked and then left out ("pratt").
     `method`: "exact" counts all 2ⁿ signs, whatever the ties; "normal" uses z; "auto" is exact up to 100 differences.
-    `continuity` is c: 1 is half the step by which W moves, as R has it; seed 003 (17) has 0.5.
+    `continuity` is c: 1 is half the step by which W moves, as R has it; IR Evaluation, course notes, 2015 (17) has 0.5.
     Assumes symmetric differences on an interval scale. The estimate is the median of all means of two differences, the
     effect the share of ranks that speak for x minus the share for y.
     References: Wilcoxon, Biometrics Bulletin 1(6), 1945; Pratt, JASA 54(287), 1959
@@ -127,7 +127,7 @@ def sign_test(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""On more topics than chance would have it, is one system better (seed 004 §4)?
+    r"""On more topics than chance would have it, is one system better (Ferro & Maistro 2024 §4)?
 
     .. math:: p = \Pr\big(B \ge \max(w, l)\big) \cdot 2, \qquad B \sim \mathrm{Bin}(w + l, 1/2)
 
@@ -252,7 +252,7 @@ def rank_sum(
     aliases=("signed-rank", "wilcoxon-signed-rank", "signed-ranks"),
     function=wilcoxon,
     statistic="W",
-    source="Wilcoxon, Biometrics Bulletin 1(6), 1945; seed 003 (14)-(17)",
+    source="Wilcoxon, Biometrics Bulletin 1(6), 1945; IR Evaluation, course notes, 2015 (14)-(17)",
 )
 def wilcoxon_of_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     """Wilcoxon's signed ranks of every pair, differences of 0 left out; it has no interval of the mean difference."""

@@ -21,7 +21,7 @@ from cranfield.comparison.pairs import Index, Progress
 from cranfield.errors import UsageError
 
 ASL = ("plus-one", "seed")
-"""p is (1 + hits) / (1 + B), which is never 0; or hits / B, the achieved significance level of seed 000 Fig. 12-15."""
+"""p is (1 + hits) / (1 + B), which is never 0; or hits / B, the achieved significance level (Sakai 2014 Fig. 12-15)."""
 TIE = 1e-10
 """A resampled statistic within this share of the largest it could be counts as equal to the observed one: rounding must
 not lose ties, which are frequent with few topics or few different scores."""

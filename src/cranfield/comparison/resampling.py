@@ -77,11 +77,11 @@ def paired_bootstrap(
     z are the differences, w = z − z̄ obeys the null hypothesis, and each of B resamples w* takes n of its entries. A
     resample without variance has t = 0 if its mean is 0, else infinity. The interval is the symmetric bootstrap-t:
     z̄ ± the quantile of |t(w*)| times σ̄/√n, which holds 0 exactly if p is above 1 − level. `asl="seed"` leaves out both
-    ones, as the seed text does.
+    ones, as Sakai 2014 Fig. 12 does.
 
     Assumes that topics are a sample from a population of topics; no normality.
     References: Efron & Tibshirani, An Introduction to the Bootstrap, 1993; Sakai, SIGIR 2006,
-    doi:10.1145/1148170.1148261 (000 Fig. 11-12, 002 Fig. 2)
+    doi:10.1145/1148170.1148261 (Sakai 2014 Fig. 11-12, Sakai 2013 Fig. 2)
 
     >>> result = paired_bootstrap([0.5, 0.7, 0.3, 0.6, 0.4], [0.4, 0.5, 0.3, 0.3, 0.3], resamples=2000)
     >>> round(result.statistic, 3), round(result.p, 3)
@@ -120,7 +120,7 @@ def randomisation(
 
     Assumes only that under the null hypothesis a topic's two scores could have come from either system.
     References: Fisher, The Design of Experiments, 1935; Smucker, Allan & Carterette, CIKM 2007,
-    doi:10.1145/1321440.1321528 (004 §4)
+    doi:10.1145/1321440.1321528 (Ferro & Maistro 2024 §4)
 
     >>> randomisation([0.5, 0.7, 0.3, 0.6, 0.4], [0.4, 0.5, 0.3, 0.3, 0.3]).p
     0.125
@@ -190,7 +190,7 @@ def _record(
     function=paired_bootstrap,
     statistic="t",
     resampling=True,
-    source="Efron & Tibshirani 1993; Sakai 2006 (000 Fig. 11-12)",
+    source="Efron & Tibshirani 1993; Sakai 2006 (Sakai 2014 Fig. 11-12)",
 )
 def _all_by_bootstrap(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     return _bootstrap(matrix, first, second, asked)
@@ -202,7 +202,7 @@ def _all_by_bootstrap(matrix: Matrix, first: Index, second: Index, asked: Asked)
     function=randomisation,
     statistic="mean difference",
     resampling=True,
-    source="Fisher 1935; Smucker, Allan & Carterette 2007 (004 §4)",
+    source="Fisher 1935; Smucker, Allan & Carterette 2007 (Ferro & Maistro 2024 §4)",
 )
 def _all_by_randomisation(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     return _randomise(matrix, first, second, asked)

@@ -131,7 +131,7 @@ def _sign(differences: Array) -> Array:
 
 
 def _wilcoxon(differences: Array) -> Array:
-    """Signed ranks against their normal approximation (003 (14)-(17)), with ties; zeros dropped."""
+    """Signed ranks against their normal approximation (as `wilcoxon` has it), with ties; zeros dropped."""
     from scipy import special
     from scipy.stats import rankdata
 

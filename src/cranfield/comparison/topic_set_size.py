@@ -1,4 +1,4 @@
-"""How many topics does an experiment need, what can it find, and what could it have found? (Sakai; 004 §2.3)"""
+"""How many topics does an experiment need, what can it find, what could it have found? (Ferro & Maistro 2024 §2.3)"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class LevelPairs(Tidy):
         return f"{count} at α = {self.alpha:g}{wide} ({self.method}, {self.df:,} df)"
 
     def intervals(self) -> LevelMeans:
-        """The means within intervals that overlap exactly when two levels are not different (seed 004 (11))."""
+        """Means within intervals that overlap exactly when two levels do not differ (Ferro & Maistro 2024 (11))."""
         half = self.half_width
         levels = tuple((level,) for level in self.levels)
         mean = self.mean
@@ -126,13 +126,15 @@ class LevelPairs(Tidy):
 
 
 def tukey(data: Any, measure: Any = None, *, factor: str = "system", alpha: float = 0.05) -> LevelPairs:
-    r"""Tukey's honestly significant difference, on the two-way model or any factor of an analysis (seed 004 (9)–(11)).
+    r"""Tukey's honestly significant difference, on the two-way model or any factor of an analysis.
 
     .. math:: |tk| = \frac{|\bar x_u - \bar x_v|}{\sqrt{MS_{Error} / m}}, \qquad p = \Pr[Q_{k, df} \ge |tk|]
 
     `data` is an `Anova`, or scores of systems in any form, for which it is `two_way`. `factor` may be a combination of
     factors such as `stemmer:model`. Where levels rest on different numbers of scores it is the Tukey–Kramer test, with
     the standard error of each difference. Assumes what the analysis of variance does.
+
+    Reference: Tukey, The Problem of Multiple Comparisons, 1953; Ferro & Maistro 2024 (9)–(11)
 
     >>> found = tukey([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]])
     >>> found.p.round(4).tolist()
@@ -248,7 +250,7 @@ def _error_of(matrix: Matrix) -> tuple[Source, Array]:
     statistic="tk",
     simultaneous=True,
     complete=True,
-    source="004 (9)–(11)",
+    source="Tukey 1953; Ferro & Maistro 2024 (9)–(11)",
 )
 def _tukey_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     """The two-way model's error, the studentized range of all systems."""
@@ -262,7 +264,7 @@ def _tukey_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> P
     statistic="tk",
     simultaneous=True,
     complete=True,
-    source="004 §4.2.4; Scheffé 1953",
+    source="Ferro & Maistro 2024 §4.2.4; Scheffé 1953",
 )
 def _scheffe_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> PairTests:
     """The two-way model's error, for all contrasts of all systems."""

@@ -48,7 +48,7 @@ def unpaired_bootstrap(
     together. The interval of the difference is the percentile bootstrap, x* drawn from x and y* from y. The geometric
     mean reads entries below 0.00001 as that, as trec_eval does.
 
-    References: Efron & Tibshirani, An Introduction to the Bootstrap, 1993; Sakai, SIGIR 2006 (000 Fig. 13-14)
+    References: Efron & Tibshirani, An Introduction to the Bootstrap, 1993; Sakai, SIGIR 2006 (Sakai 2014 Fig. 13-14)
 
     >>> result = unpaired_bootstrap([0.1, 0.3, 0.4], [0.2, 0.0, 0.0, 0.1], resamples=2000)
     >>> round(result.estimate, 4), round(result.p, 2)

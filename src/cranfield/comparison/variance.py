@@ -16,7 +16,7 @@ from cranfield.errors import UsageError
 MODELS = ("two-way", "one-way")
 OF = ("scores", "differences")
 FEW_TOPICS = 25
-"""Fewer are not enough to compare systems by (Voorhees & Buckley, SIGIR 2002; 004 §2.3), nor to plan by."""
+"""Fewer are not enough to compare or plan by (Voorhees & Buckley, SIGIR 2002; Ferro & Maistro 2024 §2.3)."""
 
 
 @dataclass(frozen=True)

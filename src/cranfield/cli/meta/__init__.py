@@ -9,6 +9,7 @@ VERBS = {
     "swap": ("how often another topic set would turn a difference", "cranfield meta swap qrels.txt runs/*.run -m AP"),
     "correlate": ("do measures rank systems alike?", "cranfield meta correlate qrels.txt runs/*.run -m AP,Q,nDCG"),
     "concord": ("which of two measures agrees with a simpler one", "cranfield meta concord q.txt *.run -m Q,RR --gold P@10"),
+    "ranks": ("how deep the first and the best relevant document is", "cranfield meta ranks qrels.txt runs/*.run"),
     "loo": ("what a run or team loses that was not pooled", "cranfield meta loo qrels.txt runs/*.run --teams teams.txt"),
     "robust": ("how scores stand fewer judgments or topics", "cranfield meta robust qrels.txt runs/*.run -m AP,bpref"),
     "scale": ("is a measure on an interval scale?", "cranfield meta scale -m AP --length 4"),

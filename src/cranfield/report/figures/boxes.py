@@ -1,0 +1,101 @@
+"""Box plots: how the scores of each system spread over topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.comparison.data import Matrix
+from cranfield.errors import UsageError
+from cranfield.report.figures.figure import Axis, Figure, counted, in_order, lower_is_better, names
+from cranfield.report.figures.theme import GREY, INK, WIDTH, altair, finished, quantitative, row_step, rows, system_axis
+
+REACH = 1.5
+"""Whiskers end at the last score within so many box lengths of the box."""
+
+
+def describe_boxes(data: Any, measure: Any = None) -> Figure:
+    """Quartiles, median, mean and whiskers of every system, best mean first; what lies beyond is a point of its own.
+
+    `data` is `Scores`, a matrix, a frame or dicts. Whiskers reach to the last score within 1.5 times the distance of
+    the quartiles, which are interpolated linearly. Seed 004 Fig. 16.
+
+    >>> describe_boxes({"bm25": [0.1, 0.2, 0.3, 0.4, 0.9]}).columns()["median"].tolist()
+    [0.3]
+    """
+    matrix = Matrix.of(data, measure)
+    there = ~np.isnan(matrix.values).all(axis=0)
+    if not there.any():
+        raise UsageError(f"{matrix.measure}: no system has a score to draw")
+    values = matrix.values[:, there]
+    labels = names(matrix.systems)[there]
+    scored = int((~np.isnan(values)).any(axis=1).sum())
+    means = np.nanmean(values, axis=0)
+    q1, median, q3 = np.nanquantile(values, [0.25, 0.5, 0.75], axis=0)
+    reach = REACH * (q3 - q1)
+    within = (values >= q1 - reach) & (values <= q3 + reach)
+    low = np.nanmin(np.where(within, values, np.nan), axis=0)
+    high = np.nanmax(np.where(within, values, np.nan), axis=0)
+    # A quartile between two scores may lie beyond the last score that is within reach.
+    low, high = np.minimum(low, q1), np.maximum(high, q3)
+    order = np.argsort(means if lower_is_better(matrix.measure) else -means, kind="stable")
+    beyond = np.nonzero((~within & ~np.isnan(values))[:, order].T)
+    lost = len(matrix.systems) - int(there.sum())
+    notes = (*matrix.notes, *((f"{counted(lost, 'system')} without any score left out",) if lost else ()))
+    return Figure(
+        "boxes",
+        {
+            "system": labels[order],
+            "mean": means[order],
+            "low": low[order],
+            "q1": q1[order],
+            "median": median[order],
+            "q3": q3[order],
+            "high": high[order],
+            "topics": (~np.isnan(values)).sum(axis=0)[order],
+        },
+        x=Axis("mean", f"{matrix.measure}, topic by topic"),
+        y=Axis("system", "", "category"),
+        title=f"{matrix.measure} of {counted(int(there.sum()), 'system')} on {counted(scored, 'topic')}",
+        subtitle="box: quartiles and median; diamond: mean; whiskers: 1.5 box lengths at most; circles: topics beyond\n"
+        "best mean first",
+        also={
+            "beyond": {
+                "system": labels[order][beyond[0]],
+                "topic": names(matrix.topics)[beyond[1]],
+                "value": values[:, order][beyond[1], beyond[0]],
+            }
+        },
+        notes=notes,
+    )
+
+
+def draw(figure: Figure) -> Any:
+    alt = altair()
+    order = in_order(figure.data["system"])
+    step = row_step(len(order))
+    y = system_axis(figure.y, order)
+    told = [*(f"{name}:N" if name == "system" else f"{name}:Q" for name in figure.data)]
+    base = alt.Chart(rows(figure.data)).encode(y=y, tooltip=told)
+    thin = 1 if step >= 8 else 0.5
+
+    def span(low: str, high: str) -> dict[str, Any]:
+        return {"x": quantitative(figure.x, channel="x", column=low), "x2": f"{high}:Q"}
+
+    layers = [
+        base.mark_rule(color=GREY, strokeWidth=thin).encode(**span("low", "high")),
+        base.mark_bar(size=0.62 * step, fill="#dcdcdc", stroke="#555555", strokeWidth=0.7 * thin).encode(
+            **span("q1", "q3")
+        ),
+        base.mark_tick(color=INK, thickness=2 * thin, size=0.62 * step).encode(x="median:Q"),
+        base.mark_point(shape="diamond", size=min(45, 4.5 * step), filled=True, fill="#ffffff", stroke=INK, opacity=1,
+                        strokeWidth=0.9 * thin).encode(x="mean:Q"),
+    ]  # fmt: skip
+    if len(figure.also["beyond"]["value"]):
+        spots = alt.Chart(rows(figure.also["beyond"])).encode(
+            y=y, x="value:Q", tooltip=["system:N", "topic:N", "value:Q"]
+        )
+        layers.append(spots.mark_point(size=min(16, 1.6 * step), stroke="#555555", strokeWidth=0.8 * thin))
+    chart = alt.layer(*layers).properties(width=WIDTH + 60, height=alt.Step(step))
+    return finished(chart, figure, width=WIDTH + 60)
