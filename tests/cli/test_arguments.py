@@ -42,7 +42,7 @@ PLAIN = {
     "compare": ["q r1 r2", "--sample -t tukey -b bm25 --alpha 0.01", "-s a.csv --scores b.csv -B 9 --pairs -q"],
     "anova": ["q r1 r2 -m AP", "-s a.csv --factors f --factor x=y -i a:b --tukey a --means a:b --pairs --alpha 0.01"],
     "power": ["", "q r1 r2 -m AP --difference 0.05", "--variance 0.04 --difference 0.05 --power 0.9 --test anova"],
-    "plot": ["", "boxes q r1 r2 -m AP -o b.svg", "curves q r --topic 3 --rel 2 --format=csv", "diversity q r --gamma 0.3"],
+    "plot": ["", "boxes q r1 r2 -m AP -o b.svg", "curves q r --topic 3 --rel 2 --format=csv", "diversity q r"],
     "pool-bias": ["q r1 r2 --pool-depth 100", "q r1 r2 --pool-depth=9 --adjust n1 --adjust n2 --adjust-qrels o -q"],
 }
 ODD = {

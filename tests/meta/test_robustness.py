@@ -10,8 +10,7 @@ import cranfield as cf
 from cranfield.aggregate import Array
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.judged_documents import JudgedDocuments
-from cranfield.meta import robustness as meta
-from cranfield.meta.robustness import Robustness, robustness, topic_subsets
+from cranfield.meta.robustness import Robustness, _confused, _dropped, _flipped, robustness, topic_subsets
 from cranfield.scores import Scores
 from tests.meta.pooled import MEASURES, Grades, collection, kept, means, ranking
 
@@ -49,7 +48,7 @@ def test_a_shallower_pool() -> None:
 
 def test_judgments_dropped_at_random() -> None:
     found = robustness(GRADES, LISTS, MEASURES, how="random", rates=[0.7, 0.2], repeats=2, seed=5)
-    drawn = list(meta._dropped(JudgedDocuments.of(GRADES, LISTS), [0.7, 0.2], 2, 5))
+    drawn = list(_dropped(JudgedDocuments.of(GRADES, LISTS), [0.7, 0.2], 2, 5))
     assert found.settings == tuple(setting for setting, _, _ in drawn)
     for number, (setting, keep, _) in enumerate(drawn):
         left = {pair for pair, stays in zip(PAIRS, keep.tolist(), strict=True) if stays}
@@ -67,7 +66,7 @@ def test_judgments_dropped_at_random() -> None:
 def test_grades_move_by_one_step() -> None:
     found = robustness(GRADES, LISTS, MEASURES, how="flips", flips=[0.1, 1.0], repeats=2, seed=2)
     documents = JudgedDocuments.of(GRADES, LISTS)
-    flipped = list(meta._flipped(documents, [0.1, 1.0], 2, 2))
+    flipped = list(_flipped(documents, [0.1, 1.0], 2, 2))
     for number, (setting, _, grades) in enumerate(flipped):
         agrees(found, number, means(regraded(grades), LISTS, MEASURES))
         step = np.abs(grades - documents.grade)
@@ -80,7 +79,7 @@ def test_grades_move_by_one_step() -> None:
 
 def test_a_scale_with_gaps_moves_to_the_next_grade_there_is() -> None:
     wide = {topic: {doc: {0: 0, 1: 1, 2: 4, 3: 4}[int(g)] for doc, g in row.items()} for topic, row in GRADES.items()}
-    _, _, grades = next(meta._flipped(JudgedDocuments.of(wide, LISTS), [1.0], 1, 0))
+    _, _, grades = next(_flipped(JudgedDocuments.of(wide, LISTS), [1.0], 1, 0))
     before = np.array([wide[topic][doc] for topic, doc in PAIRS])
     assert set(zip(before.tolist(), grades.tolist(), strict=True)) == {(0, 1), (1, 0), (1, 4), (4, 1)}
 
@@ -96,7 +95,7 @@ def test_grades_by_a_confusion_matrix() -> None:
 
 def test_confusion_follows_its_probabilities() -> None:
     doubtful = {g: {0: 0.25, 2: 0.75} for g in range(4)}
-    drawn = [g for _, _, g in meta._confused(JudgedDocuments.of(GRADES, LISTS), doubtful, 30, 0)]
+    drawn = [g for _, _, g in _confused(JudgedDocuments.of(GRADES, LISTS), doubtful, 30, 0)]
     share = float(np.mean(np.concatenate(drawn) == 2))
     n = 30 * len(PAIRS)
     assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / n)  # four standard errors

@@ -5,17 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 
 VERBS = {
-    "power": ("how many pairs of systems a measure tells apart", "cranfield meta power qrels.txt runs/*.run -m AP,Q,RR"),
+    "power": ("how many pairs of systems a measure tells apart", "cranfield meta power qrels.txt runs/*.run -m AP,Q"),
     "swap": ("how often another topic set would turn a difference", "cranfield meta swap qrels.txt runs/*.run -m AP"),
     "correlate": ("do measures rank systems alike?", "cranfield meta correlate qrels.txt runs/*.run -m AP,Q,nDCG"),
-    "concord": ("which of two measures agrees with a simpler one", "cranfield meta concord q.txt *.run -m Q,RR --gold P@10"),
+    "concord": ("which measure agrees with a simpler one", "cranfield meta concord q.txt *.run -m Q,RR --gold P"),
     "ranks": ("how deep the first and the best relevant document is", "cranfield meta ranks qrels.txt runs/*.run"),
-    "loo": ("what a run or team loses that was not pooled", "cranfield meta loo qrels.txt runs/*.run --teams teams.txt"),
+    "loo": ("what runs lose that were not pooled", "cranfield meta loo qrels.txt runs/*.run --teams teams.txt"),
     "robust": ("how scores stand fewer judgments or topics", "cranfield meta robust qrels.txt runs/*.run -m AP,bpref"),
     "scale": ("is a measure on an interval scale?", "cranfield meta scale -m AP --length 4"),
     "axioms": ("what a measure rewards, with counter-examples", "cranfield meta axioms -m nDCG@10"),
     "gtheory": ("how far scores generalise to other topics", "cranfield meta gtheory qrels.txt runs/*.run -m AP"),
-    "reproduce": ("is this run a reproduction of that one?", "cranfield meta reproduce qrels.txt original.run again.run"),
+    "reproduce": ("is a run a reproduction of another?", "cranfield meta reproduce qrels.txt original.run again.run"),
     "study": ("all of it for a paper, from one file", "cranfield meta study study.toml"),
 }
 """What each verb does, and an example."""

@@ -137,12 +137,12 @@ def robust_verb(
             raise UsageError(f"{OPTION[method]} {value} is for --how {method}, which is not asked for")
     if scores and condensed:
         raise UsageError("--condensed needs judgments and runs; from --scores: the measures that are there")
-    from cranfield.meta import robustness as meta
+    from cranfield.meta.robustness import FLIPS, RATES, VALUES, robustness, topic_subsets
 
     if scores:
         if methods not in (None, ["topics"]):
             raise UsageError(f"--how {','.join(methods or [])} needs judgments and runs; from --scores: --how topics")
-        found = meta.topic_subsets(
+        found = topic_subsets(
             scores_from(qrels, runs, measures, scores, sample=sample, missing=missing),
             sizes=many,
             repeats=repeats,
@@ -154,14 +154,14 @@ def robust_verb(
         from cranfield.joining import JoinOptions
 
         with Progress("scoring", quiet=quiet) as progress:
-            found = meta.robustness(
+            found = robustness(
                 joining.judgments(path),
                 files,
                 chosen(measures or ["AP"]),
                 how=methods,
-                rates=_numbers("--rates", rates) or meta.RATES,
+                rates=_numbers("--rates", rates) or RATES,
                 depths=_whole("--depths", depths),
-                flips=_numbers("--flips", flips) or meta.FLIPS,
+                flips=_numbers("--flips", flips) or FLIPS,
                 confusion=None if confusion is None else _confusion(confusion),
                 sizes=many,
                 repeats=repeats,
@@ -173,7 +173,7 @@ def robust_verb(
             )
     emit(_text(found, show, format, digits, output), output, format=format)
     if plot is not None:
-        _draw(found, show if show in meta.VALUES else "tau", plot)
+        _draw(found, show if show in VALUES else "tau", plot)
     return 0
 
 
