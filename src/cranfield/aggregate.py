@@ -325,7 +325,7 @@ def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
     import difflib
 
     folded: Mapping[str, str] = {choice.casefold(): choice for choice in choices}
-    close = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.5)
     if close:
         return UsageError(f"no {kind} {name!r}; did you mean {folded[close[0]]!r}?")
     shown = ", ".join(map(repr, choices[:8])) + (f" and {len(choices) - 8} more" if len(choices) > 8 else "")

@@ -370,7 +370,7 @@ def escape_latex(text: str) -> str:
     >>> print(escape_latex("D#-nDCG & 5%, α"))
     D\#-nDCG \& 5\%, $\alpha$
     """
-    return one_line(text).translate(_LATEX)
+    return printable(one_line(text)).translate(_LATEX)
 
 
 def escape_markdown(text: str) -> str:
@@ -379,7 +379,7 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("a|b_c"))
     a\\|b\\_c
     """
-    return "".join("\\" + c if c in "\\`*_[]<>|#~" else c for c in one_line(text))
+    return "".join("\\" + c if c in "\\`*_[]<>|#~" else c for c in printable(one_line(text)))
 
 
 def _quoted(cell: str, sep: str) -> str:

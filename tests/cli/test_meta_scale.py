@@ -18,7 +18,7 @@ def test_a_row_per_measure_and_why(cranfield: Cranfield) -> None:
     told = cranfield("meta", "scale", "-m", "P@4,AP,RBP(p=0.5)", "--length", "4")
     assert (told.code, told.err) == (0, "")
     lines = told.out.splitlines()
-    # 004 Fig. 19
+    # Ferro & Maistro 2024 Fig. 19
     assert [line.split()[:2] for line in lines[1:4]] == [
         ["P@4", "interval"],
         ["AP", "ordinal"],

@@ -62,3 +62,12 @@ def test_a_file_that_is_no_study(cranfield: Cranfield, tmp_path: Path, name: str
     done = cranfield("meta", "study", str(tmp_path / name))
     assert done.code in (1, 2)
     assert says in done.err
+
+
+def test_meta_lists_its_verbs_and_help_finds_it(cranfield: Cranfield) -> None:
+    assert "  meta " in cranfield("help").out
+    for words in (["meta"], ["meta", "help"], ["help", "meta"]):
+        done = cranfield(*words)
+        assert done.code == 0
+        assert "$ cranfield meta study study.toml" in done.out
+    assert "did you mean 'study'?" in cranfield("meta", "studdy").err

@@ -14,7 +14,7 @@ from cranfield.comparison.anova import anova, two_way
 from cranfield.comparison.anova_bootstrap import bootstrap_anova
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.pairs import Asked, find_test
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 
 
 def slowly(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
@@ -143,3 +143,23 @@ def test_bad_input_is_named(call: Any, message: str) -> None:
 def scores() -> np.ndarray:
     rng = np.random.default_rng(11)
     return rng.normal(0.3, 0.1, (25, 5)) + rng.normal(0, 0.2, (25, 1)) + np.array([0, 0.02, 0.03, 0.08, 0.12])
+
+
+def test_interrupted_it_keeps_what_is_done(scores: np.ndarray) -> None:
+    def progress(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.warns(CranfieldWarning, match="interrupted after"):
+        kept = bootstrap_anova(np.tile(scores, (40, 1)), resamples=200_000, progress=progress)
+    assert 100 <= kept.resamples < 200_000
+    assert f"interrupted after {kept.resamples:,} of 200,000 resamples" in kept.notes
+    again = bootstrap_anova(np.tile(scores, (40, 1)), resamples=kept.resamples)
+    assert kept.p.tolist() == again.p.tolist()
+    assert kept.low.tolist() == again.low.tolist()
+
+
+def test_more_resamples_than_memory_holds_are_refused(scores: np.ndarray) -> None:
+    with pytest.raises(UsageError, match=r"resamples == 100000000, must be at most [\d,]+ for \d systems"):
+        bootstrap_anova(scores, resamples=100_000_000)
+    with pytest.raises(UsageError, match="seed == -1, must be a whole number"):
+        bootstrap_anova(scores, seed=-1)

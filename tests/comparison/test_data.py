@@ -48,9 +48,12 @@ def test_a_topic_that_a_system_lacks_has_no_value_and_is_said() -> None:
 
 
 def test_no_topic_has_a_value_for_all() -> None:
-    matrix = Matrix.of([[0.2, np.nan], [np.nan, 0.3]])
-    with pytest.raises(UsageError, match="no topic has a value for all 2 systems"):
-        matrix.complete()
+    three = Matrix.of([[0.2, np.nan, 0.1], [np.nan, 0.3, 0.1]])
+    with pytest.raises(UsageError, match="no topic has a value for all 3 systems; compare fewer, or say nan='pairwise'"):
+        three.complete()
+    two = three.select(["run1", "run2"])  # for which pairwise would be no way out
+    with pytest.raises(UsageError, match="score: run1 and run2 have no topic in common"):
+        two.complete()
 
 
 def test_a_system_without_any_value_is_named() -> None:

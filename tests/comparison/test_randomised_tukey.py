@@ -101,3 +101,8 @@ def test_records_can_be_shown_everywhere():
     for result in (paired_bootstrap(X, Y), unpaired_bootstrap(X, Y), permutation(X, Y)):
         assert result.measure == "score"
         json.loads(result.to_json())
+
+
+def test_more_resamples_than_memory_holds_are_refused():
+    with pytest.raises(UsageError, match="resamples == 99999999999999, must be at most 50,000,000"):
+        randomised_tukey([[0.1, 0.2], [0.3, 0.5]], resamples=99_999_999_999_999)

@@ -224,3 +224,20 @@ def test_bad_input_is_told() -> None:
         sign_test(BEFORE, AFTER, ties="keep")
     with pytest.raises(UsageError, match="no topic has a value"):
         wilcoxon([math.nan], [0.3])
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_an_interval_claims_no_level_that_so_few_topics_cannot_give(alternative: str) -> None:
+    # the widest interval leaves out 2 of 2ⁿ signs, or 1 of them if one-sided: 2/32 and 1/16 are above 0.05
+    n = 5 if alternative == "two-sided" else 4
+    x = np.array([0.1, 0.4, 0.2, 0.9, 0.6, 0.7])
+    few = wilcoxon(x[:n], np.zeros(n), alternative=alternative).interval
+    enough = wilcoxon(x[: n + 1], np.zeros(n + 1), alternative=alternative).interval
+    assert few is not None
+    assert enough is not None
+    assert (few.low, few.high) == (-math.inf, math.inf)
+    finite = {"two-sided": (0.1, 0.9), "greater": (0.1, math.inf), "less": (-math.inf, 0.9)}[alternative]
+    assert (enough.low, enough.high) == finite
+    two = rank_sum([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]).interval  # 2 of 20 ways to choose ranks
+    assert two is not None
+    assert (two.low, two.high) == (-math.inf, math.inf)

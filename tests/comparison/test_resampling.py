@@ -310,7 +310,8 @@ def stop_at(least):
 @pytest.mark.parametrize("name", ENGINES)
 def test_interrupted_it_keeps_what_is_done(name):
     values = scores(1000, 60)
-    kept = run(name, values, resamples=30_000, progress=stop_at(100))
+    with pytest.warns(CranfieldWarning, match=r"interrupted after [\d,]+ of 30,000 resamples"):
+        kept = run(name, values, resamples=30_000, progress=stop_at(100))
     assert 100 <= kept.resamples < 30_000
     assert f"interrupted after {kept.resamples:,} of 30,000 resamples" in kept.notes
     np.testing.assert_array_equal(kept.p, run(name, values, resamples=kept.resamples).p)

@@ -190,14 +190,43 @@ def test_as_frames() -> None:
         (SCORES, {"nan": "omit"}, "nan == 'omit'"),
         (SCORES, {"systems": {"bm24": "x"}}, "no run 'bm24'; did you mean 'bm25'"),
         (SCORES, {"effect": "eta"}, "'eta'"),
+        (SCORES, {"seed": -1}, "compare: seed == -1, must be a whole number, 0 or more"),
+        (SCORES, {"threads": 0}, "compare: threads == 0, must be a whole number, 1 or more"),
+        (SCORES, {"resamples": 10.5}, "resamples == 10.5, must be a whole number, 1 or more"),
+        (SCORES, {"test": None}, "no test None"),
+        (SCORES, {"baseline": 7}, "no system 7"),
+        (SCORES, {"systems": {"bm25": "lexical"}, "baseline": "bm25"}, "a run of system 'lexical'; name the system"),
         ({"a": [0.1], "b": [0.2]}, {}, "1 topic"),
         ({"a": [math.nan, math.nan], "b": [0.1, 0.2]}, {}, "no topic has a value for a"),
-        ({"a": {"1": 0.1, "2": 0.2}, "b": {"3": 0.1, "4": 0.2}}, {}, "no topic has a value for all 2 systems"),
+        ({"a": {"1": 0.1, "2": 0.2}, "b": {"3": 0.1, "4": 0.2}}, {}, "a and b have no topic in common"),
     ],
 )
 def test_bad_input_is_told_by_name_value_and_way_out(data: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         cf.compare(data, **options)  # type: ignore[arg-type]
+
+
+def test_no_measure_at_all_is_told() -> None:
+    with pytest.raises(UsageError, match="no measure to compare by"):
+        cf.compare(cf.Scores.from_matrix(np.eye(3), measure="AP"), [])
+
+
+def test_a_single_pair_is_told_as_one() -> None:
+    notes = "\n".join(cf.compare({"a": [0.1, 0.1, 0.1, 0.9], "b": [0.1, 0.1, 0.1, 0.2]}).notes())
+    assert "0 of 1 pair differs" in notes
+    assert "corrected" not in notes
+    assert "caution: the systems score the same on more than half of the topics" in notes
+
+
+def test_too_few_resamples_for_the_correction_are_told() -> None:
+    scores = np.linspace(0, 1, 30)[:, None] * 0.5 + np.arange(8) * 0.05 + np.random.default_rng(0).normal(0, 0.01, (30, 8))
+    few = cf.compare(scores, test="bootstrap", resamples=500)  # 28 pairs: 28 / 501 > 0.05
+    assert few.significant == 0
+    assert any("corrected for 28 comparisons none is below α; take more resamples" in note for note in few.notes())
+    for options in ({"resamples": 600}, {"resamples": 500, "correction": "bh"}, {"resamples": 500, "baseline": "run1"}):
+        enough = cf.compare(scores, test="bootstrap", **options)  # type: ignore[arg-type]
+        assert enough.significant > 0
+        assert not any("take more resamples" in note for note in enough.notes())
 
 
 def test_constant_scores_are_no_crash() -> None:

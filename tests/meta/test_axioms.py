@@ -72,7 +72,7 @@ def test_lower_is_better_scores_are_shown_as_they_are() -> None:
 def test_the_table_of_figure_6() -> None:
     told = axioms(["nDCG", "AP", "ERR"], ["graded", "normalised", "recall_free", "diminishing"])
     assert [row[0] for row in told.table().rows] == ["graded", "normalised", "recall-free", "diminishing"]
-    # 000 Fig. 6
+    # Sakai 2014 Fig. 6
     assert [row[1:] for row in told.table().rows] == [
         ("yes", "no", "yes"), ("yes", "yes", "no"), ("no", "no", "yes"), ("no", "no", "yes"),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Concordance: the seeds' pseudo-code, line by line, beside the products of matrices."""
+"""Concordance: Sakai's pseudo-code, line by line, beside the products of matrices."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def made(measures: int = 5, runs: int = 6, topics: int = 7, seed: int = 0) -> Sc
 
 
 def figure_17(m1: np.ndarray, m2: np.ndarray, golds: list[np.ndarray]) -> tuple[int, int, int, int, int]:
-    """000 Fig. 17 and 002 Fig. 6, with several gold standards as 002 §4.2 says; and wins."""
+    """Sakai 2014 Fig. 17 and Sakai 2013 Fig. 6, with several gold standards as Sakai 2013 §4.2 says; and wins."""
     disagreements = conc1 = conc2 = wins1 = wins2 = 0
     for x in range(len(m1)):
         for y in range(x + 1, len(m1)):
@@ -57,7 +57,7 @@ def test_counts_are_those_of_the_seeds_pseudo_code(seed: int, monkeypatch: pytes
 
 
 def test_wins_of_the_seed_are_significant() -> None:
-    # 000 §5.3: D#-nDCG wins 592 times and ERR-IA 130 times, significant at α = 0.01.
+    # Sakai 2014 §5.3: D#-nDCG wins 592 times and ERR-IA 130 times, significant at α = 0.01.
     from cranfield.comparison.rank_distributions import sign_p
 
     assert sign_p(np.array(592.0), np.array(130.0), "two-sided") < 0.01

@@ -1,4 +1,4 @@
-"""Rank correlation: published values, scipy, and the seeds' formulas over pairs."""
+"""Rank correlation: published values, scipy, and Sakai's formulas over pairs."""
 
 import itertools
 import math
@@ -68,7 +68,7 @@ def test_tau_b_is_scipys() -> None:
 
 
 def tau_ap_of_the_seed(gold: list[float], evaluated: list[float]) -> float:
-    """000 (52), literally; no ties."""
+    """Sakai 2014 (52), literally; no ties."""
     m = len(gold)
     ranked = sorted(range(m), key=lambda i: -evaluated[i])
     total = 0.0
@@ -102,13 +102,13 @@ def test_a_swap_at_the_top_costs_more_in_tau_ap_and_the_same_in_tau() -> None:
     gold = [4, 3, 2, 1]
     top, bottom = [3, 4, 2, 1], [4, 3, 1, 2]
     assert rank_correlation(gold, top).value == rank_correlation(gold, bottom).value == pytest.approx(2 / 3)
-    # By hand, 000 (52): correct(2) is 0 of 1, then all: 2/3 (0 + 1 + 1) - 1; at the bottom 2/3 (1 + 1 + 2/3) - 1.
+    # Sakai 2014 (52): correct(2) is 0 of 1, then all: 2/3 (0 + 1 + 1) - 1; at the bottom 2/3 (1 + 1 + 2/3) - 1.
     assert rank_correlation(gold, top, "tau-ap").value == pytest.approx(1 / 3)
     assert rank_correlation(gold, bottom, "tau-ap").value == pytest.approx(7 / 9)
 
 
 def test_normal_test_of_the_seed() -> None:
-    # 001 §4.1: with 30 runs τ is significant at α = 0.01 if it is over 0.34; (9) gives 2.576 sqrt(130 / 7830) = 0.332.
+    # Sakai 2007 §4.1: with 30 runs τ is significant at α = 0.01 above 0.34; (9) gives 2.576 sqrt(130 / 7830) = 0.332.
     assert normal_test(np.array(0.34), 30)[1] < 0.01
     assert normal_test(np.array(0.33), 30)[1] > 0.01
     found = rank_correlation(range(10), range(10))
@@ -239,11 +239,11 @@ def test_a_measure_without_any_value_for_a_run_is_named() -> None:
 def test_tables_as_in_the_seeds() -> None:
     scores = made()
     found = correlate(scores, coefficients=["tau-a", "tau-ap-symmetric"], resamples=10)
-    table = found.table()  # 002 Table 5
+    table = found.table()  # Sakai 2013 Table 5
     assert [column.header for column in table.columns] == ["", "m1", "m2"]
     assert table.rows[0][1] == f"{found.values[0, 0, 1]:.4f}/{found.values[1, 0, 1]:.4f}"
     assert table.rows[1][1] == "-"
-    single = found.table("tau-a")  # 001 Table 2
+    single = found.table("tau-a")  # Sakai 2007 Table 2
     assert single.rows[0][2] == pytest.approx(found.values[0, 0, 2])
     assert len(found.pairs().rows) == 3
     columns = found.columns()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import UsageError
+from cranfield.meta.coefficient_intervals import FRatios
 from cranfield.meta.generalisability import g_studies, g_study
 from cranfield.scores import Scores
 
@@ -209,3 +210,11 @@ def test_bad_questions() -> None:
         found.stability(10, 2)
     with pytest.raises(UsageError, match="no source 'shard'"):
         found["shard"]
+
+
+def test_two_wrong_signs_do_not_make_an_upper_bound() -> None:
+    # f is below the quantile for errors and below what the one for errors lacks to the one without: the product of both
+    # differences would be above 0, though systems have no variance.
+    ratios = FRatios(1e-3, 1.0, 4, 3)
+    assert ratios.relative(0.95) == (0, 0)
+    assert ratios.absolute(0.95) == (0, 0)

@@ -19,7 +19,7 @@ TEAMS = {"r0": "A", "r1": "B", "r2": "A", "r3": "B", "r4": "C", "r5": "C"}
 
 
 def unique(teams: dict[str, str], depth: int) -> dict[str, set[tuple[str, str]]]:
-    """U_j = C_j − ∪ C_j', seed 000 §5.4, set by set."""
+    """U_j = C_j − ∪ C_j', Sakai 2014 §5.4, set by set."""
     found: dict[str, set[tuple[str, str]]] = {name: set() for name in teams.values()}
     for run, lists in LISTS.items():
         for topic, documents in lists.items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import UsageError
-from cranfield.meta.overlap import rbo, weight_of_top
+from cranfield.meta.overlap import _Seen, _Side, rbo, weight_of_top
 
 
 def summed(x: list[str], y: list[str], p: float, depth: int = 2_000) -> float:
@@ -124,3 +124,28 @@ def test_blocks_of_depths_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     whole = [rbo(x, y, ties=ties) for ties in "wab"]
     monkeypatch.setattr(overlap, "_BLOCK", 1)
     assert [rbo(x, y, ties=ties) for ties in "wab"] == whole
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("ties", ["w", "a", "b"])
+def test_lists_without_ties_are_counted_as_those_with_ties_are_summed(seed: int, ties: str) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = (rng.permutation(12)[: rng.integers(1, 13)].tolist() for _ in range(2))
+    shorter, longer = sorted(([[item] for item in one] for one in (x, y)), key=len)
+    fast = _Seen(shorter, longer, ties)
+    place = {item: i for i, item in enumerate(dict.fromkeys(group[0] for one in (longer, shorter) for group in one))}
+    fast.short, fast.long = (_Side.of(one, place, ties) for one in (shorter, longer))
+    summed = fast._sums(fast.depth)
+    for quick, slow in zip((fast.common, fast.sizes, fast.most), summed, strict=False):
+        assert quick == pytest.approx(slow)
+    beyond = fast.depth > fast.short_end  # no other depth looks at it
+    assert fast.mean_part[beyond] == pytest.approx(summed[3][beyond])
+
+
+def test_long_lists_take_no_time() -> None:
+    x, y = np.random.default_rng(0).permutation(20_000)[:10_000].tolist(), list(range(10_000))
+    found = rbo(x, y, 0.999)  # items × depths would be 150 million
+    common = [len(set(x[:d]) & set(y[:d])) for d in (1, 10, 10_000)]
+    seen = _Seen([[item] for item in x], [[item] for item in y], "a")
+    assert seen.common[[0, 9, 9_999]].tolist() == common
+    assert found.low <= found.extrapolated <= found.high

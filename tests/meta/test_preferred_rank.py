@@ -1,4 +1,4 @@
-"""Preferred ranks: the seed's own example, and lists looked at one by one."""
+"""Preferred ranks: Sakai's own example, and lists looked at one by one."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,9 @@ def ranked(*documents: str) -> dict[str, dict[str, float]]:
     return {"q": {doc: -float(place) for place, doc in enumerate(documents)}}
 
 
-def test_the_seeds_example_of_topic_020() -> None:
-    # 001 appendix, NTCIR-3 Chinese topic 020: S at rank 913 and nothing above it; 10 S, 6 A and 36 B: 913, 1(10), 0(6),
-    # 0(36), and P+ = P = O = (3 + 1) / (cg* + 913). The seed has cg* = 48, but 3*10 + 2*6 + 36 is 78.
+def test_sakais_example_of_topic_020() -> None:
+    # Sakai 2007, appendix, NTCIR-3 Chinese topic 020: S at rank 913 and nothing above it; 10 S, 6 A and 36 B:
+    # 913, 1(10), 0(6), 0(36), and P+ = P = O = (3 + 1) / (cg* + 913). It has cg* = 48, but 3*10 + 2*6 + 36 is 78.
     grades = {f"{name}{i}": grade for name, grade, n in (("S", 3, 10), ("A", 2, 6), ("B", 1, 36)) for i in range(n)}
     run = ranked(*(f"x{i}" for i in range(912)), "S0")
     found = preferred_ranks({"q": grades}, {"deep": run, "none": ranked("x1")})

@@ -10,8 +10,7 @@ import pytest
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation import evaluate
-from cranfield.meta.overlap import rbo
-from cranfield.meta.reproducibility import delta_ri, effect_ratio, list_overlap, nrmse, p_value, rmse, tau_union
+from cranfield.meta.reproducibility import delta_ri, effect_ratio, nrmse, p_value, rmse, tau_union
 from cranfield.meta.reproduction import reproduce, reproduce_scores
 from cranfield.scores import Scores
 
@@ -140,17 +139,6 @@ def test_tau_union_stops_where_the_shorter_list_ends_and_needs_two_ranks() -> No
     assert math.isnan(tau_union("abc", ""))
 
 
-@pytest.mark.parametrize(("x", "y"), [("abcdefg", "acbx"), ("ab", "xbyaz"), ("abc", "xyz"), ("a", "a")])
-@pytest.mark.parametrize("p", [0.5, 0.9])
-def test_overlap_of_lists_without_ties_is_rank_biased_overlap(x: str, y: str, p: float) -> None:
-    assert list_overlap(x, y, p) == pytest.approx(rbo(x, y, p).extrapolated)
-    assert list_overlap(y, x, p) == list_overlap(x, y, p)
-
-
-def test_overlap_with_an_empty_list_is_zero() -> None:
-    assert list_overlap("abc", "") == 0.0
-
-
 def test_effects_by_hand() -> None:
     # Improvements: 0.1 and 0.3, mean 0.2; again 0.1 on the only topic. RI: 0.2/0.3 and 0.1/0.5.
     assert effect_ratio([0.2, 0.4], [0.3, 0.7], [0.5], [0.6]) == pytest.approx(0.5)
@@ -212,7 +200,7 @@ def test_bad_input_is_told() -> None:
     with pytest.raises(UsageError, match="union == 'score'"):
         tau_union("ab", "ab", union="score")
     with pytest.raises(UsageError, match="p == 1"):
-        list_overlap("ab", "ab", 1)
+        reproduce(qrels, (BASE, AGAIN), p=1)
 
 
 def test_runs_are_called_by_their_tags(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Scales of measurement: all lists of a length, scored one by one, and what seed 004 §7 says of them."""
+"""Scales of measurement: all lists of a length, scored one by one, and what Ferro & Maistro 2024 §7 says of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ FIGURE_19 = {
     "RBP(p=0.8)": "ordinal",
     "DCG": "ordinal",
 }
-"""004 §7.7.2: of these only precision, recall and RBP(p=0.5) are equi-spaced for N = 4 and a recall base of 4."""
+"""Ferro & Maistro 2024 §7.7.2: of these only precision, recall and RBP(p=0.5) are equi-spaced for N = 4
+and a recall base of 4."""
 
 
 def test_figure_19() -> None:
@@ -39,7 +40,7 @@ def test_figure_19() -> None:
 
 @pytest.mark.parametrize(("measure", "share"), [("AP", 1 / 4), ("RR", 1 / 2)])
 def test_how_much_of_the_range_is_left_unused_at_the_top(measure: str, share: float) -> None:
-    # 004 §7.7.2: AP leaves one quarter of its range unused, RR one half, both in the top part
+    # Ferro & Maistro 2024 §7.7.2: AP leaves one quarter of its range unused, RR one half, both in the top part
     found = scale(measure)
     assert found.unused == pytest.approx(share)
     assert found.largest is not None

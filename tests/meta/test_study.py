@@ -105,8 +105,7 @@ def test_tables_are_those_of_the_methods_themselves(folder: Path) -> None:
     assert (where / "correlate.csv").read_text() == table.csv() + "\n"
     assert (where / "correlate.json").read_text() == table.json() + "\n"
     assert (where / "correlate.tex").read_text() == table.latex() + "\n"
-    assert (where / "tukey-pairs.csv").read_text().startswith("measure,")
-    assert (where / "gtheory.data.csv").exists()
+    assert len((where / "tukey.data.csv").read_text().splitlines()) == 1 + 2 * 6  # two measures, six pairs
     report = (folder / "study-results" / "report.md").read_text()
     assert report.startswith("# study\n")
     assert table.markdown() in report
@@ -130,12 +129,33 @@ def test_methods_on_runs_on_measures_alone_and_with_gold_standards(folder: Path)
     assert "P@1" not in (folder / "study-results" / "tiny" / "correlate.csv").read_text()  # gold for concord only
 
 
+def test_every_method_can_be_asked_for(folder: Path) -> None:
+    (folder / "prefer.txt").write_text("0 run0 run1 A\n1 run1 run2 B\n2 run0 run3 A\n")
+    options: dict[str, dict[str, Any]] = {
+        "concord": {"gold": ["P@1"]},
+        "predict": {"preferences": "prefer.txt"},
+        "gains": {"gains": ["1", "3"], "measures": ["nDCG@3"]},
+    }
+    plan = plan_of(
+        {
+            "measures": ["AP", "P@5"],
+            "collections": {"tiny": {"qrels": "qrels.txt", "runs": ["*.run"]}},
+            "methods": {name: {**options.get(name, {})} for name in METHODS},
+        },
+        str(folder / "all.toml"),
+    )
+    outcome = run_study(plan)
+    assert [(one.label, one.error) for one in outcome.failed] == []
+    assert {one.label for one in outcome.steps} == METHODS.keys()
+    assert {one.state for one in run_study(plan).steps} == {"cached"}
+
+
 def test_runs_with_one_tag_are_called_as_evaluate_calls_them(folder: Path) -> None:
     for path in folder.glob("*.run"):
         path.write_text(path.read_text().replace(path.stem.replace("r", "run"), "same"))
     run_study(folder / "study.toml")
     scores = evaluate(str(folder / "qrels.txt"), str(folder / "*.run"), ["AP"])
-    ranking = (folder / "study-results" / "tiny" / "tukey-ranking.csv").read_text()
+    ranking = (folder / "study-results" / "tiny" / "tukey.csv").read_text()
     assert scores.runs == ("r0", "r1", "r2", "r3")
     assert all(f",{run}," in ranking for run in scores.runs)
 
@@ -415,8 +435,22 @@ def test_what_is_no_study_is_told(held: Any) -> None:
         plan_of(held)
 
 
-def test_a_file_that_is_not_there_fails_its_steps(folder: Path) -> None:
-    (folder / "qrels.txt").unlink()
+@pytest.mark.parametrize(("gone", "says"), [("qrels.txt", "no such file"), ("*.run", "no file matches this pattern")])
+def test_files_that_are_not_there_fail_their_steps(folder: Path, gone: str, says: str) -> None:
+    for path in folder.glob(gone):
+        path.unlink()
     outcome = run_study(folder / "study.toml")
     assert set(states(outcome).values()) == {"failed"}
-    assert outcome.failed[0].error.endswith("qrels.txt: no such file")
+    assert outcome.failed[0].error.endswith(f"{gone}: {says}")
+
+
+def test_long_tables_are_cut_in_the_report_and_whole_in_their_files(folder: Path) -> None:
+    with (folder / "study.toml").open("a") as file:
+        file.write("[methods.swap]\nresamples = 10\nbins = 60\n")
+    run_study(folder / "study.toml")
+    # Two measures, 60 bins each; a page shows 50 rows.
+    assert len((folder / "study-results" / "tiny" / "swap-curves.csv").read_text().splitlines()) == 121
+    assert (
+        "the first 50 of 120 rows; all are in tiny/swap-curves.csv"
+        in (folder / "study-results" / "report.md").read_text()
+    )

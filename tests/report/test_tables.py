@@ -184,6 +184,7 @@ def test_latex_has_rules_bold_and_escapes() -> None:
         r"\bottomrule",
         r"\end{tabular}",
     ]
+    assert escape_latex("a\x1b[31m b") == r"a\textbackslash{}x1b[31m b"  # LaTeX is read in terminals, too
     assert escape_latex(r"\a{b}~^<") == r"\textbackslash{}a\{b\}\textasciitilde{}\textasciicircum{}\textless{}"
     assert r"\caption{50\% more}" in Table((Column("a"),), (("b",),), caption="50% more").latex()
 

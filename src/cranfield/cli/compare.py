@@ -11,20 +11,12 @@ from cranfield.cli.arguments import (
     RESULT,
     Digits,
     Format,
-    IntentProbabilities,
-    IntentTypes,
-    Lengths,
     Measures,
-    MissingLength,
-    OnDuplicate,
-    Order,
     Output,
-    QrelsFormat,
     Quiet,
-    RunFormat,
-    assumed_length,
     option,
 )
+from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, rendered
 from cranfield.cli.plotting import Plot, check_plot, save_plot
 from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_from
@@ -133,14 +125,7 @@ def compare_verb(
     output: Output = None,
     quiet: Quiet = False,
     missing: Missing = "zero",
-    order: Order = None,
-    on_duplicate: OnDuplicate = "error",
-    run_format: RunFormat = None,
-    qrels_format: QrelsFormat = None,
-    intent_probabilities: IntentProbabilities = None,
-    intent_types: IntentTypes = None,
-    lengths: Lengths = None,
-    missing_length: MissingLength = None,
+    joining: Joining = AS_USUAL,
     threads: Annotated[
         int | None, option("--threads", metavar="N", help="Threads; the answer is the same at any number.")
     ] = None,
@@ -165,6 +150,7 @@ def compare_verb(
     find_test(test)
     find_correction(correction or "none")
     check_plot(plot)
+    joining.only_one_from_stdin(qrels, *(runs or []), *(scores or []), systems)
     found = scores_from(
         qrels,
         runs,
@@ -173,15 +159,9 @@ def compare_verb(
         sample=sample,
         missing=missing,
         quiet=quiet,
-        qrels_format=qrels_format,
-        order=order,
-        on_duplicate=on_duplicate,
-        format=run_format,
-        intent_probabilities=intent_probabilities,
-        intent_types=intent_types,
-        lengths=lengths,
-        missing_length=assumed_length(missing_length),
+        qrels_format=joining.qrels_format,
         threads=threads,
+        **joining.options(),
     )
     from cranfield.collection.run_table import read_run_table
     if plot is not None and len(found.measures) > 1:

@@ -296,7 +296,7 @@ def anova(
     topic: large effect (ω² = 0.6957, p = 0.0049)
     """
     check.one_of("anova", SUMS, type=type)
-    check_nan(nan)
+    check_nan("anova", nan)
     if value is not None:
         layout = from_columns(data, value, factors, nested)
     else:

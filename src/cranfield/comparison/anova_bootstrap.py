@@ -14,12 +14,15 @@ from cranfield.aggregate import Array, Tidy
 from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.data import Matrix, some
 from cranfield.comparison.pairs import Asked, Index, PairTests, Progress, pair_test
+from cranfield.comparison.resamples import Resampling, check_resampling, resample
 from cranfield.comparison.results import check_alpha, check_alternative
 from cranfield.errors import UsageError
 from cranfield.table import Column, Table, number_kind
 
 _BLOCK = 4_000_000
 """How many residuals, or differences, are held at a time; nothing that could change the answer depends on it."""
+_MOST_KEPT = 50_000_000
+"""Every system's mean in every resample is kept; so many need less than 1 GB."""
 _TIED = 1e-9
 """Differences this close to the observed one, relative to it, count as reaching it."""
 
@@ -133,19 +136,20 @@ def bootstrap_anova(
     3 of 3 pairs differ at α = 0.05 (benjamini-hochberg)
     """
     check_alpha("bootstrap_anova", alpha)
+    check_resampling("bootstrap_anova", resamples, seed, None)
     how = find_correction(correction).name
     matrices = _shards(data, measure) if shards else [Matrix.of(data, measure).complete()]
     whole = matrices[0]
     cube = np.stack([matrix.values for matrix in matrices], axis=2)
     k = len(whole.systems)
     first, second = (index.astype(np.int64) for index in np.triu_indices(k, 1))
-    asked = Asked("two-sided", 1 - alpha, resamples, seed, None, progress)
+    asked = Asked("two-sided", 1 - alpha, int(resamples), int(seed), None, progress)
     residuals, df = _residuals(cube)
     mean = np.asarray(cube.mean(axis=(0, 2)))
-    drawn = _drawn(residuals, k, asked)
-    p, low, high = _judged(mean, drawn, first, second, asked)
-    ends = np.quantile(drawn, [alpha / 2, 1 - alpha / 2], axis=0)
-    notes = whole.notes
+    state = _drawn(residuals, k, asked)
+    p, low, high = _judged(mean, state.found, first, second, asked)
+    ends = np.quantile(state.found, [alpha / 2, 1 - alpha / 2], axis=1)
+    notes = (*whole.notes, *state.notes())
     if not residuals.any():
         notes = (*notes, "no error is left: every difference that is not 0 is as significant as B allows")
     return BootstrapAnova(
@@ -167,8 +171,8 @@ def bootstrap_anova(
         len(matrices),
         float((residuals**2).mean()),
         df,
-        resamples,
-        seed,
+        state.done,
+        int(seed),
         notes,
     )
 
@@ -216,21 +220,24 @@ def _residuals(cube: Array) -> tuple[Array, int]:
     return np.asarray(left.ravel() * math.sqrt(cube.size / df)), df
 
 
-def _drawn(residuals: Array, systems: int, asked: Asked) -> Array:
-    """The error of every system's mean in every resample: resamples × systems."""
-    if isinstance(asked.resamples, bool) or not isinstance(asked.resamples, int) or asked.resamples < 1:
-        raise UsageError(f"resamples == {asked.resamples!r}, must be a whole number, 1 or more")
+def _drawn(residuals: Array, systems: int, asked: Asked) -> Resampling:
+    """The error of every system's mean in every resample, systems × resamples, and how many resamples were drawn."""
+    most = _MOST_KEPT // systems
+    if asked.resamples > most:
+        raise UsageError(
+            f"bootstrap-anova: resamples == {asked.resamples}, must be at most {most:,} for {systems:,} systems"
+        )
     size = len(residuals)
     rng = np.random.default_rng(asked.seed)
-    out = np.empty((asked.resamples, systems))
+
+    def more(out: Array, begin: int, end: int) -> Array:
+        picked = residuals[rng.integers(0, size, (end - begin, size), dtype=np.int32)]
+        out[:, begin:end] = picked.reshape(end - begin, systems, -1).mean(axis=2).T
+        return out
+
     step = max(1, _BLOCK // size)
-    for begin in range(0, asked.resamples, step):
-        count = min(step, asked.resamples - begin)
-        picked = residuals[rng.integers(0, size, (count, size), dtype=np.int32)]
-        out[begin : begin + count] = picked.reshape(count, systems, -1).mean(axis=2)
-        if asked.progress:
-            asked.progress(begin + count, asked.resamples)
-    return out
+    state = resample(asked.resamples, step, np.empty((systems, asked.resamples)), more, asked.progress)
+    return Resampling(state.total, state.found[:, : state.done], state.done)
 
 
 def _judged(mean: Array, drawn: Array, first: Index, second: Index, asked: Asked) -> tuple[Array, Array, Array]:
@@ -238,14 +245,13 @@ def _judged(mean: Array, drawn: Array, first: Index, second: Index, asked: Asked
     check_alternative("bootstrap-anova", asked.alternative)
     difference = mean[first] - mean[second]
     difference = np.where(np.abs(difference) <= 1e-13 * np.abs(mean).max(initial=0.0), 0.0, difference)
-    by_system = np.ascontiguousarray(drawn.T)
     hits = np.empty(len(first), dtype=np.int64)
     ends = np.empty((2, len(first)))
     quantiles = [(1 - asked.level) / 2, (1 + asked.level) / 2]
-    step = max(1, _BLOCK // len(drawn))
+    step = max(1, _BLOCK // drawn.shape[1])
     for begin in range(0, len(first), step):
         part = slice(begin, begin + step)
-        error = by_system[first[part]] - by_system[second[part]]
+        error = drawn[first[part]] - drawn[second[part]]
         d = difference[part, None]
         if asked.alternative == "two-sided":
             reached = np.abs(error) >= np.abs(d) * (1 - _TIED)
@@ -256,7 +262,7 @@ def _judged(mean: Array, drawn: Array, first: Index, second: Index, asked: Asked
         hits[part] = reached.sum(axis=1)
         error.sort(axis=1)  # then a quantile is read off; faster than np.quantile's partitions
         ends[:, part] = [_read_off(error, share) for share in quantiles]
-    return (1 + hits) / (1 + len(drawn)), difference + ends[0], difference + ends[1]
+    return (1 + hits) / (1 + drawn.shape[1]), difference + ends[0], difference + ends[1]
 
 
 def _read_off(ordered: Array, share: float) -> Array:
@@ -280,7 +286,7 @@ def _bootstrap_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) 
     """Residuals of the two-way model, the same resamples for all pairs."""
     residuals, _ = _residuals(matrix.values[:, :, None])
     mean = np.asarray(matrix.values.mean(axis=0))
-    drawn = _drawn(residuals, len(matrix.systems), asked)
-    p, low, high = _judged(mean, drawn, first, second, asked)
+    state = _drawn(residuals, len(matrix.systems), asked)
+    p, low, high = _judged(mean, state.found, first, second, asked)
     n = np.full(len(first), matrix.n, dtype=np.int64)
-    return PairTests(mean[first] - mean[second], p, low, high, n, resamples=asked.resamples)
+    return PairTests(mean[first] - mean[second], p, low, high, n, resamples=state.done, notes=state.notes())

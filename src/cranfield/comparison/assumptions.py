@@ -87,7 +87,6 @@ def check_matrix(
     found = [few_topics(matrix.n)]
     take = np.unique(np.linspace(0, len(first) - 1, min(len(first), MOST_PAIRS)).astype(np.int64))
     first, second = first[take], second[take]
-    looked = f"{len(first):,} pair" + ("" if len(first) == 1 else "s")
     zeros = crooked = told = 0
     for _, difference in difference_blocks(matrix, first, second):
         there = (~np.isnan(difference)).sum(axis=1)
@@ -96,13 +95,16 @@ def check_matrix(
             p = shapiro_wilk(difference)[1]
             told += int((~np.isnan(p)).sum())
             crooked += int((p < DOUBT).sum())
-    says = f"in {zeros:,} of {looked} the systems score the same on more than half of the topics"
+    where = "" if len(first) == 1 else f"in {zeros:,} of {len(first):,} pairs "
+    says = f"{where}the systems score the same on more than half of the topics"
     found.append(Assumption("zeros", zeros == 0, says))
     if told:
-        share = f"{crooked:,} of {told:,} pairs (Shapiro–Wilk, p < {DOUBT:g}; {DOUBT * told:.0f} would by chance)"
+        where = "" if told == 1 else f"in {crooked:,} of {told:,} pairs "
+        chance = "" if told == 1 else f"; {DOUBT * told:.0f} would by chance"
         # as many as chance alone would give are no reason for doubt
         holds = crooked <= DOUBT * told + 3 * (DOUBT * (1 - DOUBT) * told) ** 0.5
-        found.append(Assumption("normality", holds, f"differences do not look normal in {share}"))
+        says = f"differences do not look normal {where}(Shapiro–Wilk, p < {DOUBT:g}{chance})"
+        found.append(Assumption("normality", holds, says))
     needs = "wilcoxon" if test == "wilcoxon" else "t"
     return tuple(found) + _scales(matrix.measure, needs if interval_scale else None)
 

@@ -7,7 +7,7 @@ NaN and is not counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,22 @@ def family_wise_error(alpha: float, comparisons: int) -> float:
     check.finite("family_wise_error", comparisons=comparisons)
     check.not_negative("family_wise_error", comparisons=comparisons)
     return float(-np.expm1(comparisons * np.log1p(-alpha)))
+
+
+def out_of_reach(resamples: int, comparisons: int, correction: str, alpha: float) -> Iterator[str]:
+    """A caution where the smallest p that so many resamples can give is above α once it is corrected.
+
+    >>> next(out_of_reach(1_000, 100, "holm", 0.05)).partition(", and")[0].partition(":")[2]
+    ' with 1,000 resamples no p is below 0.001'
+    >>> list(out_of_reach(1_000, 100, "bh", 0.05))
+    []
+    """
+    least = 1 / (1 + resamples)
+    if adjust(np.full(comparisons, least), correction).min() > alpha:
+        yield (
+            f"caution: with {resamples:,} resamples no p is below {least:.2g}, and corrected for {comparisons:,} "
+            "comparisons none is below α; take more resamples, or a test that holds for all pairs together"
+        )
 
 
 def find_correction(name: str) -> Correction:

@@ -76,6 +76,8 @@ class Matrix:
             lacking = np.asarray(np.isnan(self.values).all(axis=0))
             if lacking.any():
                 raise UsageError(f"{self.measure}: no topic has a value for {some(self.systems, lacking)}")
+            if len(self.systems) == 2:
+                raise UsageError(f"{self.measure}: {' and '.join(self.systems)} have no topic in common")
             raise UsageError(
                 f"{self.measure}: no topic has a value for all {len(self.systems)} systems; "
                 "compare fewer, or say nan='pairwise'"
@@ -226,8 +228,8 @@ def check_topics(n: int, least: int, what: str) -> None:
         raise UsageError(f"{n} topic{'' if n == 1 else 's'}, {what} needs {least} or more")
 
 
-def check_nan(rule: str) -> None:
-    check.one_of("compare", NAN_RULES, nan=rule)
+def check_nan(who: str, rule: str) -> None:
+    check.one_of(who, NAN_RULES, nan=rule)
 
 
 def some(names: Iterable[str], chosen: NDArray[np.bool_], most: int = 5) -> str:

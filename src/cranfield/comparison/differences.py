@@ -74,6 +74,23 @@ def difference_blocks(matrix: Matrix, first: Index, second: Index) -> Iterator[t
         yield block, without_noise(by_system[first[block]] - by_system[second[block]], close[block])
 
 
+def row_moments(values: Array) -> tuple[Array, Array, Array]:
+    """Of each row, entries without a value left out: how many, their mean, and standard deviation (n − 1).
+
+    The mean of none is NaN, as is the deviation of fewer than two; that of entries all alike is 0 without rounding.
+
+    >>> [part.tolist() for part in row_moments(np.array([[0.1, 0.1, 0.1], [1.0, 3.0, np.nan]]))]
+    [[3.0, 2.0], [0.1, 2.0], [0.0, 1.4142135623730951]]
+    """
+    entries, n = counted(values)
+    low = np.fmin.reduce(values, axis=1, initial=np.inf)
+    alike = (n > 0) & (np.fmax.reduce(values, axis=1, initial=-np.inf) <= low)
+    mean = np.where(alike, low, entries.sum(axis=1) / np.where(n > 0, n, np.nan))
+    away = np.where(np.isnan(values), 0.0, values - mean[:, None])
+    spread = np.sqrt((away**2).sum(axis=1) / np.where(n > 1, n - 1, np.nan))
+    return n, mean, np.where(alike & (n > 1), 0.0, spread)
+
+
 def counted(difference: Array) -> tuple[Array, Array]:
     """Differences with 0 for what has no value, and how many there are: pairs × topics, pairs."""
     there = ~np.isnan(difference)

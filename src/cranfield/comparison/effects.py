@@ -29,7 +29,7 @@ from cranfield import check
 from cranfield.aggregate import Array
 from cranfield.comparison.cliff import cliff_of_pairs, cliff_of_samples
 from cranfield.comparison.data import Matrix, check_topics, paired, unpaired
-from cranfield.comparison.differences import counted, difference_blocks, gap, noise, noise_of_pairs
+from cranfield.comparison.differences import difference_blocks, gap, noise, noise_of_pairs, row_moments, without_noise
 from cranfield.comparison.noncentral import noncentrality
 from cranfield.comparison.pairs import Index
 from cranfield.comparison.results import Effect, check_alpha
@@ -169,13 +169,13 @@ def paired_effects(
         if kind == "cliff":
             out[:, block] = cliff_of_pairs(x, y, level, close[block])
             continue
-        d, n = counted(difference)
-        there = ~np.isnan(difference)
-        mean, s_d = _moments(d, there, n, close[block])
+        n, mean, s_d = row_moments(difference)
+        mean = np.where(n < 2, np.nan, mean)
         if kind == "d_z":
             unit = s_d
         else:
-            s_x, s_y = (_moments(np.where(there, one, 0.0), there, n, close[block])[1] for one in (x, y))
+            shared = (np.where(np.isnan(difference), np.nan, one) for one in (x, y))
+            s_x, s_y = (row_moments(without_noise(one, close[block]))[2] for one in shared)
             average = (s_x + s_y) / 2
             unit = {"smd": np.sqrt((s_x**2 + s_y**2) / 2), "glass": s_y}.get(kind, average)
         out[:, block] = _standardised(mean, s_d, unit, n, level)
@@ -228,15 +228,6 @@ def bias_correction(df: Array | float) -> Array:
 def spread_of(x: Array) -> float:
     """The standard deviation (n − 1); 0 where values differ by rounding only."""
     return 0.0 if float(np.ptp(x)) <= noise(x) else float(x.std(ddof=1))
-
-
-def _moments(values: Array, there: Any, n: Array, close: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (n − 1) of each row; NaN below two values."""
-    count = np.where(n >= 2, n, np.nan)
-    mean = values.sum(axis=1) / count
-    away = np.where(there, values - mean[:, None], 0.0)
-    spread = np.sqrt((away**2).sum(axis=1) / (count - 1))
-    return mean, np.where(spread <= close, 0.0, spread)  # equal values: a rounding error above 0
 
 
 def _standardised(mean: Array, s_d: Array, unit: Array, n: Array, level: float) -> tuple[Array, Array, Array]:

@@ -16,7 +16,7 @@ from cranfield import check
 from cranfield.aggregate import Array
 from cranfield.comparison.assumptions import check_paired, check_sample, check_unpaired
 from cranfield.comparison.data import Matrix, check_topics, paired, single, unpaired
-from cranfield.comparison.differences import counted, difference_blocks, differences, gap
+from cranfield.comparison.differences import difference_blocks, differences, gap, row_moments
 from cranfield.comparison.effects import effect_of_samples, paired_effect, spread_of
 from cranfield.comparison.pairs import Asked, Index, PairTests, pair_test
 from cranfield.comparison.results import Effect, Interval, TestResult, check_asked
@@ -189,13 +189,9 @@ def t_of_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> Pai
     out, n = np.full((4, len(first)), np.nan), np.zeros(len(first))
     same = steady = 0
     for block, difference in difference_blocks(matrix, first, second):
-        d, n[block] = counted(difference)
+        n[block], mean, spread = row_moments(difference)
         enough = np.where(n[block] >= 2, n[block], np.nan)
-        mean = d.sum(axis=1) / enough
-        away = np.where(np.isnan(difference), 0.0, d - mean[:, None])
-        se = np.sqrt((away**2).sum(axis=1) / (enough - 1) / enough)
-        constant = np.nanmax(difference, axis=1, initial=-np.inf) == np.nanmin(difference, axis=1, initial=np.inf)
-        se = np.where(constant & ~np.isnan(se), 0.0, se)
+        se = spread / np.sqrt(enough)
         same += int(((mean == 0) & (se == 0)).sum())
         steady += int(((mean != 0) & (se == 0)).sum())
         out[:, block] = t_of(mean, se, enough - 1, asked.alternative, asked.level)

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.aggregate import Array, Estimate, Tidy, nearest, t_interval
+from cranfield.comparison.corrections import out_of_reach
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.letters import letters
 from cranfield.comparison.pairs import Index, PairTests
-from cranfield.comparison.results import Assumption, plain
+from cranfield.comparison.results import Assumption, pairs_differ, plain
 from cranfield.errors import UsageError
 from cranfield.table import Cell, Column, Table, number_kind
 
@@ -53,12 +54,9 @@ class Family:
     @cached_property
     def lower_is_better(self) -> bool:
         """As the measure says of itself; a name that is no measure's: higher is better."""
-        from cranfield.measures import parse
+        from cranfield.measures.properties import lower_is_better
 
-        try:
-            return parse(self.matrix.measure).properties.better == "lower"
-        except UsageError:
-            return False
+        return lower_is_better(self.matrix.measure)
 
     @cached_property
     def ranking(self) -> NDArray[np.int64]:
@@ -313,7 +311,7 @@ class Comparison(Tidy):
         told = [f"{self.test} test, {self.alternative}", f"α = {self.alpha:g}", f"{n} topics"]
         if self.simultaneous:
             told.append("simultaneous for all pairs")
-        elif self.correction != "none":
+        elif self.correction != "none" and self.comparisons > 1:
             told.append(f"p corrected for {self.comparisons:,} comparisons ({self.correction})")
         elif self.comparisons > 1:
             told.append(f"p not corrected for {self.comparisons:,} comparisons")
@@ -324,7 +322,9 @@ class Comparison(Tidy):
     def notes(self) -> Iterator[str]:
         """What a reader of the numbers must know."""
         yield self.method()
-        yield f"{self.significant:,} of {self.comparisons:,} pairs differ"
+        yield pairs_differ(self.significant, self.comparisons)
+        if self.resamples and not self.simultaneous:
+            yield from out_of_reach(self.resamples, self.comparisons, self.correction, self.alpha)
         if self.correction == "none" and not self.simultaneous and self.comparisons > 1:
             error = 1 - (1 - self.alpha) ** self.comparisons
             yield (

@@ -127,4 +127,4 @@ def plain_name(name: str) -> str:
     >>> plain_name("Randomised_Tukey") == plain_name("randomized-tukey")
     True
     """
-    return name.casefold().replace("_", "-").replace(" ", "-").replace("ise", "ize").replace("isa", "iza")
+    return str(name).casefold().replace("_", "-").replace(" ", "-").replace("ise", "ize").replace("isa", "iza")

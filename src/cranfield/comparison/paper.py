@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cranfield.table import DIGITS, escape_latex, one_line
+from cranfield.table import DIGITS, escape_latex, one_line, printable
 
 if TYPE_CHECKING:
     from cranfield.comparison.outcome import Comparison, Family
@@ -21,7 +21,7 @@ def latex(comparison: Comparison) -> str:
     systems = list(dict.fromkeys(name for family in families for name in _best_first(family)))
     heads = [_head(family, len({one.collection for one in families}) > 1) for family in families]
     cells = [_cells(comparison, family) for family in families]
-    lines = [f"% {one_line(note)}" for note in comparison.notes()]
+    lines = [f"% {printable(one_line(note))}" for note in comparison.notes()]
     lines += [r"\begin{table}", r"\centering", rf"\caption{{{_caption(comparison)}}}"]
     lines += [rf"\begin{{tabular}}{{l{'l' * len(families)}}}", r"\toprule"]
     lines.append(" & ".join(["System", *map(escape_latex, heads)]) + r" \\")

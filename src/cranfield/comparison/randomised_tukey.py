@@ -27,6 +27,9 @@ from cranfield.comparison.results import check_alpha, plain, shown_p
 from cranfield.errors import UsageError
 from cranfield.table import Cell, Column, Table, number_kind
 
+MOST_RESAMPLES = 50_000_000
+"""A number is kept for every resample; so many need less than 1 GB."""
+
 
 @dataclass(frozen=True, eq=False)
 class RandomisedTukey(Tidy):
@@ -210,6 +213,8 @@ def _all_pairs(matrix: Matrix, first: Index, second: Index, asked: Asked) -> Pai
 
 def _ranges(matrix: Matrix, asked: Asked) -> Resampling:
     """The range of the means in every resample, largest first."""
+    if asked.resamples > MOST_RESAMPLES:
+        raise UsageError(f"randomised-tukey: resamples == {asked.resamples}, must be at most {MOST_RESAMPLES:,}")
     values = np.ascontiguousarray(matrix.values)
 
     def more(found: list[Array], begin: int, end: int) -> list[Array]:

@@ -369,11 +369,12 @@ def _between(
     while low < high:  # the first count whose lower tail is above the error
         middle = (low + high) // 2
         low, high = (low, middle) if below(middle) > outside else (middle + 1, high)
-    at = min(max(low, 1), len(ordered)) - 1
     median = float(np.median(ordered))
+    if low == 0:  # so few entries that no interval but the whole line has the level asked for
+        return median, Interval(-math.inf, math.inf, level, "ranks")
     ends = [
-        -math.inf if alternative == "less" else float(ordered[at]),
-        math.inf if alternative == "greater" else float(ordered[len(ordered) - 1 - at]),
+        -math.inf if alternative == "less" else float(ordered[low - 1]),
+        math.inf if alternative == "greater" else float(ordered[len(ordered) - low]),
     ]
     return median, Interval(ends[0], ends[1], level, "ranks")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,9 @@ import numpy as np
 from cranfield import _core, check
 from cranfield.aggregate import Array
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.differences import counted, difference_blocks
+from cranfield.comparison.differences import difference_blocks, row_moments
 from cranfield.comparison.pairs import Index, Progress
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 
 ASL = ("plus-one", "seed")
 """p is (1 + hits) / (1 + B), which is never 0; or hits / B, the achieved significance level (Sakai 2014 Fig. 12-15)."""
@@ -37,7 +38,9 @@ def check_resampling(who: str, resamples: Any, seed: Any, threads: Any, asl: str
     Traceback (most recent call last):
     cranfield.errors.UsageError: randomisation: resamples == 0, must be a whole number, 1 or more
     """
-    check.whole(who, resamples=resamples, threads=threads)
+    if isinstance(resamples, bool) or not isinstance(resamples, (int, np.integer)) or resamples < 1:
+        raise UsageError(f"{who}: resamples == {resamples!r}, must be a whole number, 1 or more")
+    check.whole(who, threads=threads)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
         raise UsageError(f"{who}: seed == {seed!r}, must be a whole number, 0 or more and below 2**64")
     check.one_of(who, ASL, asl=asl)
@@ -110,6 +113,7 @@ def resample(
     except KeyboardInterrupt:
         if state.done < FEWEST_KEPT or not keep:
             raise
+        warnings.warn(state.notes()[0], CranfieldWarning, stacklevel=2)  # not every output has room for notes
     return state
 
 
@@ -194,13 +198,9 @@ def moments_of(matrix: Matrix, first: Index, second: Index) -> Moments:
     """t is 0 where the mean is, infinite where differences are all alike and not 0, NaN with fewer than two topics."""
     mean, sd, size, n = np.zeros((4, len(first)))
     for block, difference in difference_blocks(matrix, first, second):
-        d, n[block] = counted(difference)
-        count = np.maximum(n[block], 1)
-        mean[block] = d.sum(axis=1) / count
-        alike = np.nanmax(difference, axis=1, initial=-np.inf) <= np.nanmin(difference, axis=1, initial=np.inf)
-        away = np.where(np.isnan(difference), 0.0, difference - mean[block][:, None])
-        sd[block] = np.where(alike, 0.0, np.sqrt((away**2).sum(axis=1) / np.maximum(count - 1, 1)))
-        size[block] = np.abs(d).sum(axis=1)
+        n[block], mean[block], sd[block] = row_moments(difference)
+        size[block] = np.nansum(np.abs(difference), axis=1)
+    mean, sd = np.where(n < 1, 0.0, mean), np.where(n < 2, 0.0, sd)
     # A mean that is 0 but for rounding: the t of it would be noise.
     mean = np.where(np.abs(mean) * n <= 1e-13 * size, 0.0, mean)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -198,6 +198,15 @@ def shown_p(p: float) -> str:
     return "p undefined" if math.isnan(p) else f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
 
 
+def pairs_differ(found: int, compared: int) -> str:
+    """How many pairs differ, of how many.
+
+    >>> pairs_differ(3, 6), pairs_differ(1, 1)
+    ('3 of 6 pairs differ', '1 of 1 pair differs')
+    """
+    return f"{found:,} of {compared:,} pair" + (" differs" if compared == 1 else "s differ")
+
+
 def plain(value: Any) -> Any:
     """What JSON can hold: NaN is None, infinity its name, tuples are lists."""
     if isinstance(value, Mapping):

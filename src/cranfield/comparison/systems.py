@@ -15,6 +15,7 @@ from cranfield.comparison.differences import counted, difference_blocks
 from cranfield.comparison.effects import paired_effects
 from cranfield.comparison.outcome import Comparison, Family
 from cranfield.comparison.pairs import Asked, Index, PairTest, Progress, find_test
+from cranfield.comparison.resamples import check_resampling
 from cranfield.comparison.results import Assumption, check_alpha, check_alternative
 from cranfield.errors import UsageError
 from cranfield.scores import Scores
@@ -57,19 +58,22 @@ def compare(
     """
     check_alpha("compare", alpha)
     check_alternative("compare", alternative)
-    check_nan(nan)
-    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
-        raise UsageError(f"compare: resamples == {resamples!r}, must be a whole number, 1 or more")
+    check_nan("compare", nan)
+    check_resampling("compare", resamples, seed, threads)  # whatever the test, so that no wrong word passes
     chosen = find_test(test)
     how = _correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
         raise UsageError(f"{chosen.name} needs every system on every topic; say nan='listwise', or take another test")
-    asked = Asked(alternative, 1 - alpha, resamples, seed, threads, progress)
+    asked = Asked(alternative, 1 - alpha, int(resamples), int(seed), threads, progress)
     families = []
     for collection, matrix in _matrices(data, measure):
         one = _averaged(matrix, systems)
         one = one.complete() if nan == "listwise" else one
+        if baseline is not None and baseline not in one.systems and systems and baseline in systems:
+            raise UsageError(f"baseline == {baseline!r}, a run of system {systems[baseline]!r}; name the system")
         families.append(_family(collection, one, chosen, baseline, asked, effect))
+    if not families:
+        raise UsageError("compare: no measure to compare by; name one, or leave it out for all there are")
     p = np.concatenate([family.tests.p for family in families])
     adjusted = np.split(adjust(p, how), np.cumsum([len(family.tests.p) for family in families])[:-1])
     families = [replace(family, adjusted=part) for family, part in zip(families, adjusted, strict=True)]
@@ -84,7 +88,7 @@ def compare(
         baseline=baseline,
         effect=effect,
         resamples=families[0].tests.resamples,
-        seed=seed if chosen.resampling else None,
+        seed=int(seed) if chosen.resampling else None,
         assumptions=tuple(_assumptions(families, chosen)),
     )
 

@@ -13,6 +13,7 @@ from cranfield import _core, check
 from cranfield.aggregate import GMEAN_FLOOR, Array
 from cranfield.comparison.assumptions import check_unpaired
 from cranfield.comparison.data import Pair, check_topics, unpaired
+from cranfield.comparison.differences import gap
 from cranfield.comparison.effects import effect_of_samples
 from cranfield.comparison.pairs import Progress
 from cranfield.comparison.resamples import TIE, Resampling, check_resampling, p_of, resample, threads_of
@@ -170,7 +171,7 @@ def _summary(entries: Array, summary: str) -> Array:
 
 def _difference(pair: Pair, summary: str) -> float:
     entries = _entries(pair, summary)
-    return float(_summary(entries[: len(pair.x)], summary) - _summary(entries[len(pair.x) :], summary))
+    return float(gap(_summary(entries[: len(pair.x)], summary), _summary(entries[len(pair.x) :], summary)))
 
 
 def _slack(pair: Pair) -> float:

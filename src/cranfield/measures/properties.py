@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cranfield.errors import UsageError
 from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.measures.base import REGISTRY, Measure, Properties
 from cranfield.measures.parse import parse
@@ -63,6 +64,20 @@ def properties_of(measure: Measure) -> Properties:
             # an intent is found once: intent recall diminishes, and what is just added to it does not make up for it
             told = replace(told, diminishing=told.diminishing or told.additive, additive=False)
     return told
+
+
+def lower_is_better(measure: str) -> bool:
+    """As the measure says of itself; a name that is no measure's: higher is better.
+
+    Names come from files of scores, too, and `module:name` in one imports nothing.
+
+    >>> lower_is_better("AP"), lower_is_better("my own"), lower_is_better("antigravity:fly")
+    (False, False, False)
+    """
+    try:
+        return parse(measure, modules=False).properties.better == "lower"
+    except UsageError:
+        return False
 
 
 def is_diverse(measure: Measure) -> bool:

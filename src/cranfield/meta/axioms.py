@@ -88,7 +88,7 @@ class Axioms(Tidy):
         }
 
     def table(self) -> Table:
-        """A row per axiom, a column per measure, as seed 000 Fig. 6 and Fig. 7 have it."""
+        """A row per axiom, a column per measure, as Sakai 2014 Fig. 6 and Fig. 7 have it."""
         found = {(one.axiom, one.measure): "yes" if one.holds else "no" for one in self.findings}
         axioms = list(dict.fromkeys(one.axiom for one in self.findings))
         rows: list[tuple[Cell, ...]] = [
@@ -110,9 +110,9 @@ class Axioms(Tidy):
 def axioms(measures: Any, only: Any = None) -> Axioms:
     """Try axioms on all small lists; where one fails, the lists that show it are told with their scores.
 
-    Swap and replacement are the steps from which Ferrante et al. derive the order of lists (IEEE TKDE 31(3), 2019; seed
-    004 §7.7); the others are the rows of seed 000 Fig. 6 or, for measures of diversity, Fig. 7. What holds of all small
-    lists may still fail on a longer one; what fails, fails. `only` names some of the axioms.
+    Swap and replacement are the steps from which Ferrante et al. derive the order of lists (IEEE TKDE 31(3), 2019;
+    Ferro & Maistro 2024 §7.7); the others are the rows of Sakai 2014 Fig. 6 or, for measures of diversity, Fig. 7.
+    What holds of all small lists may still fail on a longer one; what fails, fails. `only` names some of the axioms.
 
     >>> found = axioms("P+", only="swap")
     >>> found["P+", "swap"].holds

@@ -32,7 +32,10 @@ def signs(levels: Levels, kind: Kind = np.float64) -> Array:
 
 
 def tau_a(levels: Levels, kind: Kind = np.float64) -> Array:
-    r"""Kendall's :math:`\tau_a = 2(pos - neg) / (m(m - 1))`, 001 (8), 000 (51): a tied pair counts for neither."""
+    r"""Kendall's :math:`\tau_a = 2(pos - neg) / (m(m - 1))`: a tied pair counts for neither.
+
+    Sakai 2007 (8), Sakai 2014 (51).
+    """
     m = levels.shape[-1]
     return np.asarray(_agreement(signs(levels, kind)) / (m * (m - 1)))
 
@@ -48,7 +51,7 @@ def tau_b(levels: Levels, kind: Kind = np.float64) -> Array:
 
 
 def tau_ap(levels: Levels, kind: Kind = np.float64) -> Array:
-    r"""AP correlation, 000 (52); the row is the gold standard, the column the ranking that is judged.
+    r"""AP correlation, Sakai 2014 (52); the row is the gold standard, the column the ranking that is judged.
 
     .. math:: \tau_{ap} = \frac{2}{m-1} \sum_{r=2}^m \frac{correct(r)}{r-1} - 1
         = \frac{1}{m-1} \sum_{j} \sum_{i\text{ above }j} \frac{S_{ij}}{r_j - 1}
@@ -68,7 +71,7 @@ def tau_ap(levels: Levels, kind: Kind = np.float64) -> Array:
 
 
 def tau_ap_symmetric(levels: Levels, kind: Kind = np.float64) -> Array:
-    """The mean of both AP correlations, each ranking being the gold standard once (Yilmaz et al.; 000 §5.2)."""
+    """The mean of both AP correlations, each ranking being the gold standard once (Yilmaz et al.; Sakai 2014 §5.2)."""
     return _both_ways(tau_ap(levels, kind))
 
 

@@ -21,7 +21,7 @@ from cranfield.table import Cell, Column, Table
 Counts = NDArray[np.int64]
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
-"""As in 002 Table 6."""
+"""As in Sakai 2013 Table 6."""
 AND = " AND "
 _BLOCK = 1_000_000
 """How many signs are held at a time, all measures together; bounds memory, and changes no answer."""
@@ -87,7 +87,7 @@ class Concordance(Tidy):
         return {"compared": self.compared, "runs": self.runs, "topics": self.topics, "notes": list(self.notes)}
 
     def table(self, gold: str | None = None) -> Table:
-        """As 000 Table 2: concordance of the row and of the column, the mark of the sign test, disagreements.
+        """As Sakai 2014 Table 2: concordance of the row and of the column, the mark of the sign test, disagreements.
 
         `gold` is one of `golds`; left out, the last: all at once.
         """
@@ -144,7 +144,7 @@ def concord(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> Concordance:
-    r"""The concordance test of all pairs of measures (000 Fig. 17, 002 Fig. 6).
+    r"""The concordance test of all pairs of measures (Sakai 2014 Fig. 17, Sakai 2013 Fig. 6).
 
     Over all pairs of runs X, Y and topics on which M1 and M2 disagree (ΔM1 ΔM2 < 0): how often does each of them go
     with the gold standard M*?

@@ -36,7 +36,7 @@ class Correlation(Tidy):
     n: int
     """How many systems were ranked."""
     z: float
-    """|τ| over its standard deviation when there is no correlation, 001 (9); NaN where there is no such test."""
+    """|τ| over its standard deviation when there is no correlation, Sakai 2007 (9); NaN where there is no such test."""
     p: float
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -61,7 +61,7 @@ def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0
     .. math:: Z_0 = |\tau| \Big/ \sqrt{\frac{4n + 10}{9n(n - 1)}}
 
     References: Kendall, Biometrika 30, 1938; Yilmaz, Aslam & Robertson, SIGIR 2008, doi:10.1145/1390334.1390435;
-    Urbano & Marrero, ICTIR 2017; seed 001 (8)-(9), seed 000 (51)-(52)
+    Urbano & Marrero, ICTIR 2017; Sakai 2007 (8)-(9), Sakai 2014 (51)-(52)
 
     >>> print(rank_correlation([0.9, 0.7, 0.6, 0.2], [0.8, 0.4, 0.5, 0.1]))
     tau-b = 0.6667, n = 4, Z = 1.359, p = 0.1742
@@ -89,7 +89,7 @@ def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0
 
 
 def normal_test(tau: Array, n: int) -> tuple[Array, Array]:
-    """Z_0 of 001 (9) and its two-sided p-value; of n systems.
+    """Z_0 of Sakai 2007 (9) and its two-sided p-value; of n systems.
 
     >>> [round(float(x), 4) for x in normal_test(np.array(0.34), 30)]
     [2.6387, 0.0083]
@@ -114,7 +114,7 @@ class Correlations(Tidy):
     """The interval over resampled topics; NaN where there is none."""
     high: Array
     p: Array
-    """The normal test 001 (9) of τ; NaN for other coefficients."""
+    """The normal test Sakai 2007 (9) of τ; NaN for other coefficients."""
     systems: int
     topics: int
     level: float
@@ -161,7 +161,7 @@ class Correlations(Tidy):
         return {**facts, "notes": list(self.notes)}
 
     def table(self, coefficients: str | Iterable[str] | None = None) -> Table:
-        """A row and a column per measure; of several coefficients as in 002 Table 5, `0.7421/0.8012`."""
+        """A row and a column per measure; of several coefficients as in Sakai 2013 Table 5, `0.7421/0.8012`."""
         chosen = [coefficients] if isinstance(coefficients, str) else list(coefficients or self.coefficients)
         at = [self._which(one) for one in chosen]
         both = any(one in DIRECTED for one in chosen)
@@ -227,7 +227,7 @@ def correlate(
     ties: str = "w",
     progress: Callable[[int, int], None] | None = None,
 ) -> Correlations:
-    """How alike measures rank the systems by mean score (001 Table 2, 002 Table 5).
+    """How alike measures rank the systems by mean score (Sakai 2007 Table 2, Sakai 2013 Table 5).
 
     coefficients: one or several of `COEFFICIENTS`: tau-a, tau-b, tau-ap, tau-ap-symmetric, tau-ap-b, rbo.
     The interval is as wide as the middle `level` of what resampled topics give (all measures on the same resample), but

@@ -18,7 +18,8 @@ from cranfield.comparison.pairs import Asked, Index, PairTest, Progress, find_te
 from cranfield.comparison.resamples import ASL, check_resampling
 from cranfield.comparison.results import check_alpha
 from cranfield.errors import UsageError
-from cranfield.meta.rankings import Panel, lower_is_better
+from cranfield.measures.properties import lower_is_better
+from cranfield.meta.rankings import Panel
 from cranfield.scores import Scores
 from cranfield.table import Cell, Column, Table, number_kind
 

@@ -42,7 +42,7 @@ class GainChange(Tidy):
         }
 
     def table(self) -> Table:
-        """As 001 Table 5: a row per measure, a column per choice of gains."""
+        """As Sakai 2007 Table 5: a row per measure, a column per choice of gains."""
         rows: list[tuple[Cell, ...]] = []
         for i, name in enumerate(self.measures):
             cells = zip(self.gains, self.values[i], self.low[i], self.high[i], strict=True)
@@ -70,7 +70,7 @@ def change_gains(
     options: JoinOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GainChange:
-    """How alike a measure ranks systems when grades are worth something else (001 §5.5, Table 5).
+    """How alike a measure ranks systems when grades are worth something else (Sakai 2007 §5.5, Table 5).
 
     qrels, runs: as `evaluate` takes them, or `Assessed` lists alone. gains: `"10:5:1"`, what the grades above 0 are
     worth, best first, or {name: anything that a measure takes for `gain`}. The rest is as for `correlate`.

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Estimate, Tidy, need
+from cranfield.aggregate import Estimate, Tidy
 from cranfield.comparison.results import check_alpha
 from cranfield.errors import UsageError
+from cranfield.meta.coefficient_intervals import FRatios
 from cranfield.meta.variance_components import SYSTEM, TOPIC, Component, score_cube, variance_components
 from cranfield.scores import Scores
 from cranfield.table import Cell, Column, Table
@@ -134,24 +135,13 @@ class GStudy(Tidy):
 
         None with a further facet.
         """
-        systems, topics = self.sizes[SYSTEM], self.sizes[TOPIC]
         own, topic, error = (one.mean_square for one in self.components[:3])
         if self.facet or error <= 0 or own <= 0:
             return (math.nan,) * 4
-        special = need("scipy.special", "an interval")
-        df = systems - 1
-
-        def bounds(tail: float) -> tuple[float, float]:
-            to_error = float(special.fdtri(df, df * (topics - 1), tail))
-            to_topic = float(special.fdtri(df, topics - 1, tail))
-            to_true = float(special.chdtri(df, 1 - tail)) / df
-            ratio = (own / (error * to_error) - 1) / topics
-            above = own**2 - to_true * own * error + (to_true - to_error) * to_error * error**2
-            part = max(0.0, systems * above / (df * to_true * own * error + to_topic * own * topic))
-            return max(0.0, ratio / (1 + ratio)), part / (part + topics)
-
-        (rho2_low, phi_low), (rho2_high, phi_high) = bounds((1 + self.level) / 2), bounds((1 - self.level) / 2)
-        return rho2_low, rho2_high, phi_low, phi_high
+        ratios = FRatios(own / error, topic / error, self.sizes[SYSTEM], self.sizes[TOPIC])
+        low, high = ratios.relative(self.level)
+        wide_low, wide_high = ratios.absolute(self.level)
+        return _share(low, 1), _share(high, 1), _share(wide_low, 1), _share(wide_high, 1)
 
     def __str__(self) -> str:
         now, needed = self.stability(), self.needed()

@@ -92,7 +92,7 @@ def informativeness(
     :math:`S_i / R`; the curve is compared with the true one at the recall of every relevant document found. `lists` are
     runs joined with judgments (`cranfield.join`), read to `depth`, relevance from grade `rel` on and binary.
 
-    Reference: Aslam, Yilmaz & Pavlu, SIGIR 2005, 27-34; seed 000 §5.5
+    Reference: Aslam, Yilmaz & Pavlu, SIGIR 2005, 27-34; Sakai 2014 §5.5
 
     >>> from cranfield.joining import join
     >>> qrels = {"1": dict.fromkeys("abdh", 1)}

@@ -1,4 +1,4 @@
-"""The properties of seed 000 Fig. 7, found out by experiment: small lists of topics with two intents decide each."""
+"""The properties of Sakai 2014 Fig. 7, found out by experiment: small lists of topics with two intents decide each."""
 
 from __future__ import annotations
 

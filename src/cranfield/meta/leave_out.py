@@ -229,7 +229,7 @@ def leave_one_out(
     Judged documents that no run has in its first `pool_depth` stay judged, and notes count them. A topic on which a
     measure is undefined by LOO_j, such as AP where nothing relevant is left, does not count in either mean.
 
-    Reference: Zobel, SIGIR 1998, 307-314, doi:10.1145/290941.291014 (by run); seed 000 §5.4 (by team)
+    Reference: Zobel, SIGIR 1998, 307-314, doi:10.1145/290941.291014 (by run); Sakai 2014 §5.4 (by team)
 
     >>> runs = {"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}, "z": {"q": {"c": 3, "d": 2}}}
     >>> left = leave_one_out({"q": {"a": 1, "b": 1, "c": 0}}, runs, "P@2", pool_depth=2)

@@ -3,7 +3,7 @@
 The components are those of PRIMAD: platform, research goal, implementation, method, actor and data.
 
 Reference: Breuer, Keller & Schaer, ir_metadata: An Extensible Metadata Schema for IR Experiments, SIGIR 2022,
-3078-3089, doi:10.1145/3477495.3531738; seed 004 §8
+3078-3089, doi:10.1145/3477495.3531738; Ferro & Maistro 2024 §8
 """
 
 from __future__ import annotations

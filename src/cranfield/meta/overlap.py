@@ -135,15 +135,31 @@ class _Seen:
     def __init__(self, shorter: list[list[Hashable]], longer: list[list[Hashable]], ties: str) -> None:
         self.ties = ties
         self.short_end, self.end = sum(map(len, shorter)), sum(map(len, longer))
+        self.depth = np.arange(1.0, self.end + 1)
+        if self.short_end == len(shorter) and self.end == len(longer):
+            self.common, self.sizes, self.most, self.mean_part = self._without_ties(shorter, longer)
+            return
         every = dict.fromkeys(item for ranking in (longer, shorter) for group in ranking for item in group)
         place = {item: i for i, item in enumerate(every)}
         self.short, self.long = (_Side.of(groups, place, ties) for groups in (shorter, longer))
-        self.depth = np.arange(1.0, self.end + 1)
         step = max(1, _BLOCK // len(place))
         blocks = [self._sums(self.depth[begin : begin + step]) for begin in range(0, self.end, step)]
         self.common, self.sizes, self.most, self.mean_part = (
             np.concatenate(column) for column in zip(*blocks, strict=True)
         )
+
+    def _without_ties(
+        self, shorter: list[list[Hashable]], longer: list[list[Hashable]]
+    ) -> tuple[Array, Array, Array, Array]:
+        """What `_sums` gives at all depths, where items are either within a depth or not: fast for long lists."""
+        ranks = {group[0]: rank for rank, group in enumerate(longer)}
+        other = np.array([ranks.get(group[0], self.end) for group in shorter])  # the end: not in the longer one
+        both = np.maximum(other, np.arange(self.short_end))[other < self.end]
+        common = np.cumsum(np.bincount(both, minlength=self.end), dtype=np.float64)
+        shared = np.cumsum(np.bincount(other, minlength=self.end + 1)[:-1])
+        alone = self.depth - shared
+        most = np.minimum(alone, np.maximum(self.depth - self.short_end, 0))
+        return common, self.depth, most, np.minimum(alone, 1)
 
     def _sums(self, depth: Array) -> tuple[Array, Array, Array, Array]:
         """At some depths: the overlap, what it is divided by, the most that the shorter ranking could add beyond its

@@ -17,7 +17,7 @@ from cranfield.comparison.differences import gap
 from cranfield.comparison.rank_distributions import sign_p
 from cranfield.comparison.resamples import check_resampling
 from cranfield.errors import DataError, UsageError
-from cranfield.meta.rankings import lower_is_better
+from cranfield.measures.properties import lower_is_better
 from cranfield.scores import Scores
 from cranfield.table import Cell, Column, Table
 
@@ -140,7 +140,7 @@ def predictive_power(
     resamples: int = 1_000,
     seed: int = 0,
 ) -> PredictivePower:
-    """How often each measure prefers the list that people preferred, side by side (000 §5.3).
+    """How often each measure prefers the list that people preferred, side by side (Sakai 2014 §5.3).
 
     preferences: what `read_preferences` gave, or its file. Judgments of a tie are left out, and counted in a note: no
     measure can be right or wrong there. `ties` says what becomes of a tie by the measure. Each assessor's judgment

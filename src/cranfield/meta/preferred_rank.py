@@ -1,4 +1,7 @@
-"""How far down a reader goes: the preferred rank and the rank of the first relevant document (001 Tables 7-9)."""
+"""How far down a reader goes: the preferred rank and the rank of the first relevant document.
+
+Sakai 2007 Tables 7-9 show them topic by topic.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,8 @@ class PreferredRanks(Tidy):
         }
 
     def table(self) -> Table:
-        """As 001 Tables 7-9: the largest rp of each topic, the run, its r1, and by grade how many documents stand at
-        or above that rank, of how many there are."""
+        """As Sakai 2007 Tables 7-9: the largest rp of each topic, the run, its r1, and by grade how many documents
+        stand at or above that rank, of how many there are."""
         heads = [f"grade {grade:g}" for grade in self.grades]
         columns = [
             Column("topic"),
@@ -105,7 +108,7 @@ def preferred_ranks(
     """How deep readers go who stop at the first relevant document (r1), or at the first of the best (rp).
 
     rp is the rank of the first document of the highest grade in the list: where P-measure and P+ stop looking. Lists
-    without a relevant document have neither. 001's appendix shows for each topic the run with the largest rp (of
+    without a relevant document have neither. Sakai 2007's appendix shows for each topic the run with the largest rp (of
     several, the first) and what it retrieved down to there; `by_run` sums up each run.
 
     qrels, runs: as `evaluate` takes them, or `Assessed` lists alone. rel: the lowest grade that is relevant.

@@ -1,4 +1,4 @@
-"""The properties of seed 000 Fig. 6, found out by experiment: a search over all small lists decides each."""
+"""The properties of Sakai 2014 Fig. 6, found out by experiment: a search over all small lists decides each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Grades = tuple[float | None, ...]
 
 LENGTHS: dict[str, Callable[[float | None], float]] = {
     "equal": lambda grade: 500.0,
-    "short if relevant": lambda grade: 10.0 if grade else 1000.0,  # the example of seed 000 §2.2
+    "short if relevant": lambda grade: 10.0 if grade else 1000.0,  # the example of Sakai 2014 §2.2
     "long if relevant": lambda grade: 1000.0 if grade else 10.0,
 }
 """How long documents are, by their grades."""

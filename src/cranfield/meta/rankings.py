@@ -13,6 +13,7 @@ from cranfield.aggregate import Array
 from cranfield.comparison.data import some
 from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
+from cranfield.measures.properties import lower_is_better
 from cranfield.scores import Scores
 
 Levels = NDArray[np.int32]
@@ -102,20 +103,6 @@ def levels_of(values: Array, close: Array | float = 0.0) -> Levels:
     levels = np.empty_like(steps)
     np.put_along_axis(levels, order, np.cumsum(steps, axis=-1, dtype=np.int32), axis=-1)
     return levels
-
-
-def lower_is_better(measure: str) -> bool:
-    """As the measure says of itself; a name that is no measure's: higher is better.
-
-    >>> lower_is_better("AP"), lower_is_better("my own")
-    (False, False)
-    """
-    from cranfield.measures import parse
-
-    try:
-        return parse(measure).properties.better == "lower"
-    except UsageError:
-        return False
 
 
 def counted(n: int, what: str) -> str:

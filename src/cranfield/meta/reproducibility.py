@@ -1,4 +1,6 @@
-"""How close a second experiment comes to the first: documents, scores, effects, and significance (seed 004 §8).
+"""How close a second experiment comes to the first: documents, scores, effects, and significance.
+
+Ferro & Maistro 2024 §8 tell of it.
 
 A *replication* is on the same collection and can be compared topic by topic; a *reproduction* is on another one, where
 only effects and distributions can. (These are the words of Breuer et al. 2020; the ACM's terms of today, which the
@@ -17,7 +19,6 @@ from cranfield import check
 from cranfield.aggregate import Array, need
 from cranfield.comparison.data import paired, sample
 from cranfield.comparison.differences import noise
-from cranfield.errors import UsageError
 
 UNIONS = ("rank", "id")
 """How the documents of two lists are numbered: the first list's in its order, then the others in theirs; or by id."""
@@ -47,38 +48,6 @@ def tau_union(original: Sequence[Any], again: Sequence[Any], *, union: str = "ra
     number = {doc: i for i, doc in enumerate(sorted(documents) if union == "id" else documents)}
     x, y = ([number[doc] for doc in one] for one in (first, second))
     return float(need("scipy.stats", "tau_union").kendalltau(x, y).statistic)
-
-
-def list_overlap(original: Sequence[Any], again: Sequence[Any], p: float = 0.9) -> float:
-    r"""Rank-biased overlap, extrapolated, of two lists without ties: `overlap.rbo` for lists of thousands of documents.
-
-    .. math:: \frac{1-p}{p} \left( \sum_{d=1}^{l} \frac{X_d}{d} p^d + \sum_{d=s+1}^{l} \frac{X_s (d-s)}{s d} p^d \right)
-        + \left( \frac{X_l - X_s}{l} + \frac{X_s}{s} \right) p^l
-
-    X_d documents are common to both lists down to rank d; s is the length of the shorter list, l of the longer one.
-    0 where a list is empty.
-    Reference: Webber, Moffat & Zobel, TOIS 28(4), 2010, (32), doi:10.1145/1852102.1852106
-
-    Only the agreement at rank 3 is below 1, by a third: 1 - 0.1 * 0.9**2 / 3.
-
-    >>> round(list_overlap("abcde", "abdce"), 4), round(list_overlap("abc", "abc"), 4)
-    (0.973, 1.0)
-    """
-    check.between("list_overlap", low=0, high=1, p=p)
-    if p in (0, 1):
-        raise UsageError(f"list_overlap: p == {p!r}, must be above 0 and below 1")
-    shorter, longer = sorted((original, again), key=len)
-    s, end = len(shorter), len(longer)
-    if not s:
-        return 0.0
-    rank = {doc: r for r, doc in enumerate(longer, 1)}
-    both = [max(r, rank[doc]) for r, doc in enumerate(shorter, 1) if doc in rank]
-    common = np.cumsum(np.bincount(both, minlength=end + 1))[1:]
-    depth = np.arange(1, end + 1)
-    at_s = common[s - 1] / s
-    agreement = common / depth + np.where(depth > s, at_s * (depth - s) / depth, 0.0)
-    tail = (common[-1] - common[s - 1]) / end + at_s
-    return float((1 - p) * (agreement * p ** (depth - 1)).sum() + tail * p**end)
 
 
 def rmse(original: Any, again: Any) -> float:

@@ -15,10 +15,10 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation import MeasureLike, evaluate
+from cranfield.meta.overlap import rbo
 from cranfield.meta.reproducibility import (
     delta_ri,
     effect_ratio,
-    list_overlap,
     mean_of,
     nrmse,
     p_value,
@@ -160,7 +160,7 @@ def reproduce(
     Without `advanced` there is no effect to compare. Lists are compared down to `depth` (all of them if left out), by
     Kendall's τ union and by rank-biased overlap with persistence `p` (0.95 as in repro_eval).
 
-    References: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036; seed 004 §8
+    References: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036; Ferro & Maistro 2024 §8
 
     >>> qrels = {"1": {"a": 1}, "2": {"b": 1}}
     >>> mine = {"1": {"a": 3, "b": 2, "c": 1}, "2": {"a": 3, "b": 2, "c": 1}}
@@ -232,7 +232,7 @@ def _orders(
     for i, topic in enumerate(shared):
         first, second = (_documents(run, topic, order, depth) for run in (original, again))
         tau[i] = tau_union(first, second, union=union)
-        overlap[i] = list_overlap(first, second, p)
+        overlap[i] = rbo(first, second, p).extrapolated if first and second else 0.0
     return Orders(role, tuple(shared), tau, overlap)
 
 

@@ -1,8 +1,8 @@
-"""On which scale does a measure measure? All lists of a length, put in order and spaced by their scores (seed 004 §7).
+"""On which scale does a measure measure? All lists of a length, put in order and spaced by their scores.
 
 A measure is on an interval scale if a step of its values means the same wherever it is taken. Ferrante et al. take the
 order of lists from two steps that make a list better without doubt (a swap, a replacement) and ask whether the values
-of a measure are then equally spaced. Here it is tried out.
+of a measure are then equally spaced. Here it is tried out, after Ferro & Maistro 2024 §7.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def scale(
     many to enumerate, a `sample` of them can show that values are not equally spaced, but not that they are.
 
     Reference: Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019, doi:10.1109/TKDE.2018.2840708; Ferrante, Ferro &
-    Fuhr, IEEE Access 9, 2021; seed 004 §7.7 and Fig. 19
+    Fuhr, IEEE Access 9, 2021; Ferro & Maistro 2024 §7.7 and Fig. 19
 
     >>> scale("P@4").kind, scale("RBP(p=0.5)").kind, scale("AP").kind
     ('interval', 'interval', 'ordinal')

@@ -1,4 +1,7 @@
-"""What the scale of a measure does to significance: pairs found by ranks and by means (seed 004 Table 3)."""
+"""What the scale of a measure does to significance: pairs found by ranks and by means.
+
+The comparison is that of Ferro & Maistro 2024 Table 3.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
     pairs. More pairs by means are expected, as that test is the more powerful one; a measure that is on no interval
     scale may gain or lose for that reason alone.
 
-    Reference: Ferrante, Ferro & Losiouk, Information Retrieval Journal 23(3), 2020; seed 004 §7.8 and Table 3
+    Reference: Ferrante, Ferro & Losiouk, Information Retrieval Journal 23(3), 2020; Ferro & Maistro 2024 §7.8, Table 3
 
     >>> values = [[0.1, 0.5, 0.9], [0.2, 0.5, 0.8], [0.1, 0.4, 0.9], [0.0, 0.6, 0.7]]
     >>> scale_tests(Scores.from_matrix(values, measure="AP")).by_means.tolist()

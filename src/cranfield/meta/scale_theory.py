@@ -1,4 +1,7 @@
-"""What theory says of scales: what each admits, and on which one some measures were proved to be (seed 004 §7)."""
+"""What theory says of scales: what each admits, and on which one some measures were proved to be.
+
+After Ferro & Maistro 2024 §7.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ ADMITS = {
     "interval": "means and standard deviations too; t test, ANOVA, Wilcoxon's signed rank test",
     "ratio": "geometric and harmonic means and the coefficient of variation too",
 }
-"""What each scale admits by Stevens' rules, beside what those before it do (seed 004 §7.4–7.5)."""
+"""What each scale admits by Stevens' rules, beside what those before it do (Ferro & Maistro 2024 §7.4–7.5)."""
 
 THEORY = "Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019; Ferro & Maistro, Evaluation of IR Systems, 2024, §7.7"
 PROVED = {
@@ -34,7 +37,7 @@ PROVED = {
     "RBTO": "an interval scale by construction",
 }
 """What was proved, for a single topic, of the measures that Ferrante et al. studied. Moffat (IEEE Access 10,
-2022) holds that values need not be equally spaced; seed 004 §7.6 tells both sides."""
+2022) holds that values need not be equally spaced; Ferro & Maistro 2024 §7.6 tells both sides."""
 
 
 def proved_scale(measure: Any) -> str:

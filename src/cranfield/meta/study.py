@@ -23,7 +23,7 @@ from cranfield.meta.study_cache import Cache, key_of, make_folder, table_from_pl
 from cranfield.meta.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study_inputs import Inputs
 from cranfield.meta.study_methods import COLLECTION, MEASURES
-from cranfield.meta.study_report import report
+from cranfield.meta.study_report import page, section
 from cranfield.table import Column, Table
 
 Progress = Callable[[int, int], None]
@@ -122,7 +122,7 @@ def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> O
     inputs = Inputs(plan, cache)
     todo = list(_todo(plan))
     steps: list[Step] = []
-    results: list[tuple[Step, Result | None]] = []
+    sections: list[str] = []
     with _no_half_results() as interrupted:
         for number, (task, collection) in enumerate(todo):
 
@@ -137,12 +137,11 @@ def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> O
             name = collection.name if collection else ""
             step = Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error)
             steps.append(step)
-            results.append((step, result))
+            sections.append(section(plan, task.label, name, result.tables if result else {}, error))
     if progress is not None:
         progress(len(todo) * PARTS, len(todo) * PARTS)
-    text = report(plan, [(step, result.tables if result else {}) for step, result in results])
     where = os.path.join(plan.output, plan.report)
-    write_bytes(where, text.encode("utf-8", "backslashreplace"))
+    write_bytes(where, page(plan, sections).encode("utf-8", "backslashreplace"))
     return Outcome(plan.title, plan.output, where, tuple(steps))
 
 

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import sys
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,12 +43,13 @@ class Cache:
         except OSError:
             return None
         check, _, content = entry.partition(b"\n")
-        return content if check == _sum(content).encode() else None
+        return zlib.decompress(content) if check == _sum(content).encode() else None
 
     def put(self, key: str, content: bytes) -> None:
         path = self._path(key)
         make_folder(os.path.dirname(path))
-        write_bytes(path, _sum(content).encode() + b"\n" + content)
+        packed = zlib.compress(content, 1)
+        write_bytes(path, _sum(packed).encode() + b"\n" + packed)
 
 
 def make_folder(path: str) -> None:
@@ -138,7 +140,7 @@ def table_to_plain(table: Table) -> dict[str, Any]:
     """A table as JSON can hold it, exactly; NaN and infinity are Python's spelling of them."""
     return {
         "columns": [[one.header, one.kind, one.better] for one in table.columns],
-        "rows": [[{"estimate": vars(x)} if isinstance(x, Estimate) else x for x in row] for row in table.rows],
+        "rows": [[[*vars(x).values()] if isinstance(x, Estimate) else x for x in row] for row in table.rows],
         "caption": table.caption,
         "notes": table.notes,
         "digits": table.digits,
@@ -147,6 +149,6 @@ def table_to_plain(table: Table) -> dict[str, Any]:
 
 def table_from_plain(held: Mapping[str, Any]) -> Table:
     """As `table_to_plain` told it."""
-    rows = tuple(tuple(Estimate(**x["estimate"]) if isinstance(x, dict) else x for x in row) for row in held["rows"])
+    rows = tuple(tuple(Estimate(*x) if isinstance(x, list) else x for x in row) for row in held["rows"])
     columns = tuple(Column(*one) for one in held["columns"])
     return Table(columns, rows, held["caption"], tuple(held["notes"]), held["digits"])

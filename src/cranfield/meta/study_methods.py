@@ -58,12 +58,7 @@ class Method:
 METHODS = {
     one.name: one
     for one in (
-        Method(
-            "compare",
-            "which systems differ",
-            "comparison.systems:compare",
-            tables={"ranking": "ranking", "pairs": "pairs"},
-        ),
+        Method("compare", "which systems differ", "comparison.systems:compare", tables={"": "ranking"}),
         Method(
             "power",
             "how many pairs of systems a measure tells apart",
@@ -111,7 +106,7 @@ METHODS = {
         ),
         Method("gtheory", "how far scores generalise to other topics", "meta.generalisability:g_studies"),
         Method(
-            "preferred-rank",
+            "ranks",
             "where the preferred rank and the first relevant document are",
             "meta.preferred_rank:preferred_ranks",
             takes=COLLECTION,

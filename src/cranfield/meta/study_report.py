@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from html import escape
-from typing import Any
 
-from cranfield.collection.source import expand
 from cranfield.meta.study_file import Study
 from cranfield.table import Column, Table, escape_markdown
 
@@ -19,20 +18,22 @@ STYLE = (
 )
 
 
-def report(study: Study, steps: Sequence[tuple[Any, dict[str, Table]]]) -> str:
-    """The whole page; `steps` are the steps of the study with their tables."""
+def section(study: Study, label: str, collection: str, tables: Mapping[str, Table], error: str) -> str:
+    """What one method found on one collection."""
     html = study.report.endswith(".html")
-    blocks = [_heading(study.title, 1, html), _shown(_collections(study), html)]
-    for step, tables in steps:
-        where = f" on {step.collection}" if step.collection else ""
-        blocks.append(_heading(f"{step.label}{where}", 2, html))
-        if step.error:
-            blocks.append(_sentence(f"not done: {step.error}", html))
-        for part, table in tables.items():
-            name = f"{step.label}-{part}" if part else step.label
-            folder = f"{step.collection}/" if step.collection else ""
-            blocks.append(_shown(_cut(table, f"{folder}{name}.csv"), html))
-    body = "\n\n".join(blocks)
+    blocks = [_heading(f"{label} on {collection}" if collection else label, 2, html)]
+    if error:
+        blocks.append(_sentence(f"not done: {error}", html))
+    for part, table in tables.items():
+        name = f"{label}-{part}" if part else label
+        blocks.append(_shown(shortened(table, os.path.join(collection, f"{name}.csv")), html))
+    return "\n\n".join(blocks)
+
+
+def page(study: Study, sections: Iterable[str]) -> str:
+    """The whole report."""
+    html = study.report.endswith(".html")
+    body = "\n\n".join([_heading(study.title, 1, html), _shown(_collections(study), html), *sections])
     if not html:
         return body + "\n"
     head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(study.title)}</title>'
@@ -40,16 +41,16 @@ def report(study: Study, steps: Sequence[tuple[Any, dict[str, Table]]]) -> str:
 
 
 def _collections(study: Study) -> Table:
-    rows = []
-    for one in study.collections:
-        files = expand(one.runs or one.scores)
-        rows.append((one.name, one.qrels or "saved scores", len(files)))
-    heads = (Column("collection"), Column("judgments"), Column("files", "count"))
+    heads = (Column("collection"), Column("judgments"), Column("runs"))
+    rows = tuple(
+        (one.name, one.qrels or "saved scores", ", ".join(one.runs or one.scores)) for one in study.collections
+    )
     measures = f"measures: {', '.join(study.measures)}" if study.measures else ""
-    return Table(heads, tuple(rows), notes=(measures,) if measures else ())
+    return Table(heads, rows, notes=(measures,) if measures else ())
 
 
-def _cut(table: Table, file: str) -> Table:
+def shortened(table: Table, file: str) -> Table:
+    """The first rows of a long table, with a note that says where the others are."""
     if len(table.rows) <= MOST_ROWS:
         return table
     note = f"the first {MOST_ROWS} of {len(table.rows)} rows; all are in {file}"

@@ -14,8 +14,9 @@ from cranfield import check
 from cranfield.aggregate import Array, Tidy
 from cranfield.comparison.resamples import check_resampling
 from cranfield.errors import UsageError
+from cranfield.measures.properties import lower_is_better
 from cranfield.meta.discrimination import rows_of, table_of
-from cranfield.meta.rankings import Panel, lower_is_better
+from cranfield.meta.rankings import Panel
 from cranfield.scores import Scores
 from cranfield.table import Cell, Column, Table
 

@@ -18,7 +18,7 @@ def describe_asl(
     """The p-values of all pairs of systems, each measure's sorted: the closer to the origin, the more it discriminates.
 
     `p` has the p-values of each measure. `highest` cuts the vertical axis off, such as at 0.15, where the curves part.
-    Seed 000 Fig. 16, after Sakai, SIGIR 2006, 525-532, doi:10.1145/1148170.1148261. Measures come in the order of how
+    Sakai 2014 Fig. 16, after Sakai, SIGIR 2006, 525-532, doi:10.1145/1148170.1148261. Measures come in the order of how
     many pairs they find at `alpha`.
 
     >>> describe_asl({"RR": [0.2, 0.03], "AP": [0.04, 0.01]}).columns()["measure"].tolist()

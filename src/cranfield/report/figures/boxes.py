@@ -8,7 +8,8 @@ import numpy as np
 
 from cranfield.comparison.data import Matrix
 from cranfield.errors import UsageError
-from cranfield.report.figures.figure import Axis, Figure, counted, in_order, lower_is_better, names
+from cranfield.measures.properties import lower_is_better
+from cranfield.report.figures.figure import Axis, Figure, counted, in_order, names
 from cranfield.report.figures.theme import GREY, INK, WIDTH, altair, finished, quantitative, row_step, rows, system_axis
 
 REACH = 1.5
@@ -19,7 +20,7 @@ def describe_boxes(data: Any, measure: Any = None) -> Figure:
     """Quartiles, median, mean and whiskers of every system, best mean first; what lies beyond is a point of its own.
 
     `data` is `Scores`, a matrix, a frame or dicts. Whiskers reach to the last score within 1.5 times the distance of
-    the quartiles, which are interpolated linearly. Seed 004 Fig. 16.
+    the quartiles, which are interpolated linearly. Ferro & Maistro 2024 Fig. 16.
 
     >>> describe_boxes({"bm25": [0.1, 0.2, 0.3, 0.4, 0.9]}).columns()["median"].tolist()
     [0.3]

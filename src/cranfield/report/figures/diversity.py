@@ -22,7 +22,7 @@ LEVELS = 6
 def describe_diversity(
     data: Any, *, recall: str | None = None, relevance: str | None = None, gamma: float = 0.5, system: str = "system"
 ) -> Figure:
-    r"""Every system at its mean I-rec and D-nDCG, with lines of equal D# (seed 000, seed 002).
+    r"""Every system at its mean I-rec and D-nDCG, with lines of equal D# (Sakai 2014, Sakai 2013).
 
     .. math:: D\#\text{-nDCG} = \gamma\,\text{I-rec} + (1 - \gamma)\,\text{D-nDCG}
 

@@ -163,16 +163,6 @@ def in_order(labels: NDArray[Any]) -> list[str]:
     return list(dict.fromkeys(labels.tolist()))
 
 
-def lower_is_better(measure: str) -> bool:
-    """As the measure says of itself; a name that is no measure's: higher is better."""
-    from cranfield.measures import parse
-
-    try:
-        return parse(measure).properties.better == "lower"
-    except UsageError:
-        return False
-
-
 def counted(n: int, what: str, many: str | None = None) -> str:
     """A number with its noun.
 

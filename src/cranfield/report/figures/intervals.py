@@ -17,7 +17,7 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
     """Every system's mean with its interval, best first, and whether it differs from the best (or the baseline).
 
     Where the test has one critical difference for all pairs, an interval is half of it to each side: two systems differ
-    just if their intervals do not meet (seed 004 (11)). Otherwise intervals are Student's, of each mean alone.
+    just if their intervals do not meet (Ferro & Maistro 2024 (11)). Otherwise intervals are Student's, of each mean.
 
     >>> from cranfield.comparison.systems import compare
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}

@@ -23,7 +23,7 @@ def describe_spacing(scores: Mapping[str, Any], lists: Sequence[str], *, subtitl
     """Where each measure puts all lists of a length: a row for each score it gives, with the lists that share it.
 
     `scores` has an entry per list for each measure; `lists` are their grades, such as "1010". `gap` is the distance to
-    the score below. Seed 004 Fig. 19.
+    the score below. Ferro & Maistro 2024 Fig. 19.
 
     >>> made = describe_spacing({"P": [0, 0.5, 0.5, 1]}, ["00", "01", "10", "11"]).columns()
     >>> made["lists"].tolist(), made["spacing"].tolist()
