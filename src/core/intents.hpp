@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,108 @@ std::span<const T> span_of(const Column<T>& column) {
     return {column.data(), column.size()};
 }
 
+// As many threads as the machine has, but none for less than some thousands of entries.
+unsigned threads_for(std::size_t entries) {
+    constexpr std::size_t kWorthAThread = 1 << 14;
+    return static_cast<unsigned>(std::min<std::size_t>(entries / kWorthAThread + 1, std::max(1u, std::thread::hardware_concurrency())));
+}
+
+// The documents of one topic by id: their ids one after the other, and the row after the last of each.
+struct TopicDocuments {
+    std::vector<char> arena;
+    std::vector<Id> ids;
+    std::vector<std::int64_t> ends;
+};
+
+// Finds the documents among the rows of one list, and leaves in `order` its rows sorted by document and by the place of
+// their intents.
+class DocumentFinder {
+public:
+    DocumentFinder(const Table& table, WholeNumbers places, std::vector<std::int64_t>& order)
+        : table_(table), places_(places), order_(order) {}
+
+    TopicDocuments find(std::size_t list) {
+        begin_ = static_cast<std::size_t>(table_.list_start[list]);
+        end_ = static_cast<std::size_t>(table_.list_start[list + 1]);
+        number_rows();
+        TopicDocuments out = sort_documents();
+        sort_rows(out);
+        if (!table_.label.empty()) sort_intents(out);
+        return out;
+    }
+
+private:
+    std::int32_t& document(std::size_t row) { return of_row_[row - begin_]; }
+    std::int64_t place(std::int64_t row) const {
+        return places_[static_cast<std::size_t>(table_.label[static_cast<std::size_t>(row)])];
+    }
+
+    void number_rows() {
+        ids_.clear();
+        of_row_.clear();
+        seen_.reset(end_ - begin_);
+        for (std::size_t row = begin_; row < end_; ++row) {
+            const std::string_view id = table_.id(row);
+            if (row > begin_ && id == table_.id(row - 1)) {  // the lines of a document often follow each other
+                of_row_.push_back(of_row_.back());
+                continue;
+            }
+            const auto fresh = static_cast<std::int32_t>(ids_.size());
+            const std::int32_t found = seen_.find_or_add(
+                hash_id(id), fresh, [&](std::int32_t other) { return ids_[static_cast<std::size_t>(other)] == id; });
+            if (found < 0) ids_.push_back(id);
+            of_row_.push_back(found < 0 ? fresh : found);
+        }
+    }
+
+    TopicDocuments sort_documents() {
+        TopicDocuments out;
+        std::vector<std::int32_t> by_id(ids_.size());
+        for (std::size_t i = 0; i < ids_.size(); ++i) by_id[i] = static_cast<std::int32_t>(i);
+        const auto id_of = [&](std::int32_t i) { return ids_[static_cast<std::size_t>(i)]; };
+        std::sort(by_id.begin(), by_id.end(), [&](std::int32_t a, std::int32_t b) { return id_of(a) < id_of(b); });
+        std::vector<std::int32_t> number(ids_.size());
+        for (std::size_t i = 0; i < by_id.size(); ++i) {
+            number[static_cast<std::size_t>(by_id[i])] = static_cast<std::int32_t>(i);
+            const std::string_view id = id_of(by_id[i]);
+            out.ids.push_back({out.arena.size() | (static_cast<std::uint64_t>(id.size()) << 48)});
+            out.arena.insert(out.arena.end(), id.begin(), id.end());
+        }
+        for (std::int32_t& one : of_row_) one = number[static_cast<std::size_t>(one)];
+        return out;
+    }
+
+    void sort_rows(TopicDocuments& out) {
+        std::vector<std::size_t> next(ids_.size(), 0);
+        for (const std::int32_t one : of_row_) ++next[static_cast<std::size_t>(one)];
+        std::size_t filled = begin_;
+        for (std::size_t& rows : next) {
+            filled += std::exchange(rows, filled);
+            out.ends.push_back(static_cast<std::int64_t>(filled));
+        }
+        for (std::size_t row = begin_; row < end_; ++row)
+            order_[next[static_cast<std::size_t>(document(row))]++] = static_cast<std::int64_t>(row);
+    }
+
+    void sort_intents(const TopicDocuments& out) {
+        auto from = order_.begin() + static_cast<std::ptrdiff_t>(begin_);
+        for (const std::int64_t end : out.ends) {
+            const auto to = order_.begin() + end;
+            const auto before = [&](std::int64_t a, std::int64_t b) { return place(a) < place(b); };
+            if (!std::is_sorted(from, to, before)) std::stable_sort(from, to, before);
+            from = to;
+        }
+    }
+
+    const Table& table_;
+    WholeNumbers places_;
+    std::vector<std::int64_t>& order_;
+    std::size_t begin_ = 0, end_ = 0;
+    IdTable seen_;
+    std::vector<std::string_view> ids_;
+    std::vector<std::int32_t> of_row_;
+};
+
 // Every document once, whatever the number of intents it is judged for. Documents are numbered topic by topic, in order
 // of their ids; the grade in what is returned is that number. With it, the rows sorted by document and intent, and where
 // the rows of each document begin. Intents come in the order of `place`, one number for each label.
@@ -36,65 +139,20 @@ nb::tuple py_by_document(const Table& table, const Column<std::int64_t>& place) 
         const nb::gil_scoped_release release;
         const WholeNumbers places = span_of(place);
         if (!table.label.empty() && places.size() != table.labels.size()) throw std::invalid_argument("one place for each label");
+        const unsigned threads = threads_for(table.size());
+        std::vector<DocumentFinder> finders(threads, DocumentFinder(table, places, order));
+        std::vector<TopicDocuments> found(table.lists());
+        parallel_for(table.lists(), threads, {}, [&](std::size_t list, unsigned thread) { found[list] = finders[thread].find(list); });
         judged->topics = table.topics;
-        IdTable seen;
-        std::vector<std::string_view> ids;
-        std::vector<std::int32_t> of_row, in_order, number;
         std::vector<std::vector<JudgedIndex::Document>> lists(table.lists());
-        std::vector<std::size_t> next;
         for (std::size_t l = 0; l < table.lists(); ++l) {
-            const auto begin = static_cast<std::size_t>(table.list_start[l]), end = static_cast<std::size_t>(table.list_start[l + 1]);
-            ids.clear();
-            of_row.clear();
-            seen.reset(end - begin);
-            for (std::size_t row = begin; row < end; ++row) {
-                const std::string_view id = table.id(row);
-                if (row > begin && id == table.id(row - 1)) {  // the lines of a document often follow each other
-                    of_row.push_back(of_row.back());
-                    continue;
-                }
-                const auto fresh = static_cast<std::int32_t>(ids.size());
-                const std::int32_t found = seen.find_or_add(
-                    hash_id(id), fresh, [&](std::int32_t other) { return ids[static_cast<std::size_t>(other)] == id; });
-                if (found < 0) ids.push_back(id);
-                of_row.push_back(found < 0 ? fresh : found);
-            }
-            in_order.resize(ids.size());
-            for (std::size_t i = 0; i < ids.size(); ++i) in_order[i] = static_cast<std::int32_t>(i);
-            const auto id_of = [&](std::int32_t i) { return ids[static_cast<std::size_t>(i)]; };
-            std::sort(in_order.begin(), in_order.end(), [&](std::int32_t a, std::int32_t b) { return id_of(a) < id_of(b); });
-            number.resize(ids.size());
-            for (std::size_t i = 0; i < in_order.size(); ++i) {
-                number[static_cast<std::size_t>(in_order[i])] = static_cast<std::int32_t>(i);
-                const std::string_view id = id_of(in_order[i]);
-                const Id at{judged->arena.size() | (static_cast<std::uint64_t>(id.size()) << 48)};
-                judged->arena.insert(judged->arena.end(), id.begin(), id.end());
-                lists[l].push_back({at, static_cast<double>(judged->grade.size())});
+            for (const Id& id : found[l].ids) {
+                lists[l].push_back({Id{id.packed + judged->arena.size()}, static_cast<double>(judged->grade.size())});
                 judged->grade.push_back(lists[l].back().grade);
             }
+            judged->arena.insert(judged->arena.end(), found[l].arena.begin(), found[l].arena.end());
             judged->start.push_back(static_cast<std::int64_t>(judged->grade.size()));
-
-            next.assign(ids.size(), 0);
-            for (std::int32_t& document : of_row) ++next[static_cast<std::size_t>(document = number[static_cast<std::size_t>(document)])];
-            std::size_t filled = begin;
-            for (std::size_t& rows : next) {
-                filled += std::exchange(rows, filled);
-                start.push_back(static_cast<std::int64_t>(filled));
-            }
-            for (std::size_t row = begin; row < end; ++row)
-                order[next[static_cast<std::size_t>(of_row[row - begin])]++] = static_cast<std::int64_t>(row);
-            if (table.label.empty()) continue;
-            const auto place_of = [&](std::int64_t row) {
-                return places[static_cast<std::size_t>(table.label[static_cast<std::size_t>(row)])];
-            };
-            for (std::size_t i = begin + 1; i < end; ++i)  // mostly in order already
-                if (of_row[static_cast<std::size_t>(order[i]) - begin] == of_row[static_cast<std::size_t>(order[i - 1]) - begin] &&
-                    place_of(order[i]) < place_of(order[i - 1])) {
-                    const auto document = judged->start[l] + of_row[static_cast<std::size_t>(order[i]) - begin];
-                    const auto at = [&](std::int64_t d) { return order.begin() + start[static_cast<std::size_t>(d)]; };
-                    std::stable_sort(at(document), at(document + 1),
-                                     [&](std::int64_t a, std::int64_t b) { return place_of(a) < place_of(b); });
-                }
+            start.insert(start.end(), found[l].ends.begin(), found[l].ends.end());
         }
         judged->index = JudgedIndex(judged->arena.data());  // the arena does not move any more
         for (std::size_t l = 0; l < table.lists(); ++l)
@@ -210,27 +268,45 @@ nb::tuple py_hits_by_intent(const Column<std::int64_t>& row, const Column<std::i
         const nb::gil_scoped_release release;
         const IntentEntries entries(span_of(start), span_of(nth));
         const WholeNumbers documents = span_of(document);
-        const std::size_t total = entries_of(entries, documents, row.size());
-        number.make(total), hit_of.make(total), entry_of.make(total);
-        std::vector<std::size_t> next;
-        std::size_t filled = 0, lists_before = 0;
+        if (documents.size() != row.size()) throw std::invalid_argument("columns of different lengths");
+        struct Share {  // of one list: its hits, its intents, and where what it fills begins
+            std::size_t first, last, many, filled, lists_before;
+        };
+        std::vector<Share> shares;
+        std::size_t total = 0, lists_before = 0;
         for_each_list(span_of(row), span_of(intents), [&](std::size_t first, std::size_t last, std::size_t many) {
-            next.assign(many, 0);
+            shares.push_back({first, last, many, total, lists_before});
             for (std::size_t hit = first; hit < last; ++hit) {
                 const auto [begin, end] = entries.of(documents[hit]);
-                for (std::size_t entry = begin; entry < end; ++entry) ++next[entries.nth(entry, many)];
+                total += end - begin;
             }
+            lists_before += many;
+        });
+        number.make(total), hit_of.make(total), entry_of.make(total);
+        constexpr std::size_t kListsAtOnce = 16;
+        const unsigned threads = threads_for(total);
+        std::vector<std::vector<std::size_t>> places(threads);
+        const auto fill = [&](const Share& share, std::vector<std::size_t>& next) {
+            next.assign(share.many, 0);
+            for (std::size_t hit = share.first; hit < share.last; ++hit) {
+                const auto [begin, end] = entries.of(documents[hit]);
+                for (std::size_t entry = begin; entry < end; ++entry) ++next[entries.nth(entry, share.many)];
+            }
+            std::size_t filled = share.filled;
             for (std::size_t& place : next) filled += std::exchange(place, filled);
-            for (std::size_t hit = first; hit < last; ++hit) {
+            for (std::size_t hit = share.first; hit < share.last; ++hit) {
                 const auto [begin, end] = entries.of(documents[hit]);
                 for (std::size_t entry = begin; entry < end; ++entry) {
-                    const std::size_t intent = entries.nth(entry, many), at = next[intent]++;
-                    number.values[at] = static_cast<std::int64_t>(lists_before + intent);
+                    const std::size_t intent = entries.nth(entry, share.many), at = next[intent]++;
+                    number.values[at] = static_cast<std::int64_t>(share.lists_before + intent);
                     hit_of.values[at] = static_cast<std::int64_t>(hit);
                     entry_of.values[at] = static_cast<std::int64_t>(entry);
                 }
             }
-            lists_before += many;
+        };
+        parallel_for((shares.size() + kListsAtOnce - 1) / kListsAtOnce, threads, {}, [&](std::size_t piece, unsigned thread) {
+            const std::size_t end = std::min(shares.size(), (piece + 1) * kListsAtOnce);
+            for (std::size_t list = piece * kListsAtOnce; list < end; ++list) fill(shares[list], places[thread]);
         });
     }
     return nb::make_tuple(number.to_numpy(), hit_of.to_numpy(), entry_of.to_numpy());
@@ -310,10 +386,16 @@ nb::tuple py_greedy_ideal(const Column<std::int64_t>& topic_start, const Column<
         if (topic_start.size() != intents.size() + 1) throw std::invalid_argument("columns of different lengths");
         if (!(lasting >= 0.0 && lasting <= 1.0)) throw std::invalid_argument("lasting must be between 0 and 1");
         const IntentEntries entries(span_of(start), span_of(nth));
-        GreedyIdeal ideal(entries, lasting);
-        for (std::size_t topic = 0; topic < intents.size(); ++topic) {
-            if (intents(topic) < 0) throw std::out_of_range("fewer than no intents");
-            ideal.append(topic_start(topic), topic_start(topic + 1), static_cast<std::size_t>(intents(topic)), depth, gains);
+        std::vector<std::vector<double>> of_topic(intents.size());
+        const unsigned threads = threads_for(nth.size());
+        std::vector<GreedyIdeal> ideals(threads, GreedyIdeal(entries, lasting));
+        const WholeNumbers begin = span_of(topic_start), many = span_of(intents);
+        parallel_for(intents.size(), threads, {}, [&](std::size_t topic, unsigned thread) {
+            if (many[topic] < 0) throw std::out_of_range("fewer than no intents");
+            ideals[thread].append(begin[topic], begin[topic + 1], static_cast<std::size_t>(many[topic]), depth, of_topic[topic]);
+        });
+        for (const std::vector<double>& part : of_topic) {
+            gains.insert(gains.end(), part.begin(), part.end());
             begins.push_back(static_cast<std::int64_t>(gains.size()));
         }
     }

@@ -14,13 +14,12 @@ from cranfield.cli.arguments import RESULT, Digits, Format, Measures, Output, Qu
 from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.cli.output import TABLE_FORMATS, checked, emit, rendered
 from cranfield.cli.plotting import Plot, check_plot, save_plot
-from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_from
+from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_by_file, scores_from
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.comparison.anova import Anova, LevelMeans
     from cranfield.comparison.tukey import LevelPairs
-    from cranfield.scores import Scores
     from cranfield.table import Table
 
 USAGE = """\
@@ -158,7 +157,14 @@ def anova_verb(
     check_alpha("--alpha", alpha)
     joining.only_one_from_stdin(qrels, *(runs or []), *(scores or []), factors)
     if across is not None:
-        parts = _levels(across, scores or [], measures, missing)
+        parts = scores_by_file(
+            f"--across {across}: every file of --scores is a level",
+            scores or [],
+            measures,
+            qrels,
+            sample=sample,
+            missing=missing,
+        )
     else:
         parts = {
             "": scores_from(
@@ -199,19 +205,6 @@ def anova_verb(
         shown = next(one for one in told[0][2] if len(one.factors) == 2)
         save_plot(describe_interaction(shown, *shown.factors, measure=first.measures[0]), plot)
     return 0
-
-
-def _levels(across: str, files: Sequence[str], measures: Sequence[str] | None, missing: str) -> dict[str, Scores]:
-    """The scores of every file under its name."""
-    from cranfield.collection.source import stem
-
-    if len(files) < 2:
-        raise UsageError(f"--across {across}: every file of --scores is a level; give --scores two times or more")
-    parts: dict[str, Scores] = {}
-    for path in files:
-        name = stem(path) if stem(path) not in parts else path
-        parts[name] = scores_from(None, None, measures, [path], missing=missing)
-    return parts
 
 
 def _factors(path: str | None, chosen: Sequence[str], runs: Sequence[str]) -> dict[str, dict[str, str]] | None:

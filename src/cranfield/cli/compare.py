@@ -19,12 +19,13 @@ from cranfield.cli.arguments import (
 from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, rendered
 from cranfield.cli.plotting import Plot, check_plot, save_plot
-from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_from
+from cranfield.cli.scores_input import Missing, QrelsWord, RunWords, SampleFlag, ScoreFiles, scores_by_file, scores_from
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.comparison.outcome import Comparison
     from cranfield.report.figures import Figure
+    from cranfield.scores import Scores
     from cranfield.table import Table
 
 USAGE = """\
@@ -96,6 +97,13 @@ def compare_verb(
             "by topic.",
         ),
     ] = None,
+    collections: Annotated[
+        bool,
+        option(
+            "--collections",
+            help="Each file of --scores is a collection of its own: compared within each, corrected over all.",
+        ),
+    ] = False,
     nan: Annotated[
         str,
         option(
@@ -144,30 +152,42 @@ def compare_verb(
     checked(format, TABLE_FORMATS)
     from cranfield.comparison.corrections import find_correction
     from cranfield.comparison.pairs import find_test
+    from cranfield.comparison.resamples import check_resampling
     from cranfield.comparison.results import check_alpha
 
     check_alpha("--alpha", alpha)  # before any work is done, as are these
+    check_resampling("compare", resamples, seed, threads)
     find_test(test)
     find_correction(correction or "none")
     check_plot(plot)
     joining.only_one_from_stdin(qrels, *(runs or []), *(scores or []), systems)
-    found = scores_from(
-        qrels,
-        runs,
-        measures,
-        scores,
-        sample=sample,
-        missing=missing,
-        quiet=quiet,
-        qrels_format=joining.qrels_format,
-        threads=threads,
-        **joining.options(),
-    )
     from cranfield.collection.run_table import read_run_table
-    if plot is not None and len(found.measures) > 1:
-        raise UsageError(f"--plot draws one measure, there are {len(found.measures)}; say which with -m")
     from cranfield.comparison.systems import compare
 
+    one_system = read_run_table(systems, "system") if systems else None
+    found: Scores | dict[str, Scores]
+    if collections:
+        found = scores_by_file(
+            "--collections: every file of --scores is one",
+            scores or [],
+            measures,
+            qrels,
+            sample=sample,
+            missing=missing,
+        )
+    else:
+        found = scores_from(
+            qrels,
+            runs,
+            measures,
+            scores,
+            sample=sample,
+            missing=missing,
+            quiet=quiet,
+            qrels_format=joining.qrels_format,
+            threads=threads,
+            **joining.options(),
+        )
     with Progress("resampling", quiet=quiet) as progress:
         result = compare(
             found,
@@ -177,13 +197,15 @@ def compare_verb(
             alpha=alpha,
             alternative=alternative,
             effect=effect,
-            systems=read_run_table(systems, "system") if systems else None,
+            systems=one_system,
             nan=nan,
             resamples=resamples,
             seed=seed,
             threads=threads,
             progress=progress,
         )
+    if plot is not None and len(result.families) > 1:
+        raise UsageError(f"--plot draws one measure, there are {len(result.families)}; say which with -m")
     emit(_text(result, format, pairs, topics, digits, output), output, format=format)
     if plot is not None:
         save_plot(_figure(result, topics), plot)

@@ -94,6 +94,27 @@ def collection_from(qrels: str | None, runs: Sequence[str] | None, *, sample: bo
     return qrels, list(runs)
 
 
+def scores_by_file(
+    why: str,
+    files: Sequence[str],
+    measures: Sequence[str] | None,
+    qrels: str | None = None,
+    *,
+    sample: bool = False,
+    missing: str = "zero",
+) -> dict[str, Scores]:
+    """The scores of every file under its name: levels of a factor, or collections. `why` begins the complaint."""
+    from cranfield.collection.source import stem
+
+    if len(files) < 2:
+        raise UsageError(f"{why}; give --scores two times or more")
+    found: dict[str, Scores] = {}
+    for path in files:
+        name = stem(path) if stem(path) not in found else path
+        found[name] = scores_from(qrels, None, measures, [path], sample=sample, missing=missing)
+    return found
+
+
 def _from_files(
     files: Sequence[str], measures: Sequence[str] | None, missing: str, qrels: str | None, sample: bool
 ) -> Scores:

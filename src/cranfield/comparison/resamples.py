@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from cranfield.aggregate import Array
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks, row_moments
 from cranfield.comparison.pairs import Index, Progress
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import UsageError
 
 ASL = ("plus-one", "seed")
 """p is (1 + hits) / (1 + B), which is never 0; or hits / B, the achieved significance level (Sakai 2014 Fig. 12-15)."""
@@ -113,7 +112,6 @@ def resample(
     except KeyboardInterrupt:
         if state.done < FEWEST_KEPT or not keep:
             raise
-        warnings.warn(state.notes()[0], CranfieldWarning, stacklevel=2)  # not every output has room for notes
     return state
 
 

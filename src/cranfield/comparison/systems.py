@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from cranfield.comparison.outcome import Comparison, Family
 from cranfield.comparison.pairs import Asked, Index, PairTest, Progress, find_test
 from cranfield.comparison.resamples import check_resampling
 from cranfield.comparison.results import Assumption, check_alpha, check_alternative
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.scores import Scores
 
 
@@ -72,6 +73,11 @@ def compare(
         if baseline is not None and baseline not in one.systems and systems and baseline in systems:
             raise UsageError(f"baseline == {baseline!r}, a run of system {systems[baseline]!r}; name the system")
         families.append(_family(collection, one, chosen, baseline, asked, effect))
+        done = families[-1].tests.resamples
+        if done is not None and done < asked.resamples:  # by Ctrl-C: whoever pressed it will not wait for the others
+            told = f"interrupted after {done:,} of {asked.resamples:,} resamples"
+            warnings.warn(told, CranfieldWarning, stacklevel=2)  # not every output has room for notes
+            asked = replace(asked, resamples=done)
     if not families:
         raise UsageError("compare: no measure to compare by; name one, or leave it out for all there are")
     p = np.concatenate([family.tests.p for family in families])
@@ -87,7 +93,7 @@ def compare(
         alternative=alternative,
         baseline=baseline,
         effect=effect,
-        resamples=families[0].tests.resamples,
+        resamples=asked.resamples if any(family.tests.resamples for family in families) else None,
         seed=int(seed) if chosen.resampling else None,
         assumptions=tuple(_assumptions(families, chosen)),
     )

@@ -66,9 +66,9 @@ class ScaleTests(Tidy):
             Column("interval scale"),
             Column("pairs", "count"),
             Column("Kruskal–Wallis", "count"),
-            Column("share", "number"),
+            Column("Kruskal–Wallis share", "number"),
             Column("ANOVA", "count"),
-            Column("share of pairs", "number"),
+            Column("ANOVA share", "number"),
             Column("both", "count"),
         )
         columns = self.columns()
