@@ -77,7 +77,7 @@ TESTS_INTRODUCTION = """\
 # Tests
 
 Made from the registries by `python tools/make_docs.py`. [Comparing systems](compare.md) tells how they are used; `cf.compare(scores, measure, test=NAME)`
-and `cranfield compare --test NAME` take every name of the first table.
+and `cranfield compare --test NAME` take every name of the first table. Works cited in short are listed [there](compare.md#sources).
 
 ## Tests of all pairs of systems
 

@@ -84,11 +84,11 @@ def test_components_with_interactions(cranfield: Cranfield, folder: Path, values
 
 def test_tukey_s_counts_for_every_factor_or_those_named(cranfield: Cranfield, folder: Path) -> None:
     usual = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv").out
-    assert "pairs of stemmer differ" in usual
-    assert "pairs of model differ" in usual
+    assert "pair of stemmer differs" in usual
+    assert "pair of model differs" in usual
     named = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--tukey", "stemmer:model").out
     assert "of 6 pairs of stemmer:model differ" in named
-    assert "pairs of stemmer differ" not in named
+    assert "pair of stemmer differs" not in named
 
 
 def test_pairs(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
@@ -237,3 +237,14 @@ def test_nesting_in_words() -> None:
     assert _nested(["seed=system", "topic=a,b"]) == {"seed": ("system",), "topic": ("a", "b")}
     with pytest.raises(UsageError, match="CHILD=PARENT"):
         _nested(["=x"])
+
+
+def test_a_run_that_no_line_names_is_a_system_of_its_own(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("bm25 lexical\ncoord lexical\n")
+    done = cranfield("anova", "--sample", "--factor", f"system={tmp_path / 'seeds.txt'}", "--means", "system")
+    assert done.code == 0
+    for level in ("lexical", "dense", "fusion"):
+        assert level in done.out
+    lacking = cranfield("anova", "--sample", "--factor", f"kind={tmp_path / 'seeds.txt'}")
+    assert lacking.code == 2
+    assert "factor 'kind' has no level for dense, fusion" in lacking.err

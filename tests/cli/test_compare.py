@@ -86,3 +86,33 @@ def test_help_is_worth_reading() -> None:
     assert done.code == 0
     for word in ("--baseline", "--correction", "randomised-tukey", "Examples:"):
         assert word in done.out
+
+
+def test_every_file_of_scores_can_be_a_collection(cranfield: Cranfield, tmp_path: Path) -> None:
+    files = []
+    for name, better in (("old", 0.1), ("new", 0.2)):
+        rows = [f"{name}{t},{0.1 * t:.2f},{0.1 * t + better + 0.01 * (t % 3):.2f}" for t in range(1, 7)]
+        files.append(tmp_path / f"{name}.csv")
+        files[-1].write_text("topic,a,b\n" + "\n".join(rows) + "\n")
+    words = [word for file in files for word in ("--scores", str(file))]
+    done = cranfield("compare", *words, "--collections", "--format", "csv")
+    assert done.code == 0
+    rows_told = list(csv.DictReader(io.StringIO(done.out)))
+    assert [(row["collection"], row["topics"]) for row in rows_told] == [("old", "6"), ("new", "6")]
+    p = [float(row["p"]) for row in rows_told]  # Holm over both: the smaller doubled, the larger at least that
+    adjusted = [float(row["p adjusted"]) for row in rows_told]
+    assert min(adjusted) == pytest.approx(2 * min(p))
+    assert max(adjusted) == pytest.approx(max(max(p), 2 * min(p)))
+    assert float(rows_told[0]["difference"]) == pytest.approx(-0.11)  # 0.1 and 0, 0.01 or 0.02 in turn
+    alone = cranfield("compare", "--scores", str(files[0]), "--collections")
+    assert alone.code == 2
+    assert "give --scores two times or more" in alone.err
+    both = cranfield("compare", *words, "--collections", "--sample")
+    assert both.code == 2
+    assert "leave out --sample" in both.err
+
+
+def test_a_wrong_seed_is_told_whatever_the_test(cranfield: Cranfield) -> None:
+    done = cranfield("compare", "--sample", "--seed", "-1")
+    assert done.code == 2
+    assert "seed == -1, must be a whole number, 0 or more" in done.err

@@ -86,7 +86,7 @@ def test_saved_scores_give_what_the_runs_give(cranfield: Cranfield, tmp_path: Pa
 
 
 def test_tests_and_rules_can_be_chosen(cranfield: Cranfield) -> None:
-    done = cranfield("meta", "power", *SMALL, "--test", "randomized-tukey", "--asl", "seed", "--alpha", "0.1")
+    done = cranfield("meta", "power", *SMALL, "--test", "randomized-tukey", "--asl", "share", "--alpha", "0.1")
     assert done.code == 0
     assert "randomised-tukey test at α = 0.1 (ASL = hits / B < α, B = 200, seed 0)" in done.out
 

@@ -122,7 +122,7 @@ def test_formats(cranfield: Cranfield) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ((), "no judgments and no scores; give QRELS RUN..., or --scores FILE, or --sample"),
+        ((), "usage: cranfield power QRELS RUN..."),
         (("--variance", "0.1"), "what is asked? give --difference"),
         (("--variance", "0.1", "qrels.txt", "-d", "0.1"), "--variance stands instead of scores; leave out 'qrels.txt'"),
         (("--variance", "-1", "-d", "0.1"), "variance == -1.0, must be above 0"),

@@ -14,7 +14,7 @@ from cranfield.comparison.anova import anova, two_way
 from cranfield.comparison.anova_bootstrap import bootstrap_anova
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.pairs import Asked, find_test
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import UsageError
 
 
 def slowly(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
@@ -149,8 +149,7 @@ def test_interrupted_it_keeps_what_is_done(scores: np.ndarray) -> None:
     def progress(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    with pytest.warns(CranfieldWarning, match="interrupted after"):
-        kept = bootstrap_anova(np.tile(scores, (40, 1)), resamples=200_000, progress=progress)
+    kept = bootstrap_anova(np.tile(scores, (40, 1)), resamples=200_000, progress=progress)
     assert 100 <= kept.resamples < 200_000
     assert f"interrupted after {kept.resamples:,} of 200,000 resamples" in kept.notes
     again = bootstrap_anova(np.tile(scores, (40, 1)), resamples=kept.resamples)

@@ -49,7 +49,7 @@ def test_a_topic_that_a_system_lacks_has_no_value_and_is_said() -> None:
 
 def test_no_topic_has_a_value_for_all() -> None:
     three = Matrix.of([[0.2, np.nan, 0.1], [np.nan, 0.3, 0.1]])
-    with pytest.raises(UsageError, match="no topic has a value for all 3 systems; compare fewer, or say nan='pairwise'"):
+    with pytest.raises(UsageError, match="no topic has a value for all 3 systems; compare fewer, or say nan="):
         three.complete()
     two = three.select(["run1", "run2"])  # for which pairwise would be no way out
     with pytest.raises(UsageError, match="score: run1 and run2 have no topic in common"):
@@ -101,3 +101,11 @@ def test_several_measures_must_be_told_apart() -> None:
     with pytest.raises(UsageError, match="there are 2 measures, say which: AP, RR"):
         Matrix.of(both)
     assert Matrix.of(both, "RR").measure == "RR"
+
+
+@pytest.mark.parametrize("measure", [None, "AP"])
+def test_a_row_per_score_need_not_name_the_measure(measure: str | None) -> None:
+    frame = pd.DataFrame({"run": ["a", "a", "b", "b"], "topic": [1, 2, 1, 2], "value": [0.1, 0.2, 0.3, 0.4]})
+    matrix = Matrix.of(frame, measure)
+    assert matrix.measure == (measure or "score")
+    assert matrix.values.tolist() == [[0.1, 0.3], [0.2, 0.4]]

@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
 from cranfield.comparison.pairs import known_tests
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.scores import Scores
 
 RNG = np.random.default_rng(7)
@@ -176,6 +176,7 @@ def test_as_frames() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
+        (np.ones((2, 4000)), {}, "4,000 systems have 7,998,000 pairs, at most 5,000,000 .* name a baseline"),
         ({"a": [0.1, 0.2]}, {}, r"1 system \(a\), to compare takes 2 or more"),
         (SCORES, {"alpha": 0}, "alpha == 0, must be above 0 and below 1"),
         (SCORES, {"alpha": 1.5}, "alpha == 1.5, must be above 0 and below 1"),
@@ -219,7 +220,9 @@ def test_a_single_pair_is_told_as_one() -> None:
 
 
 def test_too_few_resamples_for_the_correction_are_told() -> None:
-    scores = np.linspace(0, 1, 30)[:, None] * 0.5 + np.arange(8) * 0.05 + np.random.default_rng(0).normal(0, 0.01, (30, 8))
+    scores = (
+        np.linspace(0, 1, 30)[:, None] * 0.5 + np.arange(8) * 0.05 + np.random.default_rng(0).normal(0, 0.01, (30, 8))
+    )
     few = cf.compare(scores, test="bootstrap", resamples=500)  # 28 pairs: 28 / 501 > 0.05
     assert few.significant == 0
     assert any("corrected for 28 comparisons none is below α; take more resamples" in note for note in few.notes())
@@ -227,6 +230,24 @@ def test_too_few_resamples_for_the_correction_are_told() -> None:
         enough = cf.compare(scores, test="bootstrap", **options)  # type: ignore[arg-type]
         assert enough.significant > 0
         assert not any("take more resamples" in note for note in enough.notes())
+
+
+def test_interrupted_it_answers_from_what_is_done_and_does_not_start_anew() -> None:
+    seen = []
+
+    def progress(done: int, total: int) -> None:
+        seen.append(total)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    scores = {"old": cf.Scores.from_matrix(np.random.default_rng(0).random((60, 5)))}
+    scores["new"] = cf.Scores.from_matrix(np.random.default_rng(1).random((60, 5)))
+    with pytest.warns(CranfieldWarning, match=r"interrupted after [\d,]+ of 30,000 resamples"):
+        result = cf.compare(scores, test="bootstrap", resamples=30_000, progress=progress)
+    assert result.resamples is not None
+    assert 100 <= result.resamples < 30_000
+    assert {family.tests.resamples for family in result.families} == {result.resamples}
+    assert any(note.startswith("interrupted after") for note in result.notes())
 
 
 def test_constant_scores_are_no_crash() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cranfield import _core
+import cranfield as cf
+from cranfield import UsageError, _core
 from cranfield.comparison.resampling import permutation, unpaired_bootstrap
 from tests.comparison.simulated import scores, within_binomial_error
 from tests.oracles import resample as oracle
@@ -17,7 +18,7 @@ from tests.oracles import resample as oracle
 def test_unpaired_bootstrap_is_figure_13_and_14(summary):
     x, y = [0.1, 0.3, 0.4, 0.4], [0.2, 0.1, 0.1, 0.2, 0.3]
     of = {"mean": oracle.mean, "gmean": geometric_mean, "median": median}[summary]
-    found = unpaired_bootstrap(x, y, summary=summary, resamples=400, seed=5, asl="seed")
+    found = unpaired_bootstrap(x, y, summary=summary, resamples=400, seed=5, asl="share")
     assert found.p == oracle.unpaired_bootstrap_asl(x, y, of, 400, 5)
     assert found.statistic == pytest.approx(of(x) - of(y))
 
@@ -97,3 +98,17 @@ def test_constant_scores_have_p_1(function):
     found = function([0.3] * 12, [0.3] * 14)
     assert (found.statistic, found.p) == (0, 1)
     assert "all scores are the same" in str(found)
+
+
+@pytest.mark.parametrize("test", [unpaired_bootstrap, permutation])
+def test_scores_alone_hold_both_samples_and_two_collections_one_each(test):
+    x, y = [0.1, 0.3, 0.4, 0.2], [0.2, 0.0, 0.05, 0.1]
+    together = cf.Scores.from_matrix(np.stack([x, y], axis=1), runs=["a", "b"], measure="AP")
+    old = cf.Scores.from_matrix(np.stack([x, y], axis=1), runs=["a", "b"], measure="AP")
+    new = cf.Scores.from_matrix(np.array([y]).T, runs=["b"], topics=["n1", "n2", "n3", "n4"], measure="AP")
+    plain = test(x, y, resamples=500)
+    assert test(together, systems=("a", "b"), resamples=500).p == plain.p
+    apart = test(old, new, systems=("a", "b"), resamples=500)
+    assert (apart.p, apart.measure, apart.systems) == (plain.p, "AP", ("a", "b"))
+    with pytest.raises(UsageError, match="there are 2 systems, say which"):
+        test(old, new)

@@ -35,7 +35,7 @@ def pairs(runs: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(("alpha", "seed"), [(0.05, 0), (0.2, 7)])
 def test_bootstrap_is_sakai_2013_figures_2_and_3(alpha, seed):
     scores = made(seed)
-    found = discriminative_power(scores, alpha=alpha, resamples=200, seed=seed, asl="seed")
+    found = discriminative_power(scores, alpha=alpha, resamples=200, seed=seed, asl="share")
     for m in range(2):
         differences = [(scores.values[m, i] - scores.values[m, j]).tolist() for i, j in pairs(4)]
         asl = [oracle.paired_bootstrap_asl(z, 200, seed) for z in differences]
@@ -81,7 +81,7 @@ def test_the_borderline_leaves_the_bootstrap_s_p_values_as_they_are(monkeypatch)
 
 def test_randomised_tukey_is_sakai_2013_figures_4_and_5():
     scores = made(1)
-    found = discriminative_power(scores, test="randomised-tukey", resamples=200, seed=3, asl="seed")
+    found = discriminative_power(scores, test="randomised-tukey", resamples=200, seed=3, asl="share")
     for m in range(2):
         u = scores.values[m].T.tolist()
         asl = oracle.randomised_tukey_asl(u, 200, 3)
@@ -184,7 +184,7 @@ def test_randomised_tukey_finds_a_part_of_what_the_bootstrap_finds():
 
 def test_sakai_s_rule_is_below_alpha_and_ours_at_most_alpha():
     found = discriminative_power(made(8), resamples=19, alpha=0.05)
-    plain = discriminative_power(made(8), resamples=19, alpha=0.05, asl="seed")
+    plain = discriminative_power(made(8), resamples=19, alpha=0.05, asl="share")
     hits = np.round(found.p * 20 - 1)
     assert (found.differ == (hits == 0)).all()  # (1 + 0) / 20 is α
     assert (plain.p == hits / 19).all()
@@ -257,7 +257,7 @@ def test_ctrl_c_does_not_leave_measures_on_fewer_resamples():
         ({"alpha": 1.5}, "alpha == 1.5"),
         ({"resamples": 0}, "resamples == 0"),
         ({"test": "tuckey"}, "did you mean 'tukey'"),
-        ({"test": "t", "asl": "seed"}, "for tests that resample; t does not"),
+        ({"test": "t", "asl": "share"}, "for tests that resample; t does not"),
         ({"asl": "sead"}, "asl == 'sead'"),
         ({"measures": ["m7"]}, "no measure 'm7'"),
     ],

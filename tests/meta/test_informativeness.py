@@ -9,6 +9,8 @@ import pytest
 
 from cranfield.assessed import Assessed, Judged
 from cranfield.errors import UsageError
+from cranfield.joining import join
+from cranfield.measures import parse
 from cranfield.meta.informativeness import informativeness
 from cranfield.meta.max_entropy import max_entropy
 from tests.oracles.joined import side_by_side
@@ -146,3 +148,22 @@ def test_bad_input() -> None:
         max_entropy("AP", 0.99, length=12, relevant=4, found=2)
     with pytest.raises(UsageError, match="found == 9"):
         max_entropy("AP", 0.5, length=12, relevant=4, found=9)
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG", "RBP"])
+def test_the_best_and_the_worst_score_leave_nothing_to_chance(measure: str) -> None:
+    # Only one list has the highest score: all three relevant documents on top; only one the lowest: all at the end.
+    one = parse(measure)
+    for grades in ([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]):
+        lists = join(
+            {"q": {f"d{i}": g for i, g in enumerate(grades) if g}}, {"r": {"q": {f"d{i}": -i for i in range(6)}}}
+        )
+        value = float(one.evaluate(lists)[0])
+        assert max_entropy(measure, value, length=6, relevant=3) == pytest.approx(grades, abs=1e-9)
+        assert informativeness(lists, measure).rms[0, 0] < 2e-3  # all but the slack
+
+
+def test_ranks_that_score_alike_share_what_an_extreme_leaves_open() -> None:
+    # P@2 = 1 with three relevant documents in five: two are on top, the third is anywhere below.
+    assert max_entropy("P@2", 1.0, length=5, relevant=3) == pytest.approx([1, 1, 1 / 3, 1 / 3, 1 / 3])
+    assert max_entropy("P@2", 0.0, length=5, relevant=3) == pytest.approx([0, 0, 1, 1, 1])

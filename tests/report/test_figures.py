@@ -16,15 +16,22 @@ from cranfield.assessed import Assessed
 from cranfield.comparison.systems import compare
 from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
+from cranfield.meta import axioms
 from cranfield.report.figures import (
     Figure,
+    describe_agreement,
+    describe_alike,
     describe_asl,
+    describe_axioms,
     describe_boxes,
     describe_components,
+    describe_concordance,
     describe_curves,
     describe_differences,
     describe_diversity,
+    describe_effects,
     describe_heat,
+    describe_informativeness,
     describe_interaction,
     describe_intervals,
     describe_power,
@@ -82,6 +89,20 @@ def figures(systems: int) -> dict[str, Figure]:
         "robustness": describe_robustness(
             {"measure": twice, "kept": [1, 0.5] * systems, "tau": rng.random(2 * systems)}
         ),
+        "concordance": describe_concordance(
+            {
+                "gold": ["P@10"] * (systems - 1),
+                "measure": names[:-1],
+                "other": names[1:],
+                "concordance": some[1:],
+                "other concordance": 1 - some[1:],
+            }
+        ),
+        "agreement": describe_agreement({"measure": names, "agreement": some, "low": some - 0.1, "high": some + 0.1}),
+        "informativeness": describe_informativeness({"measure": twice, "rms": rng.random(2 * systems)}),
+        "axioms": describe_axioms({"measure": names, "axiom": ["swap"] * systems, "holds": some > 0.5}),
+        "effects": describe_effects({"measure": names, "effect_ratio": some, "delta_ri": some**2}),
+        "alike": describe_alike({"topic": names, "tau": some, "overlap": some**2}),
         "components": describe_components(
             {"measure": twice, "component": ["system", "topic"] * systems, "variance": rng.random(2 * systems)}
         ),
@@ -363,3 +384,69 @@ def test_names_beside_points_never_cover_one_another() -> None:
     assert len(boxes) > 20
     for one, two in itertools.combinations(boxes, 2):
         assert one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1] or two[3] <= one[1]
+
+
+def test_concordance_of_both_measures_stands_on_either_side_of_the_diagonal() -> None:
+    # Q and RR: 0.9 and 0.3 with P; all gold standards at once come last, and are taken.
+    told = {
+        "gold": ["P", "P AND R"],
+        "measure": ["Q", "Q"],
+        "other": ["RR", "RR"],
+        "concordance": [0.9, 0.6],
+        "other concordance": [0.3, 0.2],
+    }
+    made = describe_concordance(told)
+    assert made.title == "Concordance with P AND R"
+    assert made.columns()["row"].tolist() == ["Q", "Q", "RR", "RR"]
+    np.testing.assert_array_equal(made.columns()["value"], [NAN, 0.6, 0.2, NAN])
+    np.testing.assert_array_equal(describe_concordance(told, "P").columns()["value"], [NAN, 0.9, 0.3, NAN])
+    with pytest.raises(UsageError, match="no gold standard 'PP'"):
+        describe_concordance(told, "PP")
+
+
+def test_holes_of_a_heat_map_are_empty() -> None:
+    drawn = rendered(describe_heat([[NAN, 0.25], [0.5, NAN]], ["a", "b"]), "svg").decode()
+    assert "0.25" in drawn
+    assert "null" not in re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+
+
+def test_agreement_has_the_highest_first_and_those_without_a_share_last() -> None:
+    holes = [NAN, NAN, NAN]
+    made = describe_agreement({"measure": ["a", "b", "c"], "agreement": [0.4, NAN, 0.6], "low": holes, "high": holes})
+    assert made.columns()["measure"].tolist() == ["c", "a", "b"]
+    assert [one.value for one in made.references] == [0.5]
+
+
+def test_axioms_are_filled_where_they_hold() -> None:
+    found = axioms(["AP", "P+"], only=["swap", "top_heavy"])
+    made = describe_axioms(found).columns()
+    cells = dict(zip(zip(made["measure"], made["axiom"], strict=True), made["found"], strict=True))
+    # P+ stops at the first of the best documents: one that moves above it may be worth less (the swap of its docstring)
+    assert cells == {
+        ("AP", "swap"): "holds", ("AP", "top-heavy"): "holds", ("P+", "swap"): "fails", ("P+", "top-heavy"): "holds",
+    }  # fmt: skip
+    assert "example" in made
+
+
+def test_effects_leave_out_measures_without_one() -> None:
+    made = describe_effects({"measure": ["AP", "RR"], "effect_ratio": [NAN, 0.5], "delta_ri": [NAN, 0.25]})
+    assert made.columns()["measure"].tolist() == ["RR"]
+    assert made.x.low < 0.5 < 1 < made.x.high  # the line ER = 1 is in the picture
+    assert made.y.low < 0 < 0.25 < made.y.high
+    with pytest.raises(UsageError, match="no measure has an effect"):
+        describe_effects({"measure": ["AP"], "effect_ratio": [NAN], "delta_ri": [NAN]})
+
+
+def test_lists_of_a_repetition_are_sorted_by_each_coefficient_without_holes() -> None:
+    made = describe_alike({"topic": ["x", "y", "z"], "tau": [0.9, NAN, 0.1], "overlap": [0.2, 0.4, 0.3]}).columns()
+    assert made["coefficient"].tolist() == ["τ union"] * 2 + ["RBO"] * 3
+    assert made["topic"].tolist() == ["z", "x", "x", "z", "y"]
+    assert made["place"].tolist() == [1, 2, 1, 2, 3]
+
+
+def test_informativeness_is_told_by_quartiles_over_lists() -> None:
+    made = describe_informativeness(
+        {"measure": ["R"] * 5 + ["AP"] * 5, "rms": [5, 1, 2, 3, 4, 0, 1, 2, 3, 4]}
+    ).columns()
+    assert made["measure"].tolist() == ["AP", "R"]
+    assert [made[name].tolist() for name in ("low", "rms", "high")] == [[1, 2], [2, 3], [3, 4]]

@@ -226,7 +226,10 @@ def _factors(path: str | None, chosen: Sequence[str], runs: Sequence[str]) -> di
         if where in columns:
             found[name] = columns[where]
         elif given and os.path.exists(where):
-            found |= factor_table({name: read_run_table(where, name)}, each)
+            levels = read_run_table(where, name)
+            # As for `compare --systems`: a run that is not listed is a system of its own.
+            alone = {run: run for run in each} if name == "system" else {}
+            found |= factor_table({name: alone | levels}, each)
         elif columns:
             raise nearest(where, list(columns), "factor")
         else:

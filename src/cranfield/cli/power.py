@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
     from cranfield.scores import Scores
     from cranfield.table import Table
+
+USAGE = """\
+usage: cranfield power QRELS RUN... [-m MEASURE] [--difference D] [--topics N] [--test TEST]
+
+  cranfield power qrels.txt runs/*.run -m AP --difference 0.05    how many topics to find a difference
+  cranfield power qrels.txt runs/*.run -m AP                      which difference the topics at hand can find
+  cranfield power --variance 0.045 --difference 0.05              without any files
+  cranfield power --sample --difference 0.05                      try it: a small collection that comes along
+
+cranfield power --help tells all options"""
 
 EXAMPLES = """\
   $ cranfield power --sample --difference 0.05
@@ -157,6 +168,9 @@ def power_verb(
     Give --difference, --topics or both: what is left out is the answer. The variance comes from the scores of runs on a
     collection at hand, or from --variance. Below the answer: power and difference for other numbers of topics.
     """
+    if qrels is None and not scores and not sample and variance is None:
+        print(USAGE, file=sys.stderr)
+        return 2
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, Tidy, nearest, need
+from cranfield.aggregate import Array, nearest, need
 from cranfield.comparison.data import Matrix, check_nan, sample
 from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.layout import SYSTEM, TOPIC, Layout, from_columns, laid_out
 from cranfield.comparison.model import SUMS, Model, Sums, terms_of
-from cranfield.comparison.results import Effect, check_alpha, plain, shown_p
+from cranfield.comparison.results import Effect, Record, check_alpha, shown_p
 from cranfield.errors import UsageError
 from cranfield.table import Column, Table, number_kind
 
@@ -47,7 +46,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class LevelMeans(Tidy):
+class LevelMeans(Record):
     """The means of a factor's levels, or of combinations of levels: what a plot of (main or joint) effects draws."""
 
     factors: tuple[str, ...]
@@ -67,6 +66,9 @@ class LevelMeans(Tidy):
         }
         return {**out, "mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
+    def _metadata(self) -> dict[str, Any]:
+        return {"factors": list(self.factors), "level": self.level}
+
     def table(self) -> Table:
         """For every output format."""
         heads = [Column(name) for name in self.factors]
@@ -80,12 +82,9 @@ class LevelMeans(Tidy):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
 
 @dataclass(frozen=True, eq=False)
-class Anova(Tidy):
+class Anova(Record):
     """The table of an analysis of variance, and the model behind it.
 
     >>> print(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]], "AP"))
@@ -189,17 +188,6 @@ class Anova(Tidy):
             "notes": list(self.notes),
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON; undefined is None."""
-        columns = self.columns()
-        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-        told = {**self._metadata(), "rows": [dict(zip(columns, row, strict=True)) for row in rows]}
-        return {name: plain(value) for name, value in told.items()}
-
-    def to_json(self) -> str:
-        """As `to_dict`, as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
-
     def table(self, digits: int | None = None) -> Table:
         """For every output format."""
         others = any(one.against != ERROR for one in self.sources)
@@ -211,17 +199,10 @@ class Anova(Tidy):
         caption = f"{self.measure}: {self.formula}, {self.n:,} scores{how}"
         return Table(tuple(heads), tuple(rows), caption=caption, notes=self.notes, digits=digits)
 
-    def to_latex(self) -> str:
-        """A LaTeX table."""
-        return self.table().latex()
-
     def __str__(self) -> str:
         return self.table().text()
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def one_way(data: Any, measure: Any = None) -> Anova:

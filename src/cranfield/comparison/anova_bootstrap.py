@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.aggregate import Array, Tidy
+from cranfield.aggregate import Array
 from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.data import Matrix, some
 from cranfield.comparison.pairs import Asked, Index, PairTests, Progress, pair_test
 from cranfield.comparison.resamples import Resampling, check_resampling, resample
-from cranfield.comparison.results import check_alpha, check_alternative
+from cranfield.comparison.results import Record, check_alpha, check_alternative, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.table import Column, Table, number_kind
 
@@ -28,7 +28,7 @@ _TIED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BootstrapAnova(Tidy):
+class BootstrapAnova(Record):
     """The means of systems with intervals, and all pairs of them, by the bootstrap analysis of variance."""
 
     measure: str
@@ -63,7 +63,7 @@ class BootstrapAnova(Tidy):
         """How many pairs differ, of how many."""
         model = "topic + system + topic:system" if self.shards > 1 else "topic + system"
         return (
-            f"{int(self.differ.sum()):,} of {len(self.p):,} pairs differ at α = {self.alpha:g} ({self.correction}); "
+            f"{pairs_differ(int(self.differ.sum()), len(self.p))} at α = {self.alpha:g} ({self.correction}); "
             f"bootstrap analysis of variance, {model}, B = {self.resamples:,}, seed {self.seed}"
         )
 
@@ -81,6 +81,10 @@ class BootstrapAnova(Tidy):
             "differ": self.differ,
         }
 
+    def _metadata(self) -> dict[str, Any]:
+        facts = ("measure", "correction", "alpha", "topics", "shards", "resamples", "seed")
+        return {name: getattr(self, name) for name in facts}
+
     def table(self) -> Table:
         """A row per pair."""
         columns = self.columns()
@@ -90,17 +94,10 @@ class BootstrapAnova(Tidy):
         rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
         return Table(heads, rows, caption=self.sentence(), notes=self.notes)
 
-    def to_latex(self) -> str:
-        """A LaTeX table of the pairs."""
-        return self.table().latex()
-
     def __str__(self) -> str:
         return "\n".join([f"{self.measure}: {self.sentence()}", *self.notes])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def bootstrap_anova(

@@ -13,7 +13,6 @@ Neither is a significance test: the three probabilities add up to 1, and no p-va
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, Tidy
+from cranfield.aggregate import Array
 from cranfield.comparison.data import Pair, check_topics, paired
 from cranfield.comparison.differences import differences
-from cranfield.comparison.results import Interval, check_alpha, plain
+from cranfield.comparison.results import Interval, Record, check_alpha, plain
 
 _BLOCK = 4_000_000
 """How many weights are held at a time; changes no answer."""
 
 
 @dataclass(frozen=True)
-class Posterior(Tidy):
+class Posterior(Record):
     """The probabilities that x is worse, practically equal, better."""
 
     method: str
@@ -68,10 +67,6 @@ class Posterior(Tidy):
         facts: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         facts["interval"] = vars(self.interval)
         return {name: plain(value) for name, value in facts.items()}
-
-    def to_json(self) -> str:
-        """As `to_dict`, as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row."""

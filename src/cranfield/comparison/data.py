@@ -151,7 +151,12 @@ def paired(x: Any, y: Any = None, *, systems: Sequence[str] | None = None, measu
 def unpaired(x: Any, y: Any = None, *, systems: Sequence[str] | None = None, measure: Any = None) -> Pair:
     """Two samples of any lengths, such as one system on two collections; NaN entries are left out and counted.
 
-    `x` alone may hold both, as for `paired`; whether they share topics then makes no difference.
+    `x` alone may hold both, as for `paired`; whether they share topics then makes no difference. Or each is `Scores` of
+    a collection, of which `systems` names the system to take from x and that from y, if they hold several.
+
+    >>> easy, hard = Scores.from_matrix([[0.6, 0.7], [0.8, 0.9]]), Scores.from_matrix([[0.1, 0.2]])
+    >>> unpaired(easy, hard, systems=("run2", "run2")).y.tolist()
+    [0.2]
     """
     label_of = label(measure) if measure is not None else "score"
     names: tuple[str, str]
@@ -165,8 +170,12 @@ def unpaired(x: Any, y: Any = None, *, systems: Sequence[str] | None = None, mea
     notes: list[str] = []
     both = []
     for name, thing in zip(names, (x, y), strict=True):
-        values = sample(list(thing.values()) if isinstance(thing, Mapping) else thing, name)
-        both.append(_there(values, name, notes))
+        if isinstance(thing, (Matrix, Scores)):
+            values, _, label_of, told = single(thing, system=name if systems else None, measure=measure)
+            notes.extend(told)
+        else:
+            values = _there(sample(thing, name), name, notes)
+        both.append(values)
     return Pair(both[0], both[1], names, (), label_of, tuple(notes))
 
 
@@ -279,8 +288,8 @@ TIDY = {"run", "system", "value", "score", "run_id"}
 def _of_frame(frame: Any, measure: Any) -> Matrix:
     names = list(frame.column_names if hasattr(frame, "column_names") else frame.columns)  # Arrow's columns are arrays
     if {str(name).casefold() for name in names} & TIDY:
-        scores = Scores.from_frame(frame, missing="skip")
-        return _of_scores(scores, measure)
+        named = "score" if measure is None else measure  # for a frame that does not say
+        return _of_scores(Scores.from_frame(frame, measure=named, missing="skip"), measure)
     topics = [str(one) for one in frame.index] if hasattr(frame, "index") and hasattr(frame, "loc") else None
     table = {name: np.asarray(frame[name]) for name in names}
     first = next(iter(table), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import STATISTICS, Array, Tidy, statistic, t_interval
+from cranfield.aggregate import STATISTICS, Array, statistic, t_interval
 from cranfield.comparison.data import check_topics, paired, single, unpaired
 from cranfield.comparison.location import unpaired_t
-from cranfield.comparison.results import Interval, check_alpha, plain
+from cranfield.comparison.results import Interval, Record, check_alpha, plain
 from cranfield.errors import UsageError
 
 METHODS = ("t", "percentile", "bca")
@@ -27,7 +26,7 @@ Summary = Callable[[Array], Any]
 
 
 @dataclass(frozen=True)
-class Estimated(Tidy):
+class Estimated(Record):
     """A summary of scores with its interval."""
 
     name: str
@@ -53,10 +52,6 @@ class Estimated(Tidy):
         facts: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         facts["interval"] = vars(self.interval)
         return {name: plain(value) for name, value in facts.items()}
-
-    def to_json(self) -> str:
-        """As `to_dict`, as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row."""

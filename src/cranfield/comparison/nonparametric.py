@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, Tidy, need
+from cranfield.aggregate import Array, need
 from cranfield.comparison.data import Matrix, sample
 from cranfield.comparison.pairs import Asked, Index, PairTests, pair_test
-from cranfield.comparison.results import check_alpha, plain, shown_p
+from cranfield.comparison.results import Record, check_alpha, pairs_differ, plain, shown_p
 from cranfield.comparison.studentized_range import range_quantile, range_sf
 from cranfield.errors import UsageError
 from cranfield.table import Column, Table, number_kind
@@ -26,7 +26,7 @@ POSTHOC = ("tukey", "dunn")
 
 
 @dataclass(frozen=True, eq=False)
-class RankTest(Tidy):
+class RankTest(Record):
     """A test of many systems on ranks, and which pairs of them differ.
 
     `p` of a pair holds for all pairs together.
@@ -79,7 +79,7 @@ class RankTest(Tidy):
     def sentence(self) -> str:
         """How many pairs differ, of how many, at which half-width."""
         wide = f", half-width {self.critical / 2:.4f} ranks" if math.isfinite(self.critical) else ""
-        count = f"{int(self.differ.sum()):,} of {len(self.p):,} pairs differ"
+        count = pairs_differ(int(self.differ.sum()), len(self.p))
         return f"{count} at α = {self.alpha:g}{wide} ({self.posthoc})"
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -112,13 +112,6 @@ class RankTest(Tidy):
         heads = tuple(Column(name, "text" if name in texts else number_kind(name)) for name in columns)
         rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
         return Table(heads, rows, caption=str(self).partition("\n")[0], notes=(self.sentence(), *self.notes))
-
-    def to_latex(self) -> str:
-        """A LaTeX table of the pairs."""
-        return self.table().latex()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def friedman(data: Any, measure: Any = None, *, alpha: float = 0.05) -> RankTest:

@@ -65,7 +65,7 @@ def _superscripts(comparison: Comparison, family: Family) -> dict[str, str]:
 
 def _caption(comparison: Comparison) -> str:
     measures = ", ".join(dict.fromkeys(family.matrix.measure for family in comparison.families))
-    how = escape_latex(comparison.method()).replace("α", r"$\alpha$")
+    how = escape_latex(comparison.method())
     if comparison.baseline is None:
         marks = "Systems that share a letter do not differ significantly"
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, Tidy
+from cranfield.aggregate import Array
 from cranfield.comparison.power import Experiment
-from cranfield.comparison.results import plain
+from cranfield.comparison.results import Record, plain
 from cranfield.comparison.variance import Variance
 from cranfield.errors import UsageError
 from cranfield.table import Cell, Column, Table
@@ -24,7 +23,7 @@ BAR = 30
 
 
 @dataclass(frozen=True)
-class PowerAnswer(Tidy):
+class PowerAnswer(Record):
     """What was asked (`topics`, `difference`, `power` or `width`), with all that it depends on."""
 
     asked: str
@@ -135,10 +134,6 @@ class PowerAnswer(Tidy):
         }
         return {name: plain(value) for name, value in facts.items()}
 
-    def to_json(self) -> str:
-        """As `to_dict`, as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
-
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, test, topics, difference, power, width, alpha, variance."""
         return {
@@ -167,16 +162,9 @@ class PowerAnswer(Tidy):
                 legend[0] += f"; difference: found with power {self._wanted()}"
         return self.curve().table(caption=str(self), notes=(*legend, *self.notes), bars=bars)
 
-    def to_latex(self) -> str:
-        """The curve as a LaTeX table; the answer is its caption."""
-        return self.table().latex()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
 
 @dataclass(frozen=True, eq=False)
-class PowerCurve(Tidy):
+class PowerCurve(Record):
     """One entry per number of topics."""
 
     measure: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.aggregate import Array, Tidy
+from cranfield.aggregate import Array
 from cranfield.comparison.data import Matrix, check_topics
 from cranfield.comparison.pairs import Asked, Index, PairTests, Progress, pair_test
 from cranfield.comparison.resamples import (
@@ -23,7 +22,7 @@ from cranfield.comparison.resamples import (
     resample,
     threads_of,
 )
-from cranfield.comparison.results import check_alpha, plain, shown_p
+from cranfield.comparison.results import Record, check_alpha, pairs_differ, plain, shown_p
 from cranfield.errors import UsageError
 from cranfield.table import Cell, Column, Table, number_kind
 
@@ -32,7 +31,7 @@ MOST_RESAMPLES = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class RandomisedTukey(Tidy):
+class RandomisedTukey(Record):
     """All pairs of systems, tested together."""
 
     systems: tuple[str, ...]
@@ -87,24 +86,17 @@ class RandomisedTukey(Tidy):
         rows: list[tuple[Cell, ...]] = list(zip(*(column.tolist() for column in columns.values()), strict=True))
         return Table(kinds, tuple(rows), notes=(self._headline(), *self.notes))
 
-    def to_json(self) -> str:
-        """Pairs and facts, as text."""
+    def to_dict(self) -> dict[str, Any]:
+        """Pairs and facts, for JSON."""
         pairs = {name: column.tolist() for name, column in self.columns().items()}
         facts = {**self._metadata(), "systems": list(self.systems), "means": self.means.tolist(), "pairs": pairs}
-        return json.dumps(plain(facts), ensure_ascii=False, allow_nan=False, indent=1)
-
-    def to_latex(self) -> str:
-        """A LaTeX table, a row per pair."""
-        return self.table().latex()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
+        return {name: plain(value) for name, value in facts.items()}
 
     def _headline(self) -> str:
         pairs = len(self.systems) * (len(self.systems) - 1) // 2
         different = int(np.triu(self.differ(), 1).sum())
         return (
-            f"{self.measure}: {different:,} of {pairs:,} pairs differ at α = {1 - self.level:.4g} "
+            f"{self.measure}: {pairs_differ(different, pairs)} at α = {1 - self.level:.4g} "
             f"(randomised Tukey HSD, critical difference {self.critical:.4f}, n = {self.n}, "
             f"B = {self.resamples:,}, seed {self.seed})"
         )

@@ -20,7 +20,7 @@ from cranfield.comparison.differences import difference_blocks, row_moments
 from cranfield.comparison.pairs import Index, Progress
 from cranfield.errors import UsageError
 
-ASL = ("plus-one", "seed")
+ASL = ("plus-one", "share")
 """p is (1 + hits) / (1 + B), which is never 0; or hits / B, the achieved significance level (Sakai 2014 Fig. 12-15)."""
 TIE = 1e-10
 """A resampled statistic within this share of the largest it could be counts as equal to the observed one: rounding must
@@ -48,11 +48,11 @@ def check_resampling(who: str, resamples: Any, seed: Any, threads: Any, asl: str
 def p_of(hits: Any, resamples: int, asl: str = "plus-one") -> Array:
     """From how many of the resamples are as extreme as what was seen.
 
-    >>> p_of([0, 49], 999).tolist(), p_of([0, 49], 1000, "seed").tolist()
+    >>> p_of([0, 49], 999).tolist(), p_of([0, 49], 1000, "share").tolist()
     ([0.001, 0.05], [0.0, 0.049])
     """
     hits = np.asarray(hits, dtype=np.float64)
-    return np.asarray(hits / resamples if asl == "seed" else (1 + hits) / (1 + resamples))
+    return np.asarray(hits / resamples if asl == "share" else (1 + hits) / (1 + resamples))
 
 
 def rank_of_critical(resamples: int, level: float) -> int:

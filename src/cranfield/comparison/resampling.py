@@ -76,7 +76,7 @@ def paired_bootstrap(
 
     z are the differences, w = z − z̄ obeys the null hypothesis, and each of B resamples w* takes n of its entries. A
     resample without variance has t = 0 if its mean is 0, else infinity. The interval is the symmetric bootstrap-t:
-    z̄ ± the quantile of |t(w*)| times σ̄/√n, which holds 0 exactly if p is above 1 − level. `asl="seed"` leaves out both
+    z̄ ± the quantile of |t(w*)| times σ̄/√n, which holds 0 exactly if p is above 1 − level. `asl="share"` leaves out both
     ones, as Sakai 2014 Fig. 12 does.
 
     Assumes that topics are a sample from a population of topics; no normality.

@@ -18,6 +18,37 @@ from cranfield.table import Cell, Column, Table, number_kind
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 
+class Record(Tidy):
+    """A result that can be read in a terminal, a notebook, a paper, by a program or in a frame."""
+
+    def table(self) -> Table:
+        """A row per entry of `columns`."""
+        columns = self.columns()
+        kinds = {"i": "count", "O": "text"}
+        heads = tuple(Column(name, kinds.get(one.dtype.kind) or number_kind(name)) for name, one in columns.items())
+        rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
+        return Table(heads, rows, notes=tuple(getattr(self, "notes", ())))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Facts, and a row per entry of `columns`, for JSON; undefined is None."""
+        columns = self.columns()
+        entries = zip(*(column.tolist() for column in columns.values()), strict=True)
+        rows = [dict(zip(columns, entry, strict=True)) for entry in entries]
+        facts = {"notes": getattr(self, "notes", ()), **self._metadata(), "rows": rows}
+        return {name: plain(value) for name, value in facts.items()}
+
+    def to_json(self) -> str:
+        """As `to_dict`, as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
+
+    def to_latex(self) -> str:
+        """The table in LaTeX."""
+        return self.table().latex()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
 @dataclass(frozen=True)
 class Interval:
     """A confidence interval for what was estimated."""
@@ -61,7 +92,7 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class TestResult(Tidy):
+class TestResult(Record):
     """One test of one hypothesis.
 
     >>> print(TestResult("paired t", "t", 2.5, 0.02, "two-sided", n=(20,), df=(19.0,)))
@@ -119,10 +150,6 @@ class TestResult(Tidy):
         facts["assumptions"] = [dict(vars(one)) for one in self.assumptions]
         return {name: plain(value) for name, value in facts.items()}
 
-    def to_json(self) -> str:
-        """As `to_dict`, as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
-
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: test, statistic, p, estimate, low, high, effect, n, ..."""
         row = self._row()
@@ -156,13 +183,6 @@ class TestResult(Tidy):
         cautions = [one.says for one in self.assumptions if one.holds is False]
         cells: tuple[Cell, ...] = tuple(row.values())
         return Table(columns, (cells,), notes=(*cautions, *self.notes))
-
-    def to_latex(self) -> str:
-        """A LaTeX table of one row."""
-        return self.table().latex()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def check_alternative(who: str, alternative: str) -> None:
@@ -198,13 +218,14 @@ def shown_p(p: float) -> str:
     return "p undefined" if math.isnan(p) else f"p = {p:.4f}" if p >= 0.0001 else "p < 0.0001"
 
 
-def pairs_differ(found: int, compared: int) -> str:
+def pairs_differ(found: int, compared: int, factor: str = "") -> str:
     """How many pairs differ, of how many.
 
-    >>> pairs_differ(3, 6), pairs_differ(1, 1)
-    ('3 of 6 pairs differ', '1 of 1 pair differs')
+    >>> pairs_differ(3, 6), pairs_differ(1, 1, "stemmer")
+    ('3 of 6 pairs differ', '1 of 1 pair of stemmer differs')
     """
-    return f"{found:,} of {compared:,} pair" + (" differs" if compared == 1 else "s differ")
+    noun, verb = ("pair", "differs") if compared == 1 else ("pairs", "differ")
+    return " ".join([f"{found:,} of {compared:,} {noun}", *([f"of {factor}"] if factor else []), verb])
 
 
 def plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.aggregate import Array
 from cranfield.comparison.data import paired
-from cranfield.comparison.results import check_alpha
+from cranfield.comparison.results import Record, check_alpha
 from cranfield.errors import UsageError
 
 _BLOCK = 2_000_000
@@ -23,7 +23,7 @@ PValues = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class SimulatedPower:
+class SimulatedPower(Record):
     """The share of made-up experiments in which a test found the difference.
 
     >>> print(SimulatedPower("sign", 0.62, 50, 0.05, 0.05, 10_000, 0, "normal differences, variance 0.0225"))
@@ -55,6 +55,13 @@ class SimulatedPower:
 
     __repr__ = __str__
 
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """One row."""
+        return {
+            name: np.array([value], dtype=object if isinstance(value, str) else None)
+            for name, value in vars(self).items()
+        }
+
 
 def simulated_power(
     x: Any = None,
@@ -67,6 +74,8 @@ def simulated_power(
     alpha: float = 0.05,
     simulations: int = 10_000,
     seed: int = 0,
+    systems: Sequence[str] | None = None,
+    measure: Any = None,
 ) -> SimulatedPower:
     """The power of a paired, two-sided test: `sign`, `wilcoxon` (normal approximation), or `t` for comparison.
 
@@ -80,13 +89,15 @@ def simulated_power(
     check.finite("simulated_power", difference=difference)
     check.whole("simulated_power", topics=topics, simulations=simulations)
     check_alpha("simulated_power", alpha)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise UsageError(f"simulated_power: seed == {seed!r}, must be a whole number, 0 or more")
     if topics < 2:
         raise UsageError(f"simulated_power: topics == {topics}, must be 2 or more")
     if (x is None) == (variance is None):
         raise UsageError("simulated_power: give either scores of two systems, or variance=")
     rng = np.random.default_rng(seed)
     found, left = 0, simulations
-    draw, drawn_from = _source(x, y, variance)
+    draw, drawn_from = _source(x, y, variance, systems, measure)
     while left:
         size = min(left, max(1, _BLOCK // topics))
         found += int((P_VALUES[test](draw(rng, (size, topics)) + difference) <= alpha).sum())
@@ -95,7 +106,7 @@ def simulated_power(
 
 
 def _source(
-    x: Any, y: Any, variance: float | None
+    x: Any, y: Any, variance: float | None, systems: Sequence[str] | None, measure: Any
 ) -> tuple[Callable[[np.random.Generator, tuple[int, int]], Array], str]:
     """How differences of mean 0 are drawn, and what to say of it."""
     if variance is not None:
@@ -103,7 +114,7 @@ def _source(
         check.positive("simulated_power", variance=variance)
         deviation = math.sqrt(variance)
         return lambda rng, shape: rng.normal(0.0, deviation, shape), f"normal differences, variance {variance:.4g}"
-    pair = paired(x, y)
+    pair = paired(x, y, systems=systems, measure=measure)
     centred = pair.difference - pair.difference.mean()
     if not np.ptp(centred) > 0:
         raise UsageError("simulated_power: the two systems differ by the same on all topics, there is nothing to draw")

@@ -21,6 +21,9 @@ from cranfield.comparison.results import Assumption, check_alpha, check_alternat
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.scores import Scores
 
+MOST_PAIRS = 5_000_000
+"""What is known of a pair takes some 200 bytes."""
+
 
 def compare(
     data: Any,
@@ -172,6 +175,9 @@ def _family(collection: str, matrix: Matrix, test: PairTest, baseline: str | Non
 def _pairs(matrix: Matrix, baseline: str | None) -> tuple[Index, Index]:
     m = len(matrix.systems)
     if baseline is None:
+        if m * (m - 1) // 2 > MOST_PAIRS:
+            told = f"{m:,} systems have {m * (m - 1) // 2:,} pairs, at most {MOST_PAIRS:,} are compared at once"
+            raise UsageError(f"{told}; name a baseline, or compare fewer")
         first, second = np.triu_indices(m, 1)
         return first.astype(np.int64), second.astype(np.int64)
     at = matrix.column(baseline)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, Tidy, need
+from cranfield.aggregate import Array, need
 from cranfield.comparison.anova import Anova, LevelMeans, Source, two_way
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.pairs import Asked, Index, PairTests, pair_test
-from cranfield.comparison.results import check_alpha
+from cranfield.comparison.results import Record, check_alpha, pairs_differ
 from cranfield.comparison.studentized_range import range_quantile, range_sf
 from cranfield.errors import UsageError
 from cranfield.table import Column, Table, number_kind
@@ -24,7 +24,7 @@ METHODS = {"tukey": "Tukey HSD", "scheffe": "Scheffé"}
 
 
 @dataclass(frozen=True, eq=False)
-class LevelPairs(Tidy):
+class LevelPairs(Record):
     """All pairs of levels of a factor, each with a p-value that holds for all of them together."""
 
     method: str
@@ -65,7 +65,7 @@ class LevelPairs(Tidy):
         '3 of 3 pairs of system differ at α = 0.05, half-width 0.0767 (Tukey HSD, 4 df)'
         """
         wide = f", half-width {self.half_width:.4f}" if math.isfinite(self.half_width) else ""
-        count = f"{int(self.differ.sum()):,} of {len(self):,} pairs of {self.factor} differ"
+        count = pairs_differ(int(self.differ.sum()), len(self), self.factor)
         return f"{count} at α = {self.alpha:g}{wide} ({self.method}, {self.df:,} df)"
 
     def intervals(self) -> LevelMeans:
@@ -112,17 +112,10 @@ class LevelPairs(Tidy):
         rows = zip(*(column[order].tolist() for column in columns.values()), strict=True)
         return Table(heads, tuple(rows), caption=self.sentence(), notes=self.notes, digits=digits)
 
-    def to_latex(self) -> str:
-        """A LaTeX table of the pairs."""
-        return self.table().latex()
-
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *self.notes])
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def tukey(data: Any, measure: Any = None, *, factor: str = "system", alpha: float = 0.05) -> LevelPairs:

@@ -28,7 +28,7 @@ _BLOCK = 2_000_000
 
 def unpaired_bootstrap(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
     summary: str = "mean",
     systems: Sequence[str] | None = None,
@@ -87,7 +87,7 @@ def unpaired_bootstrap(
 
 def permutation(
     x: Any,
-    y: Any,
+    y: Any = None,
     *,
     summary: str = "mean",
     systems: Sequence[str] | None = None,

@@ -225,7 +225,7 @@ def discriminative_power(
     needed is, with the bootstrap, |w̄*| of the resample with the Bα-th largest |t(w*)|, the maximum over pairs (Sakai
     2007 Fig. 7, Sakai 2013 Fig. 3); with other tests the smallest that was found significant (Sakai 2013 Fig. 5). The
     same resamples serve all measures. Topics on which some measure is undefined for some run are left out for all.
-    `asl="seed"`: a pair differs if ASL = hits / B < α, as in Sakai's papers; otherwise if p = (1 + hits) / (1 + B) ≤ α.
+    `asl="share"`: a pair differs if ASL = hits / B < α, as in Sakai's papers; otherwise if p = (1 + hits) / (1 + B) ≤ α.
 
     This is about consistency over topics; it does not say that a measure measures what is wanted.
     References: Sakai, SIGIR 2006, doi:10.1145/1148170.1148261; Sakai 2014 §5.1, Sakai 2007 §4.3, Sakai 2013 §4.1
@@ -241,8 +241,8 @@ def discriminative_power(
     check_resampling("discriminative_power", resamples, seed, threads)
     check.one_of("discriminative_power", ASL, asl=asl)
     chosen = find_test(test)
-    if asl == "seed" and not chosen.resampling:
-        raise UsageError(f"discriminative_power: asl == 'seed' is for tests that resample; {chosen.name} does not")
+    if asl == "share" and not chosen.resampling:
+        raise UsageError(f"discriminative_power: asl == 'share' is for tests that resample; {chosen.name} does not")
     panel = Panel.of(scores, "discriminative_power", measures, several=1)
     check_topics(len(panel.topics), 2, "discriminative power")
     first, second = (side.astype(np.int64) for side in np.triu_indices(len(panel.runs), 1))
@@ -303,7 +303,7 @@ def _one(matrix: Matrix, first: Index, second: Index, test: PairTest, asked: Ask
             # Stopped by Ctrl-C: measures tested on fewer resamples than others cannot be compared with them.
             raise KeyboardInterrupt
         p, exact, notes = tests.p, tests.exact, tests.notes
-    if asl == "seed" and not exact:
+    if asl == "share" and not exact:
         p = np.round(p * (1 + asked.resamples) - 1) / asked.resamples
         differ = p < alpha - 1e-12
     else:

@@ -21,8 +21,10 @@ from cranfield.measures import AP, Measure
 ROUNDS, STEPS = 40, 60
 """Rounds of linearisation, and Newton steps in each, at most."""
 REACH = 1 - 1e-5
-"""A score that only one list has leaves nothing to chance, and probabilities of 0 and 1 are out of reach: the score is
-brought in from the extremes to this share of the way."""
+"""Probabilities of 0 and 1 are out of reach of the search: scores near the extremes are brought in to this share of the
+way."""
+EXACT = 1e-9
+"""A score no further than this from the extremes is there, and is met without any search."""
 CLOSE = 1e-5
 """When probabilities change by less, and constraints are met to within this, a list is done."""
 LONGEST = 4.0
@@ -64,9 +66,34 @@ def solved(
     """Probabilities, lists × ranks, and by how much the constraint is missed; `mask` is 1 where a list has a rank."""
     weights, constant = _weights_of(measure, relevant, mask.shape[1])
     if weights is None:
-        return _by_average_precision(value * relevant, found, mask)
-    p = _Dual(weights * mask, value - constant, found, mask).solve(STEPS)
-    return p, np.abs((weights * p).sum(axis=1) - (value - constant))
+        target = value * relevant
+        p, off = _by_average_precision(target, found, mask)
+        by_rank = -np.broadcast_to(np.arange(1.0, mask.shape[1] + 1), mask.shape)
+    else:
+        target, by_rank = value - constant, weights
+        p = _Dual(weights * mask, target, found, mask).solve(STEPS)
+        off = np.abs((weights * p).sum(axis=1) - target)
+    for sign in (1, -1):  # the highest score there is, and the lowest
+        packed = _packed(sign * by_rank, found, mask)
+        end = _expected(packed, mask)[0] if weights is None else (weights * packed).sum(axis=1)
+        there = sign * (target - end) >= -EXACT * np.maximum(1.0, np.abs(end))
+        p[there], off[there] = packed[there], np.abs(end - target)[there]
+    return p, off
+
+
+def _packed(weights: Array, found: Array, mask: Array) -> Array:
+    """All that is found on the ranks of the largest weights; ranks of the same weight share what is left for them.
+
+    >>> _packed(np.array([[3.0, 2.0, 2.0, 1.0]]), np.array([2.0]), np.ones((1, 4))).tolist()
+    [[1.0, 0.5, 0.5, 0.0]]
+    """
+    there = np.where(mask > 0, weights, -np.inf)
+    last = np.maximum(np.ceil(found).astype(np.int64), 1) - 1
+    border = np.take_along_axis(-np.sort(-there, axis=1), last[:, None], axis=1)
+    close = EXACT * np.maximum(1.0, np.abs(border))
+    above = (there > border + close).astype(np.float64)
+    tied = (np.abs(there - border) <= close).astype(np.float64)
+    return np.asarray(above + tied * ((found - above.sum(axis=1)) / tied.sum(axis=1))[:, None])
 
 
 def check_informative(measure: Measure) -> None:

@@ -15,6 +15,7 @@ VERBS = {
     "scale": ("is a measure on an interval scale?", "cranfield meta scale -m AP --length 4"),
     "axioms": ("what a measure rewards, with counter-examples", "cranfield meta axioms -m nDCG@10"),
     "gtheory": ("how far scores generalise to other topics", "cranfield meta gtheory qrels.txt runs/*.run -m AP"),
+    "inform": ("how much a score tells of the list", "cranfield meta inform qrels.txt runs/*.run -m AP,Rprec,P@10"),
     "reproduce": ("is a run a reproduction of another?", "cranfield meta reproduce qrels.txt original.run again.run"),
     "study": ("all of it for a paper, from one file", "cranfield meta study study.toml"),
 }

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cranfield.cli.arguments import RESULT, Digits, Format, Measures, Output, Quiet, chosen, option
 from cranfield.cli.output import TABLE_FORMATS, checked, emit, rendered
+from cranfield.cli.plotting import Plot, check_plot, save_plot
 
 USAGE = """\
 usage: cranfield meta axioms -m MEASURE [--only AXIOM] [--examples]
@@ -21,7 +22,7 @@ cranfield meta axioms --help tells all options"""
 
 EXAMPLES = """\
   $ cranfield meta axioms -m nDCG@10
-  $ cranfield meta axioms -m nDCG,AP,Q,P+,ERR,RBP,TBG,U
+  $ cranfield meta axioms -m nDCG,AP,Q,P+,ERR,RBP,TBG,U --plot axioms.pdf
   $ cranfield meta axioms -m P+ --only swap,replacement --examples
   $ cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
 """
@@ -42,6 +43,7 @@ def axioms_verb(
         bool,
         option("--examples", help="Show the lists behind each finding; done for a single measure.", group=RESULT),
     ] = False,
+    plot: Plot = None,
     format: Format = "table",
     digits: Digits = None,
     output: Output = None,
@@ -58,6 +60,7 @@ def axioms_verb(
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
+    check_plot(plot)
     from cranfield.meta.axioms import axioms
 
     wanted = chosen(measures)
@@ -68,4 +71,8 @@ def axioms_verb(
         tables = [told] if format in ("json", "csv", "tsv") else [tables[0], told] if len(wanted) > 1 else [told]
     texts = [rendered(replace(table, digits=digits), format, output) for table in tables]
     emit("\n\n".join(texts), output, format=format)
+    if plot is not None:
+        from cranfield.report.figures import describe_axioms
+
+        save_plot(describe_axioms(found), plot)
     return 0

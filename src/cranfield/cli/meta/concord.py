@@ -10,6 +10,7 @@ from typing import Annotated
 from cranfield.cli.arguments import READING, RESULT, Digits, Format, Measures, Output, Quiet, option
 from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, emit_table, rendered
+from cranfield.cli.plotting import Plot, check_plot, save_plot
 from cranfield.cli.scores_input import (
     Missing,
     QrelsWord,
@@ -33,7 +34,7 @@ cranfield meta concord --help tells all options"""
 
 EXAMPLES = """\
   $ cranfield meta concord --sample --gold P@5
-  $ cranfield meta concord qrels.txt runs/*.run -m Q,nDCG@10,RR --gold P@10 --pairs
+  $ cranfield meta concord qrels.txt runs/*.run -m Q,nDCG@10,RR --gold P@10 --pairs --plot concordance.pdf
   $ cranfield meta concord div.qrels runs/*.run -m D#-nDCG@10,ERR-IA@10 --gold I-rec@10,P@10 --format latex
   $ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ties wrong
 """
@@ -82,6 +83,7 @@ def concord_verb(
     pairs: Annotated[
         bool, option("--pairs", help="A row per pair, with wins and p; json, csv and tsv always are.", group=RESULT)
     ] = False,
+    plot: Plot = None,
     format: Format = "table",
     digits: Digits = None,
     output: Output = None,
@@ -91,7 +93,8 @@ def concord_verb(
 ) -> int:
     """Of two measures that disagree on which of two lists is better, which one goes with the gold standard?
 
-    Or, with --preferences, how often does each measure prefer the list that people preferred?
+    Or, with --preferences, how often does each measure prefer the list that people preferred? --plot draws either; of
+    several gold standards, all at once.
     """
     if qrels is None and not scores and not sample:
         print(USAGE, file=sys.stderr)
@@ -99,6 +102,7 @@ def concord_verb(
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
+    check_plot(plot)
     if (gold is None) == (preferences is None):
         raise UsageError("say what to agree with: either --gold MEASURE, such as P@10, or --preferences FILE")
     asked = measures if measures or scores else [MEASURES]
@@ -111,6 +115,10 @@ def concord_verb(
 
         power = predictive_power(found, preferences, ties=measure_ties, level=level, resamples=resamples, seed=seed)
         emit_table(replace(power.table(), digits=digits), format, output)
+        if plot is not None:
+            from cranfield.report.figures import describe_agreement
+
+            save_plot(describe_agreement(power, level=level), plot)
         return 0
     from cranfield.meta.concordance import concord
 
@@ -118,8 +126,12 @@ def concord_verb(
         made = concord(found, wanted_names(gold), wanted_names(measures) if measures else None, progress=progress)
     if pairs or format in ("json", "csv", "tsv"):
         emit_table(replace(made.pairs(), digits=digits), format, output)
-        return 0
-    tables = [replace(made.table(one), digits=digits) for one in made.golds]
-    tables[:-1] = [replace(one, notes=()) for one in tables[:-1]]
-    emit("\n\n".join(rendered(one, format, output) for one in tables), output, format=format)
+    else:
+        tables = [replace(made.table(one), digits=digits) for one in made.golds]
+        tables[:-1] = [replace(one, notes=()) for one in tables[:-1]]
+        emit("\n\n".join(rendered(one, format, output) for one in tables), output, format=format)
+    if plot is not None:
+        from cranfield.report.figures import describe_concordance
+
+        save_plot(describe_concordance(made), plot)
     return 0

@@ -67,7 +67,7 @@ def power_verb(
         option(
             "--asl",
             metavar="RULE",
-            help="plus-one: p = (1 + hits) / (1 + B), significant if at most A; seed: hits / B, significant if below "
+            help="plus-one: p = (1 + hits) / (1 + B), significant if at most A; share: hits / B, significant if below "
             "A, as Sakai's papers have it.",
         ),
     ] = "plus-one",

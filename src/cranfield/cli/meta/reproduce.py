@@ -20,11 +20,13 @@ from cranfield.cli.arguments import (
     option,
 )
 from cranfield.cli.output import TABLE_FORMATS, checked, emit_table, only_one_from_stdin
+from cranfield.cli.plotting import Plot, check_plot, save_plot
 from cranfield.cli.scores_input import USUAL, Missing, ScoreFiles, scores_from
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.meta.reproduction import Reproduction
+    from cranfield.report.figures import Figure
 
 USAGE = """\
 usage: cranfield meta reproduce QRELS ORIGINAL AGAIN [--advanced RUN --advanced-again RUN] [--other-qrels FILE]
@@ -40,7 +42,7 @@ cranfield meta reproduce --help tells all options"""
 
 EXAMPLES = """\
   $ cranfield meta reproduce qrels.txt bm25.run bm25-again.run -m AP,nDCG@10
-  $ cranfield meta reproduce qrels.txt bm25.run again.run --advanced rm3.run --advanced-again rm3-again.run
+  $ cranfield meta reproduce qrels.txt bm25.run again.run --advanced rm3.run --advanced-again rm3-2.run --plot er.pdf
   $ cranfield meta reproduce old.qrels bm25.run new.run --other-qrels new.qrels --format json
   $ cranfield meta reproduce qrels.txt bm25.run again.run --topics
 """
@@ -82,6 +84,7 @@ def reproduce_verb(
     topics: Annotated[
         bool, option("--topics", "-q", help="How alike the lists are, topic by topic.", group=RESULT)
     ] = False,
+    plot: Plot = None,
     format: Format = "table",
     digits: Digits = None,
     output: Output = None,
@@ -94,7 +97,8 @@ def reproduce_verb(
     On the same collection lists are compared by Kendall's tau union and rank-biased overlap, scores by RMSE and a
     paired t test; the effect of an advanced run by the effect ratio (ER) and the difference of relative improvements
     (dRI). On another collection only effects and an unpaired t test can tell. What ir_metadata in the head of both
-    runs says of the changes is told below the table.
+    runs says of the changes is told below the table. --plot draws the effect, ER against dRI; without an advanced run
+    how alike the lists are, topics in ascending order.
     """
     if not words and not scores:
         print(USAGE, file=sys.stderr)
@@ -102,6 +106,7 @@ def reproduce_verb(
     if quiet:
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
+    check_plot(plot)
     if (advanced is None) != (advanced_again is None):
         raise UsageError("--advanced and --advanced-again go together: the original run and the same again")
     both = None if advanced is None or advanced_again is None else (advanced, advanced_again)
@@ -128,8 +133,23 @@ def reproduce_verb(
         )
         found = replace(found, notes=(*found.notes, *_changes(first, second)))
     table = found.topics() if topics else found.table()
+    figure = None if plot is None else _figure(found)
     emit_table(replace(table, digits=digits), format, output)
+    if figure is not None:
+        save_plot(figure, plot)
     return 0
+
+
+def _figure(found: Reproduction) -> Figure:
+    """The effect, if there is an advanced run; else the lists, topic by topic."""
+    from cranfield.report.figures import describe_alike, describe_effects
+
+    if "advanced" in found.runs:
+        return describe_effects(found)
+    if not found.orders:
+        raise UsageError("--plot: scores of a baseline alone have no picture; give --advanced and --advanced-again too")
+    one = found.orders[0]
+    return describe_alike({"topic": one.topics, "tau": one.tau, "overlap": one.overlap}, one.role)
 
 
 def _three(words: list[str]) -> tuple[str, str, str]:

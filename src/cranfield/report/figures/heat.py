@@ -82,8 +82,11 @@ def draw(figure: Figure) -> Any:
     layers = [base.mark_rect(**border).encode(color=alt.Color("value:Q", scale=scale, legend=key))]
     if numbered:
         ink = alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
-        text = base.mark_text(fontSize=min(SIZE - 1, 0.36 * cell)).encode(
-            text=alt.Text("value:Q", format=".2f"), color=ink
+        # A hole is left empty; the text of no number would be "null".
+        text = (
+            base.transform_filter("isValid(datum.value)")
+            .mark_text(fontSize=min(SIZE - 1, 0.36 * cell))
+            .encode(text=alt.Text("value:Q", format=".2f"), color=ink)
         )
         layers.append(text)
     chart = alt.layer(*layers).properties(width=alt.Step(cell), height=alt.Step(cell))

@@ -1,0 +1,88 @@
+"""Verbs of `cranfield meta` that draw, and `inform`."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from cranfield.cli import main
+
+JUDGED = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n2 0 d 1\n"
+RUNS = {
+    "x": "1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n2 Q0 d 1 3 x\n2 Q0 a 2 2 x\n",
+    "y": "1 Q0 c 1 3 y\n1 Q0 b 2 2 y\n1 Q0 a 3 1 y\n2 Q0 a 1 3 y\n2 Q0 b 2 2 y\n",
+    "z": "1 Q0 b 1 3 z\n1 Q0 c 2 2 z\n2 Q0 b 1 3 z\n2 Q0 d 2 2 z\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "qrels").write_text(JUDGED)
+    for name, text in RUNS.items():
+        (tmp_path / f"{name}.run").write_text(text)
+    (tmp_path / "judged.csv").write_text("topic,A,B,preferred\n1,x,y,A\n2,x,z,A\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+ALL = ["qrels", "x.run", "y.run", "z.run"]
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        (["concord", *ALL, "-m", "R@3,RR", "--gold", "P@1"], ["row", "column", "value"]),
+        (["concord", *ALL, "-m", "R@3,RR", "--gold", "P@1,P@2", "-f", "json"], ["row", "column", "value"]),
+        (
+            ["concord", *ALL, "-m", "AP,RR", "--preferences", "judged.csv", "-B", "0"],
+            ["measure", "agreement", "low", "high"],
+        ),
+        (["axioms", "-m", "AP", "--only", "swap"], ["measure", "axiom", "found", "says", "example"]),
+        (["reproduce", "qrels", "x.run", "y.run", "-m", "AP"], ["coefficient", "place", "topic", "value"]),
+        (
+            ["reproduce", "qrels", "z.run", "y.run", "--advanced", "x.run", "--advanced-again", "x.run", "-m", "AP"],
+            ["measure", "ER", "ΔRI"],
+        ),
+        (["inform", *ALL, "-m", "AP"], ["measure", "rms", "low", "high"]),
+    ],
+)
+def test_what_is_drawn(folder: Path, words: list[str], columns: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", *words, "--quiet", "--plot", "drawn.csv"]) == 0
+    assert capsys.readouterr().out
+    with open(folder / "drawn.csv", encoding="utf-8") as file:
+        assert next(csv.reader(file)) == columns
+
+
+def test_a_baseline_known_by_its_scores_alone_has_no_picture(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "s.csv").write_text("topic,x,y\n1,0.5,0.4\n2,0.3,0.3\n")
+    assert main(["meta", "reproduce", "--scores", "s.csv", "x", "y", "--plot", "p.csv"]) == 2
+    told = capsys.readouterr()
+    assert "give --advanced" in told.err
+    assert not told.out
+
+
+def test_measures_that_never_disagree_have_no_concordance_to_draw(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["meta", "concord", *ALL, "-m", "RR,RR@3", "--gold", "P@1", "--plot", "p.csv"]) == 2
+    assert "no two of these measures ever disagree" in capsys.readouterr().err
+
+
+def test_informativeness_list_by_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "inform", *ALL, "-m", "AP,R", "--lists", "-f", "csv", "--quiet"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert len(rows) == 12  # two measures, three runs, two topics
+    # x has both relevant documents on top, on either topic: AP is 1, and only that list has it
+    assert {round(float(row["rms"]), 2) for row in rows if row["measure"] == "AP" and row["run"] == "x"} == {0.0}
+
+
+def test_inform_without_words_tells_how_to_use_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "inform"]) == 2
+    assert "usage: cranfield meta inform" in capsys.readouterr().err
+
+
+def test_inform_says_which_measures_it_can_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "inform", *ALL, "-m", "RR"]) == 2
+    assert "RR: its expected value is no sum over ranks" in capsys.readouterr().err

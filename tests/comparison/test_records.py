@@ -1,0 +1,57 @@
+"""Every record can be read as text, in a notebook, in a paper, by a program and as a frame."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield import comparison
+from cranfield.comparison.results import Record
+
+VALUES = np.random.default_rng(0).random((12, 3))
+VALUES[3, 1] = np.nan
+SCORES = cf.Scores.from_matrix(VALUES, runs=["<b>a</b>", "x&y", "c|d_1%"], measure="AP")
+TWO: dict[str, Any] = {"systems": ("<b>a</b>", "x&y")}
+FEW: dict[str, Any] = {"resamples": 200}
+
+RECORDS = {
+    "compare": cf.compare(SCORES),
+    "test": comparison.paired_t(SCORES, **TWO),
+    "unpaired bootstrap": comparison.unpaired_bootstrap(SCORES, **TWO, **FEW),
+    "posterior": comparison.bayesian_t(SCORES, **TWO),
+    "interval": comparison.difference_interval(SCORES, **TWO, **FEW),
+    "anova": comparison.two_way(SCORES),
+    "means": comparison.two_way(SCORES).means("system"),
+    "tukey": comparison.tukey(SCORES),
+    "randomised tukey": comparison.randomised_tukey(SCORES, **FEW),
+    "friedman": comparison.friedman(SCORES),
+    "kruskal-wallis": comparison.kruskal_wallis(SCORES),
+    "bootstrap anova": comparison.bootstrap_anova(SCORES, **FEW),
+    "power": comparison.topic_set_size(SCORES, difference=0.05),
+    "curve": comparison.topic_set_size(SCORES, difference=0.05).curve(),
+    "simulated": comparison.simulated_power(SCORES, difference=0.05, topics=20, simulations=100, **TWO),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_record_can_be_told_in_every_way(name: str) -> None:
+    record: Any = RECORDS[name]
+    rows = len(next(iter(record.columns().values())))
+    assert rows == len(record.to_pandas()) == len(record.to_polars()) == record.to_arrow().num_rows
+    json.loads(record.to_json(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert json.loads(record.to_json()) == record.to_dict()
+    assert "<table" in record._repr_html_()
+    assert "<b>a" not in record._repr_html_()
+    body = "\n".join(line for line in record.to_latex().splitlines() if not line.startswith("%"))
+    assert r"\begin{tabular}" in body
+    assert "x&y" not in body
+    assert "object at 0x" not in repr(record)
+
+
+def test_no_kind_of_record_is_left_out() -> None:
+    told = {type(record) for record in RECORDS.values()}
+    assert {kind for kind in Record.__subclasses__() if kind.__module__.startswith("cranfield.")} <= told
