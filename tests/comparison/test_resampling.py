@@ -261,7 +261,7 @@ BAD = [
     ({"seed": 2**64}, "below 2"),
     ({"threads": 0}, "threads == 0"),
     ({"level": 1}, "level == 1, must be above 0 and below 1"),
-    ({"asl": "book"}, "asl == 'book', must be one of 'plus-one', 'seed'"),
+    ({"asl": "book"}, "asl == 'book', must be one of 'plus-one', 'share'"),
 ]
 
 

@@ -191,7 +191,7 @@ def test_sakai_s_rule_is_below_alpha_and_ours_at_most_alpha():
     assert (plain.differ == (hits / 19 < 0.05)).all()
 
 
-@pytest.mark.parametrize(("asl", "differs"), [("plus-one", True), ("seed", False)])
+@pytest.mark.parametrize(("asl", "differs"), [("plus-one", True), ("share", False)])
 def test_a_p_value_that_is_alpha(asl, differs):
     p = discriminative_power(made(8), resamples=100, asl=asl).p
     alpha = float(p[(p > 0.02) & (p < 0.5)][0])

@@ -235,3 +235,11 @@ def test_the_tables_read_well() -> None:
         "team", "runs", "found", "found relevant", "unique", "unique relevant", "% of all relevant",
     ]  # fmt: skip
     assert len(left.run_table().rows) == len(left.to_pandas()) == 6
+
+
+def test_lists_that_are_judged_whole_have_no_unjudged_document() -> None:
+    runs = {"x": {"q": {"a": 2, "b": 1}}, "y": {"q": {"b": 2, "a": 1}}, "z": {"q": {"a": 1}}}
+    whole = leave_one_out({"q": {"a": 1, "b": 0}}, runs, "AP")
+    assert not [note for note in whole.notes if "unjudged" in note]
+    part = leave_one_out({"q": {"a": 1}}, runs, "AP")  # b is at rank 1 of y
+    assert [note for note in part.notes if "unjudged document at rank 1:" in note]

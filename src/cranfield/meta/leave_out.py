@@ -316,7 +316,7 @@ def _notes(pool: Pool) -> list[str]:
             stacklevel=3,
         )
     judged_down_to = _judged_down_to(lists)
-    if depth is None or judged_down_to < min(depth, longest):
+    if judged_down_to < min(depth or longest, longest):
         notes.append(f"a list has an unjudged document at rank {judged_down_to + 1}: not all were pooled that deep")
     nobody = int((~pool.found.any(axis=0)).sum())
     if nobody:
