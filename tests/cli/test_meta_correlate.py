@@ -114,7 +114,7 @@ def test_preferred_ranks(cranfield: Cranfield) -> None:
         (("correlate", "--sample", "--format", "xml"), "--format"),
         (("correlate", "--sample", "--plot", "x.doc"), "x.doc"),
         (("concord", "--sample"), "either --gold MEASURE"),
-        (("concord", "--sample", "-m", "AP", "--gold", "P@5"), "1 measures to compare"),
+        (("concord", "--sample", "-m", "AP", "--gold", "P@5"), "1 measure to compare"),
         (("concord", "--sample", "--preferences", "nowhere.csv"), "nowhere.csv"),
         (("ranks", "qrels.txt"), "no run to score"),
     ],
@@ -123,3 +123,16 @@ def test_bad_words(cranfield: Cranfield, words: tuple[str, ...], message: str) -
     done = cranfield("meta", *words)
     assert done.code in (1, 2)
     assert message in done.err
+
+
+@pytest.mark.parametrize("verb", [("meta", "power"), ("meta", "swap"), ("meta", "correlate"), ("compare",)])
+def test_the_name_of_a_measure_in_a_file_of_scores_imports_nothing(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...]
+) -> None:
+    trap = f"trap_{verb[-1]}"  # another one each time: what is imported stays so
+    (tmp_path / f"{trap}.py").write_text("open('imported', 'w').close()\n")
+    rows = [f"{m},{r},{t},0.{i}" for m in (f"{trap}:go", "AP") for i, r in enumerate("abc") for t in "123"]
+    (tmp_path / "s.csv").write_text("\n".join(["measure,run,topic,value", *rows]) + "\n")
+    monkeypatch.chdir(tmp_path)
+    assert cranfield(*verb, "--scores", "s.csv", "--quiet").code == 0
+    assert not (tmp_path / "imported").exists()

@@ -107,7 +107,7 @@ def test_topics_that_are_undefined_are_left_out() -> None:
     [
         ([], None, "no gold standard"),
         ("m9", None, "no measure 'm9'"),
-        ("m0", ["m1"], "1 measures to compare"),
+        ("m0", ["m1"], "1 measure to compare"),
     ],
 )
 def test_bad_input(gold: object, measures: object, message: str) -> None:

@@ -71,7 +71,7 @@ def lower_is_better(measure: str) -> bool:
 
     Names come from files of scores, too, and `module:name` in one imports nothing.
 
-    >>> lower_is_better("AP"), lower_is_better("my own"), lower_is_better("antigravity:fly")
+    >>> lower_is_better("AP"), lower_is_better("my own"), lower_is_better("this:s")
     (False, False, False)
     """
     try:

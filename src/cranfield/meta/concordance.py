@@ -14,7 +14,7 @@ from cranfield.comparison.differences import noise
 from cranfield.comparison.rank_distributions import sign_p
 from cranfield.errors import UsageError
 from cranfield.meta.coefficients import products
-from cranfield.meta.rankings import Panel, names_of
+from cranfield.meta.rankings import Panel, counted, names_of
 from cranfield.scores import Scores
 from cranfield.table import Cell, Column, Table
 
@@ -170,7 +170,9 @@ def concord(
     chosen = names_of(measures) if measures is not None else [one for one in scores.measures if one not in golds]
     if len(chosen) < 2:
         said = ", ".join(chosen) or "none"
-        raise UsageError(f"concord: {len(chosen)} measures to compare ({said}), must be 2 or more beside the gold")
+        raise UsageError(
+            f"concord: {counted(len(chosen), 'measure')} to compare ({said}), must be 2 or more beside the gold"
+        )
     panel = Panel.of(scores, "concord", list(dict.fromkeys([*chosen, *golds])), least=2)
     sets = [[one] for one in golds] + ([golds] if len(golds) > 1 else [])
     tallies = _counted(panel, [panel.measures.index(one) for one in chosen], sets, progress)

@@ -55,7 +55,8 @@ class Correlation(Tidy):
 def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0.9, ties: str = "w") -> Correlation:
     r"""The rank correlation of two rankings of the same systems, given as scores (higher is better).
 
-    `coefficient` is one of `COEFFICIENTS`; of `tau-ap`, `x` is the gold standard. `p` and `ties` are those of `rbo`.
+    `coefficient` is one of `COEFFICIENTS`; of `tau-ap`, `x` is the gold standard. `p` and `ties` are those of `rbo`
+    (but `w` unless said: means that are equal are so, and not in an order that nobody knows).
     x and y are arrays, or {system: score} with the same systems. With τ comes the normal test of no correlation:
 
     .. math:: Z_0 = |\tau| \Big/ \sqrt{\frac{4n + 10}{9n(n - 1)}}

@@ -225,7 +225,7 @@ def discriminative_power(
     needed is, with the bootstrap, |w̄*| of the resample with the Bα-th largest |t(w*)|, the maximum over pairs (Sakai
     2007 Fig. 7, Sakai 2013 Fig. 3); with other tests the smallest that was found significant (Sakai 2013 Fig. 5). The
     same resamples serve all measures. Topics on which some measure is undefined for some run are left out for all.
-    `asl="share"`: a pair differs if ASL = hits / B < α, as in Sakai's papers; otherwise if p = (1 + hits) / (1 + B) ≤ α.
+    `asl="share"`: a pair differs if ASL = hits / B < α, as in Sakai's papers; else if p = (1 + hits) / (1 + B) ≤ α.
 
     This is about consistency over topics; it does not say that a measure measures what is wanted.
     References: Sakai, SIGIR 2006, doi:10.1145/1148170.1148261; Sakai 2014 §5.1, Sakai 2007 §4.3, Sakai 2013 §4.1

@@ -117,7 +117,9 @@ def _check_values(scores: Scores, who: str) -> None:
         measure, run = (int(where[0]) for where in np.nonzero(empty))
         more = int(empty.sum()) - 1
         also = f", and {more} more such" if more else ""
-        raise UsageError(f"{who}: {scores.measures[measure]} has no value for run {scores.runs[run]!r}{also}")
+        raise UsageError(
+            f"{who}: {scores.measures[measure]} has no value for run {scores.runs[run]!r}{also}; leave out either"
+        )
     if np.isinf(scores.values).any():
         measure, run, topic = (int(where[0]) for where in np.nonzero(np.isinf(scores.values)))
         raise UsageError(
