@@ -110,7 +110,7 @@ def test_the_table_has_every_measure_in_one_of_two_figures(cranfield: Cranfield)
     for name, kind in SHIPPED.items():
         assert (name in shown[0]) == (kind.needs != "intents")
         assert (name in shown[1]) == (kind.needs == "intents")
-    # seed 000 Fig. 6 and 7
+    # Sakai 2014 Fig. 6 and 7
     assert shown[0]["U"] == ["yes", "-", "yes", "yes", "yes", "yes"]
     assert shown[1]["U-IA"] == ["yes", "yes", "-", "yes", "yes", "yes"]
 

@@ -1,4 +1,4 @@
-"""Analysis of variance: statsmodels beside ours, R's published examples, and the table of seed 004."""
+"""Analysis of variance: statsmodels beside ours, R's published examples, and the table of Ferro & Maistro 2024."""
 
 from __future__ import annotations
 

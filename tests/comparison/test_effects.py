@@ -172,7 +172,7 @@ def test_sizes_in_words() -> None:
     assert [in_words(d) for d in (0.19, 0.2, 0.5, -0.8)] == ["negligible", "small", "medium", "large"]  # Cohen 1988
     deltas = [in_words(d, "cliff") for d in (0.146, 0.147, -0.33, 0.474)]  # Romano et al. 2006
     assert deltas == ["negligible", "small", "medium", "large"]
-    shares = [in_words(w, "omega") for w in (-0.2, 0.01, 0.06, 0.14)]  # seed 004 §4.2.3
+    shares = [in_words(w, "omega") for w in (-0.2, 0.01, 0.06, 0.14)]  # Ferro & Maistro 2024 §4.2.3
     assert shares == ["negligible", "small", "medium", "large"]
     assert in_words(math.nan) == ""
 

@@ -1,4 +1,4 @@
-"""Randomised Tukey HSD against the seeds' pseudo-code, other tests, and a true null hypothesis."""
+"""Randomised Tukey HSD against the papers' pseudo-code, other tests, and a true null hypothesis."""
 
 import json
 import math
@@ -48,7 +48,7 @@ def test_randomised_tukey_keeps_the_family_wise_error():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_randomised_tukey_finds_the_bootstrap_finds_too(seed):
-    """The remark of the seeds that the first is a subset of the second, on simulated systems."""
+    """Sakai's remark that the first is a subset of the second, on simulated systems."""
     values = scores(50, 20, seed, spread=0.25)
     tukey, bootstrap = (run(name, values, resamples=2000).p <= 0.05 for name in ("randomised-tukey", "bootstrap"))
     assert 0 < tukey.sum() < bootstrap.sum() < len(tukey)

@@ -1,4 +1,4 @@
-"""Resampling tests against the seeds' pseudo-code, brute force, scipy, and what must hold under the null hypothesis."""
+"""Resampling tests against the papers' pseudo-code, brute force, scipy, and what must hold under the null hypothesis."""
 
 import json
 import math
@@ -24,7 +24,7 @@ from tests.oracles import resample as oracle
 ENGINES = ("bootstrap", "randomisation", "randomised-tukey")
 
 
-# The seeds' pseudo-code, on the same random numbers: counts must be equal, not close.
+# The papers' pseudo-code, on the same random numbers: counts must be equal, not close.
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
@@ -38,7 +38,7 @@ def test_paired_bootstrap_is_figure_11_and_12(n, seed):
 
 
 def test_the_seed_text_s_own_bootstrap_sample():
-    """000 §4.2: w = (0.2, 0.0, 0.1, 0.4, 0.0) and the integers (1, 3, 1, 2, 4) give (0.2, 0.1, 0.2, 0.0, 0.4)."""
+    """Sakai 2014 §4.2: w = (0.2, 0.0, 0.1, 0.4, 0.0) and integers (1, 3, 1, 2, 4) give (0.2, 0.1, 0.2, 0.0, 0.4)."""
     w = [0.2, 0.0, 0.1, 0.4, 0.0]
     drawn = [w[i - 1] for i in (1, 3, 1, 2, 4)]
     assert drawn == [0.2, 0.1, 0.2, 0.0, 0.4]
@@ -48,7 +48,7 @@ def test_the_seed_text_s_own_bootstrap_sample():
 
 
 def test_the_half_width_of_the_bootstrap_interval_is_figure_3_s_borderline():
-    """002 Fig. 3 takes the Bα-th largest |t(w*)|; with B + 1 for B, p ≤ α exactly above it (B = 199: the 10th)."""
+    """Sakai 2013 Fig. 3 takes the Bα-th largest |t(w*)|; with B + 1 for B, p ≤ α exactly above it (199: the 10th)."""
     z = np.array(X) - np.array(Y)
     borderline, delta = oracle.bootstrap_delta(z.tolist(), 199, 3, 0.05)
     interval = paired_bootstrap(X, Y, resamples=199, seed=3).interval
@@ -164,7 +164,7 @@ def test_a_test_of_pairs_rejects_a_true_null_at_its_level(name):
 
 
 def test_bootstrap_randomisation_and_t_differ_little():
-    """000 §4.5, after Smucker, Allan & Carterette 2007."""
+    """Sakai 2014 §4.5, after Smucker, Allan & Carterette 2007."""
     values = scores(50, 12, spread=0.15)
     first, second = all_pairs(12)
     t = stats.ttest_rel(values[:, first], values[:, second]).pvalue

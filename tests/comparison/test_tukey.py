@@ -1,4 +1,4 @@
-"""Tukey's HSD and Scheffé's test: the studentized range, R's published examples, statsmodels, and seed 004 (9)–(11)."""
+"""Tukey's HSD and Scheffé's test: studentized range, R's examples, statsmodels, Ferro & Maistro 2024 (9)–(11)."""
 
 from __future__ import annotations
 

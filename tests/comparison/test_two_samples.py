@@ -1,4 +1,4 @@
-"""Resampling tests of unmatched samples, against the seeds' pseudo-code, scipy, and a true null hypothesis."""
+"""Resampling tests of unmatched samples, against the papers' pseudo-code, scipy, and a true null hypothesis."""
 
 import math
 from statistics import geometric_mean, median

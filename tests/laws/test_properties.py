@@ -208,7 +208,7 @@ FIGURE_6 = {
     "lengths": "TBG U",
     "nonlinear": "U",
 }
-"""000 Fig. 6: the measures with a smile; AP's middling face for grades means that other measures extend it."""
+"""Sakai 2014 Fig. 6: the measures with a smile; AP's middling face for grades means that other measures extend it."""
 
 
 @pytest.mark.parametrize("name", RANKED)
@@ -218,7 +218,7 @@ def test_figure_6_is_as_in_the_seed(name: str) -> None:
 
 
 def test_TBG_diminishes_as_long_as_lengths_are_equal() -> None:
-    # 000 §2.2 and comment (e) on Fig. 6
+    # Sakai 2014 §2.2 and comment (e) on Fig. 6
     def more(lengths: str) -> tuple[float, float]:
         every = [worth_more_after_another(better(parse("TBG"), some.lists)[some.rows]) for some in small_lists(lengths)]
         return min(map(np.min, every)), max(map(np.max, every))
@@ -236,7 +236,7 @@ FIGURE_7 = {
     "diminishing": "alpha-nDCG ERR-IA D#-nDCG D-U U-IA",  # (f), and D# by its intent recall, which (f) leaves aside
     "lengths": "D-U U-IA",  # (g)
 }
-"""000 Fig. 7, whose faces are lost, by the comments below it."""
+"""Sakai 2014 Fig. 7, whose faces are lost, by the comments below it."""
 
 
 @pytest.mark.parametrize("name", DIVERSE)

