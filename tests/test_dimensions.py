@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield import CranfieldWarning, UsageError
 from cranfield.dimensions import biased_rbp, cam, crbp, mm, urbp
+from cranfield.measures import MM
 
 DOCS = [f"d{i}" for i in range(6)]
 RUN = {"q": {doc: float(10 - i) for i, doc in enumerate(DOCS)}}
@@ -267,3 +268,9 @@ def test_a_mean_of_any_measure_is_the_mean_of_its_scores(name: str) -> None:
     one, two = (value(cf.evaluate(qrels, run, name, lengths=lengths)) for qrels in (relevant, clear))
     both = cf.evaluate(relevant, run, [f"CAM({name})", f"MM({name})"], dimensions={"clear": clear}, lengths=lengths)
     assert both.values.ravel().tolist() == pytest.approx([(one + two) / 2, 2 / (1 / one + 1 / two)])
+
+
+@pytest.mark.parametrize("weights", [3, "x", None])
+def test_weights_that_are_no_table(weights: object) -> None:
+    with pytest.raises(UsageError, match=r"MM: weights == .*, must be a table such as {relevance: 3"):
+        MM("AP", weights=weights)

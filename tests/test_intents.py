@@ -75,6 +75,20 @@ def test_probabilities_and_types_from_files(tmp_path: Path) -> None:
     assert made.navigational.tolist() == [False, True, False, True]
 
 
+@pytest.mark.parametrize("mark", ["\t", ";", "; ", ",", " , "])
+def test_columns_of_files_may_be_parted_by_other_marks_and_names_have_blanks(tmp_path: Path, mark: str) -> None:
+    rows = [("1", "the band", "0.6"), ("1", "airships of old", "0.4")]
+    (tmp_path / "p").write_text("".join(mark.join(row) + "\n" for row in rows))
+    judged = Qrels.of([("1", "a", 1, "the band"), ("1", "b", 1, "airships of old")])
+    made = by_document(judged, tmp_path / "p").intents
+    assert dict(zip(made.names, made.probability.tolist(), strict=True)) == {"the band": 0.6, "airships of old": 0.4}
+
+
+def test_intents_without_relevant_documents_are_told_in_their_order() -> None:
+    with pytest.warns(CranfieldWarning, match="left out: 2/1, 1/2, 1/10$"):
+        read(b"2 1 a 0\n1 10 a 0\n1 2 a 0\n1 3 b 1\n2 3 b 1\n")
+
+
 def test_an_intent_without_relevant_documents_is_left_out_and_counted() -> None:
     judged = JUDGED + b"1 7 a 0\n2 9 a 0\n"
     with pytest.warns(CranfieldWarning) as told:
@@ -121,6 +135,8 @@ def test_types_that_are_none(types: Any, message: str) -> None:
     ("text", "message"),
     [
         ("1 1\n", ":1: 2 columns, expected 3: topic intent type"),
+        ("1;1;nav;2012\n", ":1: 4 columns, expected 3: topic intent type"),
+        ("1;;nav\n", ":1: column 2 is empty, expected 3: topic intent type"),
         ("1 1 nav\n1 1 inf\n", ":2: intent '1' of topic '1' is there"),
     ],
 )

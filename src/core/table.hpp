@@ -61,7 +61,7 @@ public:
     }
 
     void add(std::string_view id, double value) {
-        ids_.push_back({arena_size(), id.size()});
+        table.doc.push_back({table.arena.size() | (static_cast<std::uint64_t>(id.size()) << 48)});
         table.arena.insert(table.arena.end(), id.begin(), id.end());
         table.value.push_back(value);
     }
@@ -72,9 +72,6 @@ public:
     }
     Table finish() {
         table.arena.shrink_to_fit();
-        table.doc.reserve(ids_.size());
-        for (const auto& [offset, length] : ids_)
-            table.doc.push_back({offset | (static_cast<std::uint64_t>(length) << 48)});
         if (table.labels.size() <= 1) table.label.clear();
         return std::move(table);
     }
@@ -86,11 +83,9 @@ private:
         if (fresh) names.emplace_back(text);
         return found->second;
     }
-    std::uint64_t arena_size() const { return table.arena.size(); }
 
     Numbers topic_number_, label_number_;
     std::size_t last_label_ = 0;
-    std::vector<std::pair<std::uint64_t, std::size_t>> ids_;
 };
 
 // One entry of a list before duplicates are settled.
@@ -221,7 +216,10 @@ inline Table read_table(const std::vector<Source>& sources, ReadOptions options,
     }
     Table& table = builder.table;
     table.arena.reserve(id_bytes);
+    table.doc.reserve(total);
     table.value.reserve(total);
+    if (options.layout.rank >= 0) table.rank.reserve(total);
+    if (options.layout.label >= 0) table.label.reserve(total);
     LineIndexes line_indexes(sources);
     std::vector<std::pair<Repeat, std::string_view>> all_repeats;
     const std::vector<std::vector<std::int32_t>> labels = label_numbers(lines.chunks, builder);

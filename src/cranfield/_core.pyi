@@ -129,9 +129,7 @@ def join_dicts(
     numbers: Judged | None = None,
     scores: bool = False,
 ) -> Joined: ...
-def by_document(
-    table: Table, place: NDArray[np.int64]
-) -> tuple[Judged, NDArray[np.int64], NDArray[np.int64]]:
+def by_document(table: Table, place: NDArray[np.int64]) -> tuple[Judged, NDArray[np.int64], NDArray[np.int64]]:
     """Every document once, its grade being its number among all, by topic and id; the rows sorted by document and by
     the place of their label; and where those of each document begin."""
 

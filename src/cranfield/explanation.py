@@ -13,7 +13,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation import MeasureLike, as_measures, values_of, warn_of_gains, with_scores
-from cranfield.hits_by_intent import intent_recall, intents_of
+from cranfield.hits_by_intent import intent_recall, intents_of, relevant_to_intents
 from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.joining import JoinOptions, join
 from cranfield.measures import Measure, Terms
@@ -231,6 +231,8 @@ def _told_by_intent(measure: Measure, by_intent: tuple[View, ...], read: Assesse
     """How intent recall, and the scores of all intents, make the score."""
     told = []
     plain = measure.replace(views=())
+    if measure.needs == "intents" or any(isinstance(view, Sharp) for view in by_intent):
+        told.append(_intents_seen(measure, read))
     for view in by_intent:
         if isinstance(view, Sharp):
             recall = float(intent_recall(read, measure.k)[0])
@@ -241,6 +243,18 @@ def _told_by_intent(measure: Measure, by_intent: tuple[View, ...], read: Assesse
                 probability = _number(float(intents.probability[intent]))
                 told.append(f"intent {intents.names[intent]}: {plain} {_number(value)}, probability {probability}")
     return told
+
+
+def _intents_seen(measure: Measure, read: Assessed) -> str:
+    """Where each intent is served first, from the top, and which are not."""
+    rel = getattr(measure, "rel", 1)
+    intents, found = intents_of(read).above(rel), relevant_to_intents(read, rel, measure.k)
+    first = np.flatnonzero(found.before == 0)
+    rank_of = dict(zip(found.intent[first].tolist(), found.hits.rank[found.hit[first]].tolist(), strict=True))
+    seen = [f"intent {intents.names[intent]} at rank {rank}" for intent, rank in rank_of.items()]
+    of_topic = np.unique(intents.intent[intents.topic[intents.intent] == read.topic[0]]).tolist()
+    unseen = [f"intent {intents.names[intent]}" for intent in of_topic if intent not in rank_of]
+    return f"first seen: {', '.join(seen) or 'none'}" + (f"; not seen: {', '.join(unseen)}" if unseen else "")
 
 
 def _places(read: Assessed, documents: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -63,10 +62,15 @@ class _Side:
 
     def _add(self, number: int, line: str) -> None:
         cells = line.split()
-        if len(cells) == 1 or cells[0][-1] in ";,":
-            cells = [cell.strip() for cell in re.split("[;,]", line)]
+        for mark in "\t;,":  # where these stand between, the name of an intent may have blanks
+            parted = [cell.strip() for cell in line.split(mark)]
+            if len(parted) == 3 and " " not in parted[0] + parted[2]:
+                cells = parted
+                break
+            cells = max(cells, parted, key=len) if len(cells) < 3 else cells
         if len(cells) != 3 or not all(cells):
-            raise DataError(self.origin, number, f"{len(cells)} columns, expected 3: topic intent {self.what}")
+            wrong = f"{len(cells)} columns" if len(cells) != 3 else f"column {cells.index('') + 1} is empty"
+            raise DataError(self.origin, number, f"{wrong}, expected 3: topic intent {self.what}")
         topic, intent, value = cells
         row = self.rows.setdefault(topic, {})
         if intent in row:

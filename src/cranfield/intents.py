@@ -139,7 +139,8 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
     pair = np.repeat(topic_of_document, np.diff(document_start)) * codes + label
     there = np.bincount(pair, minlength=len(names) * codes) > 0
     useful = np.bincount(pair[grade >= 1], minlength=len(names) * codes) > 0
-    _warn_empty(np.flatnonzero(there & ~useful), names, table.labels)
+    empty = np.flatnonzero(there & ~useful)
+    _warn_empty(empty[np.lexsort((place[empty % codes], empty // codes))], names, table.labels)
     in_order = sorted(np.flatnonzero(useful).tolist(), key=lambda p: (p // codes, place[p % codes]))
     position = np.full(len(useful), -1)
     position[in_order] = np.arange(len(in_order))

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
 import pty
 import re
@@ -178,6 +179,42 @@ def test_missing_topics(cranfield: Cranfield, tiny: Path) -> None:
     assert zero.err.count("\n") == 1
     assert cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "--quiet").err == ""
     assert cranfield("eval", "qrels.txt", "mine.run", "--missing", "ignore").code == 2
+
+
+@pytest.mark.parametrize(("kind", "baseline"), [("URisk", "bm25"), ("TRisk", "bm25"), ("GeoRisk", None)])
+def test_what_runs_risk(cranfield: Cranfield, collection: Sample, kind: str, baseline: str | None) -> None:
+    words = ("eval", "--sample", "-m", "AP", "-m", "nDCG@5", "--statistic", kind, "--alpha", "5", "-f", "json")
+    told = json.loads(cranfield(*words, *(("--baseline", baseline) if baseline else ())).out)
+    with pytest.warns(cf.CranfieldWarning):
+        scores = cf.evaluate(collection.qrels, list(collection.runs), ["AP", "nDCG@5"])
+    expected = scores.risk(kind, baseline, 5).to_dict()
+    assert len(told["rows"]) == len(expected) > 2
+    for row in told["rows"]:
+        for measure, value in expected[row["run"]].items():
+            assert row[measure] == (None if math.isnan(value) else pytest.approx(value))
+    assert told["notes"][-1] == f"{kind} against {baseline or 'all runs together'}, losses counted 6 times"
+    first = cranfield(*words, *(("-b", baseline) if baseline else ()), "--sort", "AP")
+    order = [row["AP"] for row in json.loads(first.out)["rows"] if row["AP"] is not None]
+    assert order == sorted(order, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--baseline", "bm25"], "--baseline and --alpha are of risks; add --statistic URisk, TRisk or GeoRisk"),
+        (["--alpha", "2"], "--baseline and --alpha are of risks"),
+        (["--statistic", "TRisk"], "TRisk compares with a run; name it: --baseline RUN"),
+        (["--statistic", "GeoRisk", "-b", "bm25"], "GeoRisk compares with all runs together; leave out --baseline"),
+        (["--statistic", "URisk", "-b", "bm25", "--ci"], "URisk has no interval; leave out --interval"),
+        (["--statistic", "URisk", "-b", "bm52"], "no run 'bm52'"),
+        (["--statistic", "URisk", "-b", "bm25", "--alpha", "-1"], "alpha == -1.0, must be 0 or above"),
+        (["--statistic", "URisk", "-b", "bm25", "-m", "ESL"], "a higher score must be better to be no loss"),
+    ],
+)
+def test_risks_that_cannot_be(cranfield: Cranfield, words: list[str], complaint: str) -> None:
+    found = cranfield("eval", "--sample", "-m", "AP", *words)
+    assert found.code == 2
+    assert complaint in found.err
 
 
 def test_statistic_and_interval(cranfield: Cranfield, collection: Sample) -> None:

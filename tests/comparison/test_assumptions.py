@@ -69,7 +69,7 @@ def test_many_zeros_are_more_than_half(zeros: int, holds: bool) -> None:
 @pytest.mark.parametrize(
     ("measure", "holds"),
     [
-        # Ferro & Maistro 2024 §7.7.2: precision, recall, RBP with p = 1/2 are on an interval scale; AP, DCG, ERR are not
+        # Ferro & Maistro 2024 §7.7.2: precision, recall, RBP with p = 1/2 are on an interval scale; AP, DCG, ERR not
         ("P@10", True), ("R@10", True), ("RBP(p=0.5)", True), ("RBP(p=0.8)", False),
         ("AP", False), ("nDCG@10", False), ("ERR", False),
         # graded RBP: for one p that depends on the gains; and what is no measure's name

@@ -1,4 +1,4 @@
-"""Resampling tests against the papers' pseudo-code, brute force, scipy, and what must hold under the null hypothesis."""
+"""Resampling tests against the papers' pseudo-code, brute force, scipy, and what holds under the null hypothesis."""
 
 import json
 import math

@@ -126,6 +126,21 @@ def test_bpref_is_one_of_its_two_forms(graded: Graded) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@given(graded=graded_lists())
+def test_RankEff_is_bpref_N_the_share_of_pairs_in_the_right_order(graded: Graded) -> None:
+    # 000 after (23): the two are one. The pairs are of a relevant and a judged non-relevant document; a relevant one
+    # that was not retrieved stands above none
+    grades, missed = graded
+    judged = [grade for grade in grades if grade is not None]
+    relevant = sum(grade >= 1 for grade in [*judged, *missed])
+    others = len(judged) + len(missed) - relevant
+    pairs = sum(others - sum(above < 1 for above in judged[:at]) for at, grade in enumerate(judged) if grade >= 1)
+    if relevant and others:
+        assert bpref_N().of(grades, missed) == pytest.approx(pairs / (relevant * others))
+        assert parse("RankEff") == bpref_N()
+
+
+@settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(unjudged=False))
 def test_bpref_N_is_the_area_under_the_roc_curve_when_everything_is_retrieved(graded: Graded) -> None:
     grades, missed = graded

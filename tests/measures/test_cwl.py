@@ -68,6 +68,11 @@ def test_INST_reads_on_where_nothing_is_found() -> None:
     assert cwl_vectors(INST(T=1), [0]).C[0] == close(4 / 9)
 
 
+def test_INST_of_boundless_wishes_reads_every_rank_alike() -> None:
+    # C(i) = 1, so W is 1 over the depth, a thousand by default
+    assert INST(T=10**30).of([1]) == pytest.approx(1 / 1000)
+
+
 def test_INSQ_by_hand() -> None:
     # T = 1: C(i) = ((i+1)/(i+2))², so the chance to reach rank i is (2/(i+1))²; the sum over 1,000 ranks
     reach = [(2 / (rank + 1)) ** 2 for rank in range(1, 1001)]

@@ -607,7 +607,30 @@ def test_explain_shows_intents_seen_and_global_gain() -> None:
     assert gains == [0.5 * 1, 0.5 * 1 + 0.5 * 3]
     told = cf.explain(judged, run, "1", "AP-IA#")
     assert told.notes[1:] == (
+        "first seen: intent 1 at rank 1, intent 2 at rank 2",
         "0.5 of the score is intent recall 1.0000, the rest as above",
         "intent 1: AP 1.0000, probability 0.5000",
         "intent 2: AP 0.5000, probability 0.5000",
     )
+
+
+@quiet
+def test_explain_names_the_intents_seen_and_those_that_are_not() -> None:
+    judged = qrels({"0": {"x": {"9": 1}}, "1": {"a": {"beta": 1}, "b": {"1": 1, "2": 3}, "c": {"3": 2}, "d": {"3": 1}}})
+    run = {"1": {"x": 4.0, "b": 3.0, "a": 2.0, "d": 1.0}}
+
+    def told(measure: str) -> tuple[str, ...]:
+        return cf.explain(judged, run, "1", measure).notes
+
+    assert "first seen: intent 1 at rank 2, intent 2 at rank 2, intent beta at rank 3; not seen: intent 3" in told(
+        "alpha-nDCG@3"
+    )
+    assert "first seen: intent 2 at rank 2; not seen: intent 3" in told("I-rec(rel=2)")  # 1 and beta are never 2
+    assert "first seen: none; not seen: intent 1, intent 2, intent 3, intent beta" in told("D#-nDCG@1")
+    assert not any("seen" in note for note in told("nDCG-IA"))  # which tells the score of every intent
+
+
+@pytest.mark.parametrize("text", ["I-rec[IA]", "D-P+Q@5", "alpha-nDCG-IA", "DIN#-P+Q"])
+def test_measures_of_diversity_are_not_read_by_intent(text: str) -> None:
+    with pytest.raises(UsageError, match="looks at all intents itself and takes no -IA, D- or DIN-"):
+        parse(text)

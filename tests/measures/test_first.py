@@ -72,7 +72,7 @@ def test_worked_by_the_seeds_and_by_hand(
 
 
 def test_topic_020_of_the_appendix_corrected() -> None:
-    # Sakai 2007 appendix, NTCIR-3 Chinese topic 020: the only S found at rank 913, nothing above; 10 S, 6 A, 36 B exist.
+    # Sakai 2007 appendix, NTCIR-3 Chinese topic 020: the only S found is at rank 913; 10 S, 6 A, 36 B exist.
     # cg_I is 3·10 + 2·6 + 36 = 78 (the text has 48), so all three are 4 / (78 + 913).
     missed = [S] * 9 + [A] * 6 + [B] * 36
     grades: list[float | None] = [*[None] * 912, S]

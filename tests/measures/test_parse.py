@@ -251,9 +251,11 @@ def measures(draw: st.DrawFn) -> Measure:
 @given(measures())
 def test_parse_of_str_is_the_measure(measure: Measure) -> None:
     assert parse(str(measure)) == measure
-    assert parse(str(measure.view(ByIntent()))) == measure.view(ByIntent())
     if "gamma" not in measure.parameters():
         assert parse(str(measure.view(Sharp(0.25)))) == measure.view(Sharp(0.25))
+    if measure.needs == "intents":
+        return  # such a measure looks at intents itself
+    assert parse(str(measure.view(ByIntent()))) == measure.view(ByIntent())
     if getattr(measure, "gain", None) == LINEAR:
         din = measure.view(GlobalGain(Gain.of("exp"), din=True))
         assert parse(str(din)) == din

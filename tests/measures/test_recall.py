@@ -62,6 +62,10 @@ def test_PRES_is_its_definition(graded: Graded, deep: int) -> None:
             assert relevant * recall**2 / deep - 1e-12 <= expected <= recall + 1e-12  # the bounds in the paper
 
 
+def test_PRES_of_an_endless_reader_is_recall() -> None:
+    assert PRES(N_max=10**30).of([1, 0], missed=[1]) == 0.5
+
+
 def test_ESL_by_hand() -> None:
     assert [ESL(wanted=wanted).of([0, 1, None, 0, 1]) for wanted in (1, 2)] == [1, 3]
     assert ESL().of([1]) == 0

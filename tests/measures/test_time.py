@@ -342,7 +342,7 @@ diverse = st.lists(st.tuples(intents_of_document, st.integers(0, 3000)), min_siz
 @given(one=diverse, probability=st.floats(0.1, 0.8))
 def test_D_U_is_about_U_IA(one: list[tuple[dict[str, int] | None, int]], probability: float) -> None:
     # Sakai 2014 (30, 31). A reader with one intent passes over what serves another, so U_i reads no more text than D-U:
-    # at a document U-IA is ahead by at most the text of others down to there, over L. Without full texts they are the same.
+    # at a document U-IA is ahead by at most the text of others down to there, over L. Without full texts: the same.
     likely = {"a": probability, "b": (1 - probability) / 2, "c": (1 - probability) / 2}
     lists = with_intents([d for d, _ in one], probabilities=likely).replace(
         lengths=Lengths.one([length for _, length in one], len(one))

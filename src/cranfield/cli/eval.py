@@ -26,11 +26,17 @@ from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, rendere
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cranfield.measures import Measure
+    from cranfield.risk import Risk
     from cranfield.scores import Scores
 
+    Risks = Callable[[Scores], Risk] | None
+
 FORMATS = (*TABLE_FORMATS, "trec")
-STATISTICS = ("mean", "gmean", "median")
+RISKS = ("URisk", "TRisk", "GeoRisk")
+STATISTICS = ("mean", "gmean", "median", *RISKS)
 
 USAGE = """\
 usage: cranfield eval QRELS RUN... [-m MEASURE]...
@@ -48,6 +54,7 @@ EXAMPLES = """\
   $ cranfield eval qrels.txt bm25.run -m AP -q --format csv -o ap.csv
   $ zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
   $ cranfield eval qrels.txt bm25.run -m uRBP -m "CAM(nDCG@10)" --dimension understandability=clear.qrels
+  $ cranfield eval qrels.txt runs/*.run -m AP --statistic URisk --baseline bm25 --alpha 5
   $ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 """
 
@@ -90,8 +97,19 @@ def eval_verb(
         ),
     ] = "zero",
     statistic: Annotated[
-        str, option("--statistic", metavar="NAME", help="One number per run: mean, gmean (geometric) or median.")
+        str,
+        option(
+            "--statistic",
+            metavar="NAME",
+            help="One number per run: mean, gmean (geometric), median, or what it risks: URisk, TRisk, GeoRisk.",
+        ),
     ] = "mean",
+    baseline: Annotated[
+        str | None, option("--baseline", "-b", metavar="RUN", help="The run that URisk and TRisk compare with.")
+    ] = None,
+    alpha: Annotated[
+        float | None, option("--alpha", metavar="A", help="Of risks: losses count 1 + A times (default: 1).")
+    ] = None,
     interval: Annotated[
         str | None,
         option(
@@ -163,6 +181,7 @@ def eval_verb(
     if format == "trec" and (level or statistic != "mean"):
         raise UsageError("--format trec prints means only; leave out --interval and --statistic, or use another format")
     measured = chosen(measures)
+    _check_risk(statistic, baseline, alpha, level, [*measured, *(chosen([sort]) if sort else [])])
     if residual:
         from cranfield.residuals import ends
 
@@ -186,11 +205,30 @@ def eval_verb(
             progress=progress,
             **joining.options(),
         )
+    risks = (lambda of: of.risk(statistic, baseline, 1.0 if alpha is None else alpha)) if statistic in RISKS else None
     if first:
-        scores = best_first(scores, first[0], statistic)
+        scores = best_first(scores, first[0], statistic, risks)
     scores = scores.select(measures=measured)
-    emit(_text(scores, measured, per_topic, format, statistic, level, digits, output), output, format=format)
+    emit(_text(scores, measured, per_topic, format, statistic, level, digits, output, risks), output, format=format)
     return 0
+
+
+def _check_risk(
+    statistic: str, baseline: str | None, alpha: float | None, level: float | None, measures: list[Measure]
+) -> None:
+    if statistic not in RISKS and not (baseline is None and alpha is None):
+        raise UsageError(f"--baseline and --alpha are of risks; add --statistic {', '.join(RISKS[:2])} or {RISKS[2]}")
+    if statistic not in RISKS:
+        return
+    if statistic == "GeoRisk" and baseline is not None:
+        raise UsageError("GeoRisk compares with all runs together; leave out --baseline")
+    if statistic != "GeoRisk" and baseline is None:
+        raise UsageError(f"{statistic} compares with a run; name it: --baseline RUN")
+    if level:
+        raise UsageError(f"{statistic} has no interval; leave out --interval")
+    for measure in measures:
+        if measure.properties.better != "higher":
+            raise UsageError(f"{statistic}: a higher score must be better to be no loss, but that of {measure} is not")
 
 
 def _level(text: str | None) -> float | None:
@@ -219,11 +257,15 @@ def _files(qrels: str | None, runs: list[str], sample: bool) -> tuple[str, list[
     return qrels, runs
 
 
-def best_first(scores: Scores, measure: Measure, statistic: str) -> Scores:
+def best_first(scores: Scores, measure: Measure, statistic: str, risks: Risks = None) -> Scores:
     """The runs sorted by a measure, undefined ones last."""
-    found = scores[str(measure)].summary(statistic, interval=None)
+    one_measure = scores[str(measure)]
+    if risks:
+        values = dict(zip(scores.runs, risks(one_measure).values[0].tolist(), strict=True))
+    else:
+        values = {one.run: one.value for one in one_measure.summary(statistic, interval=None)}
     sign = 1 if measure.properties.better == "lower" else -1
-    worth = {one.run: (one.value != one.value, sign * one.value) for one in found}
+    worth = {run: (value != value, sign * value) for run, value in values.items()}
     return scores.select(runs=sorted(scores.runs, key=worth.__getitem__))
 
 
@@ -236,8 +278,9 @@ def _text(
     level: float | None,
     digits: int | None,
     output: str | None,
+    risks: Risks,
 ) -> str:
-    from cranfield.report.tables import summary_table, topic_table, trec_lines
+    from cranfield.report.tables import risk_table, summary_table, topic_table, trec_lines
     from cranfield.table import DIGITS
 
     if format == "trec":
@@ -248,7 +291,10 @@ def _text(
     better = {str(measure): measure.properties.better for measure in measures}
     # The notes below the last table are those of all.
     tables = [replace(topic_table(scores, digits=digits), notes=())] if per_topic else []
-    tables.append(summary_table(scores, statistic=statistic, interval=level, better=better, digits=digits))
+    if risks:
+        tables.append(risk_table(scores, risks(scores), digits=digits))
+    else:
+        tables.append(summary_table(scores, statistic=statistic, interval=level, better=better, digits=digits))
     return "\n\n".join(rendered(table, format, output) for table in tables)
 
 

@@ -176,6 +176,8 @@ class Measure(metaclass=MeasureType):
         if len(ties) > 1:
             both = " and ".join(ties)
             raise UsageError(f"{self.name}: views {both}, must be one of them: documents are tied only once")
+        if self.needs == "intents" and any(isinstance(view, GlobalGain | ByIntent) for view in self.views):
+            raise UsageError(f"{self.name} looks at all intents itself and takes no -IA, D- or DIN-")
         if not any(isinstance(view, GlobalGain) for view in self.views) or "gain" not in self.parameters():
             return
         if self.__dict__["gain"] is None:  # relevant or not by default, but global gains are there to be counted

@@ -22,7 +22,7 @@ class Compat(Measure):
     above 0, better grades first, those of the same grade in the order of the list and the unretrieved last. The depth D
     is that of the longer of the two, or a smaller cutoff. A grade only says who comes first, so grades may come from
     preferences. `normalize=False` divides by the sum of p^(d-1) instead, so that a short ideal ranking keeps even a
-    perfect list below 1.
+    perfect list below 1, and one of no documents at 0.
     No relevant documents: undefined.
     Reference: Clarke, Vtyurina & Smucker, TOIS 39(3), 2021, doi:10.1145/3451161
 

@@ -86,7 +86,7 @@ def insq(seen: Seen, T: float) -> Array:
 
 def inst(seen: Seen, T: float) -> Array:
     """INST: as INSQ, with what is still wanted in place of what was wanted."""
-    below = seen.rank + T + (T - seen.gained)
+    below = seen.rank + 2.0 * T - seen.gained
     return _square((below - 1.0) / below)
 
 

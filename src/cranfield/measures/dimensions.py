@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -150,7 +149,7 @@ class OverDimensions(Measure):
             inner = inner @ self.cutoff
         if inner.needs == "dimensions":
             raise UsageError(f"{self.name}({inner}): {inner} looks at several dimensions itself")
-        pairs = tuple(self.weights.items() if isinstance(self.weights, Mapping) else self.weights)
+        pairs = self._pairs()
         for dimension, weight in pairs:
             check.finite(self.name, **{f"weights[{dimension!r}]": weight})
             check.not_negative(self.name, **{f"weights[{dimension!r}]": weight})
@@ -158,6 +157,14 @@ class OverDimensions(Measure):
             raise UsageError(f"{self.name}: all weights are 0, one must be above")
         # A cutoff and views are those of the measure within: CAM(AP)@10 is CAM(AP@10).
         self.__dict__.update(inner=inner.view(*self.views), weights=pairs, cutoff=None, views=())
+
+    def _pairs(self) -> tuple[tuple[str, float], ...]:
+        try:
+            return tuple((str(dimension), weight) for dimension, weight in dict(self.weights).items())
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"{self.name}: weights == {self.weights!r}, must be a table such as {{relevance: 3, credibility: 1}}"
+            ) from None
 
     def declares(self, default: Properties) -> Properties:
         """What a mean keeps of the measure within."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.base import DEEPEST, Measure, Properties, Terms, measure
 from cranfield.measures.contingency import confusion
 from cranfield.measures.ranked import needed
 
@@ -55,7 +55,7 @@ class PRES(Measure):
         check.whole(self.name, N_max=self.N_max)
 
     def terms(self, lists: Assessed) -> Terms:
-        deep = int(self.N_max if self.k is None else min(self.N_max, self.k))
+        deep = int(min(self.N_max, self.k or DEEPEST, DEEPEST))
         hits = lists.relevant(self.rel, deep)
         ahead = (deep + hits.nth - hits.rank).astype(np.float64)
         return Terms(hits, ahead / deep, lists.num_rel(self.rel), {"ranks ahead of the worst": ahead})

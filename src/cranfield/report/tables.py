@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from cranfield.risk import Risk
 from cranfield.scores import Scores
 from cranfield.table import DIGITS, Cell, Column, Table, printable
 
@@ -47,6 +48,23 @@ def summary_table(
     if statistic != "mean":
         notes.append(f"statistic: {statistic}")
     return Table(tuple(columns), tuple(rows), notes=tuple(notes), digits=digits)
+
+
+def risk_table(scores: Scores, risk: Risk, *, digits: int | None = None) -> Table:
+    """A row per run, a column per measure: how much the run risks.
+
+    >>> scores = Scores.from_matrix([[0.4, 0.5], [0.4, 0.2]], runs=["base", "new"], measure="AP")
+    >>> print(risk_table(scores, scores.risk("URisk", "base")).text())
+    run       AP
+    base  0.0000
+    new  -0.1500
+    URisk against base, losses counted 2 times
+    """
+    against = "all runs together" if risk.baseline is None else risk.baseline
+    told = f"{risk.kind} against {against}, losses counted {1 + risk.alpha:g} times"
+    columns = (Column("run"), *(Column(m, "number", "higher") for m in risk.measures))
+    rows = tuple((run, *values) for run, values in zip(risk.runs, risk.values.T.tolist(), strict=True))
+    return Table(columns, rows, notes=(*_about(scores), told), digits=digits)
 
 
 def topic_table(scores: Scores, *, digits: int | None = None) -> Table:
