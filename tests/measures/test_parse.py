@@ -55,7 +55,7 @@ from cranfield.measures import (
     unj,
 )
 from cranfield.measures.gain import LINEAR, Gain
-from cranfield.views import Condensed, Ties, Unjudged
+from cranfield.views import Condensed, Ties, Unjudged, View
 
 TREC = IPrec(dialect="trec9")
 
@@ -247,11 +247,20 @@ def measures(draw: st.DrawFn) -> Measure:
     return made.view(*draw(VIEWS))
 
 
+@pytest.mark.parametrize(
+    ("name", "view", "mark"),
+    [("D#-nDCG", Sharp(0.25), "#"), ("D-nDCG", GlobalGain(LINEAR, din=True), "D- or DIN-"), ("AP-IA", ByIntent(), "-IA")],
+)
+def test_a_view_by_intent_is_there_once(name: str, view: View, mark: str) -> None:
+    with pytest.raises(UsageError, match=f"{mark} twice"):
+        parse(name).view(view)
+
+
 @settings(max_examples=400, deadline=None)
 @given(measures())
 def test_parse_of_str_is_the_measure(measure: Measure) -> None:
     assert parse(str(measure)) == measure
-    if "gamma" not in measure.parameters():
+    if "gamma" not in measure.parameters() and "#" not in str(measure):
         assert parse(str(measure.view(Sharp(0.25)))) == measure.view(Sharp(0.25))
     if measure.needs == "intents":
         return  # such a measure looks at intents itself

@@ -176,6 +176,9 @@ class Measure(metaclass=MeasureType):
         if len(ties) > 1:
             both = " and ".join(ties)
             raise UsageError(f"{self.name}: views {both}, must be one of them: documents are tied only once")
+        for kind, mark in ((Sharp, "#"), (GlobalGain, "D- or DIN-"), (ByIntent, "-IA")):
+            if sum(isinstance(view, kind) for view in self.views) > 1:
+                raise UsageError(f"{self.name}: {mark} twice, must be there once")
         if self.needs == "intents" and any(isinstance(view, GlobalGain | ByIntent) for view in self.views):
             raise UsageError(f"{self.name} looks at all intents itself and takes no -IA, D- or DIN-")
         if not any(isinstance(view, GlobalGain) for view in self.views) or "gain" not in self.parameters():
