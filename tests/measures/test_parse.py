@@ -249,7 +249,7 @@ def measures(draw: st.DrawFn) -> Measure:
 
 @pytest.mark.parametrize(
     ("name", "view", "mark"),
-    [("D#-nDCG", Sharp(0.25), "#"), ("D-nDCG", GlobalGain(LINEAR, din=True), "D- or DIN-"), ("AP-IA", ByIntent(), "-IA")],
+    [("D#-nDCG", Sharp(0.25), "#"), ("D-nDCG", GlobalGain(LINEAR), "D- or DIN-"), ("AP-IA", ByIntent(), "-IA")],
 )
 def test_a_view_by_intent_is_there_once(name: str, view: View, mark: str) -> None:
     with pytest.raises(UsageError, match=f"{mark} twice"):
