@@ -201,10 +201,16 @@ class Assessed:
         """All judged documents retrieved at `cutoff` or above."""
 
         def make() -> Hits:
-            every = Hits(self.rows, self.row, self.rank, self.grade, self.weight)
-            return every if cutoff is None else every.where(self.rank <= cutoff)
+            if cutoff is None:
+                return Hits(self.rows, self.row, self.rank, self.grade, self.weight)
+            return self.hits().where(self.rank <= cutoff) if cutoff < self.deepest else self.hits()
 
         return self._once(("hits", cutoff), make)
+
+    @property
+    def deepest(self) -> int:
+        """The rank of the lowest hit of all; cutting there or below takes nothing away."""
+        return self._once("deepest", lambda: int(self.rank.max(initial=0)))
 
     def every(self, cutoff: int | None = None) -> Hits:
         """Every retrieved document down to `cutoff`, judged or not; the grade of an unjudged one is NaN."""
@@ -226,7 +232,7 @@ class Assessed:
         def make() -> Hits:
             if cutoff is not None:
                 every = self.relevant(rel)
-                return every.where(every.rank <= cutoff)
+                return every.where(every.rank <= cutoff) if cutoff < self.deepest else every
             return self.hits().where(self.counts(self.grade, rel))
 
         return self._once(("relevant", rel, cutoff), make)

@@ -108,9 +108,15 @@ def discounted(
     """The hits that gain something, what of their gain the discount leaves, and both by name."""
 
     def make() -> tuple[Hits, Array, dict[str, Array]]:
-        hits, gains = gained(lists, gain, cutoff)
-        divisor = discount(hits.rank)
-        return hits, gains / divisor, {"gain": gains, "discount": divisor}
+        if cutoff is None:
+            hits, gains = gained(lists, gain, None)
+            divisor = discount(hits.rank)
+            return hits, gains / divisor, {"gain": gains, "discount": divisor}
+        hits, left, columns = discounted(lists, gain, discount, None)
+        if cutoff >= lists.deepest:
+            return hits, left, columns
+        inside = hits.rank <= cutoff
+        return hits.where(inside), left[inside], {name: column[inside] for name, column in columns.items()}
 
     return lists._once(("discounted", gain, discount, cutoff), make)
 
