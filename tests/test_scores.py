@@ -174,7 +174,8 @@ def test_statistics_are_numpys_over_the_topics_that_count(values: np.ndarray) ->
 
 
 def test_gmean_is_trec_evals_gm_map() -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    import pytrec_eval
+
     qrels = {"1": {"x": 1, "y": 1}, "2": {"x": 1}, "3": {"y": 1}}
     run = {"1": {"x": 3.0, "z": 2.0, "y": 1.0}, "2": {"z": 2.0, "x": 1.0}, "3": {"z": 1.0}}  # AP 5/6, 1/2, 0
     by_topic = pytrec_eval.RelevanceEvaluator(qrels, {"map", "gm_map"}).evaluate(run)
@@ -424,7 +425,8 @@ def test_frames_are_tidy_and_undefined_is_null() -> None:
         "value": [0.4, None, None],
         "missing": [False, False, True],
     }
-    polars = pytest.importorskip("polars")
+    import polars
+
     assert polars.DataFrame(small())["value"].null_count() == 2
     assert small().to_polars()["value"].mean() == pytest.approx((0.2 + 0.6 + 0.4 + 0 + 1.2 + 1.0) / 10)
 
@@ -457,8 +459,9 @@ def test_csv_has_all_digits_and_its_notes_beside_the_first_row() -> None:
         'AP,"a, b",1,0.3333333333333333,false,zero | order: score | a \\| b',
         'AP,"a, b",2,,false,',
     ]
-    pandas = pytest.importorskip("pandas")
     import io
+
+    import pandas
 
     assert pandas.read_csv(io.StringIO(third.to_csv())).value.tolist()[0] == 1 / 3
 
@@ -645,7 +648,7 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
     "short row": ("some.csv", HEAD + "AP,a,1,0.5\n", "some.csv:2: 4 columns, expected 5: measure, run, topic"),
     "twice": ("some.csv", HEAD + "AP,a,1,0.5,false\n" * 2, "some.csv:3: measure 'AP', run 'a', topic '1' has a score"),
     "open quote": ("some.csv", HEAD + 'AP,"a,1,0.5,false\n', "some.csv:2: not a row of cells"),
-    "matrix, ragged": ("some.csv", "0.1,0.2\n0.3\n", "some.csv:2: 1 columns, expected 2 as in line 1"),
+    "matrix, ragged": ("some.csv", "0.1,0.2\n0.3\n", "some.csv:2: 1 column, expected 2 as in line 1"),
     "matrix, text in line 1": ("some.csv", "0.1,0.2,x\n0.3,1,1\n", "some.csv:1: 'x' is not a number, other cells are"),
     "matrix, text later": ("some.csv", "0.1,0.2\n0.3,x\n", "some.csv:2: 'x' is not a number"),
     "matrix, text in column 1": ("some.csv", "0.1,0.2\nx,0.3\n", "some.csv:2: 'x' is not a number; topic_column=True"),

@@ -58,6 +58,11 @@ def label(measure: MeasureLike) -> str:
     return str(measure() if isinstance(measure, type) else measure)
 
 
+def columns_of(n: int) -> str:
+    """How many columns there are, in words."""
+    return f"{n} column{'' if n == 1 else 's'}"
+
+
 def repeated(names: Sequence[str]) -> int | None:
     """Where a name stands that stood before."""
     seen: set[str] = set()
@@ -349,7 +354,7 @@ class ScoreFile:
         (_, header), *body = rows
         for line, cells in body:
             if len(cells) != len(header):
-                raise self._fault(line, f"{len(cells)} columns, expected {len(header)}: {', '.join(header)}")
+                raise self._fault(line, f"{columns_of(len(cells))}, expected {len(header)}: {', '.join(header)}")
         where = {kind: header.index(name) for kind, name in _by_role(header).items()}
         if wrong := namesakes(header, where.values()):
             raise self._fault(rows[0][0], wrong)
@@ -371,7 +376,7 @@ class ScoreFile:
         width = len(body[0][1])
         for n, cells in body:
             if len(cells) != width:
-                raise self._fault(n, f"{len(cells)} columns, expected {width} as in line {body[0][0]}")
+                raise self._fault(n, f"{columns_of(len(cells))}, expected {width} as in line {body[0][0]}")
         if names and len(names) not in (width, width - (self.topic_column is not False)):
             raise self._fault(line, f"{len(names)} names, expected {width}")
         has_topics = self.topic_column
@@ -426,7 +431,7 @@ class ScoreFile:
                 continue
             cells = [cell.strip() for cell in (line.split("\t") if "\t" in line else line.split())]
             if len(cells) != 3:
-                raise self._fault(n, f"{len(cells)} columns, expected name, topic, value")
+                raise self._fault(n, f"{columns_of(len(cells))}, expected name, topic, value")
             name, topic, value = cells
             if topic == "all":
                 parts[-1][1][name] = n, value

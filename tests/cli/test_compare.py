@@ -116,3 +116,11 @@ def test_a_wrong_seed_is_told_whatever_the_test(cranfield: Cranfield) -> None:
     done = cranfield("compare", "--sample", "--seed", "-1")
     assert done.code == 2
     assert "seed == -1, must be a whole number, 0 or more" in done.err
+
+
+def test_an_empty_table_of_systems_is_told(cranfield: Cranfield, tmp_path: Path) -> None:
+    table = tmp_path / "systems.txt"
+    table.write_text("# nothing yet\n")
+    done = cranfield("compare", "--sample", "--systems", str(table))
+    assert done.code == 1
+    assert "systems.txt: is empty, expected lines of run system" in done.err

@@ -371,7 +371,7 @@ def test_a_table_of_factors_from_a_file(tmp_path: Any, rng: np.random.Generator)
     scores = dict(zip(table["run"], values.T, strict=True))
     assert anova(scores, factors=path)["model"].f == anova(scores, factors=table)["model"].f
     path.write_text("run,stemmer\nr0\n")
-    with pytest.raises(DataError, match=r"factors.csv:2: 1 columns, expected 2"):
+    with pytest.raises(DataError, match=r"factors.csv:2: 1 column, expected 2"):
         anova(scores, factors=path)
 
 

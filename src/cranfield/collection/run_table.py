@@ -40,4 +40,6 @@ def read_run_table(path: PathLike, what: str) -> dict[str, str]:
         if cells[0] in found:
             raise DataError(origin, number, f"run {cells[0]!r} is there twice")
         found[cells[0]] = cells[1]
+    if not found:
+        raise DataError(origin, None, f"is empty, expected lines of run {what}")
     return found

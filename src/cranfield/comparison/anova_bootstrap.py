@@ -15,9 +15,9 @@ from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.data import Matrix, some
 from cranfield.comparison.pairs import Asked, Index, PairTests, Progress, pair_test
 from cranfield.comparison.resamples import Resampling, check_resampling, resample
-from cranfield.comparison.results import Record, check_alpha, check_alternative, pairs_differ
+from cranfield.comparison.results import Record, check_alpha, check_alternative, pair_table, pairs_differ
 from cranfield.errors import UsageError
-from cranfield.table import Column, Table, number_kind
+from cranfield.table import Table
 
 _BLOCK = 4_000_000
 """How many residuals, or differences, are held at a time; nothing that could change the answer depends on it."""
@@ -87,12 +87,7 @@ class BootstrapAnova(Record):
 
     def table(self) -> Table:
         """A row per pair."""
-        columns = self.columns()
-        columns["differ"] = np.where(self.differ, "yes", "")
-        texts = ("first", "second", "differ")
-        heads = tuple(Column(name, "text" if name in texts else number_kind(name)) for name in columns)
-        rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
-        return Table(heads, rows, caption=self.sentence(), notes=self.notes)
+        return pair_table(self.columns(), caption=self.sentence(), notes=self.notes)
 
     def __str__(self) -> str:
         return "\n".join([f"{self.measure}: {self.sentence()}", *self.notes])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cranfield.aggregate import Array, nearest
 from cranfield.comparison.data import Matrix, sample
 from cranfield.errors import UsageError
+from cranfield.score_files import columns_of
 
 Codes = NDArray[np.int64]
 TOPIC, RUN, SYSTEM = "topic", "run", "system"
@@ -225,7 +226,7 @@ def read_factors(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     (_, names), *body = rows
     for line, cells in body:
         if len(cells) != len(names):
-            raise DataError(shown, line, f"{len(cells)} columns, expected {len(names)}: {', '.join(names)}")
+            raise DataError(shown, line, f"{columns_of(len(cells))}, expected {len(names)}: {', '.join(names)}")
     return {name: [cells[i] for _, cells in body] for i, name in enumerate(names)}
 
 

@@ -17,10 +17,10 @@ from cranfield import check
 from cranfield.aggregate import Array, need
 from cranfield.comparison.data import Matrix, sample
 from cranfield.comparison.pairs import Asked, Index, PairTests, pair_test
-from cranfield.comparison.results import Record, check_alpha, pairs_differ, plain, shown_p
+from cranfield.comparison.results import Record, check_alpha, pair_table, pairs_differ, plain, shown_p
 from cranfield.comparison.studentized_range import range_quantile, range_sf
 from cranfield.errors import UsageError
-from cranfield.table import Column, Table, number_kind
+from cranfield.table import Table
 
 POSTHOC = ("tukey", "dunn")
 
@@ -106,12 +106,7 @@ class RankTest(Record):
 
     def table(self) -> Table:
         """A row per pair."""
-        columns = self.columns()
-        columns["differ"] = np.where(self.differ, "yes", "")
-        texts = ("first", "second", "differ")
-        heads = tuple(Column(name, "text" if name in texts else number_kind(name)) for name in columns)
-        rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
-        return Table(heads, rows, caption=str(self).partition("\n")[0], notes=(self.sentence(), *self.notes))
+        return pair_table(self.columns(), caption=str(self).partition("\n")[0], notes=(self.sentence(), *self.notes))
 
 
 def friedman(data: Any, measure: Any = None, *, alpha: float = 0.05) -> RankTest:

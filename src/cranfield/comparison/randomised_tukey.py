@@ -22,9 +22,9 @@ from cranfield.comparison.resamples import (
     resample,
     threads_of,
 )
-from cranfield.comparison.results import Record, check_alpha, pairs_differ, plain, shown_p
+from cranfield.comparison.results import Record, check_alpha, pair_table, pairs_differ, plain, shown_p
 from cranfield.errors import UsageError
-from cranfield.table import Cell, Column, Table, number_kind
+from cranfield.table import Table
 
 MOST_RESAMPLES = 50_000_000
 """A number is kept for every resample; so many need less than 1 GB."""
@@ -81,10 +81,7 @@ class RandomisedTukey(Record):
 
     def table(self) -> Table:
         """A row per pair."""
-        columns = self.columns()
-        kinds = tuple(Column(name, "text" if name in ("first", "second") else number_kind(name)) for name in columns)
-        rows: list[tuple[Cell, ...]] = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-        return Table(kinds, tuple(rows), notes=(self._headline(), *self.notes))
+        return pair_table(self.columns(), notes=(self._headline(), *self.notes))
 
     def to_dict(self) -> dict[str, Any]:
         """Pairs and facts, for JSON."""

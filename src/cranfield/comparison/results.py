@@ -185,6 +185,21 @@ class TestResult(Record):
         return Table(columns, (cells,), notes=(*cautions, *self.notes))
 
 
+def pair_table(columns: Mapping[str, NDArray[Any]], order: NDArray[Any] | None = None, **more: Any) -> Table:
+    """A row per pair, in `order` if that is given; yes where a column says so. `more` goes to the table.
+
+    >>> columns = {"first": np.array(["a"], dtype=object), "p": np.array([0.2]), "differ": np.array([False])}
+    >>> print(pair_table(columns).text())
+    first       p  differ
+    a      0.2000
+    """
+    kinds = {"O": "text", "b": "text", "i": "count"}
+    heads = tuple(Column(name, kinds.get(column.dtype.kind) or number_kind(name)) for name, column in columns.items())
+    shown = [np.where(column, "yes", "") if column.dtype.kind == "b" else column for column in columns.values()]
+    rows = zip(*((column if order is None else column[order]).tolist() for column in shown), strict=True)
+    return Table(heads, tuple(rows), **more)
+
+
 def check_alternative(who: str, alternative: str) -> None:
     check.one_of(who, ALTERNATIVES, alternative=alternative)
 

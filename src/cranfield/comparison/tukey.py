@@ -15,10 +15,10 @@ from cranfield.aggregate import Array, need
 from cranfield.comparison.anova import Anova, LevelMeans, Source, two_way
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.pairs import Asked, Index, PairTests, pair_test
-from cranfield.comparison.results import Record, check_alpha, pairs_differ
+from cranfield.comparison.results import Record, check_alpha, pair_table, pairs_differ
 from cranfield.comparison.studentized_range import range_quantile, range_sf
 from cranfield.errors import UsageError
-from cranfield.table import Column, Table, number_kind
+from cranfield.table import Table
 
 METHODS = {"tukey": "Tukey HSD", "scheffe": "Scheffé"}
 
@@ -102,15 +102,10 @@ class LevelPairs(Record):
 
     def table(self, *, only_different: bool = False, digits: int | None = None) -> Table:
         """A row per pair, those that differ most first."""
-        kinds = {"first": "text", "second": "text", "differ": "text"}
-        columns = self.columns()
-        columns["differ"] = np.where(self.differ, "yes", "")
-        heads = tuple(Column(name, kinds.get(name, number_kind(name))) for name in columns)
         order = np.lexsort((-np.abs(self.statistic), self.p))
         if only_different:
             order = order[self.differ[order]]
-        rows = zip(*(column[order].tolist() for column in columns.values()), strict=True)
-        return Table(heads, tuple(rows), caption=self.sentence(), notes=self.notes, digits=digits)
+        return pair_table(self.columns(), order, caption=self.sentence(), notes=self.notes, digits=digits)
 
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *self.notes])
