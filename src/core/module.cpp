@@ -1,4 +1,5 @@
 // What Python sees of the core: Table (run or qrels in memory), Judged (qrels ready to join) and the joins.
+#include "greedy.hpp"
 #include "intents.hpp"
 #include "joins.hpp"
 #include "python.hpp"
