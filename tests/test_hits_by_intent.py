@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -74,9 +75,20 @@ def test_what_is_out_of_bounds_is_refused(ask: Callable[..., Any], place: int, c
 )
 def test_an_ideal_out_of_bounds_is_refused(topic_start: Any, intents: Any, lasting: float, error: type) -> None:
     start, nth = ONE[3:]
-    assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, 0.5, 9)[1].tolist() == [2.0, 0.5]
+    alike = np.zeros(0)
+    assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, alike, 0.5, 9)[1].tolist() == [2.0, 0.5]
     with pytest.raises(error):
-        _core.greedy_ideal(topic_start, intents, start, nth, lasting, 9)
+        _core.greedy_ideal(topic_start, intents, start, nth, alike, lasting, 9)
+
+
+@pytest.mark.parametrize("worth", [[1.0, 1.0], [1.0] * 4, [1.0, -1.0, 1.0], [math.nan, 1.0, 1.0], [1.0, 1.0, math.inf]])
+def test_an_ideal_needs_to_know_what_every_entry_is_worth(worth: list[float]) -> None:
+    start, nth = ONE[3:]  # the first document has entries of both intents, the second one of the second
+    worths = np.array([0.25, 1.0, 3.0])
+    # 3 for the second document; then the first one's 0.25, and half of 1
+    assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, worths, 0.5, 9)[1].tolist() == [3.0, 0.75]
+    with pytest.raises(ValueError, match=r"columns of different lengths|worth 0 or more"):
+        _core.greedy_ideal(whole(0, 2), whole(2), start, nth, np.array(worth), 0.5, 9)
 
 
 def test_one_place_is_needed_for_each_label() -> None:

@@ -34,6 +34,7 @@ ROOMS = {
     "sampled": "Judgments that are a sample",
     "diversity": "Topics with several intents",
     "novelty": "Topics with several intents: what repeats counts less",
+    "difficulty": "Topics with several intents: what is hard to find counts more",
     "dimensions": "Relevance in several dimensions",
     "trec": "As trec_eval defines them",
 }

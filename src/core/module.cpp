@@ -56,7 +56,8 @@ NB_MODULE(_core, m) {
     m.def("by_document", &py_by_document, "table"_a, "place"_a);
     m.def("intents_before", &py_intents_before, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a);
     m.def("hits_by_intent", &py_hits_by_intent, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a);
-    m.def("greedy_ideal", &py_greedy_ideal, "topic_start"_a, "intents"_a, "start"_a, "nth"_a, "lasting"_a, "depth"_a);
+    m.def("greedy_ideal", &py_greedy_ideal, "topic_start"_a, "intents"_a, "start"_a, "nth"_a, "worth"_a, "lasting"_a,
+          "depth"_a);
     m.def("flip_counts", &py_flip_counts, "scores"_a, "first"_a, "second"_a, "limits"_a, "two_sided"_a, "all"_a, "seed"_a, "begin"_a,
           "end"_a, "threads"_a);
     m.def("bootstrap_counts", &py_bootstrap_counts, "centred"_a, "largest"_a, "first"_a, "second"_a, "limits"_a, "two_sided"_a,

@@ -156,10 +156,14 @@ def greedy_ideal(
     intents: NDArray[np.int64],
     start: NDArray[np.int64],
     nth: NDArray[np.int32],
+    worth: NDArray[np.float64],
     lasting: float,
     depth: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The greedy ideal list of each topic: (where it begins, what it gains at every rank down to `depth`)."""
+    """The greedy ideal list of each topic: (where it begins, what it gains at every rank down to `depth`).
+
+    `worth` is that of each entry; where it is empty every one is worth 1.
+    """
 
 def flip_counts(
     scores: NDArray[np.float64],

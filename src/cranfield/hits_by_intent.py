@@ -75,14 +75,16 @@ def hits_down_to(lists: Assessed, cutoff: int) -> Index:
 class Relevant:
     """The hits that are relevant to some intent, and to which they are.
 
-    `hit` (which of `hits`), `intent` and `before` (how many documents relevant to that intent stand above it) have one
-    entry per hit and intent it is relevant to, by list and rank.
+    `hit` (which of `hits`), `intent`, `before` (how many documents relevant to that intent stand above it) and `entry`
+    (which one of the intents `above` the lowest grade) have one entry per hit and intent it is relevant to, by list and
+    rank.
     """
 
     hits: Hits
     hit: Index
     intent: Index
     before: NDArray[np.int64]
+    entry: NDArray[np.int64]
 
     def per_hit(self, values: Array) -> Array:
         """The sum of `values` (one per entry) over the intents of each hit."""
@@ -105,7 +107,7 @@ def relevant_to_intents(lists: Assessed, rel: float, cutoff: int | None) -> Rele
         begins[1:] = hit[1:] != hit[:-1]
         some = hit[begins]
         hits = lists.hits().at(some if inside is None else inside[some])
-        return Relevant(hits, np.cumsum(begins) - 1, intents.intent[entry], before)
+        return Relevant(hits, np.cumsum(begins) - 1, intents.intent[entry], before, entry)
 
     return lists._once(("relevant to intents", rel, cutoff), make)
 

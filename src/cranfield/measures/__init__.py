@@ -10,6 +10,7 @@ from cranfield.measures.curves import Curve, Curves, interpolated_precision, pre
 from cranfield.measures.cwl import CWL, CWLMeasure
 from cranfield.measures.cwl_members import BPM, IFT, INSQ, INST, NERR8, NERR9, NERR10, NERR11, SDCG
 from cranfield.measures.cwl_reader import as_cwl, cwl_vectors
+from cranfield.measures.difficulty import AlphaSharpNDCGIA, AlphaSharpNERRIA, AlphaSharpNNRBPIA
 from cranfield.measures.dimensions import CAM, MM, cRBP, uRBP
 from cranfield.measures.distance import ADM
 from cranfield.measures.diversity import PMP, RBU, EfP, IRec, PplusQ
@@ -97,6 +98,9 @@ __all__ = [
     "Accuracy",
     "AlphaDCG",
     "AlphaNDCG",
+    "AlphaSharpNDCGIA",
+    "AlphaSharpNERRIA",
+    "AlphaSharpNNRBPIA",
     "CWLMeasure",
     "Compat",
     "Confusion",

@@ -14,16 +14,19 @@ from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.diversity import DiversityMeasure, averaged, number_of_intents
 from cranfield.measures.first import ERR, check_highest, note_highest
 from cranfield.measures.gain import Discount
-from cranfield.measures.novelty_ideal import GREEDY, exact_ideal, greedy_ideal, relevance_matrix
+from cranfield.measures.novelty_ideal import GREEDY, Worth, exact_ideal, greedy_ideal, relevance_matrix
 
 
-def novelty(found: Relevant, alpha: float) -> dict[str, Array]:
-    """What each relevant document gains when an intent is worth 1 − alpha times as much every time it comes back."""
+def novelty(found: Relevant, alpha: float, worth: Array | float = 1.0) -> dict[str, Array]:
+    """What each relevant document gains when an intent is worth 1 − alpha times as much every time it comes back.
+
+    `worth` is that of each entry of `found`.
+    """
     remaining = (1.0 - alpha) ** np.arange(int(found.before.max(initial=0)) + 1)
     return {
         "new intents": found.new,
         "intents so far": found.hits.running(found.new),
-        "novelty-biased gain": found.per_hit(np.asarray(remaining[found.before], dtype=np.float64)),
+        "novelty-biased gain": found.per_hit(np.asarray(remaining[found.before] * worth, dtype=np.float64)),
     }
 
 
@@ -35,7 +38,7 @@ def reciprocal(rank: Index) -> Array:
     return 1.0 / rank
 
 
-class _Novelty(DiversityMeasure):
+class Novelty(DiversityMeasure):
     """A sum over ranks of novelty-biased gain times a weight of the rank."""
 
     alpha: float = 0.5
@@ -52,18 +55,26 @@ class _Novelty(DiversityMeasure):
         """Down to where ranks count."""
         return self.k
 
+    @property
+    def worth(self) -> Worth | None:
+        """What an entry is worth before its intent was served; None: 1."""
+        return None
+
     def discounted(self, lists: Assessed) -> tuple[Hits, Array, dict[str, Array]]:
         found = relevant_to_intents(lists, self.rel, self.depth)
-        key = ("novelty", self.rel, self.alpha, self.depth)
-        columns = dict(lists._once(key, lambda: novelty(found, self.alpha)))
+        key = ("novelty", self.rel, self.alpha, self.depth, self.worth)
+        columns = dict(lists._once(key, lambda: novelty(found, self.alpha, self._worth_of(lists, found))))
         columns["weight"] = self.weight(found.hits.rank)
         return found.hits, columns["novelty-biased gain"] * columns["weight"], columns
+
+    def _worth_of(self, lists: Assessed, found: Relevant) -> Array | float:
+        return 1.0 if self.worth is None else self.worth(intents_of(lists).above(self.rel))[found.entry]
 
     def ideal_sum(self, lists: Assessed, ideal: str = "greedy") -> Array:
         """What the ideal list of each row's topic scores."""
         intents = intents_of(lists)
         if ideal == "greedy":
-            greedy = greedy_ideal(intents, self.rel, self.alpha, self.depth)
+            greedy = greedy_ideal(intents, self.rel, self.alpha, self.depth, self.worth)
             return np.asarray(greedy.sums(self.weight, self.depth or greedy.depth)[lists.topic])
         best = np.zeros(len(lists.topics))
         for topic in np.unique(lists.topic).tolist():
@@ -73,7 +84,7 @@ class _Novelty(DiversityMeasure):
 
 
 @measure
-class AlphaDCG(_Novelty):
+class AlphaDCG(Novelty):
     r"""Discounted cumulative gain in which an intent counts less every time a document repeats it.
 
     .. math:: \sum_{r \le l} \frac{ng(r)}{\log_2(r + 1)}, \qquad ng(r) = \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
@@ -112,7 +123,7 @@ DEEPEST = 10_000_000
 """Down to where the weights of all ranks are added up."""
 
 
-def all_relevant(measure: _Novelty) -> float:
+def all_relevant(measure: Novelty) -> float:
     """What one intent would score if every document were relevant to it."""
     lasting = 1.0 - measure.alpha
     deepest = 1 if lasting == 0 else int(60 / -math.log2(lasting)) + 1 if lasting < 1 else math.inf
@@ -127,7 +138,7 @@ def all_relevant(measure: _Novelty) -> float:
 
 
 @measure
-class AlphaNDCG(_Novelty):
+class AlphaNDCG(Novelty):
     r"""Discounted cumulative gain in which an intent counts less every time, as a share of the ideal list's.
 
     .. math:: \frac{\sum_{r \le l} ng(r) / \log_2(r + 1)}{\sum_{r \le l} ng^*(r) / \log_2(r + 1)}
@@ -162,7 +173,7 @@ class AlphaNDCG(_Novelty):
         return Terms(hits, adds, self.ideal_sum(lists, self.ideal), columns)
 
 
-class _RankBiased(_Novelty):
+class RankBiased(Novelty):
     """What NRBP and nNRBP share: a reader who goes on to the next document with probability beta."""
 
     beta: float = 0.5
@@ -183,7 +194,7 @@ class _RankBiased(_Novelty):
 
 
 @measure
-class NRBP(_RankBiased):
+class NRBP(RankBiased):
     r"""Novelty- and rank-biased precision: RBP in which an intent counts less every time a document repeats it.
 
     .. math:: \frac{1 - (1 - \alpha)\beta}{|\{i\}|} \sum_r \beta^{r-1} \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
@@ -205,7 +216,7 @@ class NRBP(_RankBiased):
 
 
 @measure
-class nNRBP(_RankBiased):
+class nNRBP(RankBiased):
     r"""Novelty- and rank-biased precision as a share of the ideal list's.
 
     .. math:: \frac{NRBP}{NRBP^*}
@@ -226,7 +237,7 @@ class nNRBP(_RankBiased):
 
 
 @measure
-class ERRIA(_Novelty):
+class ERRIA(Novelty):
     r"""Expected reciprocal rank, averaged over the intents by their probability.
 
     .. math:: \sum_i Pr(i|q)\,ERR_i
@@ -269,7 +280,7 @@ class ERRIA(_Novelty):
 
 
 @measure
-class nERRIA(_Novelty):
+class nERRIA(Novelty):
     r"""Expected reciprocal rank over intents as a share of the ideal list's.
 
     .. math:: \frac{\sum_{r \le l} ng(r) / r}{\sum_{r \le l} ng^*(r) / r}

@@ -21,8 +21,13 @@ from cranfield.intents import Intents
 Weight = Callable[[Index], Array]
 """What a gain at a rank counts."""
 
+Worth = Callable[[Intents], Array]
+"""What every entry of some intents is worth before its intent was served; of equal ones any may stand for the other."""
+
 GREEDY = math.e / (math.e - 1)
-"""How far a list can be above the greedy ideal list: gains are submodular, and discounts fall with the rank."""
+"""How far a list can be above the greedy ideal list: gains are submodular, and discounts fall with the rank.
+
+That is where every entry of an intent is worth the same; otherwise a list can be above it by any factor."""
 
 
 def relevance_matrix(intents: Intents, topic: int, rel: float) -> Array:
@@ -55,23 +60,38 @@ class GreedyIdeal:
     depth: int
 
     @staticmethod
-    def of(intents: Intents, lasting: float, depth: int) -> GreedyIdeal:
+    def of(intents: Intents, lasting: float, depth: int, worth: Worth | None = None) -> GreedyIdeal:
         """Of the entries of `intents`, an intent being worth `lasting` times as much every time it comes back."""
+        worths = np.zeros(0) if worth is None else np.ascontiguousarray(worth(intents), np.float64)
         documents = segment_starts(intents.topic_of_document, intents.topics)
         many, start = (np.ascontiguousarray(column, np.int64) for column in (intents.count, intents.document_start))
-        return GreedyIdeal(*_core.greedy_ideal(documents, many, start, intents.entry_nth, lasting, depth), depth)
+        found = _core.greedy_ideal(documents, many, start, intents.entry_nth, worths, lasting, depth)
+        return GreedyIdeal(*found, depth)
+
+    @property
+    def topic(self) -> NDArray[np.int64]:
+        """The topic of each gain."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def sums(self, weight: Weight, depth: int) -> Array:
         """Of each topic: the sum of gain times weight down to `depth`, added in rank order."""
         rank = position_in_segment(self.start)
         inside = np.flatnonzero(rank <= depth)
-        topic = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         worth = self.gain[inside] * weight(rank[inside])
-        return np.asarray(np.bincount(topic[inside], worth, len(self.start) - 1), dtype=np.float64)
+        return np.asarray(np.bincount(self.topic[inside], worth, len(self.start) - 1), dtype=np.float64)
+
+    @property
+    def useful(self) -> NDArray[np.int64]:
+        """Of each topic: how many documents of the list gain anything."""
+        return np.bincount(self.topic[self.gain > 0], minlength=len(self.start) - 1)
 
 
-def greedy_ideal(intents: Intents, rel: float, alpha: float, depth: int | None) -> GreedyIdeal:
+def greedy_ideal(
+    intents: Intents, rel: float, alpha: float, depth: int | None, worth: Worth | None = None
+) -> GreedyIdeal:
     """The greedy ideal lists down to `depth` or further: the same for all measures and runs.
+
+    Without `worth` every entry of grade `rel` or better is worth 1.
 
     >>> from cranfield.hits_by_intent import intents_of, with_intents
     >>> greedy_ideal(intents_of(with_intents([{"a": 1}, {"b": 1}, {"a": 1, "b": 1}])), 1, 0.5, None).gain.tolist()
@@ -79,10 +99,11 @@ def greedy_ideal(intents: Intents, rel: float, alpha: float, depth: int | None) 
     """
     longest = len(intents.topic_of_document)
     deep = longest if depth is None else min(max(depth, AT_ONCE), longest)
-    kept: dict[tuple[float, float], GreedyIdeal] = intents.once("greedy ideals", dict)
-    if (rel, alpha) not in kept or kept[rel, alpha].depth < deep:
-        kept[rel, alpha] = GreedyIdeal.of(intents.above(rel), 1.0 - alpha, deep)
-    return kept[rel, alpha]
+    kept: dict[tuple[float, float, Worth | None], GreedyIdeal] = intents.once("greedy ideals", dict)
+    key = rel, alpha, worth
+    if key not in kept or kept[key].depth < deep:
+        kept[key] = GreedyIdeal.of(intents.above(rel), 1.0 - alpha, deep, worth)
+    return kept[key]
 
 
 STATES = 1 << 16

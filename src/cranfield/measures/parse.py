@@ -264,9 +264,11 @@ BY_INTENT = re.compile(r"(?:(D|DIN)([#♯]?)-)?(.+?)([-_]IA)?([#♯]?)")
 def _diversity(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> tuple[str, dict[str, Any], list[View]]:
     """The measure that is read by intent, its own parameters, and the views that do so."""
     parts = BY_INTENT.fullmatch(name)
-    if name in known or parts is None or parts[3] not in known or parts[3] == name:
+    if name in known or parts is None or parts[3] == name:
         return name, given, []
     of_its_own = f"{parts[3]}{ByIntent.mark}"
+    if parts[3] not in known and not (parts[4] and of_its_own in known):
+        return name, given, []
     views: list[View] = []
     if parts[2] or parts[5]:
         views.append(Sharp(given.pop("gamma", Sharp().gamma)))
@@ -290,20 +292,14 @@ ELSEWHERE: dict[str, str] = {
     "runid": "the name of the run, not a measure",
     "relstring": "a string, not a number: see `cranfield explain`",
 }
-SHARP_ALPHA = re.compile(r"(?:alpha|α)[#♯]\S*")
-"""Named in Sakai 2014 §3.1, which gives no formula; abstracts and other papers that cite it give none either."""
 LONGEST_NAME = 60
 
 
 def _unknown(name: str, known: Mapping[str, type[Measure]]) -> str:
     if name in ELSEWHERE:
         return f"{name} is {ELSEWHERE[name]}"
-    if SHARP_ALPHA.fullmatch(name):
-        return (
-            f"{name}: the α#-IA measures (Golbus, Aslam & Clarke, Information Retrieval 16, 2013, doi:10.1007/"
-            "s10791-012-9218-8) are not here, for no source at hand gives their formula; alpha-nDCG, nDCG-IA and "
-            "D#-nDCG, whose ideas they combine, are"
-        )
+    if f"{name}{ByIntent.mark}" in known:  # a measure of its own, such as alpha#-nDCG-IA
+        return f"there is no measure {name!r}; did you mean {known[f'{name}{ByIntent.mark}'].name}?"
     import difflib  # only to help after a mistake
 
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."

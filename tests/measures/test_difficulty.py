@@ -1,0 +1,331 @@
+"""The α#-IA family as we read it: by hand, against slow twins, and what it becomes without its emphases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pyndeval
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import UsageError
+from cranfield.hits_by_intent import intents_of, with_intents
+from cranfield.joining import join
+from cranfield.measures import Measure, parse
+from cranfield.measures.difficulty import A_READING, Share, difficulty
+from cranfield.measures.gain import LINEAR, Gain
+from cranfield.measures.novelty_ideal import GREEDY, greedy_ideal
+from tests.oracles.diverse import Diverse, Weight, diverse, logarithmic, reciprocal
+
+FAMILY = {"alpha#-nDCG-IA": "alpha-nDCG", "alpha#-nERR-IA": "nERR-IA", "alpha#-nNRBP-IA": "nNRBP"}
+"""What each member is without emphasis."""
+
+PLAIN: dict[str, Any] = {"intents": "equal", "topics": "equal"}
+
+
+# -- by hand
+
+DOCUMENTS = [{"a": 2}, {"a": 1, "b": 1}, {"a": 1}, {"a": 1, "c": 3}]
+PROBABILITIES = {"a": 0.5, "b": 0.25, "c": 0.25}
+
+
+def test_a_list_by_hand() -> None:
+    # R_a = 4, R_b = R_c = 1; Pr/R = 1/8, 1/4, 1/4: a weighs half as much as b and c
+    lists = with_intents([DOCUMENTS[0], None, DOCUMENTS[1]], DOCUMENTS[2:], PROBABILITIES)
+    found = 0.5 * 2 / math.log2(2) + (0.5 * 1 / 2 + 1) / math.log2(4)
+    # ideal: a1c3 for 1/2 + 3, then a1b1 for 1/4 + 1, a2 for 2/2 · 1/4, a1 for 1/2 · 1/8
+    ideal = 3.5 + 1.25 / math.log2(3) + 0.25 / math.log2(4) + 0.0625 / math.log2(5)
+    # a1c3 and a1b1 serve all intents: z = 2; two of four documents never miss a, and b or c with 3/4 · 2/3 each
+    difficult = (0 + 1 / 2 + 1 / 2) / 3
+    assert parse("alpha#-nDCG-IA").evaluate(lists)[0] == pytest.approx(difficult * found / ideal, abs=1e-15)
+    assert parse("alpha#-nDCG-IA(topics='equal')").evaluate(lists)[0] == pytest.approx(found / ideal, abs=1e-15)
+
+
+def test_intents_of_equal_weight_by_hand() -> None:
+    # a counts 1, b and c half of it; a1c3 for 1 + 3/2, then a1b1 and a2 are at 1/2 + 1/2 and 2/2, the last one is taken
+    lists = with_intents([DOCUMENTS[0], None, DOCUMENTS[1]], DOCUMENTS[2:], PROBABILITIES)
+    found = 2 / 1 + (1 / 2 + 1 / 2) / 3
+    ideal = 2.5 + 1 / 2 + 2 / 4 / 3 + 1 / 8 / 4
+    assert parse("alpha#-nERR-IA(intents='equal',topics='equal')").evaluate(lists)[0] == pytest.approx(found / ideal)
+
+
+def test_a_higher_lowest_grade_by_hand() -> None:
+    # of grade 2 or better: a2 for a, a1c3 for c, one each; Pr/R = 1/2 and 1/4
+    lists = with_intents(DOCUMENTS[:3], DOCUMENTS[3:], PROBABILITIES)
+    plain = parse("alpha#-nNRBP-IA(rel=2,beta=0.5,topics='equal')")
+    assert plain.evaluate(lists)[0] == pytest.approx(2 / (2 + 0.5 * 3 * 0.5), abs=1e-15)
+    # both documents are needed, and two of two serve both intents in any order
+    assert plain.replace(topics="difficult").evaluate(lists)[0] == 0
+
+
+def test_an_intent_of_no_probability_counts_nothing() -> None:
+    lists = with_intents([{"b": 2}], [{"a": 1}], {"a": 1.0, "b": 0.0})
+    assert parse("alpha#-nDCG-IA(topics='equal')").evaluate(lists)[0] == 0
+    assert math.isnan(parse("alpha#-nDCG-IA(rel=2)").evaluate(lists)[0])  # nothing else to be found
+
+
+def test_by_grades_a_list_can_be_above_the_ideal_by_any_factor() -> None:
+    # the greedy list begins with a little for all intents, after which nothing counts; the other has each one's best
+    many = [dict.fromkeys("abcdefghij", 1)]
+    best = [{intent: 9} for intent in "abcdefghij"]
+    score = parse("alpha#-nDCG-IA(alpha=1,topics='equal')").of(best, missed=many)
+    assert score == pytest.approx(sum(9 * logarithmic(rank) for rank in range(1, 11)) / 10)
+    assert score > GREEDY
+
+
+# -- difficulty
+
+
+def cover(documents: Sequence[set[str]]) -> int:
+    """How many documents the greedy list takes to serve every intent, of equal ones the last."""
+    left, missing, count = list(documents)[::-1], set().union(*documents), 0
+    while missing:
+        best = max(left, key=lambda document: len(document & missing))
+        missing = missing - best
+        del left[next(i for i, document in enumerate(left) if document is best)]
+        count += 1
+    return count
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sets(st.sampled_from("abcd"), min_size=1), min_size=1, max_size=6))
+def test_difficulty_is_the_mean_over_all_orders(documents: list[set[str]]) -> None:
+    intents, needed = set().union(*documents), cover(documents)
+    orders = list(permutations(documents))
+    recall = sum(len(set().union(*order[:needed])) / len(intents) for order in orders) / len(orders)
+    lists = with_intents([dict.fromkeys(sorted(document), 1) for document in documents])
+    assert difficulty(intents_of(lists), 1)[0] == pytest.approx(1 - recall, abs=1e-12)
+
+
+def test_difficulty_of_many_documents() -> None:
+    # 6 of 2,000 documents are drawn: the only one of an intent is not among them with 1 - 6/2000; f's 1,995 cannot miss
+    lists = with_intents([{intent: 1} for intent in "abcde"] + [{"f": 1}] * 1995)
+    assert difficulty(intents_of(lists), 1)[0] == pytest.approx(5 * (1 - 6 / 2000) / 6, abs=1e-12)
+
+
+def test_topics_are_told_apart_and_those_without_relevant_documents_are_not_difficult() -> None:
+    judged = b"1 a x 1\n1 a y 1\n1 b y 1\n2 a x 0\n3 a x 1\n3 b x 1\n"
+    with pytest.warns(cf.CranfieldWarning, match="2/a"):
+        lists = join(judged, {"run": {"1": {"x": 1.0}, "2": {"x": 1.0}, "3": {"x": 1.0}}})
+    # of topic 1 one document is enough, and one of two orders misses b; of topic 3 there is only one document
+    assert difficulty(intents_of(lists), 1).tolist() == [0.25, 0, 0]
+    scores = parse("alpha#-nDCG-IA").evaluate(lists)
+    assert np.isnan(scores).tolist() == [False, True, False]
+    assert scores[2] == 0
+
+
+# -- slow twins
+
+GRADES = {"linear": LINEAR, "table": Gain.of({1: 1, 2: 5, 3: 4})}
+
+
+def worths(one: Diverse, rel: int, rare: bool, gain: Gain) -> dict[tuple[str, int], float]:
+    """What a document of a grade for an intent is worth."""
+    many = {i: sum(document.get(i, 0) >= rel for document in one.judged) for i in one.intents}
+    weight = {i: one.probability(i) / (n if rare else 1) for i, n in many.items() if n}
+    return {
+        (intent, grade): float(gain(np.array([float(grade)]))[0]) * (weight[intent] / max(weight.values()))
+        for intent in weight
+        for grade in range(rel, 4)
+    }
+
+
+def gain_after(
+    above: Sequence[dict[str, int] | None], document: dict[str, int] | None, worth: dict[tuple[str, int], float],
+    rel: int, alpha: float,
+) -> float:  # fmt: skip
+    total = 0.0
+    for intent, grade in (document or {}).items():
+        if (intent, grade) in worth:
+            left = 1.0
+            for other in above:
+                left *= 1 - alpha if (other or {}).get(intent, 0) >= rel else 1
+            total += worth[intent, grade] * left
+    return total
+
+
+def twin(
+    one: Diverse, worth: dict[tuple[str, int], float], rel: int, alpha: float, weight: Weight, cutoff: int
+) -> float:
+    """The list's score over that of the greedy ideal."""
+    found = sum(
+        gain_after(one.documents[: rank - 1], document, worth, rel, alpha) * weight(rank)
+        for rank, document in enumerate(one.documents[:cutoff], 1)
+    )
+    best = ideal_gains(one, worth, rel, alpha)[:cutoff]
+    ideal = sum(gain * weight(rank) for rank, gain in enumerate(best, 1))
+    return found / ideal if ideal else math.nan
+
+
+def ideal_gains(one: Diverse, worth: dict[tuple[str, int], float], rel: int, alpha: float) -> list[float]:
+    """What the best document at every rank gains, of equal ones the last."""
+    left = [d for d in one.judged[::-1] if any(grade >= rel for grade in d.values())]
+    above: list[dict[str, int] | None] = []
+    gains = []
+    while left:
+        best = max(left, key=lambda document: gain_after(above, document, worth, rel, alpha))
+        gains.append(gain_after(above, best, worth, rel, alpha))
+        above.append(best)
+        del left[next(i for i, document in enumerate(left) if document is best)]
+    return gains
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    one=diverse(), alpha=st.sampled_from([0, 0.5, 0.7, 1]), cutoff=st.integers(1, 9), rel=st.sampled_from([1, 2]),
+    rare=st.booleans(), gain=st.sampled_from(sorted(GRADES)),
+)  # fmt: skip
+def test_the_family_is_its_definition(one: Diverse, alpha: float, cutoff: int, rel: int, rare: bool, gain: str) -> None:
+    lists = one.lists()
+    useful = [{i for i, grade in d.items() if grade >= rel} for d in one.judged]
+    useful = [document for document in useful if document]
+    assume(len(useful) <= 5)
+    recall = 0.0
+    if useful:
+        orders, needed, intents = list(permutations(useful)), cover(useful), set().union(*useful)
+        recall = sum(len(set().union(*order[:needed])) / len(intents) for order in orders) / len(orders)
+    worth = worths(one, rel, rare, GRADES[gain])
+    geometric: Weight = lambda rank: 0.7 ** (rank - 1)  # noqa: E731
+    for name, weight in zip(FAMILY, (logarithmic, reciprocal, geometric), strict=True):
+        measure = parse(name).replace(
+            alpha=alpha, cutoff=cutoff, rel=rel, gain=GRADES[gain], intents="rare" if rare else "equal",
+            **({"beta": 0.7} if "NRBP" in name else {}),
+        )  # fmt: skip
+        plain = twin(one, worth, rel, alpha, weight, cutoff)
+        difficult = measure.evaluate(lists)[0]
+        assert measure.replace(topics="equal").evaluate(lists)[0] == pytest.approx(plain, abs=1e-12, nan_ok=True), name
+        assert difficult == pytest.approx((1 - recall) * plain, abs=1e-12, nan_ok=True), name
+
+
+@pytest.mark.parametrize("alpha", [0, 0.3, 0.5, 1])
+@pytest.mark.parametrize("rare", [False, True])
+def test_a_large_ideal_is_its_slow_twin_at_every_rank(alpha: float, rare: bool) -> None:
+    rng = np.random.default_rng(5)
+    one = Diverse(
+        [{intent: int(rng.integers(0, 4)) for intent in "abcdefgh" if rng.random() < 0.4} or None for _ in range(60)],
+        [],
+        {intent: int(rng.integers(1, 6)) for intent in "abcdefgh"},
+    )
+    share = Share("rare" if rare else "equal", LINEAR)
+    found = greedy_ideal(intents_of(one.lists()), 1, alpha, None, share).gain
+    assert found.tolist() == ideal_gains(one, worths(one, 1, rare, LINEAR), 1, alpha)
+
+
+def test_an_ideal_is_found_once_for_each_weighting() -> None:
+    intents = intents_of(with_intents([{"a": 1}] * 3 + [{"b": 2}]))
+    rare = greedy_ideal(intents, 1, 0.5, 10, Share("rare", LINEAR))
+    assert greedy_ideal(intents, 1, 0.5, 20, Share("rare", LINEAR)) is rare
+    assert greedy_ideal(intents, 1, 0.5, 10) is not rare
+    assert rare.gain.tolist() == [2, 1 / 3, 1 / 6, 1 / 12]  # three documents share what b has for one
+    assert greedy_ideal(intents, 1, 0.5, 10, Share("equal", LINEAR)).gain.tolist() == [2, 1, 0.5, 0.25]
+
+
+# -- reductions
+
+
+def binary(one: Diverse) -> Diverse:
+    flat = [None if d is None else {i: min(grade, 1) for i, grade in d.items()} for d in one.documents]
+    return Diverse(flat, [{i: min(g, 1) for i, g in d.items()} for d in one.missed], dict.fromkeys(one.weights, 1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(one=diverse(intents="abcde"), alpha=st.floats(0, 1), cutoff=st.none() | st.integers(1, 9))
+def test_without_emphasis_they_are_exactly_the_measures_of_novelty(
+    one: Diverse, alpha: float, cutoff: int | None
+) -> None:
+    lists = binary(one).lists()
+    for name, other in FAMILY.items():
+        ours = parse(name).replace(alpha=alpha, cutoff=cutoff, **PLAIN)
+        theirs = parse(other).replace(alpha=alpha, cutoff=cutoff)
+        assert ours.evaluate(lists).tolist() == pytest.approx(
+            theirs.evaluate(lists).tolist(), abs=0, rel=0, nan_ok=True
+        )
+
+
+@pytest.mark.peers
+def test_without_emphasis_they_agree_with_ndeval() -> None:
+    rng = np.random.default_rng(3)
+    judged = [
+        (topic, intent, f"d{document:02}", int(rng.integers(0, 3)))
+        for topic in "12345"
+        for document in range(40)
+        for intent in "1234"
+        if rng.random() < 0.3
+    ]
+    run = {topic: {f"d{d:02}": 100.0 - n for n, d in enumerate(rng.permutation(60)[:30])} for topic in "12345"}
+    names = {
+        "alpha-nDCG@5": "alpha#-nDCG-IA@5", "alpha-nDCG@20": "alpha#-nDCG-IA@20", "nERR-IA@10": "alpha#-nERR-IA@10",
+        "nNRBP": "alpha#-nNRBP-IA",
+    }  # fmt: skip
+    retrieved = [(topic, document, value) for topic, found in run.items() for document, value in found.items()]
+    theirs = pyndeval.RelevanceEvaluator(judged, list(names), alpha=0.5, beta=0.5).evaluate(retrieved)
+    lists = join("".join(f"{t} {i} {d} {g}\n" for t, i, d, g in judged).encode(), {"run": run})
+    for other, name in names.items():
+        ours = parse(name).replace(gain={1: 1, 2: 1}, **PLAIN).evaluate(lists)
+        assert ours.tolist() == pytest.approx([theirs[topic][other] for topic in lists.topics], abs=1e-6), name
+
+
+# -- names, notes, explanations
+
+
+def test_spellings() -> None:
+    same = {
+        "alpha#-IA@10": "alpha#-nDCG-IA@10", "α#-IA": "alpha#-nDCG-IA", "α♯-nDCG-IA": "alpha#-nDCG-IA",
+        "α#-nERR-IA@5": "alpha#-nERR-IA@5", "AlphaSharpNNRBPIA(alpha=0.2)": "alpha#-nNRBP-IA(alpha=0.2)",
+    }  # fmt: skip
+    for other, ours in same.items():
+        assert parse(other) == parse(ours), other
+    assert str(parse("α#-nDCG-IA'(intents='equal')@10")) == 'alpha#-nDCG-IA\'(intents="equal")@10'
+
+
+def test_sharp_behind_the_name_is_intent_recall_beside_it() -> None:
+    lists = with_intents(DOCUMENTS[:3], DOCUMENTS[3:], PROBABILITIES)
+    plain, recall, both = (parse(n).evaluate(lists)[0] for n in ("alpha#-nERR-IA", "I-rec", "alpha#-nERR-IA#"))
+    assert both == pytest.approx((plain + recall) / 2)
+
+
+@pytest.mark.parametrize("name", ["alpha#-nDCG-IA[IA]", "D-alpha#-nDCG-IA", "DIN#-alpha#-IA"])
+def test_they_are_not_read_by_intent(name: str) -> None:
+    with pytest.raises(UsageError, match="looks at all intents itself and takes no -IA, D- or DIN-"):
+        parse(name)
+
+
+def test_a_gain_beyond_all_numbers_is_refused() -> None:
+    with pytest.raises(UsageError, match="gain == exp: grade 2000 gains more than a number can hold; give a table"):
+        parse("alpha#-nDCG-IA(gain='exp')").of([{"a": 2000}, {"b": 1}])
+
+
+JUDGED = b"1 a x 1\n1 a y 2\n1 b y 1\n2 a x 1\n3 a x 1\n3 a y 1\n"
+RUN = {topic: {"x": 2.0, "y": 1.0} for topic in "123"}
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_every_table_says_that_it_is_a_reading(name: str) -> None:
+    assert "was not at hand" in A_READING
+    assert "do not compare with published scores" in A_READING
+    assert "was not at hand" in (type(parse(name)).__doc__ or "")
+    zero = f"{A_READING}; 2 topics have difficulty 0, where every run scores 0: 2, 3"
+    assert cf.evaluate(JUDGED, RUN, [name]).notes[-1] == zero
+    assert cf.evaluate(JUDGED, RUN, [parse(name).replace(topics="equal")]).notes[-1] == A_READING
+    first = JUDGED[: JUDGED.index(b"2 a")]
+    assert cf.evaluate(first, {"1": RUN["1"]}, [name]).notes[-1] == A_READING
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_explain_shows_gains_and_the_difficulty_of_the_topic(name: str) -> None:
+    told = cf.explain(JUDGED, RUN, "1", name)
+    measure: Measure = parse(name)
+    first, second = (line.counts for line in told.lines)
+    # R_a = 2, R_b = 1, equally likely: a weighs half of b; the second document is a's second
+    assert [first["novelty-biased gain"], second["novelty-biased gain"]] == [0.5, 0.5 * 2 * 0.5 + 1]
+    assert [first["new intents"], second["intents so far"]] == [1, 2]
+    assert [first["topic difficulty"], second["topic difficulty"]] == [0.25, 0.25]
+    assert second["adds"] == pytest.approx(1.5 * second["weight"] * 0.25)
+    assert A_READING in told.notes
+    assert "topic difficulty" not in cf.explain(JUDGED, RUN, "1", measure.replace(topics="equal")).columns
