@@ -91,7 +91,7 @@ public:
         for (std::size_t at = hash & where.mask;; at = (at + 1) & where.mask) {
             const Slot& slot = begin[at];
             if (slot.used == kNone) return std::numeric_limits<double>::quiet_NaN();
-            if (slot.used == tag && slot.id.in(base_) == doc) return slot.grade;
+            if (slot.used == tag && same_text(slot.id.in(base_), doc)) return slot.grade;
         }
     }
 
@@ -197,7 +197,7 @@ private:
             const std::uint64_t hash = hash_id(id);
             const std::int32_t earlier = seen_.find_or_add(
                 hash, static_cast<std::int32_t>(kept),
-                [&](std::int32_t other) { return documents[static_cast<std::size_t>(other)].doc.in(base) == id; });
+                [&](std::int32_t other) { return same_text(documents[static_cast<std::size_t>(other)].doc.in(base), id); });
             if (earlier >= 0) {
                 Document& first = documents[static_cast<std::size_t>(earlier)];
                 if (options_.on_duplicate == OnDuplicate::error) {

@@ -1,4 +1,4 @@
-// Runs meet judgments: what `_core.judged` and the three joins do.
+// Runs meet judgments: what `_core.judged` and the joins of tables and dicts do.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 struct Judged {
     std::vector<std::string> topics;
-    std::vector<char> arena;
+    LongColumn<char> arena;
     std::vector<std::int64_t> start{0};
     std::vector<double> grade;
     JudgedIndex index{nullptr};
@@ -60,33 +60,31 @@ std::unique_ptr<Judged> make_judged(const Table& table, const std::string& on_du
     return judged;
 }
 
-// ---- joins
-
 // What a join leaves: a grid of lists (run × judged topic) and their hits, sorted by list and rank.
-struct Joined {
+class Joined {
+public:
     explicit Joined(std::size_t topics) : topics_(topics) {}
 
+    // What the ranker has found of one list.
     struct Part {
-        std::size_t row;
+        std::size_t row = 0;
         std::vector<Hit> hits;
         std::vector<std::int32_t> numbers;
         std::vector<std::string> unknown;
         std::vector<double> scores;
-    };
 
-    // What the ranker has found of one list.
-    static Part part(std::size_t row, const Ranker& ranker, const char* base) {
-        Part out{row, ranker.hits, ranker.numbers, {}, ranker.scores};
-        for (const Id& id : ranker.unknown) out.unknown.emplace_back(id.in(base));
-        return out;
-    }
+        Part() = default;
+        Part(std::size_t of_row, const Ranker& ranker, const char* base)
+            : row(of_row), hits(ranker.hits), numbers(ranker.numbers), scores(ranker.scores) {
+            for (const Id& id : ranker.unknown) unknown.emplace_back(id.in(base));
+        }
+    };
 
     std::vector<std::string> names;
     std::vector<std::int32_t> sources;
     std::vector<std::int32_t> retrieved;
     std::vector<std::uint8_t> missing;
     std::vector<std::vector<std::string>> unjudged;  // topics of each run that have no judgments
-    std::vector<Part> parts;                         // in any order
     std::size_t dropped = 0;
     std::size_t documents = 0;
 
@@ -98,29 +96,35 @@ struct Joined {
         unjudged.emplace_back();
     }
 
-    nb::dict to_python() {
+    std::size_t hits() const { return row_.size(); }
+    void reserve(std::size_t hits) {
+        row_.reserve(hits), rank_.reserve(hits), tie_first_.reserve(hits), tie_last_.reserve(hits), grade_.reserve(hits);
+    }
+
+    // The lists of some runs, in any order; those of runs before them were added before.
+    void add(std::vector<Part> parts, unsigned threads = 1) {
         std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.row < b.row; });
-        std::size_t total = 0;
-        for (const Part& part : parts) total += part.hits.size();
-        std::vector<std::int32_t> row, rank, tie_first, tie_last;
-        std::vector<double> grade, scores;
-        std::vector<std::int32_t> numbers;
-        std::unordered_set<std::string> seen;
-        nb::list unknown;
-        row.reserve(total), rank.reserve(total), tie_first.reserve(total), tie_last.reserve(total), grade.reserve(total);
+        std::vector<std::size_t> begins;
+        std::size_t total = hits();
         for (const Part& part : parts) {
-            for (const Hit& hit : part.hits) {
-                row.push_back(static_cast<std::int32_t>(part.row));
-                rank.push_back(hit.rank);
-                tie_first.push_back(hit.tie_first);
-                tie_last.push_back(hit.tie_last);
-                grade.push_back(hit.grade);
-            }
-            numbers.insert(numbers.end(), part.numbers.begin(), part.numbers.end());
-            scores.insert(scores.end(), part.scores.begin(), part.scores.end());
-            for (const std::string& id : part.unknown)
-                if (seen.insert(id).second) unknown.append(to_str(id));
+            begins.push_back(total);
+            total += part.hits.size();
         }
+        row_.resize(total), rank_.resize(total), tie_first_.resize(total), tie_last_.resize(total), grade_.resize(total);
+        constexpr std::size_t kPartsAtOnce = 64;
+        parallel_for((parts.size() + kPartsAtOnce - 1) / kPartsAtOnce, threads, {}, [&](std::size_t piece, unsigned) {
+            const std::size_t end = std::min(parts.size(), (piece + 1) * kPartsAtOnce);
+            for (std::size_t p = piece * kPartsAtOnce; p < end; ++p) put(parts[p], begins[p]);
+        });
+        for (const Part& part : parts) {
+            numbers_.insert(numbers_.end(), part.numbers.begin(), part.numbers.end());
+            scores_.insert(scores_.end(), part.scores.begin(), part.scores.end());
+            for (const std::string& id : part.unknown)
+                if (seen_.insert(id).second) unknown_.push_back(id);
+        }
+    }
+
+    nb::dict to_python() {
         nb::list unjudged_topics;
         for (const auto& some : unjudged) unjudged_topics.append(to_strs(some));
         nb::dict out;
@@ -129,21 +133,36 @@ struct Joined {
         out["retrieved"] = to_numpy(std::move(retrieved));
         out["missing"] = to_numpy(std::move(missing));
         out["unjudged_topics"] = unjudged_topics;
-        out["row"] = to_numpy(std::move(row));
-        out["rank"] = to_numpy(std::move(rank));
-        out["tie_first"] = to_numpy(std::move(tie_first));
-        out["tie_last"] = to_numpy(std::move(tie_last));
-        out["grade"] = to_numpy(std::move(grade));
+        out["row"] = to_numpy(std::move(row_));
+        out["rank"] = to_numpy(std::move(rank_));
+        out["tie_first"] = to_numpy(std::move(tie_first_));
+        out["tie_last"] = to_numpy(std::move(tie_last_));
+        out["grade"] = to_numpy(std::move(grade_));
         out["dropped"] = dropped;
         out["documents"] = documents;
-        out["numbers"] = to_numpy(std::move(numbers));
-        out["unknown"] = unknown;
-        out["scores"] = to_numpy(std::move(scores));
+        out["numbers"] = to_numpy(std::move(numbers_));
+        out["unknown"] = to_strs(unknown_);
+        out["scores"] = to_numpy(std::move(scores_));
         return out;
     }
 
 private:
+    void put(const Part& part, std::size_t at) {
+        for (const Hit& hit : part.hits) {
+            row_[at] = static_cast<std::int64_t>(part.row);
+            rank_[at] = hit.rank;
+            tie_first_[at] = hit.tie_first;
+            tie_last_[at] = hit.tie_last;
+            grade_[at++] = hit.grade;
+        }
+    }
+
     std::size_t topics_;
+    LongColumn<std::int64_t> row_;
+    LongColumn<std::int32_t> rank_, tie_first_, tie_last_, numbers_;
+    LongColumn<double> grade_, scores_;
+    std::vector<std::string> unknown_;
+    std::unordered_set<std::string> seen_;
 };
 
 JoinOptions join_options(const std::string& order, bool single_precision, const std::string& on_duplicate, std::size_t depth,
@@ -159,105 +178,6 @@ JoinOptions join_options(const std::string& order, bool single_precision, const 
         options.documents = &numbers->index;
     }
     return options;
-}
-
-// Files straight into hits. Returns (joined dict or None, faults).
-nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sources,
-                        const std::vector<std::string>& columns, const std::string& delimiter, bool header,
-                        const std::string& expected, const std::string& order, bool single_precision,
-                        const std::string& on_duplicate, std::size_t depth, unsigned threads, const nb::object& progress,
-                        const Judged* numbers, bool scores) {
-    const Buffers buffers(sources);
-    ReadOptions options;
-    options.layout = make_layout(columns, delimiter, header, expected);
-    options.threads = threads;
-    const JoinOptions join = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
-    options.order = join.order;
-    std::size_t bytes = 0;
-    for (const Source& source : buffers.sources) bytes += source.size();
-    options.watch = make_watch(progress, bytes / (4 << 20) + 1);
-    Joined joined(judged.topics.size());
-    std::vector<Fault> faults;
-    {
-        const nb::gil_scoped_release release;
-        const Lines lines = read_lines(buffers.sources, options);
-        faults = collect_faults(lines.chunks, 1);
-        Lists grouped;
-        if (faults.empty() && !lines.stopped) {
-            grouped = group(lines.chunks, buffers.sources.size(), true);
-            faults = grouped.faults;
-        }
-        if (faults.empty() && !lines.stopped) {
-            for (const auto& [source, name] : grouped.runs) joined.add_run(name, static_cast<std::int32_t>(source));
-            std::vector<std::int32_t> topic_number;
-            for (const std::string& topic : grouped.topics) topic_number.push_back(judged.index.topic(topic));
-
-            constexpr std::size_t kListsAtOnce = 16;
-            const std::size_t pieces = (grouped.lists.size() + kListsAtOnce - 1) / kListsAtOnce;
-            joined.parts.resize(grouped.lists.size());
-            std::vector<Fault> list_fault(grouped.lists.size());
-            std::vector<std::size_t> first_place(grouped.lists.size(), 0);  // of a document that is there twice
-            std::vector<std::size_t> dropped(grouped.lists.size(), 0);
-            std::vector<Ranker> rankers(std::clamp<std::size_t>(pieces, 1, std::max(1u, threads)), Ranker(join));
-            const Watch quiet = make_watch(nb::none(), 0);
-            parallel_for(pieces, threads, quiet, [&](std::size_t piece, unsigned thread) {
-                Ranker& ranker = rankers[thread];
-                const std::size_t end = std::min(grouped.lists.size(), (piece + 1) * kListsAtOnce);
-                for (std::size_t l = piece * kListsAtOnce; l < end; ++l) {
-                    const List& list = grouped.lists[l];
-                    const std::int32_t topic = topic_number[static_cast<std::size_t>(list.topic)];
-                    ranker.documents.clear();
-                    ranker.documents.reserve(list.size);
-                    std::size_t source = 0;
-                    for (const auto& [c, b] : list.blocks) {
-                        const Chunk& chunk = lines.chunks[c];
-                        source = chunk.source;
-                        const Block& block = chunk.blocks[b];
-                        for (std::size_t i = block.first; i < block.first + block.count; ++i)
-                            ranker.documents.push_back({chunk.entries[i].key, chunk.entries[i].doc, 0.0});
-                    }
-                    const std::string_view text = buffers.sources[source];
-                    if (topic < 0)
-                        ranker.rank_only(text.data());
-                    else
-                        ranker.run(text.data(), judged.index, topic);
-                    dropped[l] = ranker.dropped;
-                    if (ranker.has_duplicate) {
-                        const std::string& topic_name = grouped.topics[static_cast<std::size_t>(list.topic)];
-                        list_fault[l] = {source, ranker.duplicate.again.offset(),
-                                         "document " + quoted(ranker.duplicate.again.in(text.data())) +
-                                             " is there twice for topic " + quoted(topic_name)};
-                        first_place[l] = ranker.duplicate.first.offset();
-                        continue;
-                    }
-                    if (topic < 0) continue;
-                    const std::size_t row = static_cast<std::size_t>(list.run) * judged.topics.size() + static_cast<std::size_t>(topic);
-                    joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
-                    joined.missing[row] = 0;
-                    joined.parts[l] = Joined::part(row, ranker, text.data());
-                }
-            });
-            const Fault* worst = nullptr;
-            for (const Fault& fault : list_fault)
-                if (!fault.what.empty() && (!worst || std::pair(fault.source, fault.offset) < std::pair(worst->source, worst->offset)))
-                    worst = &fault;
-            if (worst) {  // lines are counted for the one that is told, not for every list
-                faults.push_back(*worst);
-                const std::size_t first = first_place[static_cast<std::size_t>(worst - list_fault.data())];
-                faults.back().what += ", first on line " + std::to_string(line_of(buffers.sources[worst->source], first));
-            }
-            for (std::size_t l = 0; l < grouped.lists.size(); ++l) {
-                const List& list = grouped.lists[l];
-                joined.dropped += dropped[l];
-                joined.documents += list.size;
-                if (topic_number[static_cast<std::size_t>(list.topic)] < 0)
-                    joined.unjudged[static_cast<std::size_t>(list.run)].push_back(grouped.topics[static_cast<std::size_t>(list.topic)]);
-            }
-        }
-    }
-    if (PyErr_Occurred()) throw nb::python_error();
-    if (!faults.empty()) return nb::make_tuple(nb::none(), fault_list(faults, buffers.sources));
-    return nb::make_tuple(joined.to_python(), nb::list());
 }
 
 // Duplicates were settled when the tables were made.
@@ -277,8 +197,7 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
             const auto most = static_cast<unsigned>(std::min<std::size_t>(table.size() / kWorthAThread + 1, std::max(1u, threads)));
             std::vector<Ranker> rankers(most, Ranker(options));
             for (Ranker& ranker : rankers) ranker.set_unique(true);
-            const std::size_t before = joined.parts.size();
-            joined.parts.resize(before + table.lists());
+            std::vector<Joined::Part> parts(table.lists());
             std::vector<std::int32_t> topics(table.lists());
             for (std::size_t l = 0; l < table.lists(); ++l)
                 topics[l] = judged.index.topic(table.topics[static_cast<std::size_t>(table.list_topic[l])]);
@@ -295,8 +214,9 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
                                         static_cast<std::size_t>(topics[l]);
                 joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
                 joined.missing[row] = 0;
-                joined.parts[before + l] = Joined::part(row, ranker, table.arena.data());
+                parts[l] = Joined::Part(row, ranker, table.arena.data());
             });
+            joined.add(std::move(parts));
             for (std::size_t l = 0; l < table.lists(); ++l) {
                 joined.documents += static_cast<std::size_t>(table.list_start[l + 1] - table.list_start[l]);
                 if (topics[l] < 0)
@@ -319,6 +239,7 @@ nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::
     for (std::size_t r = 0; r < runs.size(); ++r) {
         joined.add_run(runs[r].first, static_cast<std::int32_t>(r));
         const nb::object walked = steady(runs[r].second.ptr());
+        std::vector<Joined::Part> parts;
         Py_ssize_t at = 0;
         PyObject *topic_key = nullptr, *documents = nullptr;
         while (PyDict_Next(walked.ptr(), &at, &topic_key, &documents)) {
@@ -355,9 +276,10 @@ nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::
                 throw nb::value_error(("topic " + quoted(topic_name) + " is there twice, as different Python objects").c_str());
             joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
             joined.missing[row] = 0;
-            joined.parts.push_back(Joined::part(row, ranker, nullptr));
-            if ((joined.parts.size() & 255) == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+            parts.emplace_back(row, ranker, nullptr);
+            if ((parts.size() & 255) == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
         }
+        joined.add(std::move(parts));
     }
     return joined.to_python();
 }

@@ -1,4 +1,6 @@
 // What Python sees of the core: Table (run or qrels in memory), Judged (qrels ready to join) and the joins.
+#include "documents.hpp"
+#include "file_join.hpp"
 #include "greedy.hpp"
 #include "intents.hpp"
 #include "joins.hpp"
@@ -54,8 +56,10 @@ NB_MODULE(_core, m) {
     m.def("join_dicts", &py_join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a,
           "numbers"_a.none() = nb::none(), "scores"_a = false);
     m.def("by_document", &py_by_document, "table"_a, "place"_a);
+    m.def("documents_by_intent", &py_documents_by_intent, "table"_a, "place"_a);
     m.def("intents_before", &py_intents_before, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a);
     m.def("hits_by_intent", &py_hits_by_intent, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a);
+    m.def("lists_by_intent", &py_lists_by_intent, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a, "rank"_a, "grade"_a);
     m.def("greedy_ideal", &py_greedy_ideal, "topic_start"_a, "intents"_a, "start"_a, "nth"_a, "worth"_a, "lasting"_a,
           "depth"_a);
     m.def("flip_counts", &py_flip_counts, "scores"_a, "first"_a, "second"_a, "limits"_a, "two_sided"_a, "all"_a, "seed"_a, "begin"_a,

@@ -28,16 +28,16 @@ namespace {
 template <typename T>
 using Vector1 = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
-template <typename T>
-Vector1<T> to_numpy(std::vector<T>&& values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <typename T, typename Memory>
+Vector1<T> to_numpy(std::vector<T, Memory>&& values) {
+    auto* kept = new std::vector<T, Memory>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T, Memory>*>(p); });
     return Vector1<T>(kept->data(), {kept->size()}, owner);
 }
 
 // A read-only look at a column; Python keeps the column's owner alive.
-template <typename T>
-nb::ndarray<nb::numpy, const T, nb::ndim<1>> look(const std::vector<T>& values) {
+template <typename T, typename Memory>
+nb::ndarray<nb::numpy, const T, nb::ndim<1>> look(const std::vector<T, Memory>& values) {
     static const T nothing{};
     return {values.empty() ? &nothing : values.data(), {values.size()}, nb::handle()};
 }

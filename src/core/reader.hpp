@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ids.hpp"
+#include "memory.hpp"
 #include "parallel.hpp"
 #include "text.hpp"
 
@@ -39,11 +40,18 @@ struct Block {
 struct Chunk {
     std::size_t source = 0;
     std::size_t begin = 0, end = 0;
-    std::vector<Entry> entries;
-    std::vector<double> ranks;              // if kept
-    std::vector<std::string_view> labels;   // if kept
+    LongColumn<Entry> entries;
+    LongColumn<double> ranks;              // if kept
+    LongColumn<std::int32_t> label;        // if kept: which of `labels`
+    std::vector<std::string_view> labels;  // in order of first appearance
     std::vector<Block> blocks;
     std::vector<Fault> faults;
+
+    // Another piece in the same memory.
+    void reuse(std::size_t of_source, std::size_t from, std::size_t to) {
+        source = of_source, begin = from, end = to;
+        entries.clear(), ranks.clear(), label.clear(), labels.clear(), blocks.clear(), faults.clear();
+    }
 };
 
 enum class Order { score, rank, file };
@@ -62,6 +70,34 @@ struct Lines {
     bool stopped = false;
 };
 
+struct ViewHash {
+    std::size_t operator()(std::string_view text) const { return hash_id(text); }
+};
+
+// Numbers texts in order of first appearance. In a file by intent most labels are that of the line before, or the one
+// after it.
+class Numbering {
+public:
+    explicit Numbering(std::vector<std::string_view>& texts) : texts_(texts) {}
+
+    std::int32_t of(std::string_view text) {
+        for (const std::size_t likely : {last_, last_ + 1})
+            if (likely < texts_.size() && same_text(texts_[likely], text)) {
+                last_ = likely;
+                return static_cast<std::int32_t>(likely);
+            }
+        const auto [found, fresh] = numbers_.try_emplace(text, texts_.size());
+        if (fresh) texts_.push_back(text);
+        last_ = found->second;
+        return static_cast<std::int32_t>(last_);
+    }
+
+private:
+    std::vector<std::string_view>& texts_;
+    std::unordered_map<std::string_view, std::size_t, ViewHash> numbers_;
+    std::size_t last_ = 0;
+};
+
 inline std::string count_of(std::size_t n, const char* one) {
     return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
 }
@@ -69,7 +105,7 @@ inline std::string count_of(std::size_t n, const char* one) {
 class ChunkReader {
 public:
     ChunkReader(const ReadOptions& options, std::string_view bytes, Chunk& chunk)
-        : options_(options), layout_(options.layout), bytes_(bytes), chunk_(chunk) {}
+        : options_(options), layout_(options.layout), bytes_(bytes), chunk_(chunk), labels_(chunk.labels) {}
 
     void read() {
         std::size_t at = chunk_.begin;
@@ -114,7 +150,10 @@ private:
         const std::size_t probe = std::min(chunk_.end, at + 4096);
         const auto lines = std::count(bytes_.data() + at, bytes_.data() + probe, '\n') + 1;
         const double share = static_cast<double>(chunk_.end - at) / static_cast<double>(std::max<std::size_t>(1, probe - at));
-        chunk_.entries.reserve(static_cast<std::size_t>(static_cast<double>(lines) * share * 1.05) + 16);
+        const std::size_t likely = static_cast<std::size_t>(static_cast<double>(lines) * share * 1.05) + 16;
+        chunk_.entries.reserve(likely);
+        if (options_.keep_columns && layout_.rank >= 0) chunk_.ranks.reserve(likely);
+        if (options_.keep_columns && layout_.label >= 0) chunk_.label.reserve(likely);
     }
 
     void fault(std::size_t at, std::string what) { chunk_.faults.push_back({chunk_.source, at, std::move(what)}); }
@@ -157,12 +196,12 @@ private:
         if (options_.keep_columns) {
             if (layout_.rank >= 0 && !needs_rank) rank = parse_number(column[layout_.rank]).value_or(std::nan(""));
             if (layout_.rank >= 0) chunk_.ranks.push_back(rank);
-            if (layout_.label >= 0) chunk_.labels.push_back(column[layout_.label]);
+            if (layout_.label >= 0) chunk_.label.push_back(labels_.of(column[layout_.label]));
             if (layout_.value < 0) value = 1.0 / rank;
         } else if (needs_rank) {
             value = -rank;
         }
-        if (chunk_.blocks.empty() || chunk_.blocks.back().topic != topic || chunk_.blocks.back().name != name)
+        if (chunk_.blocks.empty() || !same_text(chunk_.blocks.back().topic, topic) || !same_text(chunk_.blocks.back().name, name))
             chunk_.blocks.push_back({name, topic, static_cast<std::uint32_t>(chunk_.entries.size()), 0});
         ++chunk_.blocks.back().count;
         chunk_.entries.push_back({value, Id::at(bytes_.data(), doc)});
@@ -174,10 +213,11 @@ private:
     const Layout& layout_;
     std::string_view bytes_;
     Chunk& chunk_;
+    Numbering labels_;
 };
 
-inline std::vector<Chunk> cut(const std::vector<Source>& sources, std::size_t chunk_bytes) {
-    std::vector<Chunk> chunks;
+inline void cut(const std::vector<Source>& sources, std::size_t chunk_bytes, std::vector<Chunk>& chunks) {
+    std::size_t pieces = 0;
     for (std::size_t s = 0; s < sources.size(); ++s) {
         const std::string_view bytes = sources[s];
         for (std::size_t begin = 0; begin < bytes.size();) {
@@ -186,21 +226,19 @@ inline std::vector<Chunk> cut(const std::vector<Source>& sources, std::size_t ch
                 const std::size_t newline = bytes.find('\n', end);
                 end = newline == std::string_view::npos ? bytes.size() : newline + 1;
             }
-            Chunk chunk;
-            chunk.source = s;
-            chunk.begin = begin;
-            chunk.end = end;
-            chunks.push_back(std::move(chunk));
+            if (pieces == chunks.size()) chunks.emplace_back();
+            chunks[pieces++].reuse(s, begin, end);
             begin = end;
         }
     }
-    return chunks;
+    chunks.resize(pieces);
 }
 
-inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options) {
-    constexpr std::size_t kChunkBytes = 4 << 20;
-    Lines lines;
-    lines.chunks = cut(sources, kChunkBytes);
+constexpr std::size_t kChunkBytes = 4 << 20;
+
+// The lines of all sources. Takes the memory of lines that are not needed any more.
+inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options, Lines lines = {}) {
+    cut(sources, kChunkBytes, lines.chunks);
     lines.stopped = !parallel_for(lines.chunks.size(), options.threads, options.watch, [&](std::size_t piece, unsigned) {
         Chunk& chunk = lines.chunks[piece];
         ChunkReader(options, sources[chunk.source], chunk).read();
@@ -225,10 +263,6 @@ struct Lists {
 
 // A file in which every line has its own tag holds no runs, and runs × topics would fill the memory.
 constexpr std::size_t kMostRuns = 10'000;
-
-struct ViewHash {
-    std::size_t operator()(std::string_view text) const { return hash_id(text); }
-};
 
 // Gathers blocks into lists. With `by_source` a list belongs to one file and name; without, to its topic alone.
 inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool by_source) {
@@ -299,6 +333,10 @@ private:
 class LineIndexes {
 public:
     explicit LineIndexes(const std::vector<Source>& sources) : sources_(sources), made_(sources.size()) {}
+    // Makes all of them, so that threads may ask.
+    void make_all() {
+        for (std::size_t source = 0; source < sources_.size(); ++source) line(source, 0);
+    }
     std::size_t line(std::size_t source, std::size_t offset) {
         if (!made_[source]) made_[source] = std::make_unique<LineIndex>(sources_[source]);
         return made_[source]->line(offset);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "ids.hpp"
 #include "join.hpp"
+#include "memory.hpp"
 #include "reader.hpp"
 
 namespace cranfield {
@@ -23,12 +25,12 @@ struct Table {
     std::vector<std::int32_t> list_name, list_topic;
     std::vector<std::int64_t> list_start{0};
 
-    std::vector<char> arena;
-    std::vector<Id> doc;
-    std::vector<double> value;
-    std::vector<double> rank;          // empty if there is no such column
-    std::vector<std::int32_t> label;   // empty if every line has the same
-    std::vector<std::int64_t> line;    // if asked for: which line of its file each entry is on
+    LongColumn<char> arena;
+    LongColumn<Id> doc;
+    LongColumn<double> value;
+    LongColumn<double> rank;          // empty if there is no such column
+    LongColumn<std::int32_t> label;   // empty if every line has the same
+    LongColumn<std::int64_t> line;    // if asked for: which line of its file each entry is on
     std::size_t dropped = 0;           // duplicates passed over on reading
     std::vector<Fault> faults;
 
@@ -48,30 +50,23 @@ public:
         return static_cast<std::int32_t>(table.names.size() - 1);
     }
     std::int32_t topic(std::string_view text) { return number(text, topic_number_, table.topics); }
-    // In a file by intent most labels are that of the line before, or the one after it.
-    std::int32_t label(std::string_view text) {
-        for (const std::size_t likely : {last_label_, last_label_ + 1})
-            if (likely < table.labels.size() && table.labels[likely] == text) {
-                last_label_ = likely;
-                return static_cast<std::int32_t>(likely);
-            }
-        const std::int32_t found = number(text, label_number_, table.labels);
-        last_label_ = static_cast<std::size_t>(found);
-        return found;
-    }
+    std::int32_t label(std::string_view text) { return number(text, label_number_, table.labels); }
 
     void add(std::string_view id, double value) {
         table.doc.push_back({table.arena.size() | (static_cast<std::uint64_t>(id.size()) << 48)});
         table.arena.insert(table.arena.end(), id.begin(), id.end());
         table.value.push_back(value);
     }
+    // Ends a list whose entries were added one by one.
     void end_list(std::int32_t name, std::int32_t topic) {
+        end_list(name, topic, table.value.size() - static_cast<std::size_t>(table.list_start.back()));
+    }
+    void end_list(std::int32_t name, std::int32_t topic, std::size_t entries) {
         table.list_name.push_back(name);
         table.list_topic.push_back(topic);
-        table.list_start.push_back(static_cast<std::int64_t>(table.value.size()));
+        table.list_start.push_back(table.list_start.back() + static_cast<std::int64_t>(entries));
     }
     Table finish() {
-        table.arena.shrink_to_fit();
         if (table.labels.size() <= 1) table.label.clear();
         return std::move(table);
     }
@@ -85,7 +80,6 @@ private:
     }
 
     Numbers topic_number_, label_number_;
-    std::size_t last_label_ = 0;
 };
 
 // One entry of a list before duplicates are settled.
@@ -111,12 +105,12 @@ inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool la
     std::uint64_t last_hash = hash_id(last);
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Kept entry = list[i];
-        if (entry.id != last) last_hash = hash_id(last = entry.id);
+        if (!same_text(entry.id, last)) last_hash = hash_id(last = entry.id);
         const std::uint64_t label = labels_count ? static_cast<std::uint64_t>(entry.label) : 0;
         const std::uint64_t hash = last_hash ^ (label * 0x9e3779b97f4a7c15ULL);
         const std::int32_t earlier = seen.find_or_add(hash, static_cast<std::int32_t>(kept), [&](std::int32_t other) {
             const Kept& that = list[static_cast<std::size_t>(other)];
-            return (!labels_count || that.label == entry.label) && that.id == entry.id;
+            return (!labels_count || that.label == entry.label) && same_text(that.id, entry.id);
         });
         if (earlier < 0) {
             list[kept++] = entry;
@@ -161,42 +155,114 @@ inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::strin
     return faults;
 }
 
-// One list without its duplicates.
-struct Settled {
-    std::vector<Kept> entries;
-    std::vector<Repeat> repeats;
-    std::size_t dropped = 0;
-};
-
-inline Settled settle(const List& where, const std::vector<Chunk>& chunks, const std::vector<std::vector<std::int32_t>>& labels,
-                      const std::vector<Source>& sources, OnDuplicate rule, bool qrels, IdTable& seen) {
-    Settled out;
-    out.entries.reserve(where.size);
+// The entries of a list as they stand in the file; `labels` has the numbers of each chunk's labels.
+inline void gather(const List& where, const std::vector<Chunk>& chunks, const std::vector<std::vector<std::int32_t>>& labels,
+                   const std::vector<Source>& sources, std::vector<Kept>& out) {
+    out.clear();
+    out.reserve(where.size);
     for (const auto& [c, b] : where.blocks) {
         const Chunk& chunk = chunks[c];
         const Block& block = chunk.blocks[b];
         const std::string_view bytes = sources[chunk.source];
         for (std::size_t i = block.first; i < block.first + block.count; ++i)
-            out.entries.push_back({chunk.entries[i].doc.in(bytes.data()), chunk.entries[i].key,
-                                   chunk.ranks.empty() ? 0.0 : chunk.ranks[i], labels[c].empty() ? 0 : labels[c][i],
-                                   chunk.entries[i].doc.offset(), chunk.source});
+            out.push_back({chunk.entries[i].doc.in(bytes.data()), chunk.entries[i].key,
+                           chunk.ranks.empty() ? 0.0 : chunk.ranks[i],
+                           chunk.label.empty() ? 0 : labels[c][static_cast<std::size_t>(chunk.label[i])],
+                           chunk.entries[i].doc.offset(), chunk.source});
     }
-    settle_duplicates(out.entries, rule, qrels, seen, out.repeats, out.dropped);
-    return out;
 }
 
-// The labels of every chunk as numbers, in order of first appearance.
+// What became of one list: where it stands in the columns, and what was wrong with it.
+struct Settled {
+    std::size_t first = 0, first_byte = 0;  // as if no entry of the lists before it were dropped
+    std::size_t kept = 0, dropped = 0;
+    std::vector<Repeat> repeats;
+};
+
+// Fills the columns of a table, every list at the place where it stands if nothing is dropped.
+class ColumnFiller {
+public:
+    ColumnFiller(Table& table, const std::vector<Source>& sources, const Layout& layout, bool keep_lines)
+        : table_(table), lines_(sources), rank_(layout.rank >= 0), label_(layout.label >= 0), line_(keep_lines) {
+        if (line_) lines_.make_all();
+    }
+
+    void resize(std::size_t entries, std::size_t id_bytes) {
+        table_.arena.resize(id_bytes);
+        resize(entries);
+    }
+
+    void fill(const Settled& list, const std::vector<Kept>& entries) {
+        std::size_t at = list.first, byte = list.first_byte;
+        for (const Kept& entry : entries) {
+            std::memcpy(table_.arena.data() + byte, entry.id.data(), entry.id.size());
+            table_.doc[at] = {byte | (static_cast<std::uint64_t>(entry.id.size()) << 48)};
+            byte += entry.id.size();
+            table_.value[at] = entry.value;
+            if (rank_) table_.rank[at] = entry.rank;
+            if (label_) table_.label[at] = entry.label;
+            if (line_) table_.line[at] = static_cast<std::int64_t>(lines_.line(entry.source, entry.place));
+            ++at;
+        }
+    }
+
+    // Moves the lists together where entries were dropped.
+    void close_gaps(const std::vector<Settled>& lists) {
+        std::size_t filled = 0;
+        for (const Settled& list : lists) {
+            move(list, filled);
+            filled += list.kept;
+        }
+        resize(filled);
+    }
+
+private:
+    void resize(std::size_t entries) {
+        table_.doc.resize(entries);
+        table_.value.resize(entries);
+        if (rank_) table_.rank.resize(entries);
+        if (label_) table_.label.resize(entries);
+        if (line_) table_.line.resize(entries);
+    }
+    void move(const Settled& list, std::size_t to) {
+        const auto down = [&](auto& column) {
+            const auto from = column.begin() + static_cast<std::ptrdiff_t>(list.first);
+            std::copy(from, from + static_cast<std::ptrdiff_t>(list.kept), column.begin() + static_cast<std::ptrdiff_t>(to));
+        };
+        if (to == list.first) return;
+        down(table_.doc), down(table_.value);
+        if (rank_) down(table_.rank);
+        if (label_) down(table_.label);
+        if (line_) down(table_.line);
+    }
+
+    Table& table_;
+    LineIndexes lines_;
+    bool rank_, label_, line_;
+};
+
+// The number in the table of every label of every chunk.
 inline std::vector<std::vector<std::int32_t>> label_numbers(const std::vector<Chunk>& chunks, TableBuilder& builder) {
     std::vector<std::vector<std::int32_t>> numbers(chunks.size());
-    for (std::size_t c = 0; c < chunks.size(); ++c) {
-        numbers[c].reserve(chunks[c].labels.size());
+    for (std::size_t c = 0; c < chunks.size(); ++c)
         for (const std::string_view label : chunks[c].labels) numbers[c].push_back(builder.label(label));
-    }
     return numbers;
 }
 
-// How many entries are settled at a time.
-constexpr std::size_t kWindow = 1 << 18;
+// Where each list begins, in entries and in bytes of ids; what follows the last one is at the end.
+inline std::vector<Settled> place_lists(const Lists& grouped, const std::vector<Chunk>& chunks) {
+    std::vector<Settled> lists(grouped.lists.size() + 1);
+    for (std::size_t l = 0; l < grouped.lists.size(); ++l) {
+        std::size_t bytes = 0;
+        for (const auto& [c, b] : grouped.lists[l].blocks) {
+            const Block& block = chunks[c].blocks[b];
+            for (std::size_t i = block.first; i < block.first + block.count; ++i) bytes += chunks[c].entries[i].doc.length();
+        }
+        lists[l + 1].first = lists[l].first + grouped.lists[l].size;
+        lists[l + 1].first_byte = lists[l].first_byte + bytes;
+    }
+    return lists;
+}
 
 // Reads files into a table. Faults are left in the table in file order, at most `most_faults` of them.
 inline Table read_table(const std::vector<Source>& sources, ReadOptions options, bool qrels, OnDuplicate rule,
@@ -209,49 +275,36 @@ inline Table read_table(const std::vector<Source>& sources, ReadOptions options,
     for (const auto& [source, name] : grouped.runs) builder.name(name, static_cast<std::int32_t>(source));
     for (const std::string& topic : grouped.topics) builder.topic(topic);
 
-    std::size_t total = 0, id_bytes = 0;
-    for (const Chunk& chunk : lines.chunks) {
-        total += chunk.entries.size();
-        for (const Entry& entry : chunk.entries) id_bytes += entry.doc.length();
-    }
     Table& table = builder.table;
-    table.arena.reserve(id_bytes);
-    table.doc.reserve(total);
-    table.value.reserve(total);
-    if (options.layout.rank >= 0) table.rank.reserve(total);
-    if (options.layout.label >= 0) table.label.reserve(total);
-    LineIndexes line_indexes(sources);
-    std::vector<std::pair<Repeat, std::string_view>> all_repeats;
     const std::vector<std::vector<std::int32_t>> labels = label_numbers(lines.chunks, builder);
-    // Lists are settled side by side, a window of them at a time: all at once would take several times the file.
-    for (std::size_t begin = 0; begin < grouped.lists.size();) {
-        std::size_t end = begin, entries = 0;
-        while (end < grouped.lists.size() && (entries < kWindow || end == begin)) entries += grouped.lists[end++].size;
-        std::vector<Settled> window(end - begin);
-        std::vector<IdTable> seen(std::max(1u, options.threads));
-        parallel_for(window.size(), options.threads, {}, [&](std::size_t piece, unsigned thread) {
-            window[piece] = settle(grouped.lists[begin + piece], lines.chunks, labels, sources, rule, qrels, seen[thread]);
-        });
-        for (std::size_t piece = 0; piece < window.size(); ++piece) {
-            const List& where = grouped.lists[begin + piece];
-            const Settled& settled = window[piece];
-            table.dropped += settled.dropped;
-            for (const Repeat& repeat : settled.repeats)
-                all_repeats.emplace_back(repeat, grouped.topics[static_cast<std::size_t>(where.topic)]);
-            for (const Kept& entry : settled.entries) {
-                builder.add(entry.id, entry.value);
-                if (options.layout.rank >= 0) table.rank.push_back(entry.rank);
-                if (options.layout.label >= 0) table.label.push_back(entry.label);
-                if (keep_lines)
-                    table.line.push_back(static_cast<std::int64_t>(line_indexes.line(entry.source, entry.place)));
-            }
-            builder.end_list(where.run, where.topic);
-        }
-        begin = end;
+    std::vector<Settled> lists = place_lists(grouped, lines.chunks);
+    ColumnFiller columns(table, sources, options.layout, keep_lines);
+    columns.resize(lists.back().first, lists.back().first_byte);
+    lists.pop_back();
+    struct Scratch {
+        std::vector<Kept> entries;
+        IdTable seen;
+    };
+    std::vector<Scratch> scratch(std::max(1u, options.threads));
+    parallel_for(lists.size(), options.threads, {}, [&](std::size_t l, unsigned thread) {
+        auto& [entries, seen] = scratch[thread];
+        gather(grouped.lists[l], lines.chunks, labels, sources, entries);
+        settle_duplicates(entries, rule, qrels, seen, lists[l].repeats, lists[l].dropped);
+        lists[l].kept = entries.size();
+        columns.fill(lists[l], entries);
+    });
+    std::vector<std::pair<Repeat, std::string_view>> repeats;
+    for (std::size_t l = 0; l < lists.size(); ++l) {
+        const List& where = grouped.lists[l];
+        table.dropped += lists[l].dropped;
+        for (const Repeat& repeat : lists[l].repeats)
+            repeats.emplace_back(repeat, grouped.topics[static_cast<std::size_t>(where.topic)]);
+        builder.end_list(where.run, where.topic, lists[l].kept);
     }
+    if (table.dropped > 0) columns.close_gaps(lists);
     table.faults = collect_faults(lines.chunks, options.most_faults);
     table.faults.insert(table.faults.end(), grouped.faults.begin(), grouped.faults.end());
-    for (Fault& fault : repeat_faults(all_repeats, sources, qrels, options.most_faults)) table.faults.push_back(std::move(fault));
+    for (Fault& fault : repeat_faults(repeats, sources, qrels, options.most_faults)) table.faults.push_back(std::move(fault));
     std::stable_sort(table.faults.begin(), table.faults.end(), [](const Fault& a, const Fault& b) {
         return std::pair(a.source, a.offset) < std::pair(b.source, b.offset);
     });

@@ -116,11 +116,10 @@ inline bool split_short_line(const char* p, Columns& columns, std::size_t& count
     }
     std::uint64_t begins = text & ~(text << 1);
     std::uint64_t ends = ~text & (text << 1);
-    count = static_cast<std::size_t>(std::popcount(begins));
-    if (count > kMostColumns) return false;
-    for (std::size_t c = 0; c < count; ++c) {
+    for (count = 0; begins != 0; ++count) {
+        if (count == kMostColumns) return false;
         const int begin = std::countr_zero(begins), end = std::countr_zero(ends);
-        columns[c] = {p + begin, static_cast<std::size_t>(end - begin)};
+        columns[count] = {p + begin, static_cast<std::size_t>(end - begin)};
         begins &= begins - 1;
         ends &= ends - 1;
     }

@@ -15,7 +15,7 @@ class Joined(TypedDict):
     retrieved: NDArray[np.int32]
     missing: NDArray[np.uint8]
     unjudged_topics: list[list[str]]
-    row: NDArray[np.int32]
+    row: NDArray[np.int64]
     rank: NDArray[np.int32]
     tie_first: NDArray[np.int32]
     tie_last: NDArray[np.int32]
@@ -133,6 +133,23 @@ def by_document(table: Table, place: NDArray[np.int64]) -> tuple[Judged, NDArray
     """Every document once, its grade being its number among all, by topic and id; the rows sorted by document and by
     the place of their label; and where those of each document begin."""
 
+def documents_by_intent(
+    table: Table, place: NDArray[np.int64]
+) -> tuple[
+    Judged,
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]:
+    """Every document once, the highest grade of each, and where its entries begin; of every entry the intent and the
+    grade; of every intent the list and the label; the same of those to which nothing is relevant, which are left out.
+    """
+
 def intents_before(
     row: NDArray[np.int64],
     document: NDArray[np.int64],
@@ -150,6 +167,18 @@ def hits_by_intent(
     nth: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Hits by entry, sorted by list and intent: (number of the list and intent, hit, entry)."""
+
+def lists_by_intent(
+    row: NDArray[np.int64],
+    document: NDArray[np.int64],
+    intents: NDArray[np.int64],
+    start: NDArray[np.int64],
+    nth: NDArray[np.int32],
+    rank: NDArray[np.int32],
+    grade: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """The same as lists: (where each list by intent begins; of every hit there: 1 for the first, 2 for the next, ...;
+    its rank; the grade of the entry)."""
 
 def greedy_ideal(
     topic_start: NDArray[np.int64],

@@ -244,7 +244,10 @@ class Assessed:
     def num_rel(self, rel: float = 1) -> Array:
         """R of each row: judged documents of grade `rel` or better, retrieved or not."""
         return self._once(
-            ("num_rel", rel), lambda: self.judged.count(self.counts(self.judged.grade, rel))[self.set_of_row]
+            ("num_rel", rel),
+            lambda: self.judged.count_once((self.every_gain_counts, rel), lambda g: self.counts(g, rel))[
+                self.set_of_row
+            ],
         )
 
     def num_judged(self) -> Array:

@@ -55,6 +55,15 @@ def hits_by_intent(lists: Assessed, intents: Intents, cutoff: int | None = None)
     return HitsByIntent(row, hit if inside is None else inside[hit], entry)
 
 
+def lists_by_intent(
+    lists: Assessed, intents: Intents, cutoff: int | None = None
+) -> tuple[NDArray[np.int64], Index, Index, Array]:
+    """Where each list by intent begins; of its hits down to `cutoff`: 1 for the first, ...; the rank; the grade."""
+    inside, columns = _columns(lists, intents, cutoff)
+    rank = np.ascontiguousarray(lists.rank if inside is None else lists.rank[inside], dtype=np.int32)
+    return _core.lists_by_intent(*columns, rank, np.ascontiguousarray(intents.grade))
+
+
 def _columns(lists: Assessed, intents: Intents, cutoff: int | None) -> tuple[Index | None, tuple[Any, ...]]:
     """The hits down to `cutoff` (None: all of them), and what the core asks for."""
     inside = None if cutoff is None else hits_down_to(lists, cutoff)

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Gains, Judged, position_in_segment
-from cranfield.hits_by_intent import documents_of, hits_by_intent, hits_down_to, intent_recall, intents_of
+from cranfield.hits_by_intent import (
+    documents_of,
+    hits_by_intent,
+    intent_recall,
+    intents_of,
+    lists_by_intent,
+)
 from cranfield.intents import Intents
 from cranfield.views import Score
 
@@ -59,16 +65,21 @@ class ByIntent:
     def apply(self, lists: Assessed, cutoff: int | None = None) -> Assessed:
         """Each list as often as its topic has intents, with the grades for that intent, of hits down to `cutoff`."""
         intents = intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
-        apart = hits_by_intent(lists, intents, cutoff)
-        return lists.rows_at(self.parents(lists)).replace(
-            row=apart.row,
-            rank=lists.rank.take(apart.hit),  # quicker than an index, and there are many
-            grade=intents.grade.take(apart.entry),
-            weight=None if lists.weight is None else lists.weight[apart.hit],
+        weight: Array | None = None
+        start, nth, rank, grade = lists_by_intent(lists, intents, cutoff)
+        if lists.weight is not None:
+            weight = lists.weight[hits_by_intent(lists, intents, cutoff).hit]
+        apart = lists.rows_at(self.parents(lists)).replace(
+            row=np.repeat(np.arange(len(start) - 1), np.diff(start)),
+            rank=rank,
+            grade=grade,
+            weight=weight,
             judged=intents.judged,
             set_of_row=_intents_of_rows(lists, intents),
             intents=None,
         )
+        apart.hits().knowing(start, nth)
+        return apart
 
     def read(self, lists: Assessed, cutoff: int | None = None) -> Assessed:
         """The same, made once for each cutoff: a measure looks no deeper."""
@@ -81,21 +92,22 @@ class ByIntent:
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         def aware(lists: Assessed) -> Array:
-            pieces = [_rows(lists, *piece) for piece in self._pieces(lists, cutoff)]
+            pieces = (_rows(lists, *piece) for piece in self._pieces(lists, cutoff))  # one at a time in memory
             return np.concatenate([self.mean(some, score(self.read(some, cutoff))) for some in pieces])
 
         return aware
 
     def _pieces(self, lists: Assessed, cutoff: int | None) -> list[tuple[int, int]]:
-        """Where to part the lists so that no part has more than `TOGETHER` entries, unless it is a single list."""
+        """Where to part the lists so that a part has some `TOGETHER` entries, unless a single list has more.
+
+        A hit is taken to have as many entries as the documents of its topic have on average: to count them would take
+        as long as to read them.
+        """
         intents = intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
-        many = np.diff(intents.document_start)
-        document = documents_of(lists)
-        inside = slice(None) if cutoff is None else hits_down_to(lists, cutoff)
-        if many[document[inside]].sum() <= TOGETHER:
-            return [(0, lists.rows)]
-        count = many[document] if cutoff is None else np.where(lists.rank <= cutoff, many[document], 0)
-        before = np.concatenate(([0], np.cumsum(count)))[lists.hits().start]
+        documents = np.bincount(intents.topic_of_document, minlength=intents.topics)
+        entries = np.bincount(intents.topic_of_document, np.diff(intents.document_start), intents.topics)
+        hits = np.diff(lists.hits().start) if cutoff is None else np.minimum(np.diff(lists.hits().start), cutoff)
+        before = np.concatenate(([0.0], np.cumsum(hits * (entries / np.maximum(documents, 1))[lists.topic])))
         pieces, begin = [], 0
         while begin < lists.rows:
             end = int(np.searchsorted(before, before[begin] + TOGETHER, side="right")) - 1

@@ -85,9 +85,8 @@ class Intents:
         """The same intents and documents, without the entries of a grade below `lowest`."""
 
         def make() -> Intents:
-            enough = self.grade >= lowest
-            kept = np.flatnonzero(enough)
-            start = np.concatenate(([0], np.cumsum(enough)))[self.document_start]
+            kept = np.flatnonzero(self.grade >= lowest)
+            start = np.searchsorted(kept, self.document_start)
             return replace(self, document_start=start, intent=self.intent[kept], grade=self.grade[kept], _cache={})
 
         return self.once(("above", lowest), make)
@@ -132,25 +131,11 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
     names, codes = table.topics, max(len(table.labels), 1)
     place = np.empty(codes, dtype=np.int64)
     place[sorted(range(codes), key=lambda code: _natural(table.labels, code))] = np.arange(codes)
-    judged, order, document_start = _core.by_document(table, place)
-    topic_of_document = np.repeat(table.list_topic, np.diff(judged.start)).astype(np.int64)
-    grade = table.values[order]
-    label = table.label[order] if len(table.label) else np.zeros(len(grade), dtype=np.int64)
-    pair = np.repeat(topic_of_document, np.diff(document_start)) * codes + label
-    there = np.bincount(pair, minlength=len(names) * codes) > 0
-    useful = np.bincount(pair[grade >= 1], minlength=len(names) * codes) > 0
-    empty = np.flatnonzero(there & ~useful)
-    _warn_empty(empty[np.lexsort((place[empty % codes], empty // codes))], names, table.labels)
-    in_order = sorted(np.flatnonzero(useful).tolist(), key=lambda p: (p // codes, place[p % codes]))
-    position = np.full(len(useful), -1)
-    position[in_order] = np.arange(len(in_order))
-    of_topic = np.array(in_order, dtype=np.int64) // codes
-    labels = [table.labels[p % codes] if table.labels else "0" for p in in_order]
-    highest = np.maximum.reduceat(grade, document_start[:-1]) if len(grade) else np.zeros(0)
-    if not np.array_equal(there, useful):
-        kept = useful[pair]
-        document_start = np.concatenate(([0], np.cumsum(kept)))[document_start]
-        pair, grade = pair[kept], grade[kept]
+    made = _core.documents_by_intent(table, place)
+    judged, highest, document_start, intent, grade, of_list, label, *empty = made
+    _warn_empty(table.list_topic[empty[0]].tolist(), empty[1].tolist(), names, table.labels)
+    of_topic = table.list_topic[of_list].astype(np.int64)
+    labels = [table.labels[code] if table.labels else "0" for code in label.tolist()]
     start = segment_starts(of_topic, len(names))
     intents = Intents(
         start=start,
@@ -158,9 +143,9 @@ def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> B
         probability=probabilities_of_intents(probabilities, of_topic, labels, names, start),
         navigational=navigational_intents(types, of_topic, labels, names),
         document_start=document_start,
-        intent=position[pair],
+        intent=intent,
         grade=grade,
-        topic_of_document=topic_of_document,
+        topic_of_document=np.repeat(table.list_topic, np.diff(judged.start)).astype(np.int64),
     )
     return ByDocument(judged, highest, intents)
 
@@ -171,10 +156,11 @@ def _natural(labels: list[str], code: int) -> tuple[int, int, str]:
     return (0, int(name), name) if name.isdecimal() else (1, 0, name)
 
 
-def _warn_empty(empty: Index, topics: list[str], labels: list[str]) -> None:
-    if len(empty):
-        some = ", ".join(f"{topics[p // len(labels)]}/{labels[p % len(labels)]}" for p in empty[:5].tolist())
-        more = f" and {len(empty) - 5} more" if len(empty) > 5 else ""
-        many, are = ("1 intent", "is") if len(empty) == 1 else (f"{len(empty)} intents", "are")
+def _warn_empty(of_topic: list[int], label: list[int], topics: list[str], labels: list[str]) -> None:
+    if label:
+        few = zip(of_topic[:5], label[:5], strict=True)
+        some = ", ".join(f"{topics[t]}/{labels[code] if labels else '0'}" for t, code in few)
+        more = f" and {len(label) - 5} more" if len(label) > 5 else ""
+        many, are = ("1 intent", "is") if len(label) == 1 else (f"{len(label)} intents", "are")
         told = f"{many} to which no document is relevant {are} left out: {some}{more}"
         warnings.warn(told, CranfieldWarning, stacklevel=3)

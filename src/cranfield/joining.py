@@ -336,7 +336,9 @@ class _Parts:
             topics,
             retrieved=_concatenate([part["retrieved"] for part in self.joined]),
             missing=_concatenate([part["missing"] for part in self.joined]).astype(bool),
-            row=_concatenate([part["row"] + first for part, first in zip(self.joined, first_row, strict=False)]),
+            row=_concatenate(
+                [part["row"] + n if n else part["row"] for part, n in zip(self.joined, first_row, strict=False)]
+            ),
             rank=_concatenate([part["rank"] for part in self.joined]),
             grade=_concatenate([part["grade"] for part in self.joined]),
             tie_first=_concatenate([part["tie_first"] for part in self.joined]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -60,8 +60,13 @@ class Hits:
         """Where each list begins; one more entry than there are lists."""
         return segment_starts(self.row, self.rows)
 
+    def knowing(self, start: NDArray[np.int64], nth: Index) -> Hits:
+        """These hits, where `start` and `nth` are known already and need not be counted."""
+        self.__dict__.update(start=start, nth=nth)
+        return self
+
     @cached_property
-    def nth(self) -> NDArray[np.int64]:
+    def nth(self) -> Index:
         """1 for the first of these hits in its list, 2 for the second, ..."""
         return position_in_segment(self.start)
 
@@ -146,6 +151,7 @@ class Judged:
 
     start: NDArray[np.int64]
     grade: Array
+    _counts: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(topic: Index, grade: ArrayLike, topics: int) -> Judged:
@@ -167,6 +173,12 @@ class Judged:
     def count(self, keep: NDArray[np.bool_]) -> Array:
         """How many judged documents of each topic satisfy `keep`."""
         return _per_list(self.topic, keep.astype(np.float64), len(self.start) - 1)
+
+    def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
+        """How many judged documents of each topic have a grade that satisfies `keep`; counted once for each `key`."""
+        if key not in self._counts:
+            self._counts[key] = self.count(keep(self.grade))
+        return self._counts[key]
 
 
 Gains = Callable[[Array], Array]
