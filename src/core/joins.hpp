@@ -187,6 +187,9 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
     Joined joined(judged.topics.size());
     {
         const nb::gil_scoped_release release;
+        std::size_t most_hits = 0;
+        for (const Table* table : tables) most_hits += table->size();
+        joined.reserve(most_hits);  // memory that is not written to is none
         std::int32_t first_name = 0;
         for (std::size_t t = 0; t < tables.size(); ++t) {
             const Table& table = *tables[t];
@@ -216,7 +219,7 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
                 joined.missing[row] = 0;
                 parts[l] = Joined::Part(row, ranker, table.arena.data());
             });
-            joined.add(std::move(parts));
+            joined.add(std::move(parts), most);
             for (std::size_t l = 0; l < table.lists(); ++l) {
                 joined.documents += static_cast<std::size_t>(table.list_start[l + 1] - table.list_start[l]);
                 if (topics[l] < 0)

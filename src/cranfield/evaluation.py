@@ -19,6 +19,7 @@ from cranfield.lengths import LengthTable
 from cranfield.measures import DEFAULT, Gain, Measure, parse
 from cranfield.measures.dimensions import OverDimensions
 from cranfield.scores import Scores
+from cranfield.segments import distinct
 
 MeasureLike = Measure | type[Measure] | str
 
@@ -163,11 +164,11 @@ def score(
 
 def warn_of_gains(measures: Iterable[Measure], lists: Assessed) -> None:
     """Say, once for all measures, where a better grade is worth less than a lower one."""
-    grades = np.unique(lists.judged.grade)
+    gains = [(one, gain) for one in measures if (gain := one.gains()) is not None]
+    grades = distinct(lists.judged.grade) if gains else np.zeros(0)
     told: dict[Gain, list[str]] = {}
-    for one in measures:
-        gain = one.gains()
-        if gain is not None and gain.falls(grades):
+    for one, gain in gains:
+        if gain.falls(grades):
             told.setdefault(gain, []).append(str(one))
     for gain, names in told.items():
         falls = ", ".join(f"grade {high:g} gains less than grade {low:g}" for low, high in gain.falls(grades))

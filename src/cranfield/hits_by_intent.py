@@ -61,7 +61,8 @@ def lists_by_intent(
     """Where each list by intent begins; of its hits down to `cutoff`: 1 for the first, ...; the rank; the grade."""
     inside, columns = _columns(lists, intents, cutoff)
     rank = np.ascontiguousarray(lists.rank if inside is None else lists.rank[inside], dtype=np.int32)
-    return _core.lists_by_intent(*columns, rank, np.ascontiguousarray(intents.grade))
+    columns = (*columns, rank, np.ascontiguousarray(intents.grade))
+    return _core.lists_by_intent(*columns)
 
 
 def _columns(lists: Assessed, intents: Intents, cutoff: int | None) -> tuple[Index | None, tuple[Any, ...]]:

@@ -233,6 +233,7 @@ class _Parts:
         self.names: list[list[str]] = []
         self.paths: list[list[str]] = []
         self.pending: list[tuple[str | None, str, Buffer, layouts.Layout]] = []
+        self.tables: list[Run] = []
         self.orders: set[str] = set()
 
     def add(self, name: str | None, run: Any) -> None:
@@ -242,27 +243,38 @@ class _Parts:
             kind = layouts.named(self.options.format, "run") if self.options.format else None
             kind = kind or layouts.detect(buffer, "run", shown_path(path))
             if isinstance(kind, layouts.Layout):
+                self._join_tables()
                 self.pending.append((name, shown_path(path), buffer, kind))
                 if len(self.pending) >= MOST_FILES:
                     self._join_files()
                 return
         self._join_files()
+        if isinstance(run, Run):
+            self.tables.extend(runs_of(run, name))
+            return
+        self._join_tables()
         if isinstance(run, dict) and _is_run_dict(run):
             self._join_dict(name or "run", run)
             return
         if isinstance(run, str) and run == "-":
             run, name = bytes(buffer), name or "standard input"
-        for one in runs_of(run, name, format=self.options.format, on_duplicate=self.options.on_duplicate):
-            self._join_table(one)
+        self.tables = runs_of(run, name, format=self.options.format, on_duplicate=self.options.on_duplicate)
+        self._join_tables()
 
-    def _join_table(self, run: Run) -> None:
+    def _join_tables(self) -> None:
+        """All pending runs that are in memory."""
+        runs, self.tables = self.tables, []
+        if not runs:
+            return
         order = self.options.order or "score"
+        for run in runs:
+            if order == "rank" and len(run) and not len(run.table.ranks):
+                where = run.path or run.name
+                raise UsageError(f"{where}: order == 'rank', but the run has no ranks; use 'score' or 'file'")
         threads = min(self.options.threads or os.cpu_count() or 1, MOST_THREADS)
-        try:
-            joined = _core.join_tables(self.judged, [run.table], threads=threads, **self._rules(order))
-        except ValueError as error:
-            raise UsageError(f"{run.path or run.name}: {error}") from None
-        self._keep(joined, order, [run.path or ""])
+        tables = [run.table for run in runs]
+        joined = _core.join_tables(self.judged, tables, threads=threads, **self._rules(order))
+        self._keep(joined, order, [runs[source].path or "" for source in joined["sources"]])
 
     def _join_dict(self, name: str, run: dict[Any, Any]) -> None:
         order = self.options.order or "score"
@@ -326,6 +338,7 @@ class _Parts:
 
     def assessed(self) -> Assessed:
         self._join_files()
+        self._join_tables()
         topics = self.judged.topics
         grades = self.judged.grade
         topic = np.repeat(np.arange(len(topics)), np.diff(self.judged.start))
