@@ -16,7 +16,7 @@ ROOMS = [
     "assessed",
     "views",
     "hits_by_intent", "intent_views",
-    "joining", "judged_documents",
+    "join_options", "joined_runs", "joining", "judged_documents",
     "measures",
     "aggregate", "table", "risk", "score_files", "scores",
     "evaluation", "residuals", "pool_bias",
@@ -27,7 +27,7 @@ ROOMS = [
     "meta",
     "report",
     "compat",
-    "cli",
+    "cli", "__main__",
 ]  # fmt: skip
 
 PACKAGE = Path(cranfield.__file__).parent

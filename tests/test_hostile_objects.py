@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import cranfield as cf
-from cranfield import joining
+from cranfield import joined_runs
 
 pytestmark = pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 
@@ -104,12 +104,14 @@ def test_depth_and_threads_may_be_huge(tmp_path: Path) -> None:
 
 
 def test_files_beyond_those_held_open_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "MOST_FILES", 3)
+    monkeypatch.setattr(joined_runs, "MOST_FILES", 3)
     for number in range(10):
         (tmp_path / f"{number}.run").write_text(f"1 Q0 a 1 1 run{number}\n2 Q0 c 1 1 run{number}\n")
     held = []
-    whole = joining._Parts._join_files
-    monkeypatch.setattr(joining._Parts, "_join_files", lambda parts: (held.append(len(parts.pending)), whole(parts))[1])
+    whole = joined_runs.Parts._join_files
+    monkeypatch.setattr(
+        joined_runs.Parts, "_join_files", lambda parts: (held.append(len(parts.pending)), whole(parts))[1]
+    )
     scores = cf.evaluate(QRELS, str(tmp_path / "*.run"), ["AP"])
     assert scores.runs == tuple(f"run{number}" for number in range(10))
     assert max(held) == 3

@@ -15,7 +15,8 @@ from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.hits_by_intent import intents_of, with_intents
 from cranfield.intent_views import ByIntent
 from cranfield.intents import ByDocument, by_document
-from cranfield.joining import JoinOptions, join
+from cranfield.join_options import JoinOptions
+from cranfield.joining import join
 
 JUDGED = b"""\
 1 1 a 1

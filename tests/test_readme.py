@@ -25,7 +25,7 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=lambda text: text[:40])
 def test_examples_print_what_is_shown(command: str, shown: str) -> None:
     assert command.startswith("cranfield ")
-    run = f"{sys.executable} -m cranfield.cli {command.removeprefix('cranfield ')}"
+    run = f"{sys.executable} -m cranfield {command.removeprefix('cranfield ')}"
     done = subprocess.run(
         ["bash", "-c", run], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True,
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},

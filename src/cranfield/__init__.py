@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation import evaluate as evaluate
     from cranfield.evaluation import score as score
     from cranfield.explanation import explain as explain
-    from cranfield.joining import JoinOptions as JoinOptions
+    from cranfield.join_options import JoinOptions as JoinOptions
     from cranfield.joining import assess_arrays as assess_arrays
     from cranfield.joining import join as join
     from cranfield.measures import *  # noqa: F403
@@ -47,7 +47,8 @@ _HOME = {
     "errors": ("CranfieldError", "CranfieldWarning", "DataError", "UsageError"),
     "evaluation": ("Evaluator", "evaluate", "score"),
     "explanation": ("explain",),
-    "joining": ("JoinOptions", "assess_arrays", "join"),
+    "join_options": ("JoinOptions",),
+    "joining": ("assess_arrays", "join"),
     "pool_bias": ("pool_bias_of",),
     "residuals": ("residual",),
     "samples": ("sample",),

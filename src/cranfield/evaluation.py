@@ -14,7 +14,8 @@ from cranfield.assessed import Array, Assessed
 from cranfield.by_dimension import named_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
-from cranfield.joining import JoinOptions, Progress, join
+from cranfield.join_options import JoinOptions, Progress
+from cranfield.joining import join
 from cranfield.lengths import LengthTable
 from cranfield.measures import DEFAULT, Gain, Measure, parse
 from cranfield.measures.dimensions import OverDimensions

@@ -15,7 +15,8 @@ from cranfield.errors import UsageError
 from cranfield.evaluation import MeasureLike, as_measures, values_of, warn_of_gains, with_scores
 from cranfield.hits_by_intent import intent_recall, intents_of, relevant_to_intents
 from cranfield.intent_views import ByIntent, GlobalGain, Sharp
-from cranfield.joining import JoinOptions, join
+from cranfield.join_options import JoinOptions
+from cranfield.joining import join
 from cranfield.measures import Measure, Terms
 from cranfield.measures.dimensions import OverDimensions
 from cranfield.measures.diversity import averaged

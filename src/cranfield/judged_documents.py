@@ -17,7 +17,9 @@ from cranfield.assessed import Array, Assessed, Index, Judged, segment_starts
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from cranfield.intents import Intents
-from cranfield.joining import JoinOptions, Progress, join, joined
+from cranfield.join_options import JoinOptions, Progress
+from cranfield.joined_runs import joined
+from cranfield.joining import join
 from cranfield.sampling import has_strata
 
 Mask = NDArray[np.bool_]

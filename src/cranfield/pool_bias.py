@@ -20,7 +20,7 @@ from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation import MeasureLike, as_measures, score, values_of, with_scores
-from cranfield.joining import JoinOptions
+from cranfield.join_options import JoinOptions
 from cranfield.judged_documents import JudgedDocuments
 from cranfield.scores import Scores
 

@@ -44,7 +44,7 @@ def in_process(*words: str, stdin: bytes = b"") -> Result:
 def as_process(*words: str | bytes, stdin: bytes = b"", **environment: str) -> Result:
     """Run it as a program."""
     done = subprocess.run(
-        [sys.executable, "-m", "cranfield.cli", *words],
+        [sys.executable, "-m", "cranfield", *words],
         input=stdin,
         capture_output=True,
         env={**os.environ, **environment},

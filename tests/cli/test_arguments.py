@@ -11,7 +11,7 @@ from cranfield.cli import STAND_INS, VERBS, found
 from cranfield.cli.arguments import Argument, by_typer, chosen, declared, measure_names, parsed, plainly
 from cranfield.cli.joining_words import AS_USUAL, Joining
 from cranfield.errors import UsageError
-from cranfield.joining import JoinOptions
+from cranfield.join_options import JoinOptions
 from cranfield.measures import DEFAULT, parse
 
 PLAIN = {

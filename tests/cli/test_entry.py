@@ -106,7 +106,7 @@ def test_words_that_do_not_parse(cranfield: Cranfield, words: tuple[str, ...]) -
 
 def test_an_early_end_of_the_pipe_is_no_error(collection: Sample) -> None:
     """As `| head -1`, with more to print than a pipe holds."""
-    words = [sys.executable, "-m", "cranfield.cli", "eval", collection.qrels, *collection.runs * 30, "-q", "--quiet"]
+    words = [sys.executable, "-m", "cranfield", "eval", collection.qrels, *collection.runs * 30, "-q", "--quiet"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -118,7 +118,7 @@ def test_an_early_end_of_the_pipe_is_no_error(collection: Sample) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_a_full_disk_is_told(collection: Sample) -> None:
-    words = [sys.executable, "-m", "cranfield.cli", "eval", "--sample", "--quiet"]
+    words = [sys.executable, "-m", "cranfield", "eval", "--sample", "--quiet"]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, timeout=60)
     assert done.returncode == 1
@@ -128,7 +128,7 @@ def test_a_full_disk_is_told(collection: Sample) -> None:
 def test_interrupt_is_130(tmp_path: Path) -> None:
     """While it waits for a run on standard input."""
     (tmp_path / "qrels").write_text("1 0 a 1\n")
-    words = [sys.executable, "-m", "cranfield.cli", "eval", str(tmp_path / "qrels"), "-"]
+    words = [sys.executable, "-m", "cranfield", "eval", str(tmp_path / "qrels"), "-"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         deadline = time.monotonic() + 30

@@ -337,7 +337,7 @@ def test_output_file_appears_whole_or_not_at_all(cranfield: Cranfield, tiny: Pat
 def in_terminal(*words: str, **environment: str) -> str:
     """What a terminal shows."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "cranfield.cli", *words]
+    command = [sys.executable, "-m", "cranfield", *words]
     env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm", **environment}
     process = subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=env)
     os.close(theirs)

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from cranfield.cli.formula import readable
-from cranfield.cli.measures import MEANINGS, Page
+from cranfield.cli.measures import MEANINGS, Page, meaning
 from cranfield.measures import REGISTRY, parse
 from tests.cli.conftest import Cranfield
 
@@ -75,8 +75,15 @@ def test_every_page_is_complete(cranfield: Cranfield, name: str) -> None:
     assert readable(page.formula).count("(") == readable(page.formula).count(")")
     assert page.what.split()[0] in shown
     assert max(map(len, shown.split("\n"))) <= 80 or len(readable(page.formula)) > 76
-    for parameter in page.parameters:
-        assert parameter in MEANINGS or f"{parameter}" in page.text + page.formula, parameter
+    for parameter, default in page.parameters.items():
+        assert meaning(parameter, default) or parameter in page.text + page.formula, parameter
+
+
+def test_a_parameter_that_means_several_things_is_told_by_its_default() -> None:
+    assert meaning("alpha", "None").startswith("the weight of precision")
+    assert "repeats it" in meaning("alpha", "0.5")
+    known = {f"{name}={default}" for kind in SHIPPED.values() for name, default in Page.of(kind).parameters.items()}
+    assert {key for key in MEANINGS if "=" in key} <= known  # none of them has lost its measure
 
 
 def test_formulas() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield import joining
+from cranfield import joined_runs
 from cranfield.collection.source import load
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
@@ -71,7 +71,7 @@ def test_no_run_is_read_twice(cranfield: Cranfield, collection: Sample, monkeypa
         read[path] += 1
         return load(path)
 
-    monkeypatch.setattr(joining, "load", counting)
+    monkeypatch.setattr(joined_runs, "load", counting)
     assert cranfield(*QUIET, "--condensed").code == 0
     assert read == Counter(dict.fromkeys(collection.runs, 1))
 

@@ -13,7 +13,8 @@ from cranfield.assessed import Assessed
 from cranfield.errors import UsageError
 from cranfield.evaluation import Evaluator, evaluate, score
 from cranfield.explanation import explain
-from cranfield.joining import JoinOptions, assess_arrays, join
+from cranfield.join_options import JoinOptions
+from cranfield.joining import assess_arrays, join
 from cranfield.measures import ADM, AP, parse
 from tests.oracles.joined import collections, ranked
 

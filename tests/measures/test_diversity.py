@@ -17,7 +17,8 @@ import cranfield as cf
 from cranfield.errors import UsageError
 from cranfield.hits_by_intent import intents_of, with_intents
 from cranfield.intent_views import ByIntent
-from cranfield.joining import JoinOptions, join
+from cranfield.join_options import JoinOptions
+from cranfield.joining import join
 from cranfield.measures import ERR, MEASURES, REGISTRY, AlphaNDCG, Measure, P, Q, Success, nDCG, parse
 from cranfield.measures.first import preferred
 from cranfield.measures.novelty import log_discount

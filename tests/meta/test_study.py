@@ -321,7 +321,7 @@ def test_stopped_before_any_write_it_goes_on_to_the_same_result(folder: Path, mo
 
 
 def test_killed_as_a_process_it_goes_on_to_the_same_result(folder: Path) -> None:
-    words = [sys.executable, "-m", "cranfield.cli", "meta", "study", str(folder / "study.toml"), "--quiet"]
+    words = [sys.executable, "-m", "cranfield", "meta", "study", str(folder / "study.toml"), "--quiet"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     cache = folder / "study-results" / ".cache"
     until = time.monotonic() + 30

@@ -57,7 +57,7 @@ def explain_verb(
 
     from cranfield.collection.run import Run
     from cranfield.explanation import explain
-    from cranfield.joining import JoinOptions
+    from cranfield.join_options import JoinOptions
 
     options = JoinOptions(**joining.options())
     judgments = joining.judgments(qrels)

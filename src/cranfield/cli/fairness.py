@@ -159,7 +159,7 @@ def fairness_verb(
     from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import read_runs
     from cranfield.fairness import audit
-    from cranfield.joining import distinct_names
+    from cranfield.joined_runs import distinct_names
 
     judgments = Qrels.read(qrels, format=qrels_format, on_duplicate=on_duplicate)
     read = read_runs(runs, format=run_format, on_duplicate=on_duplicate)

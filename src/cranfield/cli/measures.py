@@ -30,19 +30,27 @@ EXAMPLES = """\
 MEANINGS = {
     "rel": "the lowest grade that counts as relevant",
     "gain": 'what a grade is worth: "linear" (the grade), "exp" (2^grade - 1), or a table {1:1,2:3}',
-    "beta": "the weight of recall, or of gain against the count of relevant documents",
-    "alpha": "the weight of precision, from 0 to 1; instead of beta",
+    "beta=1": "the weight of recall, or of gain against the count of relevant documents",
+    "beta=0.5": "the probability of going on to the next document",
+    "alpha=None": "the weight of precision, from 0 to 1; instead of beta",
+    "alpha=0.5": "how much less an intent counts every time a document repeats it: 1 - alpha times as much",
+    'ideal="greedy"': '"greedy", or "exact" for topics with few relevant documents',
+    'intents="rare"': '"rare": intents with few relevant documents weigh more; "equal": by their probability alone',
+    'topics="difficult"': '"difficult": topics whose intents are hard to serve weigh more; "equal": all the same',
     "N": "how many documents the collection has",
     "mult": "the rank, as a multiple of R",
     "norm": '"R" or "min" (of the cutoff and R): what the sum is divided by',
     "discount": '"log2": log2(rank + 1); "jk": max(1, log_base rank); "jk08": 1 + log_base rank',
     "base": 'base of the logarithm of the "jk" discounts',
-    "dialect": '"exact", or "trec9" and "trec10" for the way these versions of trec_eval round',
+    'dialect="exact"': '"exact", or "trec9" and "trec10" for the way these versions of trec_eval round',
+    'dialect="plain"': '"plain", or "ndeval" for the number that tool prints',
+    'dialect="graded"': '"graded": by grades and probabilities; "ndeval": the number that tool prints',
     "points": "recall points",
     "p": "the probability of going on to the next document",
     "max_grade": "the highest grade there can be; None: the highest in the judgments, which is then noted",
 }
-"""Parameters that mean the same wherever they occur; others are told in their measure's text."""
+"""What parameters mean, by name, or by name and default where that makes a difference; others are told in their
+measure's text."""
 
 
 VIEWS = (
@@ -128,11 +136,11 @@ class Page:
     def _settings(self, width: int) -> str:
         lines = ["Parameters"]
         margin = max((len(f"{name}={default}") for name, default in self.parameters.items()), default=0)
-        settings = [(f"{name}={default}", MEANINGS.get(name, "")) for name, default in self.parameters.items()]
+        settings = [(f"{name}={default}", meaning(name, default)) for name, default in self.parameters.items()]
         settings.append(("@", self.cutoff if self.cutoff != "none" else "takes no cutoff"))
         margin = min(max(margin, 8), 30)
-        for setting, meaning in settings:
-            lines.append(_hanging(f"  {setting:<{margin}}  ", meaning, width))
+        for setting, told in settings:
+            lines.append(_hanging(f"  {setting:<{margin}}  ", told, width))
         return "\n".join(lines)
 
     def _facts(self, width: int) -> list[str]:
@@ -148,6 +156,11 @@ class Page:
             "Reference": self.reference or "-",
         }
         return [_hanging(f"{label + ':':<12} ", fact, width) for label, fact in facts.items()]
+
+
+def meaning(name: str, default: str) -> str:
+    """What a parameter means, in a line; nothing where the measure's text says it."""
+    return MEANINGS.get(f"{name}={default}", MEANINGS.get(name, ""))
 
 
 def _end(number: float) -> str:

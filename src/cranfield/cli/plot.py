@@ -77,7 +77,8 @@ class Source:
 
     def lists(self) -> Assessed:
         """Every list with the judged documents in it."""
-        from cranfield.joining import JoinOptions, join
+        from cranfield.join_options import JoinOptions
+        from cranfield.joining import join
 
         if self.scores:
             raise UsageError("curves are drawn from runs, not from scores; give QRELS RUN...")

@@ -140,7 +140,7 @@ def pool_bias_verb(
 def _named(paths: list[str], format: str | None, on_duplicate: str) -> dict[str, Run]:
     """The runs in files, each by a name of its own."""
     from cranfield.collection.run import read_runs
-    from cranfield.joining import distinct_names
+    from cranfield.joined_runs import distinct_names
 
     found = read_runs(paths, format=format, on_duplicate=on_duplicate)
     names = distinct_names([run.name for run in found], [run.path or "" for run in found])

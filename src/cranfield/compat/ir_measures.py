@@ -48,7 +48,8 @@ from cranfield.compat.ir_measures_records import CalcResults, Metric, Qrel, Scor
 from cranfield.compat.trec_lists import TrecQrels
 from cranfield.compat.trec_measures import CUTOFFS
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.joining import JoinOptions, join
+from cranfield.join_options import JoinOptions
+from cranfield.joining import join
 from cranfield.measures import ranked
 from cranfield.views import Condensed
 

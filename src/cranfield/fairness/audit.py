@@ -20,7 +20,7 @@ from cranfield.fairness.equity import equity_of_attention
 from cranfield.fairness.expected import expected_exposure, exposure
 from cranfield.fairness.representation import awrf, pairwise_parity, prefix_fairness
 from cranfield.groups import Groups
-from cranfield.joining import distinct_names
+from cranfield.joined_runs import distinct_names
 from cranfield.scores import Scores
 from cranfield.table import Cell, Column, Table
 

@@ -13,7 +13,7 @@ from cranfield.assessed import Assessed
 from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
 from cranfield.evaluation import MeasureLike, as_measures, score, values_of, with_scores
-from cranfield.joining import JoinOptions, Progress
+from cranfield.join_options import JoinOptions, Progress
 from cranfield.judged_documents import JudgedDocuments
 from cranfield.measures import Measure
 from cranfield.meta.coefficients import tau_b

@@ -13,7 +13,8 @@ from cranfield.aggregate import Array, Estimate, Tidy
 from cranfield.assessed import Assessed
 from cranfield.errors import UsageError
 from cranfield.evaluation import MeasureLike, as_measures, score
-from cranfield.joining import JoinOptions, join
+from cranfield.join_options import JoinOptions
+from cranfield.joining import join
 from cranfield.measures import Gain, Measure
 from cranfield.meta.correlation import correlate
 from cranfield.scores import Scores

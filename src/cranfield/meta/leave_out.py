@@ -20,7 +20,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation import MeasureLike
-from cranfield.joining import JoinOptions, Progress
+from cranfield.join_options import JoinOptions, Progress
 from cranfield.judged_documents import Pool
 from cranfield.meta.changed import (
     BY_TAU,

@@ -15,7 +15,8 @@ from cranfield import check
 from cranfield.aggregate import Array, Tidy
 from cranfield.assessed import Assessed
 from cranfield.errors import UsageError
-from cranfield.joining import JoinOptions, join
+from cranfield.join_options import JoinOptions
+from cranfield.joining import join
 from cranfield.measures.first import down_to_preferred, first_relevant, preferred
 from cranfield.table import Cell, Column, Table
 

@@ -16,7 +16,7 @@ from cranfield.aggregate import Array, Tidy
 from cranfield.assessed import position_in_segment, segment_starts
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation import MeasureLike
-from cranfield.joining import JoinOptions, Progress
+from cranfield.join_options import JoinOptions, Progress
 from cranfield.judged_documents import JudgedDocuments, Mask
 from cranfield.meta.changed import BY_TAU, PAIRED, Rescorer, chosen_measures, paired_means, tau, undefined
 from cranfield.meta.rankings import LEAST_SYSTEMS, counted

@@ -15,7 +15,7 @@ from cranfield import check
 from cranfield.aggregate import nearest
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
-from cranfield.joining import JoinOptions
+from cranfield.join_options import JoinOptions
 from cranfield.measures import parse_many
 from cranfield.meta.study_methods import COLLECTION, MEASURES, METHODS, Method
 from cranfield.meta.yaml_text import read_yaml

@@ -16,7 +16,7 @@ from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation import Evaluator
-from cranfield.joining import distinct_names
+from cranfield.joined_runs import distinct_names
 from cranfield.meta.study_cache import Cache, file_sum, key_of, measure_key, scores_from_bytes, scores_to_bytes
 from cranfield.meta.study_file import Collection, Study, Task
 from cranfield.scores import Scores

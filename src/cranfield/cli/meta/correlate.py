@@ -118,7 +118,7 @@ def correlate_verb(
             raise UsageError("--gains needs judgments and runs; leave out --scores")
         if len(names) > 1 or D_RANK in names:
             raise UsageError(f"-c {coefficient}: with --gains, one rank correlation at a time")
-        from cranfield.joining import JoinOptions
+        from cranfield.join_options import JoinOptions
         from cranfield.meta.gain_change import change_gains
 
         path, files = collection_from(qrels, runs, sample=sample)

@@ -64,7 +64,8 @@ def inform_verb(
     wanted = chosen(measures or [MEASURES])
     path, files = collection_from(qrels, runs, sample=sample)
     joining.only_one_from_stdin(path, *files)
-    from cranfield.joining import JoinOptions, join
+    from cranfield.join_options import JoinOptions
+    from cranfield.joining import join
     from cranfield.meta.informativeness import informativeness
 
     with Progress("reading", quiet=quiet) as progress:

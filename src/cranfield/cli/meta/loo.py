@@ -110,7 +110,7 @@ def loo_verb(
     check_plot(plot)
     path, files = collection_from(qrels, runs, sample=sample)
     joining.only_one_from_stdin(path, *files, teams)
-    from cranfield.joining import JoinOptions
+    from cranfield.join_options import JoinOptions
     from cranfield.meta.leave_out import leave_one_out
 
     with Progress("leaving out", quiet=quiet) as progress:

@@ -55,7 +55,8 @@ def ranks_verb(
     checked(format, TABLE_FORMATS)
     path, files = collection_from(qrels, runs, sample=sample)
     joining.only_one_from_stdin(path, *files)
-    from cranfield.joining import JoinOptions, join
+    from cranfield.join_options import JoinOptions
+    from cranfield.joining import join
     from cranfield.meta.preferred_rank import preferred_ranks
 
     with Progress("reading", quiet=quiet) as progress:

@@ -151,7 +151,7 @@ def robust_verb(
     else:
         path, files = collection_from(qrels, runs, sample=sample)
         joining.only_one_from_stdin(path, *files, confusion)
-        from cranfield.joining import JoinOptions
+        from cranfield.join_options import JoinOptions
 
         with Progress("scoring", quiet=quiet) as progress:
             found = robustness(

@@ -1,4 +1,4 @@
-"""`python -m cranfield.cli` is the command `cranfield`."""
+"""`python -m cranfield` is the command `cranfield`."""
 
 import sys
 
