@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from cranfield import _core
 from cranfield.collection.qrels import Qrels
+from cranfield.errors import CranfieldWarning
 from cranfield.intents import by_document
 from tests.oracles.by_intent import Columns, columns
 
@@ -32,12 +35,24 @@ def asked(one: Columns) -> tuple[Any, ...]:
 def test_hits_by_intent_are_their_slow_twins(one: Columns) -> None:
     assert list(zip(*(column.tolist() for column in _core.intents_before(*asked(one))), strict=True)) == one.before()
     assert list(zip(*(column.tolist() for column in _core.hits_by_intent(*asked(one))), strict=True)) == one.by_intent()
+    rank = np.arange(len(one.hits), dtype=np.int32) + 7
+    grade = np.arange(one.start[-1]) / 4
+    start, *found = (column.tolist() for column in _core.lists_by_intent(*asked(one), rank, grade))
+    lists = [list(some) for some in zip(*found, strict=True)]
+    expected: list[list[list[float]]] = [[] for _ in range(sum(one.intents))]
+    for number, hit, entry in one.by_intent():
+        expected[number].append([len(expected[number]) + 1, hit + 7, entry / 4])
+    assert [lists[begin:end] for begin, end in pairwise(start)] == expected
 
 
 ONE = asked(Columns([[0, 1], [1]], [2, 2], [[0, 1], [1]]))
 
 
-@pytest.mark.parametrize("ask", [_core.intents_before, _core.hits_by_intent])
+def lists_by_intent(*columns: Any) -> Any:
+    return _core.lists_by_intent(*columns, np.array([1, 2, 1], dtype=np.int32), np.ones(len(columns[4])))
+
+
+@pytest.mark.parametrize("ask", [_core.intents_before, _core.hits_by_intent, lists_by_intent])
 @pytest.mark.parametrize(
     ("place", "column", "error"),
     [
@@ -59,6 +74,14 @@ def test_what_is_out_of_bounds_is_refused(ask: Callable[..., Any], place: int, c
     assert ask(*ONE)
     with pytest.raises(error):
         ask(*ONE[:place], column, *ONE[place + 1 :])
+
+
+def test_every_hit_has_a_rank_and_every_entry_a_grade() -> None:
+    rank, grade = np.ones(3, dtype=np.int32), np.ones(3)
+    assert _core.lists_by_intent(*ONE, rank, grade)
+    for some in ((rank[:2], grade), (rank, grade[:2])):
+        with pytest.raises(ValueError, match="columns of different lengths"):
+            _core.lists_by_intent(*ONE, *some)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +118,8 @@ def test_one_place_is_needed_for_each_label() -> None:
     table = Qrels.of(b"1 a d1 1\n1 b d1 0\n").table
     with pytest.raises(ValueError, match="one place for each label"):
         _core.by_document(table, whole(0))
+    with pytest.raises(ValueError, match="one place for each label"):
+        _core.documents_by_intent(table, whole(0))
 
 
 LINE = st.tuples(st.sampled_from("12"), st.sampled_from(["1", "2", "10", "x"]), st.sampled_from(["a", "b", "é", "ba"]))
@@ -102,18 +127,23 @@ LINE = st.tuples(st.sampled_from("12"), st.sampled_from(["1", "2", "10", "x"]), 
 
 @settings(max_examples=50, deadline=None)
 @given(
-    lines=st.dictionaries(LINE, st.integers(1, 3), min_size=1)
+    lines=st.dictionaries(LINE, st.integers(0, 3), min_size=1)
     .map(lambda found: list(found.items()))
     .flatmap(st.permutations)
 )
 def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: list[Any]) -> None:
     text = "".join(f"{topic} {intent} {doc} {grade}\n" for (topic, intent, doc), grade in lines)
     qrels = Qrels.of(text.encode())
-    made = by_document(qrels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CranfieldWarning)
+        made = by_document(qrels)
     places = ["1", "2", "10", "x"]
+    useful = {(topic, intent) for (topic, intent, _), grade in lines if grade >= 1}
+    judged = [(qrels.table.topics.index(topic), doc.encode(), grade) for (topic, _, doc), grade in lines]
     expected = sorted(
         (qrels.table.topics.index(topic), doc.encode(), places.index(intent), grade)
         for (topic, intent, doc), grade in lines
+        if (topic, intent) in useful
     )
     intents = made.intents
     found = [
@@ -124,7 +154,7 @@ def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: l
         )
     ]  # fmt: skip
     assert found == [(topic, intent, grade) for topic, _, intent, grade in expected]
-    documents = sorted({(topic, doc) for topic, doc, _, _ in expected})
+    documents = sorted({(topic, doc) for topic, doc, _ in judged})
     assert intents.document.tolist() == [documents.index((topic, doc)) for topic, doc, _, _ in expected]
     assert made.judged.grade.tolist() == list(range(len(documents)))
-    assert made.grade.tolist() == [max(g for t, d, _, g in expected if (t, d) == document) for document in documents]
+    assert made.grade.tolist() == [max(g for t, d, g in judged if (t, d) == document) for document in documents]

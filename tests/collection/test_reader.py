@@ -176,6 +176,21 @@ def test_large_files_are_the_same_at_any_number_of_threads() -> None:
     assert [(line, what) for _, line, what in only_first] == [(6, "2 columns, expected 6: ")]
 
 
+def test_columns_too_long_for_small_pages() -> None:
+    """300,000 lines: every column is longer than 2 MB, from where on memory is asked for in large pages."""
+    rng = random.Random(8)
+    lines = [
+        f"{topic} {intent} d{doc} {rng.randrange(3)}"
+        for topic in range(3)
+        for doc in range(25_000)
+        for intent in "abcd"
+    ]
+    again = rng.sample(range(len(lines)), 50)
+    lines += [lines[place] for place in again]
+    data = "\n".join(lines).encode()
+    assert_same(data, "qrels", QRELS["trec"], "first", 2, by_twin(data, "qrels", QRELS["trec"], "first"))
+
+
 def test_rows_taken_keep_their_columns() -> None:
     data = b"1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n2 Q0 c 1 1 y\n1 Q0 d 3 1 x\n"
     table = core(data, "run", RUNS["trec"], "error", 1)[0]
