@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
 from cranfield.errors import DataError
+from cranfield.join_options import JoinOptions
+from cranfield.joining import join
 
 LONG = "x" * 60_000
 """So long an id that a hundred lines fill more than half of what one thread reads at a time."""
@@ -51,3 +55,37 @@ def test_the_first_fault_in_the_files_is_told(paths: list[str]) -> None:
     third.write_text(third.read_text() + f"1 Q0 {DOCS[3]} 1 0.5 r2\n")
     with pytest.raises(DataError, match=r"2\.run:101: document 'xxx.* is there twice for topic '1', first on line 4"):
         cf.evaluate(QRELS, paths, ["AP"], threads=1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_which_fault_is_told_does_not_depend_on_the_number_of_threads(tmp_path: Path, threads: int) -> None:
+    twice, short = tmp_path / "twice.run", tmp_path / "short.run"
+    long = "".join(f"2 Q0 {LONG}{number} 1 1 r\n" for number in range(150))  # alone more than a thread reads at a time
+    twice.write_text(f"1 Q0 d 1 2 r\n1 Q0 d 2 1 r\n{long}")
+    short.write_text("1 Q0 d 1 s\n")
+    with pytest.raises(DataError, match=r"twice\.run:2: document 'd' is there twice"):
+        cf.evaluate({"1": {"d": 1}}, [str(twice), str(short)], ["AP"], threads=threads)
+    with pytest.raises(DataError, match=r"short\.run:1: 5 columns"):
+        cf.evaluate({"1": {"d": 1}}, [str(short), str(twice)], ["AP"], threads=threads)
+
+
+def test_progress_goes_forward_to_its_end(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{number}.run", f"r{number}", scores(number)) for number in range(3)]
+    paths += [
+        write(tmp_path / f"small{number}.run", f"s{number}", {"1": {"a": 1.0}, "2": {"a": 1.0}}) for number in range(20)
+    ]
+    told: list[tuple[int, int]] = []
+    join(QRELS, paths, JoinOptions(threads=1), lambda done, of: told.append((done, of)))
+    assert told == sorted(told)
+    assert told[-1] == (26, 26)  # files of 6 MB are read in two pieces of 4 MB at most, small ones in one
+
+
+def test_threads_beyond_reason_are_no_more_than_the_lists(tmp_path: Path) -> None:
+    path = tmp_path / "qrels"
+    path.write_text("1 0 d1 1\n")
+    assert Qrels.read(path, threads=2**31 - 1).to_dict() == {"1": {"d1": 1}}
+
+
+def test_an_empty_run_in_memory_by_rank_scores_0() -> None:
+    found = cf.evaluate({"q1": {"d1": 1}}, [Run.of({"q1": {}})], ["AP"], order="rank")
+    assert found.means().tolist() == [[0.0]]

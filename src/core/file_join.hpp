@@ -24,19 +24,23 @@ public:
     bool add(const std::vector<Source>& sources, std::size_t sources_before) {
         lines_ = read_lines(sources, reading_, std::move(lines_));
         if (lines_.stopped) return false;
-        faults = collect_faults(lines_.chunks, 1);
-        Lists grouped;
-        if (faults.empty()) {
+        Lists grouped = group(lines_.chunks, sources.size(), true);
+        std::vector<Fault> found = collect_faults(lines_.chunks, 1);
+        found.insert(found.end(), grouped.faults.begin(), grouped.faults.end());
+        if (!found.empty()) {  // files are told of in order, however many are read at a time: look at those before it
+            found = {*std::min_element(found.begin(), found.end(), [](const Fault& a, const Fault& b) { return a.source < b.source; })};
+            std::erase_if(lines_.chunks, [&](const Chunk& chunk) { return chunk.source >= found[0].source; });
             grouped = group(lines_.chunks, sources.size(), true);
-            faults = grouped.faults;
         }
-        if (faults.empty()) add_lists(grouped, sources, sources_before);
+        if (!add_lists(grouped, sources, sources_before)) return false;
+        if (faults.empty()) faults = std::move(found);
         for (Fault& fault : faults) fault.source += sources_before;
         return faults.empty();
     }
 
 private:
-    void add_lists(const Lists& grouped, const std::vector<Source>& sources, std::size_t sources_before) {
+    // Returns false if somebody stopped it.
+    bool add_lists(const Lists& grouped, const std::vector<Source>& sources, std::size_t sources_before) {
         const std::size_t runs_before = joined.names.size();
         for (const auto& [source, name] : grouped.runs) joined.add_run(name, static_cast<std::int32_t>(source + sources_before));
         std::vector<std::int32_t> topic_number;
@@ -48,7 +52,7 @@ private:
         std::vector<Twice> twice(grouped.lists.size());
         std::vector<std::size_t> dropped(grouped.lists.size(), 0);
         rankers_.resize(std::clamp<std::size_t>(pieces, 1, std::max(1u, reading_.threads)), Ranker(join_));
-        parallel_for(pieces, reading_.threads, make_watch(nb::none(), 0), [&](std::size_t piece, unsigned thread) {
+        const bool all = parallel_for(pieces, reading_.threads, quiet_, [&](std::size_t piece, unsigned thread) {
             Ranker& ranker = rankers_[thread];
             const std::size_t end = std::min(grouped.lists.size(), (piece + 1) * kListsAtOnce);
             for (std::size_t l = piece * kListsAtOnce; l < end; ++l) {
@@ -70,6 +74,7 @@ private:
                 parts[l] = Joined::Part(row, ranker, base);
             }
         });
+        if (!all) return false;
         joined.add(std::move(parts), reading_.threads);
         tell_duplicate(twice, grouped, sources);
         for (std::size_t l = 0; l < grouped.lists.size(); ++l) {
@@ -80,6 +85,7 @@ private:
                 joined.unjudged[runs_before + static_cast<std::size_t>(list.run)].push_back(
                     grouped.topics[static_cast<std::size_t>(list.topic)]);
         }
+        return true;
     }
 
     // Puts the documents of a list before the ranker; returns which source they are from.
@@ -124,6 +130,7 @@ private:
     ReadOptions& reading_;
     Lines lines_;
     std::vector<Ranker> rankers_;
+    const Watch quiet_ = make_watch(nb::none(), 0);  // made while the GIL is held
 };
 
 // Returns (joined dict or None, faults).
@@ -138,13 +145,13 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
     options.threads = threads;
     const JoinOptions join = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
     options.order = join.order;
-    std::size_t bytes = 0, bytes_before = 0;
-    for (const Source& source : buffers.sources) bytes += source.size();
-    const Watch watch = make_watch(progress, bytes / kChunkBytes + 1);
+    std::size_t bytes = 0, pieces = 0, pieces_before = 0;
+    for (const Source& source : buffers.sources) bytes += source.size(), pieces += pieces_of(source);
+    const Watch watch = make_watch(progress, pieces);
     FileJoin files(judged, join, options);
     {
         const nb::gil_scoped_release release;
-        options.watch = [&](std::size_t done) { return watch(bytes_before / kChunkBytes + done); };
+        options.watch = [&](std::size_t done) { return watch(pieces_before + done); };
         // So many files at a time as keep all threads busy: what one step has read is still near when the next wants it.
         const std::size_t together = 2 * kChunkBytes * std::max(1u, threads);
         for (std::size_t begin = 0, end = 0; begin < buffers.sources.size(); begin = end) {
@@ -155,8 +162,9 @@ nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sou
                 size += some.back().size();
             }
             if (!files.add(some, begin)) break;
-            bytes_before += size;
-            if (begin == 0 && end < buffers.sources.size())  // the other files are likely to be alike
+            for (const Source& source : some) pieces_before += pieces_of(source);
+            if (!options.watch(0)) break;  // some files take less time than a watch waits
+            if (begin == 0 && size >= together / 2 && end < buffers.sources.size())  // the other files are likely to be alike
                 files.joined.reserve(static_cast<std::size_t>(1.05 * static_cast<double>(files.joined.hits()) *
                                                               static_cast<double>(bytes) / static_cast<double>(std::max<std::size_t>(1, size))));
         }

@@ -193,7 +193,7 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
         std::int32_t first_name = 0;
         for (std::size_t t = 0; t < tables.size(); ++t) {
             const Table& table = *tables[t];
-            if (options.order == Order::rank && table.rank.empty())
+            if (options.order == Order::rank && table.rank.empty() && table.size() > 0)
                 throw std::invalid_argument("order == 'rank', but the run has no ranks; use 'score' or 'file'");
             for (const std::string& name : table.names) joined.add_run(name, static_cast<std::int32_t>(t));
             constexpr std::size_t kWorthAThread = 1 << 13;  // documents

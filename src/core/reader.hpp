@@ -236,6 +236,9 @@ inline void cut(const std::vector<Source>& sources, std::size_t chunk_bytes, std
 
 constexpr std::size_t kChunkBytes = 4 << 20;
 
+// In how many pieces a source is read, at most.
+inline std::size_t pieces_of(Source source) { return (source.size() + kChunkBytes - 1) / kChunkBytes; }
+
 // The lines of all sources. Takes the memory of lines that are not needed any more.
 inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options, Lines lines = {}) {
     cut(sources, kChunkBytes, lines.chunks);

@@ -265,9 +265,8 @@ inline std::vector<Settled> place_lists(const Lists& grouped, const std::vector<
 }
 
 // Reads files into a table. Faults are left in the table in file order, at most `most_faults` of them.
-inline Table read_table(const std::vector<Source>& sources, ReadOptions options, bool qrels, OnDuplicate rule,
+inline Table read_table(const std::vector<Source>& sources, const ReadOptions& options, bool qrels, OnDuplicate rule,
                         bool keep_lines) {
-    options.keep_columns = true;
     Lines lines = read_lines(sources, options);
     TableBuilder builder;
     const Lists grouped = group(lines.chunks, sources.size(), !qrels);
@@ -285,7 +284,7 @@ inline Table read_table(const std::vector<Source>& sources, ReadOptions options,
         std::vector<Kept> entries;
         IdTable seen;
     };
-    std::vector<Scratch> scratch(std::max(1u, options.threads));
+    std::vector<Scratch> scratch(std::clamp<std::size_t>(lists.size(), 1, std::max(1u, options.threads)));
     parallel_for(lists.size(), options.threads, {}, [&](std::size_t l, unsigned thread) {
         auto& [entries, seen] = scratch[thread];
         gather(grouped.lists[l], lines.chunks, labels, sources, entries);

@@ -20,6 +20,7 @@ nb::tuple py_read(const std::vector<nb::object>& sources, const std::vector<std:
     options.layout = make_layout(columns, delimiter, header, expected);
     options.threads = threads;
     options.most_faults = most_faults;
+    options.keep_columns = true;
     options.watch = make_watch(nb::none(), 0);
     const OnDuplicate rule = make_rule(on_duplicate);
     auto table = std::make_unique<Table>();
