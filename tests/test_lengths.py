@@ -87,7 +87,7 @@ def test_missing_lengths_are_named_and_counted() -> None:
 def test_a_length_may_be_assumed() -> None:
     with pytest.warns(cf.CranfieldWarning, match="1 retrieved document has no length, 7 is assumed: c"):
         assert lengths({"a": 10, "b": 20}, missing_length=7) == [7, 10, 20, 10]
-    with pytest.warns(cf.CranfieldWarning, match="mean is assumed"):
+    with pytest.warns(cf.CranfieldWarning, match=r"1 retrieved document has no length, 15, the mean, is assumed: c"):
         assert lengths({"a": 10, "b": 20}, missing_length="mean") == [15, 10, 20, 10]
     for wrong in (-1, "median", True, float("inf")):
         with pytest.raises(cf.UsageError, match=r"missing_length == .*, must be a number, 0 or above, or 'mean'"):
@@ -103,7 +103,7 @@ def test_words_and_characters_side_by_side(tmp_path: Path) -> None:
     assert not any("taken for" in note for note in scores.notes)
     with pytest.raises(cf.UsageError, match="missing_length == 7, but lengths are in words and in characters"):
         lengths(path, missing_length=7)
-    with pytest.warns(cf.CranfieldWarning, match="1 retrieved document has no length, mean is assumed"):
+    with pytest.warns(cf.CranfieldWarning, match="has no length, 15 words and 95 characters, the mean, is assumed: c"):
         lists = cf.join(
             QRELS, {"q1": {"c": 1.0}, "q2": {"a": 1.0}}, cf.JoinOptions(lengths=path, missing_length="mean")
         )
@@ -135,6 +135,7 @@ def test_what_a_length_stands_for_is_told() -> None:
         ("a 1\nb -1\n", ":2: document 'b': the length is '-1', expected"),
         ("a 1\nb nan\n", ":2: document 'b': the length is 'nan', expected"),
         ("a 1\nb 2\na 1\n", ":3: document 'a' is there twice, first in row 1"),
+        ("a abc\nb 2\n", ":1: document 'a': the length is 'abc', expected a number, 0 or above"),
         ("a\nb\n", ":1: 1 columns, expected doc length"),
         ("a 1 2 3\n", ":1: 4 columns, expected doc length"),
         ("doc pages\na 1\n", ":1: no column for the length among doc, pages; expected one called length, words"),

@@ -79,6 +79,28 @@ def test_a_measure_is_found_by_its_name_as_an_object_and_as_a_class() -> None:
     assert Scores([Named()], ["a"], ["1"], [[[1]]]).measures == ("AP",)  # type: ignore[list-item]
 
 
+def test_a_measure_is_found_by_any_name_that_it_goes_by() -> None:
+    measures = ["I-rec@5", "nDCG@10", "my own", "map"]
+    scores = Scores(measures, ["a"], ["1"], np.arange(4.0).reshape(4, 1, 1))
+    for name, value in {"StRecall@5": 0, "nDCG(gain='linear')@10": 1, "ndcg_cut_10": 1, "my own": 2, "AP": 3}.items():
+        assert scores[name].values.item() == value
+        assert name in scores
+    assert "S-recall" not in scores
+    assert "os:getcwd" not in scores
+    with pytest.raises(UsageError, match="no measure 'os:getcwd'"):
+        scores["os:getcwd"]
+    with pytest.raises(UsageError, match="no run 'MAP'"):
+        Scores(["x"], ["AP"], ["1"], [[[0.0]]]).select(runs="MAP")
+
+
+def test_a_label_is_found_as_it_is_where_two_name_one_measure() -> None:
+    scores = Scores(["map", "AP"], ["a"], ["1"], [[[0.1]], [[0.2]]])
+    assert scores["map"].values.item() == 0.1
+    assert scores["AP"].values.item() == 0.2
+    with pytest.raises(UsageError, match="'MAP' may be 'map' or 'AP'"):
+        scores["MAP"]
+
+
 def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="no measure 'p@5'; did you mean 'P@5'"):
         small()["p@5"]

@@ -44,20 +44,24 @@ INTRODUCTION = """\
 
 Made from the registry by `python tools/make_docs.py`; `cranfield measures NAME` prints the same in a terminal.
 
-A measure is written `name(parameter=value)@cutoff`, for instance `nDCG(gain="exp")@10`. Parameters at their defaults are left out.
-Any measure can be read through a view:
+A measure is written `name(parameter=value)@cutoff[view]`, for instance `nDCG(gain="exp")@10`. Parameters at their defaults are left out.
+Any measure can be read through a view. The marks `'`, `-IA` and `#` follow the name, and views in brackets stand at the end; wherever else they stand, they are
+read as well: `nDCG@10'` is `nDCG'@10`. `cranfield measures 'D#-nDCG'` prints how a name is read.
 
 | written | the list is read |
 |---|---|
 | `AP'` or `AP[condensed]` | with unjudged documents removed |
-| `AP[best]`, `AP[worst]` | with unjudged documents of the highest grade, or of grade 0 |
-| `AP[ties]`, `AP[ties=best]`, `AP[ties=worst]` | with documents of equal score in every order (the mean), in the best, in the worst |
+| `AP[best]`, `AP[worst]` | with unjudged documents of the highest grade, or of grade 0, for all intents |
+| `AP[ties]`, `AP[ties=best]`, `AP[ties=worst]` | with documents of equal score in every order (the mean), in the best, in the worst; [rules.md](rules.md) says which these are |
 | `AP-IA` or `AP[IA]` | once for each intent of the topic; the mean by intent probability |
 | `D-nDCG`, `DIN-nDCG` | with the gains of a document for all intents added up, by intent probability; DIN counts a navigational intent once |
 | `D#-nDCG`, `DIN#-Q`, `AP-IA#` | as the name without `#`, and `gamma` (0.5) of the score is intent recall |
 
+At a cutoff AP and Q divide by R, as trec_eval's AP does, and so do `Q-IA`, `D-Q` and `DIN-Q`. Sakai's Q@l and D-Q@l divide by min(l, R): they are `Q(norm="min")@10` and
+`D-Q(norm="min")@10`.
+
 `rel` is the lowest grade that counts as relevant. `gain` says what a grade is worth: `"linear"` (the grade), `"exp"` (2^grade − 1), or a table
-such as `{1:1,2:3,3:7}`. In formulas l is the cutoff, R the number of relevant documents, C(r) how many of them are retrieved down to rank r, I(r) is 1
+such as `{1:1,2:3,3:7}`, also with the grades of NTCIR, `{S:3,A:2,B:1}`. In formulas l is the cutoff, R the number of relevant documents, C(r) how many of them are retrieved down to rank r, I(r) is 1
 where a relevant document stands, g(r) the gain there, cg(r) the sum of gains down to r, and a star marks the ideal list.
 
 `cranfield measures --table` prints which measure has which property (Sakai, Metrics, Statistics, Tests, Fig. 6 and Fig. 7), in any format; with names, of
@@ -69,7 +73,7 @@ except for measures that need more than grades, intents and lengths:
 {properties}
 
 Measures of diversity answer for each intent. The highest grade of all topics, where it sets the scale (ERR, gP), and the intents of a topic are
-taken for known. A view by intent changes them: no list is ideal for every intent at once, so nDCG-IA is not normalised; intent recall makes D#-nDCG diminish,
+taken for known. Parameters change them: at a cutoff AP is not normalised unless `norm="min"`, and the ndeval dialect of ERR-IA knows no grades. A view by intent changes them: no list is ideal for every intent at once, so nDCG-IA is not normalised; intent recall makes D#-nDCG diminish,
 which D-nDCG does not.
 """
 

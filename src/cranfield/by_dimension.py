@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.segments import Array, Index, position_in_segment
+from cranfield.segments import Array, Index, position_in_segment, segment_starts
 
 RELEVANCE = "relevance"
 """What the judgments themselves are called among the dimensions."""
@@ -92,11 +92,60 @@ class Dimensions:
 
     def hits(self, dimension: int, retrieved: Index) -> tuple[Index, Index]:
         """The retrieved documents that a dimension judges: the row of each, and its place in the arrays."""
+        row, at = self._listed(retrieved)
+        there = ~np.isnan(self.grade[dimension, self.document[at]])
+        return row[there], at[there]
+
+    def _listed(self, retrieved: Index) -> tuple[Index, Index]:
+        """The retrieved documents with a grade: the row of each, and its place in the arrays."""
         size = np.diff(self.start)[self.listed]
         row = np.repeat(np.arange(len(self.listed)), size)
         at = np.repeat(self.start[self.listed], size) + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
-        there = ~np.isnan(self.grade[dimension, self.document[at]]) & (self.rank[at] <= retrieved[row])
+        there = self.rank[at] <= retrieved[row]
         return row[there], at[there]
+
+    def apart(self, retrieved: Index) -> Dimensions:
+        """The same, every row a list of its own."""
+        row, at = self._listed(retrieved)
+        return replace(
+            self,
+            listed=np.arange(len(self.listed)),
+            start=segment_starts(row, len(self.listed)),
+            rank=self.rank[at],
+            document=self.document[at],
+            tie_first=None if self.tie_first is None else self.tie_first[at],
+            tie_last=None if self.tie_last is None else self.tie_last[at],
+        )
+
+    def moved(self, rank: Index) -> Dimensions:
+        """Lists of their own with their documents at other ranks within their ties."""
+        order = np.lexsort((rank, np.repeat(np.arange(len(self.listed)), np.diff(self.start))))
+        return replace(self, rank=rank[order], document=self.document[order])
+
+    def documents(self, topic: Index, retrieved: Index) -> NDArray[np.int64]:
+        """Of all retrieved documents, list after list: their numbers, one for all those of a topic that nobody judged.
+
+        `topic` is the topic of each list. `filled` knows the grades of these numbers.
+        """
+        number = np.repeat((len(self.topic) + topic).astype(np.int64), retrieved)
+        row, at = self._listed(retrieved)
+        number[(np.cumsum(retrieved) - retrieved)[row] + self.rank[at] - 1] = self.document[at]
+        return number
+
+    def filled(self, best: bool) -> Dimensions:
+        """The grades, with the largest (at least 1) or 0 where a dimension that judges the topic lacks one."""
+        topics = self.judged.shape[1]
+        topic = np.concatenate((self.topic, np.arange(topics)))
+        grade = np.concatenate((self.grade, np.full((len(self.names), topics), np.nan)), axis=1)
+        worth = np.maximum(self.largest, 1.0) if best else np.zeros(len(self.names))
+        grade = np.where(np.isnan(grade) & self.judged[:, topic], worth[:, None], grade)
+        return replace(self.unplaced(), topic=topic, grade=grade)
+
+    def unplaced(self) -> Dimensions:
+        """The grades alone, for who looks at hits and need not know where other documents stand."""
+        none = np.zeros(0, dtype=np.int64)
+        start = np.zeros(len(self.start), dtype=np.int64)
+        return replace(self, start=start, rank=none, document=none, tie_first=None, tie_last=None)
 
 
 def lacking(who: str, name: str | None = None) -> UsageError:

@@ -14,13 +14,21 @@ from cranfield.assessed import Array, Assessed
 from cranfield.by_dimension import named_qrels
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.intent_views import ByIntent, GlobalGain
 from cranfield.join_options import JoinOptions, Progress
-from cranfield.joining import join
+from cranfield.joining import TYPES_FROM, join
 from cranfield.lengths import LengthTable
 from cranfield.measures import DEFAULT, Gain, Measure, parse
 from cranfield.measures.dimensions import OverDimensions
+from cranfield.measures.diversity import EfP, PplusQ
+from cranfield.measures.recall import LastRel
 from cranfield.scores import Scores
 from cranfield.segments import distinct
+
+BY_HIGHEST_GRADE = "measures that know of no intents take a document's highest grade over all intents"
+ALL_INFORMATIONAL = (
+    "all intents are taken as informational; --intent-types FILE (intent_types=) says which are navigational"
+)
 
 MeasureLike = Measure | type[Measure] | str
 
@@ -146,9 +154,8 @@ def score(
     notes = list(lists.notes)
     for i, one in enumerate(chosen):
         values[i] = values_of(one, lists).reshape(shape)
-        note = one.note(lists)
-        if note and note not in notes:
-            notes.append(note)
+    notes += about_intents(chosen, lists)
+    notes += [note for one in chosen for note in notes_of(one, lists)]
     if missing == "skip":
         values[:, absent] = np.nan
     _warn_undefined(lists, chosen, np.isnan(values) & ~absent)
@@ -159,8 +166,36 @@ def score(
         values=values,
         missing=absent,
         missing_rule=missing,
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def notes_of(measure: Measure, lists: Assessed) -> list[str]:
+    """What the measure has to say of its scores, remark by remark: two measures may share one of several."""
+    return (measure.note(lists) or "").splitlines()
+
+
+def about_intents(measures: list[Measure], lists: Assessed) -> list[str]:
+    """How intents were read, as far as it matters to these measures."""
+    notes: list[str] = []
+    if lists.intents is None:
+        return notes
+    if any(_takes_highest_grade(one) for one in measures):
+        notes.append(BY_HIGHEST_GRADE)
+    told = any(note.startswith(TYPES_FROM) for note in lists.notes)
+    if not told and not lists.intents.navigational.any() and any(map(_looks_at_types, measures)):
+        notes.append(ALL_INFORMATIONAL)
+    return notes
+
+
+def _takes_highest_grade(measure: Measure) -> bool:
+    by_intent = any(isinstance(view, GlobalGain | ByIntent) for view in measure.views)
+    return measure.needs != "intents" and not by_intent
+
+
+def _looks_at_types(measure: Measure) -> bool:
+    din = any(isinstance(view, GlobalGain) and view.din for view in measure.views)
+    return din or isinstance(measure, PplusQ | EfP)
 
 
 def warn_of_gains(measures: Iterable[Measure], lists: Assessed) -> None:
@@ -195,11 +230,32 @@ def _warn_undefined(lists: Assessed, measures: list[Measure], undefined: Any) ->
     topics = np.flatnonzero(undefined.any(axis=(0, 1)))
     if not len(topics):
         return
-    names = ", ".join(str(m) for m, some in zip(measures, undefined.any(axis=(1, 2)), strict=True) if some)
+    some = [m for m, here in zip(measures, undefined.any(axis=(1, 2)), strict=True) if here]
     shown = ", ".join(lists.topics[t] for t in topics[:5]) + (f" and {len(topics) - 5} more" if len(topics) > 5 else "")
+    least = min(float(getattr(m, "rel", 1)) for m in some)
+    relevant = np.zeros(len(lists.topics))
+    relevant[lists.topic] = lists.num_rel(least)
+    empty = int((relevant[topics] == 0).sum())
+    if empty == len(topics):
+        why = "such a topic has no relevant document"
+    else:
+        ways = list(dict.fromkeys(way for m in some if (way := _way_out(m))))
+        others = "they have" if not empty else f"{empty} of them without relevant documents, the others have"
+        why = f"{others} relevant documents: {'; '.join(ways) or 'see ' + _pages(some) + ' for when it is undefined'}"
     warnings.warn(
-        f"{names}: undefined on {len(topics)} of {len(lists.topics)} topics ({shown}), which the means leave out; "
-        "most often such a topic has no relevant document",
+        f"{', '.join(map(str, some))}: undefined on {len(topics)} of {len(lists.topics)} topics ({shown}), which the "
+        f"means leave out; {why}",
         CranfieldWarning,
         stacklevel=2,
     )
+
+
+def _way_out(measure: Measure) -> str | None:
+    """What would define a score for lists that lack relevant documents, where that is why there is none."""
+    if isinstance(measure, LastRel) and measure.N is None:
+        return "a list lacks some of them, which LastRel(N=...) scores N, the number of documents there are to read"
+    return None
+
+
+def _pages(measures: list[Measure]) -> str:
+    return " and ".join(f"`cranfield measures {name}`" for name in dict.fromkeys(m.name for m in measures))

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed
+from cranfield.assessed import Array, Assessed, Hits
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
-from cranfield.evaluation import MeasureLike, as_measures, values_of, warn_of_gains, with_scores
-from cranfield.hits_by_intent import intent_recall, intents_of, relevant_to_intents
-from cranfield.intent_views import ByIntent, GlobalGain, Sharp
+from cranfield.evaluation import (
+    MeasureLike,
+    about_intents,
+    as_measures,
+    notes_of,
+    values_of,
+    warn_of_gains,
+    with_scores,
+)
+from cranfield.explained_intents import looks_at_intents, rank_cutoff, served, terms_by_intent, told_by_intent
 from cranfield.join_options import JoinOptions
 from cranfield.joining import join
 from cranfield.measures import Measure, Terms
 from cranfield.measures.dimensions import OverDimensions
-from cranfield.measures.diversity import averaged
-from cranfield.views import Ties, View
+from cranfield.measures.ranked import needed
+from cranfield.measures.recall import WSS
+from cranfield.views import Ties
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,8 @@ class Line:
     """What the measure counts here: gain, discount, precision, ...; empty where it counts nothing."""
     so_far: float
     """The measure's value if the list ended here."""
+    intents: dict[str, float] = field(default_factory=dict)
+    """The intents that the document serves, with its grade for each."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,8 @@ class Explanation:
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
+    by_intent: bool = False
+    """Whether the measure looks at intents, so that lines say which ones a document serves."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: a record per rank under `lines`."""
@@ -65,23 +78,29 @@ class Explanation:
             "retrieved": self.retrieved,
             "notes": list(self.notes),
             "lines": [
-                {"rank": x.rank, "doc": x.doc, "score": x.score, "grade": x.grade, **x.counts,
+                {"rank": x.rank, "doc": x.doc, "score": x.score, "grade": x.grade,
+                 **({"intents": x.intents} if self.by_intent else {}), **x.counts,
                  "so far": None if np.isnan(x.so_far) else x.so_far}
                 for x in self.lines
             ],
         }  # fmt: skip
 
     def records(self) -> list[list[Any]]:
-        """The table's cells: rank, doc, score, grade, one per column, so far."""
+        """The table's cells: rank, doc, score, grade, intents if the measure looks at them, one per column, so far."""
         return [
-            [x.rank, x.doc, x.score, x.grade, *(x.counts.get(name) for name in self.columns), x.so_far]
+            [
+                *(x.rank, x.doc, x.score, x.grade),
+                *([" ".join(f"{intent}:{grade:g}" for intent, grade in x.intents.items())] if self.by_intent else []),
+                *(x.counts.get(name) for name in self.columns),
+                x.so_far,
+            ]
             for x in self.lines
         ]
 
     @property
     def header(self) -> tuple[str, ...]:
         """The names of what `records` holds."""
-        return ("rank", "doc", "score", "grade", *self.columns, "so far")
+        return ("rank", "doc", "score", "grade", *(("intents",) if self.by_intent else ()), *self.columns, "so far")
 
     def __str__(self) -> str:
         shown = [self.header] + [_cells(record) for record in self.records()]
@@ -97,9 +116,11 @@ def _cells(record: list[Any]) -> tuple[str, ...]:
     return (str(rank), doc, f"{score:g}", "-" if grade is None else f"{grade:g}", *map(_number, counted))
 
 
-def _number(value: float | None) -> str:
-    if value is None:
+def _number(value: float | str | None) -> str:
+    if value is None or value == "":
         return "-"
+    if isinstance(value, str):
+        return value
     return "undefined" if np.isnan(value) else f"{value:.4f}"
 
 
@@ -176,34 +197,40 @@ def _explain(
             read = view.apply(read)
     length = int(read.retrieved[0])
     place_of_rank = _places(read, len(ranking))
-    shown = min(length, depth or measure.k or length)
+    shown = min(length, depth or rank_cutoff(measure) or length)
     so_far = _prefix_scores(measure.replace(views=by_intent), read, shown)
-    terms = _terms(measure, by_intent, read)
+    terms = terms_by_intent(measure, by_intent, read)
+    at_recall, of_recall = _recall_point(measure, read) if terms is None and not by_intent else (None, [])
     counts: dict[int, dict[str, float]] = {}
     columns: tuple[str, ...] = ()
+    if at_recall is not None:
+        counts = _counts(at_recall.hits, at_recall.columns)
+        columns = tuple(at_recall.columns)
+        notes.extend(of_recall)
     if terms is not None:
         named = {**terms.columns, "adds": terms.adds}
-        columns = tuple(named)
-        for i, rank in enumerate(terms.hits.rank):
-            counts[int(rank)] = {
-                name: float(np.broadcast_to(values, len(terms.hits))[i]) for name, values in named.items()
-            }
+        counts, columns = _counts(terms.hits, named), tuple(named)
         total = float(terms.hits.sum(terms.adds)[0])
         over = float(np.broadcast_to(terms.over, 1)[0])
         besides = float(np.broadcast_to(terms.besides, 1)[0])
         told = f", and {_number(besides)} for documents that were not retrieved" if besides else ""
-        notes.append(f"sum of 'adds' {_number(total)}{told}" + ("" if over == 1 else f", divided by {_number(over)}"))
-    notes.extend(_told_by_intent(measure, by_intent, read))
+        divided = "; there is nothing to divide it by, the score is undefined" if over == 0 else ""
+        divided = divided or ("" if over == 1 else f", divided by {_number(over)}")
+        notes.append(f"sum of 'adds' {_number(total)}{told}{divided}")
+    notes.extend(told_by_intent(measure, by_intent, read))
     if isinstance(measure, OverDimensions):
         notes.extend(measure.told(read))
     grade_at = {int(rank): float(grade) for rank, grade in zip(read.rank, read.grade, strict=True)}
-    note = measure.note(lists)
+    looks = looks_at_intents(measure)
+    intents_at = served(read) if looks else {}
+    notes += [note for note in lists.notes if looks and note.startswith("intent ")]
+    notes += [*about_intents([measure], lists), *notes_of(measure, lists)]
     lines = []
     for rank in range(1, shown + 1):
         document = ranking[place_of_rank[rank - 1]]
-        lines.append(
-            Line(rank, document.doc, document.score, grade_at.get(rank), counts.get(rank, {}), float(so_far[rank - 1]))
-        )
+        counted, intents = counts.get(rank, {}), intents_at.get(rank, {})
+        grade = grade_at.get(rank)
+        lines.append(Line(rank, document.doc, document.score, grade, counted, float(so_far[rank - 1]), intents))
     return Explanation(
         measure=str(measure),
         run=run,
@@ -213,49 +240,42 @@ def _explain(
         retrieved=int(lists.retrieved[0]),
         columns=columns,
         lines=tuple(lines),
-        notes=tuple([*notes, note] if note else notes),
+        notes=tuple(notes),
+        by_intent=looks,
     )
 
 
-def _terms(measure: Measure, by_intent: tuple[View, ...], read: Assessed) -> Terms | None:
-    """What the measure counts at each rank, documents read by their global gain or intent by intent as it asks."""
-    plain = measure.replace(views=())
-    for view in by_intent:
-        if isinstance(view, GlobalGain):
-            read = view.apply(read)
-        if isinstance(view, ByIntent):
-            return averaged(plain, read)
-    return plain.terms(read)
+def _counts(hits: Hits, named: Mapping[str, Array]) -> dict[int, dict[str, float]]:
+    """Columns by rank."""
+    values = {name: np.broadcast_to(column, len(hits)).tolist() for name, column in named.items()}
+    return {rank: {name: values[name][i] for name in values} for i, rank in enumerate(hits.rank.tolist())}
 
 
-def _told_by_intent(measure: Measure, by_intent: tuple[View, ...], read: Assessed) -> list[str]:
-    """How intent recall, and the scores of all intents, make the score."""
+def _recall_point(measure: Measure, read: Assessed) -> tuple[Terms | None, list[str]]:
+    """Of a measure at a recall point: recall and precision at every relevant document, and for WSS where it ends."""
+    rel = float(getattr(measure, "rel", 1))
+    hits, relevant = read.relevant(rel), float(read.num_rel(rel)[0])
+    if measure.cutoff_kind != "recall" or not relevant:
+        return None, []
+    columns = {"recall": hits.nth / relevant, "precision": hits.nth / hits.rank}
     told = []
-    plain = measure.replace(views=())
-    if measure.needs == "intents" or any(isinstance(view, Sharp) for view in by_intent):
-        told.append(_intents_seen(measure, read))
-    for view in by_intent:
-        if isinstance(view, Sharp):
-            recall = float(intent_recall(read, measure.k)[0])
-            told.append(f"{view.gamma:g} of the score is intent recall {_number(recall)}, the rest as above")
-        if isinstance(view, ByIntent):
-            intents, apart = intents_of(read), view.apply(read)
-            for intent, value in zip(apart.set_of_row.tolist(), plain.score(apart).tolist(), strict=True):
-                probability = _number(float(intents.probability[intent]))
-                told.append(f"intent {intents.names[intent]}: {plain} {_number(value)}, probability {probability}")
-    return told
-
-
-def _intents_seen(measure: Measure, read: Assessed) -> str:
-    """Where each intent is served first, from the top, and which are not."""
-    rel = getattr(measure, "rel", 1)
-    intents, found = intents_of(read).above(rel), relevant_to_intents(read, rel, measure.k)
-    first = np.flatnonzero(found.before == 0)
-    rank_of = dict(zip(found.intent[first].tolist(), found.hits.rank[found.hit[first]].tolist(), strict=True))
-    seen = [f"intent {intents.names[intent]} at rank {rank}" for intent, rank in rank_of.items()]
-    of_topic = np.unique(intents.intent[intents.topic[intents.intent] == read.topic[0]]).tolist()
-    unseen = [f"intent {intents.names[intent]}" for intent in of_topic if intent not in rank_of]
-    return f"first seen: {', '.join(seen) or 'none'}" + (f"; not seen: {', '.join(unseen)}" if unseen else "")
+    if isinstance(measure, WSS) and measure.cutoff is not None:
+        wanted = int(max(needed(measure.cutoff, np.array([relevant]), "exact")[0], 1))
+        size = measure.N or int(read.retrieved[0])
+        whence = "given" if measure.N else "the length of the list"
+        less = f"1 − {measure.cutoff:g}"
+        if wanted <= len(hits):
+            rank = int(hits.rank[wanted - 1])
+            told.append(
+                f"recall {measure.cutoff:g} takes {wanted} of {relevant:g} relevant documents, reached at rank {rank}; "
+                f"N = {size} documents ({whence}): ({size} − {rank}) / {size} − ({less})"
+            )
+        else:
+            told.append(
+                f"recall {measure.cutoff:g} takes {wanted} of {relevant:g} relevant documents, but {len(hits)} are in "
+                f"the list; none of N = {size} documents ({whence}) is left unread: 0 − ({less})"
+            )
+    return Terms(hits, np.zeros(len(hits)), 1.0, columns), told
 
 
 def _places(read: Assessed, documents: int) -> list[int]:

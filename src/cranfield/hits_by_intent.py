@@ -21,7 +21,8 @@ def intents_of(lists: Assessed) -> Intents:
     if lists.intents is None:
         raise UsageError(
             "the judgments have no intents: diversity measures need qrels with a line 'topic intent document grade' "
-            "for each intent"
+            "for each intent; where every topic has just one, say that column 2 is it: --qrels-format diversity, in "
+            "Python Qrels.read(path, format='diversity')"
         )
     return lists.intents
 
@@ -29,7 +30,7 @@ def intents_of(lists: Assessed) -> Intents:
 def documents_of(lists: Assessed) -> Index:
     """Which judged document each hit is."""
     if lists.document is None:
-        raise UsageError("unjudged documents cannot be read as best or worst for intents: nobody knows of which intent")
+        raise UsageError("these lists do not say which judged document each hit is; join runs with judgments to know")
     return lists.document
 
 

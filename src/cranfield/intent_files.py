@@ -21,6 +21,12 @@ SUM_WITHIN = 0.01
 TYPES = {"informational": False, "inf": False, "navigational": True, "nav": True}
 
 
+DISTRIBUTIONS = {
+    "uniform": "all intents of a topic are equally likely",
+    "nonuniform": "every intent of a topic is half as likely as the one before",
+}
+"""Probabilities that need no file: each intent's follow from how many a topic has."""
+
 GIVEN = {"probability": "intent_probabilities", "type": "intent_types"}
 """What Python calls them."""
 
@@ -105,11 +111,19 @@ class _Side:
             if label not in row:
                 raise DataError(
                     self.origin, None,
-                    f"no {self.what} for intent {label!r} of topic {topics[number]!r}"
-                    + (f", which has {', '.join(list(row)[:5])}" if row else ""),
+                    f"no {self.what} for intent {label!r} of topic {topics[number]!r}{_those_there(row)}; "
+                    f"add a line {topics[number]} {label} {self.what.upper()}",
                 )  # fmt: skip
             values.append(row[label])
         return values
+
+
+def _those_there(row: Mapping[str, Any]) -> str:
+    """The intents that a side knows of a topic, which lacks one."""
+    if not row:
+        return ", of which there is nothing"
+    some = ", ".join(list(row)[:5]) + (f" and {len(row) - 5} more" if len(row) > 5 else "")
+    return f": there is one for intent{'s' if len(row) > 1 else ''} {some} only"
 
 
 def _probability(text: str) -> float:

@@ -18,7 +18,7 @@ from cranfield.hits_by_intent import (
     lists_by_intent,
 )
 from cranfield.intents import Intents
-from cranfield.views import Score
+from cranfield.views import Score, View
 
 TOGETHER = 400_000
 """Lists are read by intent for so many entries at a time: that bounds memory, and what is near is fast."""
@@ -205,3 +205,8 @@ class Sharp:
 
     def __str__(self) -> str:
         return "#"
+
+
+def place_of(view: View) -> int:
+    """Where a view stands among others: those of the whole list first, as given, and then those by intent."""
+    return next((n for n, kind in enumerate((Sharp, GlobalGain, ByIntent), 1) if isinstance(view, kind)), 0)

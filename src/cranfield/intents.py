@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,47 @@ class Intents:
 
         return self.once(("above", lowest), make)
 
+    def with_unjudged(self, topic: Index, row: Index, document: Index, more: Index, grade: float) -> WithUnjudged:
+        """Documents more, judged for every intent of their topic with `grade`: each list has intents of its own then.
+
+        `topic` is the topic of each list; `row` and `document` say of each hit which list it is in and which document
+        it is; `more` says of each further document in which list it is, in ascending order.
+        """
+        lists = len(topic)
+        by_topic = np.argsort(self.topic_of_document, kind="stable")
+        start = segment_starts(self.topic_of_document, self.topics)
+        before, added = np.diff(start)[topic], np.bincount(more, minlength=lists)
+        begin = np.concatenate(([0], np.cumsum(before + added)))
+        place = np.empty(len(by_topic), dtype=np.int64)
+        place[by_topic] = position_in_segment(start) - 1
+        of_list = np.repeat(np.arange(lists), before)
+        known, known_as = by_topic[_ranges(start[topic], before)], _ranges(begin[:-1], before)
+        added_as = _ranges(begin[:-1] + before, added)
+        intent_start = np.concatenate(([0], np.cumsum(self.count[topic])))
+        # One topic more, which is no list's, keeps the largest grade that topics without a list here have.
+        size = np.ones(begin[-1] + 1, dtype=np.int64)
+        size[known_as], size[added_as] = np.diff(self.document_start)[known], self.count[topic][more]
+        entries = np.concatenate(([0], np.cumsum(size)))
+        intent = np.full(entries[-1], intent_start[-1])
+        grades = np.full(entries[-1], self.grade.max(initial=0.0))
+        source, target = _ranges(self.document_start[known], size[known_as]), _ranges(entries[known_as], size[known_as])
+        intent[target] = intent_start[np.repeat(of_list, size[known_as])] + self.nth[self.intent[source]]
+        grades[target] = self.grade[source]
+        target = _ranges(entries[added_as], size[added_as])
+        intent[target], grades[target] = _ranges(intent_start[more], size[added_as]), grade
+        same = _ranges(self.start[topic], self.count[topic])
+        intents = Intents(
+            start=np.append(intent_start, intent_start[-1] + 1),
+            names=(*(self.names[one] for one in same.tolist()), ""),
+            probability=np.append(self.probability[same], 1.0),
+            navigational=np.append(self.navigational[same], False),
+            document_start=entries,
+            intent=intent,
+            grade=grades,
+            topic_of_document=np.append(np.repeat(np.arange(lists), before + added), lists),
+        )
+        return WithUnjudged(intents, begin[row] + place[document], added_as)
+
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What `make` gives, which is made once and depends on the judgments only."""
         if key not in self._cache:
@@ -102,6 +143,19 @@ class Intents:
     def entry_nth(self) -> NDArray[np.int32]:
         """Of each entry: 0 if its intent is the first of its topic, ..."""
         return self.nth[self.intent].astype(np.int32)
+
+
+class WithUnjudged(NamedTuple):
+    """Intents that know documents more, and the numbers that hits and these documents have there."""
+
+    intents: Intents
+    hits: Index
+    more: Index
+
+
+def _ranges(start: Index, size: Index) -> NDArray[np.int64]:
+    """start, start + 1, ... for each, `size` of them."""
+    return np.repeat(start, size) + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
 
 
 # -- from judgments

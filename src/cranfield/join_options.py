@@ -38,7 +38,8 @@ class JoinOptions:
     """How many threads read; None: as many as there are cores. The answer is the same at any number."""
 
     intent_probabilities: Any = None
-    """Pr(intent | topic) for judgments with intents: {topic: {intent: p}} or a file; None: all the same."""
+    """Pr(intent | topic) for judgments with intents: {topic: {intent: p}}, a file, `uniform`, or `nonuniform` (every
+    intent half as likely as the one before); None: all the same."""
     intent_types: Any = None
     """`informational` or `navigational` for each intent, given likewise; None: all informational."""
     lengths: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -11,13 +12,16 @@ from cranfield.assessed import Array, Assessed, Judged, segment_starts
 from cranfield.by_dimension import graded
 from cranfield.by_rank import ByRank
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.records import NO_LABEL
 from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.intent_files import DISTRIBUTIONS
 from cranfield.intents import by_document
 from cranfield.join_options import JoinOptions, Progress
 from cranfield.joined_runs import joined
 from cranfield.sampling import AS_STRATA, drawn, has_strata
 
-BY_HIGHEST_GRADE = "measures that know of no intents take a document's highest grade over all intents"
+TYPES_FROM = "intent types: from "
+"""How the note begins that says where they are from."""
 
 
 def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Progress | None = None) -> Assessed:
@@ -37,11 +41,17 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
         if described or options.inclusion is not None:
             raise UsageError("dimensions: judgments of several dimensions are read without intents and inclusion")
         return _joined_dimensions(judgments, runs, options, progress)
-    if options.inclusion is not None or (not described and has_strata(judgments)):
+    told_of_intents = described or judgments.by_intent
+    if options.inclusion is not None or (not told_of_intents and has_strata(judgments)):
         return _joined_sample(judgments, runs, options, progress)
+    if described and not judgments.has_intents:
+        if NO_LABEL.issuperset(judgments.table.labels):
+            raise UsageError(
+                f"intents are described, but {judgments.path or 'the judgments'} have none: column 2 says nothing; "
+                "if its one word is the intent, read them as 'diversity' (--qrels-format diversity)"
+            )
+        judgments = judgments.with_intents()
     if not judgments.has_intents:
-        if described:
-            raise UsageError(f"intents are described, but {judgments.path or 'the judgments'} have none")
         lists = joined(judgments.judged(options.on_duplicate), runs, options, progress)
         _warn_without_relevant(judgments.values)
         return lists.replace(notes=(*lists.notes, *judgments.notes)) if judgments.notes else lists
@@ -54,8 +64,24 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
         grade=documents.grade[number],
         judged=Judged.of(documents.intents.topic_of_document, documents.grade, len(lists.topics)),
         intents=documents.intents,
-        notes=(*lists.notes, *judgments.notes, BY_HIGHEST_GRADE),
+        notes=(*lists.notes, *judgments.notes, *_about_intents(options)),
     )
+
+
+def _about_intents(options: JoinOptions) -> list[str]:
+    """What was said of intents."""
+    notes = []
+    if (given := options.intent_probabilities) is not None:
+        named = DISTRIBUTIONS.get(given) if isinstance(given, str) else None
+        notes.append(f"intent probabilities: {f'{given}, {named}' if named else f'from {_whence(given)}'}")
+    if (given := options.intent_types) is not None:
+        notes.append(TYPES_FROM + _whence(given))
+    return notes
+
+
+def _whence(given: Any) -> str:
+    path = os.fspath(given) if isinstance(given, str | os.PathLike) else "a mapping"
+    return "standard input" if path == "-" else path
 
 
 def _joined_sample(judgments: Qrels, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:

@@ -124,9 +124,11 @@ class LengthTable:
             if assumed is None:
                 way_out = "add them, or assume one: missing_length=N or 'mean' (--missing-length)"
                 raise DataError(self.origin, None, f"{many}: {told}; {way_out}")
+            taken = {name: self._assumed(name, assumed) for name in columns if name != "snippet"}
             for name, column in columns.items():
-                column[without] = np.nan if name == "snippet" else self._assumed(name, assumed)
-            length = assumed if isinstance(assumed, str) else f"{assumed:g}"
+                column[without] = taken.get(name, np.nan)
+            lengths = [f"{value:g}{f' {name}' if name != 'length' else ''}" for name, value in taken.items()]
+            length = " and ".join(lengths) + (", the mean," if assumed == "mean" else "")
             warnings.warn(f"{many}, {length} is assumed: {told}", CranfieldWarning, stacklevel=2)
         return Lengths(begin, columns)
 
@@ -168,7 +170,7 @@ def _from_file(path: str) -> LengthTable:
     if set(map(len, rows)) != {width}:
         odd = next(row for row, cells in enumerate(rows) if len(cells) != width)
         raise DataError(path, line(odd), f"{len(rows[odd])} columns, but the first line has {width}")
-    header = width > 1 and _core.parse_number(rows[0][1].encode("utf-8", "surrogateescape")) is None
+    header = width > 1 and _looks_named(rows[0])
     if header:
         found = _named(rows[0], path, line(0))
     elif width in (2, 3):
@@ -178,6 +180,16 @@ def _from_file(path: str) -> LengthTable:
     cells = list(zip(*rows[header:], strict=True)) or [()] * width
     columns = {name: list(cells[at]) for name, at in found.items() if name != "doc"}
     return _checked(list(cells[found["doc"]]), columns, path, lambda row: line(row + header))
+
+
+def _looks_named(cells: list[str]) -> bool:
+    """Whether a first line names columns: behind the first there is no number, and one has the name of what it holds.
+
+    `d1 abc` names nothing: it is a line of data whose length is none.
+    """
+    numbers = [_core.parse_number(cell.encode("utf-8", "surrogateescape")) is not None for cell in cells[1:]]
+    known = {word for words in (COLUMNS["doc"], *NAMES.values()) for word in words}
+    return not any(numbers) and not known.isdisjoint(map(column_key, cells))
 
 
 def _named(names: list[str], origin: str, line: int | None) -> dict[str, int]:

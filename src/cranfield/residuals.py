@@ -8,7 +8,9 @@ import numpy as np
 
 from cranfield.assessed import Array, Assessed
 from cranfield.evaluation import MeasureLike, as_measures, values_of
+from cranfield.intent_views import GlobalGain
 from cranfield.measures import Measure
+from cranfield.measures.dimensions import OverDimensions
 from cranfield.views import Unjudged
 
 
@@ -23,6 +25,9 @@ class Residual(NamedTuple):
 
 def ends(measure: Measure) -> tuple[Measure, Measure]:
     """The measure with unjudged documents read as all worst, and as all best, before any other view of its own."""
+    if isinstance(measure, OverDimensions):  # which documents are judged differs by dimension
+        worst, best = ends(measure.inner)
+        return measure.replace(inner=worst), measure.replace(inner=best)
     worst, best = (measure.replace(views=(Unjudged(reading), *measure.views)) for reading in ("worst", "best"))
     return worst, best
 
@@ -32,7 +37,8 @@ def residual(measure: MeasureLike, lists: Assessed) -> Residual:
 
     For a measure that is free of recall (P, RBP, DCG, ERR, RR, ...) these are the bounds of what it can become once all
     retrieved documents are judged. One that is normalised by the relevant documents may fall when a document turns out
-    relevant, for the ideal list grows too: then these are two scenarios.
+    relevant, for the ideal list grows too: then these are two scenarios. Where topics have intents, a document counts
+    for all of its topic, or for none; read by global gain (D-, DIN-) these are always scenarios.
 
     Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952, for rank-biased precision
 
@@ -44,6 +50,22 @@ def residual(measure: MeasureLike, lists: Assessed) -> Residual:
     """
     (one,) = as_measures([measure])
     worst, best = (values_of(end, lists) for end in ends(one))
-    return Residual(
-        np.fmin(worst, best), np.fmax(worst, best), one.properties.recall_free and one.properties.better != "neither"
-    )
+    return Residual(np.fmin(worst, best), np.fmax(worst, best), _are_bounds(one))
+
+
+BETWEEN = {
+    "Ef-P": "a document that serves a navigational intent makes those redundant that serve it later",
+    "RBU": "what is worth most to an intent is its highest grade, by which all others are divided",
+}
+"""Free of recall, and yet no bounds: judgments between the worst and the best may score beyond them."""
+
+
+def _are_bounds(measure: Measure) -> bool:
+    told = measure.properties
+    if measure.name in BETWEEN:
+        return False
+    if any(isinstance(view, GlobalGain) for view in measure.views):
+        return False  # gains are divided by the largest there is, and a lesser document may serve an intent before
+    if measure.needs == "intents" and measure.__dict__.get("rel", 1) > 1:
+        return False  # an intent counts once it has a document of that grade: there may be more of them
+    return told.recall_free and told.better != "neither"

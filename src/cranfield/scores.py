@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield import aggregate, check, risk, score_files
-from cranfield.aggregate import Array, Estimate, Summary, Tidy, nearest, need
+from cranfield.aggregate import Array, Estimate, Summary, Tidy, need
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import DataError, UsageError
 from cranfield.risk import Risk
 from cranfield.score_files import FORMATS, MISSING_RULES, Cells, Mask, ScoreFile, label, repeated
+from cranfield.score_labels import positions, same_measure
 
 if TYPE_CHECKING:
     from cranfield.score_files import MeasureLike
@@ -118,10 +119,11 @@ class Scores(Tidy):
         return iter(self.measures)
 
     def __contains__(self, measure: MeasureLike) -> bool:
-        return label(measure) in self.measures
+        name = label(measure)
+        return name in self.measures or same_measure(name, self.measures) is not None
 
     def __getitem__(self, measure: MeasureLike) -> Scores:
-        """The scores of one measure, given by its name or as the measure itself."""
+        """The scores of one measure, given as such or by any name that it goes by."""
         return self.select(measures=[measure])
 
     def select(
@@ -136,9 +138,9 @@ class Scores(Tidy):
         Traceback (most recent call last):
         cranfield.errors.UsageError: no run 'c'; there are 'a', 'b'
         """
-        m = _positions(measures, self.measures, "measure")
-        r = _positions(runs, self.runs, "run")
-        t = _positions(topics, self.topics, "topic")
+        m = positions(measures, self.measures, "measure")
+        r = positions(runs, self.runs, "run")
+        t = positions(topics, self.topics, "topic")
         return replace(
             self,
             measures=tuple(self.measures[i] for i in m),
@@ -485,16 +487,3 @@ class Scores(Tidy):
 
 def _wrapped(cells: Cells) -> Scores:
     return Scores(**vars(cells))
-
-
-def _positions(wanted: Any, names: tuple[str, ...], kind: str) -> list[int]:
-    """Where the wanted ones stand: one or several, by name or as measures; None is all."""
-    if wanted is None:
-        return list(range(len(names)))
-    several = isinstance(wanted, Iterable) and not isinstance(wanted, (str, type))
-    asked = [label(one) for one in (wanted if several else [wanted])]
-    place = {name: i for i, name in enumerate(names)}
-    for name in asked:
-        if name not in place:
-            raise nearest(name, names, kind)
-    return [place[name] for name in asked]

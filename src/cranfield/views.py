@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -12,7 +11,14 @@ from numpy.typing import NDArray
 
 from cranfield.assessed import Array, Assessed, Index, Judged, position_in_segment, segment_starts
 from cranfield.errors import UsageError
-from cranfield.lengths import Lengths
+from cranfield.tied_orders import (
+    TiedOrders,
+    chosen_orders,
+    in_order_of_grades,
+    tie_bounds,
+    tied_groups,
+    tied_rows,
+)
 
 Score = Callable[[Assessed], Array]
 
@@ -60,7 +66,7 @@ class Condensed(_Reading):
         hits = lists.hits()
         first = last = None
         if lists.tie_first is not None:  # tied documents stay tied, closed up as well
-            _, starts, sizes = _tied_groups(lists, lists.tie_first)
+            _, starts, sizes = tied_groups(lists.row, lists.tie_first)
             first = np.repeat(hits.nth[starts], sizes)
             last = np.repeat(hits.nth[starts + sizes - 1], sizes)
         told = {
@@ -68,7 +74,12 @@ class Condensed(_Reading):
             for name, known in (("lengths", lists.lengths), ("scores", lists.scores))
             if known is not None
         }
-        return lists.replace(rank=hits.nth, retrieved=np.diff(hits.start), tie_first=first, tie_last=last, **told)
+        given = lists.dimensions  # where documents stand that only other dimensions judge nobody knows any more
+        dimensions = None if given is None else given.unplaced()
+        retrieved = np.diff(hits.start)
+        return lists.replace(
+            rank=hits.nth, retrieved=retrieved, tie_first=first, tie_last=last, dimensions=dimensions, **told
+        )
 
     def __str__(self) -> str:
         return "condensed"
@@ -80,7 +91,9 @@ class Unjudged(_Reading):
 
     They join the judged set of their list, so R and the ideal list grow with them. For a measure that is free of
     recall (P, RBP, DCG, ERR, RR) the two readings enclose every possible judgment of the retrieved documents. For
-    one that is normalised by the relevant documents they are two scenarios, not bounds.
+    one that is normalised by the relevant documents they are two scenarios, not bounds. Where topics have intents, such
+    a document has that grade for every intent of its topic; where there are dimensions, all documents have it in those
+    that do not judge them.
 
     >>> Unjudged("best").apply(Assessed.one([None, 0, 1])).grade.tolist()
     [1.0, 0.0, 1.0]
@@ -109,7 +122,7 @@ class Unjudged(_Reading):
         )
         rank = position_in_segment(start)
         tie_first, tie_last = _at_every_rank(lists, rank, start)
-        return lists.replace(
+        return _known(lists, known, row, grade_of_unjudged).replace(
             row=row,
             rank=rank,
             grade=grade,
@@ -121,7 +134,6 @@ class Unjudged(_Reading):
             ),
             set_of_row=np.arange(lists.rows),
             place=_every_place(lists, known, len(row)),
-            document=None,
             tie_first=tie_first,
             tie_last=tie_last,
         )
@@ -130,12 +142,29 @@ class Unjudged(_Reading):
         return self.reading
 
 
-def _tied_groups(lists: Assessed, first: Index) -> tuple[Index, Index, Index]:
-    """The group of each hit among the tied ones, where each group begins among the hits and how many it has."""
-    begins = np.ones(len(first), dtype=bool)
-    begins[1:] = (np.diff(lists.row) != 0) | (np.diff(first) != 0)
-    starts = np.flatnonzero(begins)
-    return np.cumsum(begins) - 1, starts, np.diff(np.append(starts, len(first)))
+def _known(lists: Assessed, known: Index, row: Index, grade: float) -> Assessed:
+    """What is told of lists all of whose documents are judged, given the list of each and which of them are hits.
+
+    Where there are intents each list is of a topic of its own then, as it has judged documents of its own.
+    """
+    document: Index
+    if lists.document is not None and lists.dimensions is not None:
+        document = lists.dimensions.documents(lists.topic, lists.retrieved)
+        document[known] = lists.document
+        return lists.replace(dimensions=lists.dimensions.filled(best=grade > 0), document=document)
+    if lists.document is None or lists.intents is None:
+        return lists.replace(document=None)
+    unjudged = np.ones(len(row), dtype=bool)
+    unjudged[known] = False
+    made = lists.intents.with_unjudged(lists.topic, lists.row, lists.document, row[unjudged], grade)
+    document = np.empty(len(row), dtype=np.int64)
+    document[known], document[unjudged] = made.hits, made.more
+    return lists.replace(
+        topics=tuple(lists.topics[topic] for topic in lists.topic.tolist()),
+        topic=np.arange(lists.rows),
+        intents=made.intents,
+        document=document,
+    )
 
 
 def _at_every_rank(
@@ -144,7 +173,7 @@ def _at_every_rank(
     """Tie bounds of every document: all between the bounds of a tied hit are tied with it; others keep their rank."""
     if lists.tie_first is None or lists.tie_last is None:
         return None, None
-    _, groups, _ = _tied_groups(lists, lists.tie_first)
+    _, groups, _ = tied_groups(lists.row, lists.tie_first)
     first, last = lists.tie_first[groups], lists.tie_last[groups]
     size = last - first + 1
     tied = np.repeat(start[lists.row[groups]] + first - 1, size) + position_in_segment(
@@ -167,10 +196,6 @@ def _every_place(lists: Assessed, known: Index, documents: int) -> Index | None:
     return place
 
 
-ENUMERATED = 1000
-"""Up to this many orders of a list's tied documents are enumerated; beyond, this many are drawn."""
-
-
 @dataclass(frozen=True)
 class Ties(_Reading):
     """Documents with the same score read in the `best` order, the `worst`, or averaged over all orders (`expected`).
@@ -179,59 +204,51 @@ class Ties(_Reading):
     tie with equal weight) and where a list has at most 1,000 orders that differ; elsewhere it is the mean over
     1,000 orders drawn with a fixed seed (McSherry & Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38).
 
+    `best` puts high grades first within a tie, and `worst` puts them last; unjudged documents count as 0. A measure
+    that looks at more than the grade of a document (its intents, its length, its grades in several dimensions, how it
+    was drawn) says so by `by`: then `best` is the order with the best score of all, the lowest one where lower is
+    better, and `worst` the order with the worst. Beyond 1,000 orders these are the best and the worst of 1,000 drawn
+    ones, of the orders by grade and of the list as it is: what is possible lies at these scores or further out.
+
     >>> tied = Assessed.one([0, 1]).replace(tie_first=np.array([1, 1]), tie_last=np.array([2, 2]))
     >>> Ties("best").apply(tied).grade.tolist()
     [1.0, 0.0]
     """
 
     reading: str
+    score: Score | None = field(default=None, compare=False, repr=False)
+    """What tells orders apart, where grades alone do not; higher is better."""
 
     def __post_init__(self) -> None:
         if self.reading not in ("expected", "best", "worst"):
             raise UsageError(f"ties == {self.reading!r}, must be 'expected', 'best' or 'worst'")
 
+    def by(self, score: Score, better: str) -> Ties:
+        """The same, the best order being that with the best score; as it is where neither is `better`."""
+        if better == "neither":
+            return self
+        return Ties(self.reading, score if better == "higher" else lambda lists: -score(lists))
+
     def apply(self, lists: Assessed) -> Assessed:
-        """`best` puts high grades first within a tie; `worst` puts them last. Unjudged documents count as 0."""
-        first, last = _bounds(lists)
-        better = lists.grade > 0 if self.reading == "best" else lists.grade <= 0
-        toward = -lists.grade if self.reading == "best" else lists.grade
-        order = np.lexsort((toward, first, lists.row))  # groups stay where they are, so row, first and last do too
-        group, starts, sizes = _tied_groups(lists, first)
-        nth = np.arange(len(group)) - starts[group] + 1
-        rank = np.where(better[order], first + nth - 1, last - (sizes[group] - nth))
-        place = None if lists.place is None else lists.place[order]
-        document = None if lists.document is None else lists.document[order]
-        lengths = _moved(lists, lists.rank[order], rank)
-        return lists.replace(rank=rank, grade=lists.grade[order], place=place, document=document, lengths=lengths)
+        if self.score is None or self.reading == "expected":
+            return in_order_of_grades(lists, self.reading)
+        return chosen_orders(lists, self._extreme)
+
+    def _extreme(self, many: Assessed) -> int:
+        """Which of many orders of a list is the best, or the worst."""
+        assert self.score is not None
+        values = np.nan_to_num(self.score(many))
+        return int(np.argmax(values) if self.reading == "best" else np.argmin(values))
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
-        if self.reading != "expected":
+        if self.reading == "expected":
+            return _expected_sum(score) if additive else _expected(score)
+        if self.score is None:
             return super().around(score, additive=additive, cutoff=cutoff)
-        return _expected_sum(score) if additive else _expected(score)
+        return lambda lists: score(self.apply(lists))
 
     def __str__(self) -> str:
         return "ties" if self.reading == "expected" else f"ties={self.reading}"
-
-
-def _moved(lists: Assessed, before: Index, after: Index) -> Lengths | None:
-    """The lengths of documents once hits moved within their ties; unjudged ones take what is left, in order."""
-    if lists.lengths is None:
-        return None
-    start = np.zeros(lists.rows + 1, dtype=np.int64)
-    np.cumsum(lists.retrieved, out=start[1:])
-    row = np.repeat(np.arange(lists.rows), lists.retrieved)
-    source, target = (start[lists.row] + rank - 1 for rank in (before, after))
-    free_source, free_target = np.ones((2, len(row)), dtype=bool)
-    free_source[source] = free_target[target] = False
-    came_from = np.empty(len(row), dtype=np.int64)
-    came_from[target], came_from[free_target] = source, np.flatnonzero(free_source)
-    return lists.lengths.picked(start[:-1], row, came_from - start[row] + 1)
-
-
-def _bounds(lists: Assessed) -> tuple[Index, Index]:
-    if lists.tie_first is None or lists.tie_last is None:
-        raise UsageError("these lists do not say which documents are tied; join runs with order='score' to know")
-    return lists.tie_first, lists.tie_last
 
 
 SPREAD = 4_000_000
@@ -242,7 +259,7 @@ def _expected_sum(score: Score) -> Score:
     """For sums over documents: each hit stands at every rank of its tie with weight 1/size."""
 
     def expected(lists: Assessed) -> Array:
-        first, last = _bounds(lists)
+        first, last = tie_bounds(lists)
         start = segment_starts(lists.row, lists.rows)
         spread = np.concatenate(([0], np.cumsum(last - first + 1)))[start]
         out, begin = np.empty(lists.rows), 0
@@ -277,65 +294,31 @@ def _expected(score: Score) -> Score:
     """For any measure: the mean over the orders of the tied documents, all of them or a sample."""
 
     def expected(lists: Assessed) -> Array:
-        first, last = _bounds(lists)
         out = score(lists)
-        for row in np.unique(lists.row[last > first]):
-            here = slice(*np.searchsorted(lists.row, [row, row + 1]))
-            ranks, lengths = _orders_with_lengths(lists, int(row), here)
-            copies, hits = ranks.shape
-            order = np.argsort(ranks, axis=1)
-            many = lists.rows_at(np.full(copies, row)).replace(
-                row=np.repeat(np.arange(copies), hits),
-                rank=np.take_along_axis(ranks, order, axis=1).ravel(),
-                grade=np.take(lists.grade[here], order).ravel(),
-                document=None if lists.document is None else np.take(lists.document[here], order).ravel(),
-                lengths=lengths,
-            )
-            out[row] = np.mean(score(many))
+        for row in tied_rows(lists):
+            out[row] = np.mean(score(TiedOrders.of(lists, row).lists()))
         return out
 
     return expected
 
 
-def _orders_with_lengths(lists: Assessed, row: int, here: slice) -> tuple[NDArray[np.int64], Lengths | None]:
-    """Ranks of the hits of one list in every order (or a sample), and the lengths of its documents in that order."""
-    first, last = (bound[here] for bound in _bounds(lists))
-    if lists.lengths is None:
-        return _orders(first, last), None
-    documents = int(lists.retrieved[row])
-    rank = np.arange(1, documents + 1)
-    every_first, every_last = rank.copy(), rank.copy()
-    for low, high in {(int(low), int(high)) for low, high in zip(first, last, strict=True)}:
-        every_first[low - 1 : high], every_last[low - 1 : high] = low, high
-    tied = every_last > every_first
-    moved = _orders(every_first[tied], every_last[tied])  # unjudged documents too: how long they are matters
-    ranks = np.tile(rank, (len(moved), 1))
-    ranks[:, tied] = moved
-    begin = np.arange(len(moved)) * documents
-    came_from = np.argsort(ranks, axis=1).ravel() + 1
-    return ranks[:, lists.rank[here] - 1], lists.lengths.picked(begin, np.full(len(came_from), row), came_from)
+def only_with(lists: Assessed, needed: Collection[str]) -> Assessed:
+    """The lists without what is not needed: orders of tied documents that differ only there are not told apart.
 
+    `lengths` are those of documents; `places` is where documents stand that only further dimensions judge.
+    """
+    kept = frozenset(needed) & {"lengths", "places"}
 
-def _orders(first: Index, last: Index) -> NDArray[np.int64]:
-    """Ranks of the hits of one list (columns) in every order of its tied documents (rows), or in a sample of them."""
-    groups = [np.flatnonzero(first == f) for f in np.unique(first)]
-    sizes = [int(last[g[0]] - first[g[0]] + 1) for g in groups]
-    count = math.prod(math.perm(n, len(g)) if n <= 1000 else ENUMERATED + 1 for n, g in zip(sizes, groups, strict=True))
-    if count <= ENUMERATED:
-        from itertools import permutations, product
-
-        choices = [list(permutations(range(n), len(g))) for n, g in zip(sizes, groups, strict=True)]
-        offsets = np.array([[place for group in pick for place in group] for pick in product(*choices)], dtype=np.int64)
-    else:
-        rng = np.random.default_rng(0)  # the same for every list: a score does not depend on the lists beside it
-        offsets = np.concatenate(
-            [np.argsort(rng.random((ENUMERATED, n)), axis=1)[:, : len(g)] for n, g in zip(sizes, groups, strict=True)],
-            axis=1,
+    def make() -> Assessed:
+        given = lists.dimensions
+        return lists.replace(
+            lengths=lists.lengths if "lengths" in kept else None,
+            dimensions=given if given is None or "places" in kept else given.unplaced(),
         )
-    columns = np.concatenate(groups)
-    ranks = np.empty_like(offsets)
-    ranks[:, columns] = offsets + first[columns]
-    return ranks
+
+    if lists.lengths is None and lists.dimensions is None:
+        return lists
+    return lists._once(("only with", kept), make)
 
 
 def parse_view(text: str) -> View:

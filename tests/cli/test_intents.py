@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,26 @@ def test_levels_only_where_grades_stand() -> None:
     assert cf.Qrels.of(b"1 0 d1 3\n").notes == ()
 
 
+def test_letters_are_NTCIRs_grades_if_every_line_has_one() -> None:
+    read = cf.Qrels.of(b"# S is best\n1 0 d1 S\n1 0 d2 C\r\n\n2 0 A B \n2 0 d3 A")
+    assert read.to_dict() == {"1": {"d1": 3, "d2": 0}, "2": {"A": 1, "d3": 2}}
+    assert read.notes == ("grades S, A, B, C are read as 3, 2, 1, 0",)
+    assert cf.Qrels.of(b"1 0 S 3\n").notes == ()
+    for text in (b"1 0 d1 S\n1 0 d2 3\n", b"1 0 d1 S\n1 0 d2 L2\n", b"1 0 d1 S\n1 0 d2 D\n"):
+        with pytest.raises(DataError, match=r":1: the grade is 'S', .*\(the grades S, A, B, C are read if every line"):
+            cf.Qrels.of(text)
+    with pytest.raises(DataError, match=r":2: the grade is 'S', .*\(the grades S, A, B, C are read if every line"):
+        cf.Qrels.of(b"1 0 d1 3\n1 0 d2 S\n")
+
+
+def test_letters_in_qrels_and_in_gains(cranfield: Cranfield) -> None:
+    Path("qrels").write_text("1 0 d1 B\n1 0 d2 S\n")
+    Path("run").write_text("1 Q0 d1 1 2 r\n1 Q0 d2 2 1 r\n")
+    found = cranfield("eval", "qrels", "run", "-m", "CG(gain={S:10,A:5,B:1})", "--format", "csv")
+    assert "11.0" in found.out or ",11" in found.out
+    assert "grades S, A, B, C are read as 3, 2, 1, 0" in found.out + found.err
+
+
 def test_a_level_that_is_none_is_told_with_its_line() -> None:
     with pytest.raises(DataError, match=r":2: the grade is 'Lx', expected a number"):
         cf.Qrels.of(b"1 0 d1 L1\n1 0 d2 Lx\n")
@@ -140,8 +161,16 @@ def test_a_mapping_does_too() -> None:
         ("0001 1 1.5\n", "iprob:1: topic '0001', intent '1': probability '1.5', must be a number between 0 and 1"),
         ("0001 1 0.5\n0001 1 0.5\n", "iprob:2: intent '1' of topic '0001' is there twice, first on line 1"),
         ("0001 1 0.5\n0001 2 0.4\n", "iprob: topic '0001': intent probabilities sum to 0.9, expected 1"),
-        ("0001 1 1\n", "iprob: no probability for intent '2' of topic '0001', which has 1"),
-        ("0001 1 1\n0001 2 0\n", "iprob: no probability for intent '1' of topic '0002'"),
+        (
+            "0001 1 1\n",
+            "iprob: no probability for intent '2' of topic '0001': there is one for intent 1 only; "
+            "add a line 0001 2 PROBABILITY",
+        ),
+        (
+            "0001 1 1\n0001 2 0\n",
+            "iprob: no probability for intent '1' of topic '0002', of which there is nothing; "
+            "add a line 0002 1 PROBABILITY",
+        ),
     ],
 )
 def test_wrong_probabilities(text: str, told: str) -> None:
@@ -158,7 +187,10 @@ def test_wrong_probabilities(text: str, told: str) -> None:
             "0001 1 x\n",
             "itype:1: topic '0001', intent '1': type 'x', must be informational (inf) or navigational (nav)",
         ),
-        ("0001 1 nav\n", "itype: no type for intent '2' of topic '0001', which has 1"),
+        (
+            "0001 1 nav\n",
+            "itype: no type for intent '2' of topic '0001': there is one for intent 1 only; add a line 0001 2 TYPE",
+        ),
     ],
 )
 def test_wrong_types(text: str, told: str) -> None:
@@ -191,3 +223,139 @@ def test_intents_described_where_there_are_none() -> None:
 def test_something_else_than_a_file_or_a_mapping() -> None:
     with pytest.raises(UsageError, match="intents: probability from list, must be a file or"):
         measured("P-IA@1", intent_probabilities=[0.5, 0.5])
+
+
+# -- one intent for every topic
+
+ONE = b"t 1 a 1\nt 1 b 0\n"
+FOUND = {"t": {"b": 2.0, "a": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--qrels-format", "diversity"),
+        ("--intent-probabilities", "uniform"),
+        ("--intent-probabilities", "iprob"),
+        ("--intent-types", "itype"),
+    ],
+)
+def test_topics_of_one_intent_are_scored_when_it_is_said(words: tuple[str, ...], cranfield: Cranfield) -> None:
+    """a serves the only intent, at rank 2: I-rec@1 is 0 and I-rec@2 is 1; nDCG-IA@2 is nDCG@2, 1 / log2 3."""
+    Path("qrels").write_bytes(ONE)
+    Path("run").write_text("t Q0 b 1 2 r\nt Q0 a 2 1 r\n")
+    Path("iprob").write_text("t 1 1\n")
+    Path("itype").write_text("t 1 nav\n")
+    told = cranfield("eval", "qrels", "run", "-m", "I-rec@1,2", "-m", "nDCG-IA@2", *words)
+    assert told.code == 0, told.err
+    assert told.out.splitlines()[1].split() == ["r", "1", "0.0000", "1.0000", "0.6309"]
+    assert cranfield("explain", "qrels", "run", "-t", "t", "-m", "I-rec@2", *words).code == 0
+
+
+def test_one_intent_unsaid_names_the_way_out(cranfield: Cranfield) -> None:
+    Path("qrels").write_bytes(ONE)
+    Path("run").write_text("t Q0 a 1 2 r\n")
+    told = cranfield("eval", "qrels", "run", "-m", "I-rec@2")
+    assert told.code == 2
+    assert "--qrels-format diversity, in Python Qrels.read(path, format='diversity')" in told.err
+
+
+def test_one_intent_said_in_python() -> None:
+    read = cf.Qrels.of(ONE, format="diversity")
+    assert (read.intents, cf.Qrels.of(ONE).intents) == (("1",), ())
+    assert cf.Qrels.of(cf.Qrels.of(ONE), format="diversity").has_intents
+    assert cf.evaluate(read, FOUND, "I-rec@1").means().item() == 0.0
+    assert pickle.loads(pickle.dumps(read)).intents == ("1",)
+    assert cf.Qrels.of(read, name="other").has_intents
+
+
+def test_an_iteration_of_0_is_an_intent_only_if_the_format_says_so(cranfield: Cranfield) -> None:
+    Path("qrels").write_text("t 0 a 1\n")
+    Path("run").write_text("t Q0 a 1 2 r\n")
+    described = cranfield("eval", "qrels", "run", "-m", "I-rec", "--intent-probabilities", "uniform")
+    assert (described.code, "(--qrels-format diversity)" in described.err) == (2, True)
+    assert cranfield("eval", "qrels", "run", "-m", "I-rec", "--qrels-format", "diversity").code == 0
+
+
+def test_grades_of_minus_1_make_no_strata_of_what_is_said_to_be_intents() -> None:
+    """Without a word these are strata (AP counts d1 alone); as intents I-rec finds one of one, b having none."""
+    sample = b"1 a d1 1\n1 b d2 -1\n"
+    with pytest.warns(CranfieldWarning, match="1/b"):
+        scores = cf.evaluate(cf.Qrels.of(sample, format="diversity"), {"1": {"d1": 1.0}}, "I-rec")
+    assert scores.means().item() == 1.0
+
+
+# -- what is told of intents
+
+
+def notes(*measures: str, **described: object) -> str:
+    return "\n".join(cf.evaluate("qrels", "run", measures, **described).notes)  # type: ignore[arg-type]
+
+
+def test_the_highest_grade_is_told_of_where_a_measure_takes_it() -> None:
+    highest = "take a document's highest grade over all intents"
+    assert highest in notes("AP")
+    assert highest in notes("I-rec", "AP")
+    assert highest not in notes("I-rec", "D#-nDCG@5", "nDCG-IA", "P+Q")
+
+
+def test_probabilities_and_types_are_told_where_they_were_given() -> None:
+    assert "intent probabilities" not in notes("P-IA@1")
+    assert "intent probabilities: nonuniform, every intent of a topic is half as likely as the one before" in notes(
+        "P-IA@1", intent_probabilities="nonuniform"
+    )
+    assert "intent probabilities: from iprob" in notes("P-IA@1", intent_probabilities="iprob")
+    assert "intent probabilities: from a mapping" in notes(
+        "P-IA@1", intent_probabilities={"0001": {"1": 0.5, "2": 0.5}, "0002": {"1": 1, "2": 0}}
+    )
+    assert "intent types: from itype" in notes("DIN-nDCG", intent_types=Path("itype"))
+
+
+@pytest.mark.parametrize("measure", ["DIN-nDCG@2", "DIN#-Q@2", "P+Q@2", "P+Q#@2", "Ef-P@2"])
+def test_measures_of_types_say_that_there_are_none(measure: str) -> None:
+    told = "all intents are taken as informational; --intent-types FILE (intent_types=) says which are navigational"
+    assert told in notes(measure)
+    assert told not in notes(measure, intent_types="itype")
+    all_inf = {topic: {"1": "inf", "2": "inf"} for topic in ("0001", "0002")}
+    assert told not in notes(measure, intent_types=all_inf)
+    assert told not in notes("D-nDCG@2", "I-rec@2")
+    assert told in cf.explain("qrels", "run", "0001", measure).notes
+
+
+def test_help_names_the_distributions(cranfield: Cranfield) -> None:
+    for verb in ("eval", "explain"):
+        page = " ".join(cranfield(verb, "--help").out.replace("│", " ").split())
+        assert "nonuniform (each half as likely as the one before)" in page
+
+
+# -- formats without room for notes
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "trec"])
+def test_notes_go_to_standard_error_where_the_format_has_no_room(format: str, cranfield: Cranfield) -> None:
+    words = ("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", format)
+    told = cranfield(*words)
+    assert "note: alpha#-IA: the formula of Golbus" in told.err
+    assert "order: score" not in told.err  # as always
+    assert "note" not in told.out
+    assert "alpha#-IA:" not in told.out
+    quiet = cranfield(*words, "--quiet")
+    assert (quiet.out, quiet.err) == (told.out, "")
+
+
+@pytest.mark.parametrize("format", ["table", "json", "markdown", "html", "latex"])
+def test_notes_are_told_once_where_there_is_room(format: str, cranfield: Cranfield) -> None:
+    told = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", format)
+    assert "note:" not in told.err
+    assert told.out.count("was not at hand") == 1
+
+
+def test_scores_by_topic_keep_their_notes(cranfield: Cranfield) -> None:
+    told = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", "csv", "-q")
+    assert ("was not at hand" in told.out, told.err) == (True, "")
+
+
+def test_notes_of_explain_go_to_standard_error_too(cranfield: Cranfield) -> None:
+    told = cranfield("explain", "qrels", "run", "-t", "0001", "-m", "P-IA@2", "-f", "csv")
+    assert "note: intent 1: P@2 0.5000, probability 0.5000\n" in told.err
+    assert told.out.splitlines()[0] == "rank,doc,score,grade,intents,adds,so far"

@@ -12,6 +12,7 @@ import pytest
 from cranfield.cli.formula import readable
 from cranfield.cli.measures import MEANINGS, Page, meaning
 from cranfield.measures import REGISTRY, parse
+from cranfield.measures.readings import READINGS, readings
 from tests.cli.conftest import Cranfield
 
 SHIPPED = {name: kind for name, kind in REGISTRY.items() if kind.__module__.startswith("cranfield.")}
@@ -93,10 +94,75 @@ def test_formulas() -> None:
     assert readable(r"\sum_{i \in \{0, 1\}} \lfloor x \rfloor") == "Σ_{i ∈ {0, 1}} ⌊x⌋"
 
 
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_latex_is_left_in_a_formula(name: str) -> None:
+    formula = Page.of(SHIPPED[name]).formula.replace(r"\{", "⟨").replace(r"\}", "⟩")  # braces of sets stay
+    below_a_letter = re.compile(r"_\{[^{}]*\}")
+    left = below_a_letter.sub("", readable(formula))
+    assert not re.search(r"[\\{}]|\(\)|Big|binom|hat|frac|\bpi\b", left), left
+
+
+def test_formulas_with_hats_and_binomials() -> None:
+    assert readable(r"\frac{1}{\hat R} {x}") == "1/R̂ {x}"
+    assert readable(r"\frac{a b} {\hat{g}}") == "(a b)/ĝ"
+    assert readable(r"\binom{n + 1}{k}\Big(x\Big)") == "(n + 1 choose k)(x)"
+    assert readable(r"2^{g_{i,\max}}") == "2^(g_{i,max})"
+
+
+# -- views
+
+READ = {
+    "D#-nDCG": ["D-", "#"],
+    "nDCG-IA": ["-IA"],
+    "D-U": ["D-"],
+    "DIN-Q": ["DIN-"],
+    "AP'": ["'"],
+    "AP[ties]": ["[ties]"],
+    "P+Q#(gamma=0.3)": ["#"],
+    "AP'[best,ties=worst]": ["'", "[best]", "[ties=worst]"],
+    "CAM(AP')": ["'"],
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_page_says_how_a_name_is_read(cranfield: Cranfield, name: str) -> None:
+    page = cranfield("measures", name).out
+    assert page.startswith(f"{name}: ")
+    assert [line.split()[0] for line in page.split("\n\n")[0].splitlines() if line[2] != " "][1:] == READ[name]
+    assert f"(of {name})" in page
+    assert "Scale:" not in page
+
+
+def test_every_view_is_explained() -> None:
+    marks = {mark for name in READ for mark in readings(parse(name))} | {"[worst]", "[ties=best]"}
+    assert marks == set(READINGS)
+    assert all(view in READINGS for view in readings(parse("AP[worst,ties=best]")))
+
+
+def test_the_formula_of_a_view_names_what_is_read(cranfield: Cranfield) -> None:
+    page = " ".join(cranfield("measures", "D#-nDCG(gamma=0.3)").out.split())
+    assert "g(r) = Σ_i Pr(i|q) g_i(r)" in page
+    assert "γ I-rec + (1 − γ) D-nDCG, γ = 0.3" in page
+    assert "Properties: graded, normalised, diminishing, intent-probabilities (of D#-nDCG(gamma=0.3))" in page
+
+
+def test_the_page_of_D_Q_tells_whose_cutoff_it_is(cranfield: Cranfield) -> None:
+    assert 'D-Q(norm="min")@l' in cranfield("measures", "D-Q").out
+    assert "divides by min(l, R): that is" not in cranfield("measures", 'D-Q(norm="min")').out
+
+
+def test_pages_that_tell_the_same_are_shown_once(cranfield: Cranfield) -> None:
+    pages = json.loads(cranfield("measures", "nDCG@5", "nDCG@10", "AP", "AP@10", "AP'", "--format", "json").out)
+    assert [page["asked"] for page in pages] == ["nDCG@5", "AP", "AP@10", "AP'"]
+    assert [page["properties"]["normalised"] for page in pages] == [True, True, False, True]
+    assert pages[3]["properties"]["additive"] is None
+    assert list(pages[3]["views"]) == ["'"]
+
+
 def test_the_views_that_the_list_tells_of_parse(cranfield: Cranfield) -> None:
     told = cranfield("measures").out.splitlines()[-1]
-    views = re.findall(r"AP(?:'|\[[^]]*\])", told)
-    assert len(views) == 6
+    views = re.findall(r"AP(?:-IA#?|'|\[[^]]*\])|D(?:IN)?#?-nDCG", told)
+    assert len(views) == 12
     for view in views:
         assert str(parse(view)) == view
 
@@ -126,8 +192,9 @@ def test_the_table_explains_its_headings_once(cranfield: Cranfield) -> None:
     lines = cranfield("measures", "--table").out.splitlines()
     assert [line.partition(":")[0] for line in lines if ": " in line] == [
         "graded", "normalised", "recall-free", "diminishing", "lengths", "nonlinear",
-        "intent grades", "intent probabilities",
+        "intent grades", "intent probabilities", "alpha#-IA",
     ]  # fmt: skip
+    assert "the one found greedily, and another can score more" in "".join(lines)
 
 
 def test_the_table_of_some_measures_by_any_spelling(cranfield: Cranfield) -> None:
@@ -135,9 +202,34 @@ def test_the_table_of_some_measures_by_any_spelling(cranfield: Cranfield) -> Non
     assert out.splitlines() == [
         "kind,measure,graded,normalised,recall_free,diminishing,lengths,nonlinear,intent_probabilities",
         "ranked,nDCG@10,1,1,0,0,0,0,",
-        "diversity,D#-nDCG@10,1,1,0,1,0,,1",
+        "diversity,D#-nDCG@10,1,0,0,1,0,,1",  # of a topic with 11 intents no ten documents need have them all
     ]
     assert "diversity" not in cranfield("measures", "--table", "AP").out
+
+
+def test_what_is_not_known_of_a_reading_is_not_told(cranfield: Cranfield) -> None:
+    table = cranfield("measures", "--table", "AP'", "AP").out.splitlines()
+    assert table[2].split() == ["AP'", "-", "yes", "-", "?", "-", "-"]
+    assert table[3].split() == ["AP", "-", "yes", "-", "-", "-", "-"]
+    assert "?: not known of a list that is read in this way" in table
+    assert cranfield("measures", "--table", "AP'", "--format", "csv").out.splitlines()[1] == "ranked,AP',0,1,0,,0,0,"
+
+
+def test_the_table_says_which_measures_are_a_reading(cranfield: Cranfield) -> None:
+    assert "do not compare with published scores" in cranfield("measures", "--table", "alpha#-nERR-IA@5").out
+    assert "do not compare" not in cranfield("measures", "--table", "alpha-nDCG").out
+    assert "alpha#-IA: the formula of Golbus" in cranfield("measures").out
+
+
+def test_the_table_by_parameters(cranfield: Cranfield) -> None:
+    asked = ("ERR-IA", 'ERR-IA(dialect="ndeval")', "AP@10", 'AP(norm="min")@10')
+    rows = csv.DictReader(io.StringIO(cranfield("measures", "--table", *asked, "--format", "csv").out))
+    told = {row["measure"]: row for row in rows}
+    assert [(told[name]["graded"], told[name]["intent_probabilities"]) for name in asked[:2]] == [
+        ("1", "1"),
+        ("0", "0"),
+    ]
+    assert [told[name]["normalised"] for name in asked[2:]] == ["0", "1"]
 
 
 @pytest.mark.parametrize("format", ["latex", "markdown", "html", "tsv", "json"])

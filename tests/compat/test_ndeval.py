@@ -145,7 +145,7 @@ WRONG = [
     ("qrels nothing", 1, "nothing: no such file"),
     ("empty run", 1, "empty: is empty"),
     ("qrels empty", 1, "empty: is empty"),
-    ("bad1 run", 1, "bad1:2: the grade is '-2', expected a whole number from 0 on"),
+    ("bad1 run", 1, "bad1:2: the grade is '-x', expected a whole number"),
     ("bad2 run", 1, "bad2:1: 3 columns, expected 4: topic intent doc grade"),
     ("bad3 run", 1, "bad3:2: document 'd1' is there twice for intent 1 of topic 1"),
     ("qrels bad4", 1, "bad4:2: rank 1 is there twice for topic 1; -traditional goes by scores"),
@@ -155,7 +155,7 @@ WRONG = [
 ]
 BAD = {
     "empty": "",
-    "bad1": "1 1 d1 1\n1 1 d2 -2\n",
+    "bad1": "1 1 d1 1\n1 1 d2 -x\n",
     "bad2": "1 d1 1\n",
     "bad3": "1 1 d1 1\n1 1 d1 0\n",
     "bad4": "1 Q0 d1 1 2 t\n1 Q0 d2 1 1 t\n",
@@ -180,6 +180,27 @@ def test_ranks_may_repeat_when_scores_order() -> None:
     # d02 (one of two intents) before d01 (both): strec@5 = 1, P-IA@5 = 3 / (5 · 2)
     values = dict(zip(COLUMNS, call("-traditional qrels r")[1].split("\n")[1].split(",")[2:], strict=True))
     assert (values["strec@5"], values["P-IA@5"]) == ("1.000000", "0.300000")
+
+
+def test_grades_below_0_are_not_relevant() -> None:
+    """ndeval 4.5 stops at one (`syntax error in qrel file "q" at line 1`); pyndeval counts it as not relevant."""
+    Path("q").write_text("51 1 x01 -2\n51 1 d04 1\n51 2 d01 1\n")
+    Path("q0").write_text("51 1 x01 0\n51 1 d04 1\n51 2 d01 1\n")
+    Path("r").write_text("51 Q0 x01 1 3 t\n51 Q0 d04 2 2 t\n51 Q0 d01 3 1 t\n")
+    assert call("q r") == call("q0 r")
+    judged = [("51", "1", "x01", -2), ("51", "1", "d04", 1), ("51", "2", "d01", 1)]
+    retrieved = [("51", "x01", 3.0), ("51", "d04", 2.0), ("51", "d01", 1.0)]
+    theirs = pyndeval.RelevanceEvaluator(judged, ["alpha-nDCG@5"]).evaluate(retrieved)
+    values = dict(zip(COLUMNS, call("q r")[1].split("\n")[1].split(",")[2:], strict=True))
+    assert values["alpha-nDCG@5"] == f"{theirs['51']['alpha-nDCG@5']:.6f}"
+
+
+def test_topics_of_one_intent() -> None:
+    """What ndeval 4.5 printed: a at rank 1 of 1 relevant document; P-IA@5 is 1 / 5."""
+    Path("q").write_text("1 1 a 1\n1 1 b 0\n")
+    Path("r").write_text("1 Q0 a 1 2 r\n")
+    values = dict(zip(COLUMNS, call("q r")[1].split("\n")[1].split(",")[2:], strict=True))
+    assert (values["strec@5"], values["P-IA@5"], values["alpha-nDCG@5"]) == ("1.000000", "0.200000", "1.000000")
 
 
 def test_help_and_version() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.measures import MEASURES, REGISTRY, Measure, Trailtext, U, parse
-from cranfield.measures.properties import DIVERSE, RANKED, READ_BY_INTENT, diverse, properties_of, ranked
+from cranfield.measures import AP, MEASURES, REGISTRY, Measure, Trailtext, U, parse
+from cranfield.measures.properties import DIVERSE, RANKED, READ_BY_INTENT, diverse, properties_of, ranked, told_of
 from cranfield.meta.findings import FAR, differ
 from cranfield.meta.intent_experiments import INTENT_EXPERIMENTS, diverse_score
 from cranfield.meta.lists import better
@@ -102,6 +102,9 @@ BY_PARAMETERS = [
     "INSQ(report='residual')",
     "INST(report='residual')",
     "CWL(continuation='AP',report='residual')",
+    "Q(beta=0)",
+    "Rmeasure(beta=0)",
+    "Compat(normalize=False)",
 ]
 """Measures that are what they are by their parameters."""
 
@@ -109,6 +112,37 @@ BY_PARAMETERS = [
 @pytest.mark.parametrize("text", BY_PARAMETERS)
 def test_parameters_change_what_measures_say(text: str) -> None:
     test_ranked_measures_are_what_they_say(parse(text))
+
+
+NOT_CUT = ("normalised", "graded", "recall_free")
+"""What a cutoff may change; that one or two documents have few others beside them is no property of a measure."""
+
+CUT = [
+    *(measure @ 2 for measure in PLAIN if measure.cutoff_kind == "rank" and measure.properties.better == "higher"),
+    *map(
+        parse,
+        [
+            "AP(norm='min')@2", "Q(norm='min')@2", "gAP(norm='min')@2", "GAP(norm='min')@2", "NCU(norm='min')@2",
+            "NCU(stop='first',utility='P')@2", "NCU(stop='rank-biased',utility='P',gamma=0)@2",
+            "NCU(stop='rank-biased',utility='P')@2", "NCU(stop='preferred',utility='BR')@2",
+        ],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", names(CUT))
+def test_a_cutoff_changes_what_measures_say(measure: Measure) -> None:
+    for name in NOT_CUT:
+        found = RANKED_EXPERIMENTS[name](measure)
+        assert found.holds == (getattr(measure.properties, name) or (measure.name, name) in MODEST), found
+
+
+def test_with_twenty_relevant_documents_the_best_ten_score_a_half() -> None:
+    for text, best in {"AP@10": 0.5, "Q@10": 0.5, "AP(norm='min')@10": 1.0, "Q(norm='min')@10": 1.0}.items():
+        measure = parse(text)
+        assert measure.of([1] * 20) == best
+        assert measure.properties.normalised == (best == 1.0)
+    assert AP.properties.normalised  # without a cutoff
 
 
 def test_every_row_of_both_figures_is_found_out_but_the_order_of_reading() -> None:
@@ -176,6 +210,38 @@ def test_measures_of_diversity_are_what_they_say(measure: Measure) -> None:
     claimed = properties_of(measure)
     for name, experiment in INTENT_EXPERIMENTS.items():
         assert experiment(measure).holds == getattr(claimed, name), experiment(measure)
+
+
+BY_INTENT_AND_PARAMETERS = [
+    "ERR-IA(dialect='ndeval')", "alpha-DCG(dialect='ndeval')", "alpha-nDCG(ideal='exact')", "I-rec@1", "D#-nDCG@1",
+    "D-nDCG@1", "D-Q@1", "D-Q(norm='min')@1", "Q-IA@2", "P+Q(norm='R')@2", "alpha-nDCG@2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BY_INTENT_AND_PARAMETERS)
+def test_parameters_change_what_measures_of_diversity_say(text: str) -> None:
+    measure = parse(text)
+    for name in ("graded", "intent_probabilities", "normalised"):
+        found = INTENT_EXPERIMENTS[name](measure)
+        assert found.holds == getattr(properties_of(measure), name), found
+
+
+def test_only_a_greedy_ideal_list_can_be_exceeded() -> None:
+    assert parse("alpha-nDCG").properties.high > 1
+    assert parse("alpha-nDCG(ideal='exact')").properties.high == 1
+
+
+WITH_UNJUDGED = [
+    parse(name).view(view) for name in ("AP", "nDCG", "P", "ERR") for view in ("condensed", "best", "worst")
+]
+
+
+@pytest.mark.parametrize("measure", names(WITH_UNJUDGED))
+def test_of_another_reading_is_told_what_holds_or_nothing(measure: Measure) -> None:
+    told = told_of(measure)
+    assert [name for name, value in told.items() if value is None] == ["diminishing", "additive"]
+    for name in ("graded", "normalised", "recall_free", "lengths"):
+        assert RANKED_EXPERIMENTS[name](measure).holds == told[name], name
 
 
 @settings(max_examples=30, deadline=None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cranfield.assessed import Assessed
 from cranfield.measures import AP, Measure, P
-from cranfield.views import ENUMERATED
+from cranfield.tied_orders import ENUMERATED
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, STOPS_WHEN_SATISFIED
 from tests.oracles.joined import side_by_side
 

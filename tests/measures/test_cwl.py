@@ -395,6 +395,7 @@ def test_names_are_read_back(name: str) -> None:
     ("name", "complaint"),
     [
         ("INST(T=0.2)", "T == 0.2, must be 0.5 or more"),
+        ("INST(T=-1)", "T == -1, must be 0.5 or more"),
         ("INSQ(T=0)", "T == 0, must be above 0"),
         ("INST(report='utility')", "report == 'utility', must be one of 'EU', 'ETU'"),
         ("INST(depth=0)", "depth == 0, must be a whole number from 1"),

@@ -310,8 +310,10 @@ def test_every_table_says_that_it_is_a_reading(name: str) -> None:
     assert "was not at hand" in A_READING
     assert "do not compare with published scores" in A_READING
     assert "was not at hand" in (type(parse(name)).__doc__ or "")
-    zero = f"{A_READING}; 2 topics have difficulty 0, where every run scores 0: 2, 3"
-    assert cf.evaluate(JUDGED, RUN, [name]).notes[-1] == zero
+    zero = "alpha#-IA: 2 topics have difficulty 0, where every run scores 0: 2, 3"
+    assert cf.evaluate(JUDGED, RUN, [name]).notes[-2:] == (A_READING, zero)
+    both = cf.evaluate(JUDGED, RUN, [name, parse(name).replace(topics="equal")])
+    assert [both.notes.count(note) for note in (A_READING, zero)] == [1, 1]  # beside one another, told once
     assert cf.evaluate(JUDGED, RUN, [parse(name).replace(topics="equal")]).notes[-1] == A_READING
     first = JUDGED[: JUDGED.index(b"2 a")]
     assert cf.evaluate(first, {"1": RUN["1"]}, [name]).notes[-1] == A_READING
@@ -328,4 +330,7 @@ def test_explain_shows_gains_and_the_difficulty_of_the_topic(name: str) -> None:
     assert [first["topic difficulty"], second["topic difficulty"]] == [0.25, 0.25]
     assert second["adds"] == pytest.approx(1.5 * second["weight"] * 0.25)
     assert A_READING in told.notes
+    easy = cf.explain(JUDGED, RUN, "2", name)
+    assert A_READING in easy.notes
+    assert easy.notes[-1] == "alpha#-IA: 1 topic has difficulty 0, where every run scores 0: 2"
     assert "topic difficulty" not in cf.explain(JUDGED, RUN, "1", measure.replace(topics="equal")).columns

@@ -235,6 +235,9 @@ def test_exact_refuses_what_is_too_large_and_says_so() -> None:
         UsageError, match=rf"topic 'x': .*17 relevant documents.* at most {STATES:,}; use ideal='greedy'"
     ):
         exact_ideal(bits, 0.5, log_discount, None, "x")
+    some = np.random.default_rng(0).integers(0, 2, (20, 2000)).astype(float)
+    with pytest.raises(UsageError, match=r"2000 relevant documents to put in order, too many"):
+        exact_ideal(some, 0.5, log_discount, None, "x")  # 2^2000 sets are more than a float can tell
     alike = np.ones((2, 60_000))  # documents of the same intents are not told apart
     assert exact_ideal(alike[:, :500], 0.5, log_discount, 2, "x") == pytest.approx(2 + 1 / math.log2(3))
 
@@ -552,12 +555,6 @@ def test_nothing_retrieved(measure: Measure) -> None:
 def test_without_intents_the_message_says_what_would_supply_them(measure: Measure) -> None:
     with pytest.raises(UsageError, match=r"the judgments have no intents: .* 'topic intent document grade'"):
         measure.of([1, 0])
-
-
-@pytest.mark.parametrize("measure", DIVERSE, ids=str)
-def test_unjudged_documents_have_no_intent_to_be_best_for(measure: Measure) -> None:
-    with pytest.raises(UsageError, match="nobody knows of which intent"):
-        measure.view("best").of([{"a": 1}, None])
 
 
 @pytest.mark.parametrize(

@@ -23,19 +23,25 @@ from cranfield.measures import (
     RBP,
     REGISTRY,
     RR,
+    Compat,
     CWLMeasure,
+    EfP,
     F,
     G,
     IPrec,
+    IRec,
     Measure,
     NumNonrelRet,
     NumRel,
     NumRelRet,
     NumRet,
     P,
+    Pplus,
+    PplusQ,
     Q,
     R,
     RelativeP,
+    Rmeasure,
     Rndcg,
     Rprec,
     SetAP,
@@ -78,6 +84,28 @@ SPELLINGS: dict[str, Measure] = {
     "IPrec@0": IPrec() @ 0,
     "F(alpha=None)": F(),
     "NSR@10": nCG() @ 10,
+    "nDCG@10'": nDCG().view("condensed") @ 10,
+    "AP(rel=2)'@5": AP(rel=2).view("condensed") @ 5,
+    "AP(norm='min')’@5": AP(norm="min").view("condensed") @ 5,
+    "P[best]@3": (P() @ 3).view("best"),
+    "P[best](rel=2)@3": (P(rel=2) @ 3).view("best"),
+    "AP[best]'": AP().view(Unjudged("best"), Condensed()),  # views are read in the order in which they are written
+    "AP'-IA": AP().view(ByIntent()).view("condensed"),
+    "AP'-IA#@5": AP().view(ByIntent(), Sharp()).view("condensed") @ 5,
+    'Q(norm="min")-IA@3': Q(norm="min").view(ByIntent()) @ 3,
+    'D-Q(norm="min")\'@3': Q(norm="min").view(Condensed(), GlobalGain(LINEAR)) @ 3,
+    "D-nDCG@10#": nDCG().view(Sharp(), GlobalGain(LINEAR)) @ 10,
+    # as papers write them
+    "Q-measure": Q(),
+    "R-measure": Rmeasure(),
+    "Compatibility": Compat(),
+    "P⁺": Pplus(),
+    "P⁺Q@10": PplusQ() @ 10,
+    **dict.fromkeys(("subtopic-recall@5", "S-recall@5", "Intent-recall@5", "I-recall@5", "I-rec@5"), IRec() @ 5),
+    "effective-precision@5": EfP() @ 5,
+    # grades as NTCIR calls them (Sakai 2007 §3.1: gain(S) = 3, gain(A) = 2, gain(B) = 1)
+    "P+(gain={S:3,A:2,B:1})": Pplus(gain={3: 3, 2: 2, 1: 1}),
+    "nDCG(gain={L1:1,'L2':3,else:linear})": nDCG(gain={1: 1, 2: 3, "else": "linear"}),
     # trec_eval's
     "map": AP(),
     "P_10": P() @ 10,
@@ -262,7 +290,8 @@ def test_a_view_by_intent_is_there_once(name: str, view: View, mark: str) -> Non
 @given(measures())
 def test_parse_of_str_is_the_measure(measure: Measure) -> None:
     assert parse(str(measure)) == measure
-    if "gamma" not in measure.parameters():
+    within = getattr(measure, "inner", measure)  # CAM(D#-nDCG) has it already
+    if "gamma" not in measure.parameters() and not any(isinstance(view, Sharp) for view in within.views):
         assert parse(str(measure.view(Sharp(0.25)))) == measure.view(Sharp(0.25))
     if measure.needs == "intents":
         return  # such a measure looks at intents itself
@@ -333,7 +362,18 @@ WRONG = {
     "P_0": r"cutoff must be a whole number",
     "P_5,10": r"names 2 measures: write P@5, P@10",
     "utility_1,2": r"no measure 'utility_1'|expected the end",
-    "gm_map": r"geometric mean of AP",
+    "gm_map": r"geometric mean of AP: `-m AP --statistic gmean`",
+    "GMAP": r"geometric mean of AP: `-m AP --statistic gmean`",
+    "URisk": r"`--statistic URisk --baseline RUN` with the measure, in Python Scores.risk",
+    "TRisk": r"`--statistic TRisk --baseline RUN`",
+    "GeoRisk": r"`--statistic GeoRisk` with the measure",
+    "nDCG@10(gain='exp')": r"expected the end, found .*; all parameters stand in one pair of brackets before",
+    "AP(rel=2)(norm='R')": r"all parameters stand in one pair of brackets",
+    "AP 5": r"a measure is written name\(parameter=value\)@cutoff\[view\], such as nDCG",
+    "os:getcwd-IA": r"expected the end, found '-IA'; by intent is written \[IA\] here",
+    "AP-IA(rel=2)-IA": r"there is no measure 'AP-IA-IA'",
+    "nDCG(gain={S:3,3:1})": r"grade 3 is in the table twice",
+    "nDCG(gain={D:3})": r"expected a number, found 'D:3",
     "num_q": r"number of topics",
     "relstring": r"cranfield explain",
     **dict.fromkeys(fairness.MEASURES, r"is a measure of fairness: see `cranfield fairness --help`"),
@@ -361,6 +401,12 @@ WRONG = {
 def test_wrong_names_say_what_is_wrong(text: str) -> None:
     with pytest.raises(UsageError, match=WRONG[text]):
         parse(text)
+
+
+def test_gains_by_NTCIRs_letters_in_python() -> None:
+    assert nDCG(gain={"S": 3, "A": 2, "B": 1}) == nDCG(gain={3: 3, 2: 2, 1: 1})
+    with pytest.raises(UsageError, match="one grade is in the table twice"):
+        nDCG(gain={"S": 3, 3: 1})
 
 
 def test_not_a_string() -> None:

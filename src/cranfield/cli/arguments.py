@@ -81,7 +81,9 @@ Output = Annotated[
         group=RESULT,
     ),
 ]
-Quiet = Annotated[bool, option("--quiet", help="No warnings, no progress bar.", group=RESULT)]
+Quiet = Annotated[
+    bool, option("--quiet", help="No warnings, no notes on standard error, no progress bar.", group=RESULT)
+]
 Order = Annotated[
     str | None,
     option(
@@ -126,8 +128,8 @@ QrelsFormat = Annotated[
     option(
         "--qrels-format",
         metavar="FORMAT",
-        help="Format of the judgments: trec, diversity, msmarco, beir, json, jsonl, csv, tsv or parquet; "
-        "default: detected.",
+        help="Format of the judgments: trec, diversity (column 2 is the intent, even if every topic has just one), "
+        "msmarco, beir, json, jsonl, csv, tsv or parquet; default: detected.",
         group=READING,
     ),
 ]
@@ -137,7 +139,8 @@ IntentProbabilities = Annotated[
     option(
         "--intent-probabilities",
         metavar="FILE",
-        help="How likely each intent of a topic is: lines of topic, intent, probability; default: all the same.",
+        help="How likely each intent of a topic is: a file with lines of topic, intent, probability; or uniform (all "
+        "the same, the default) or nonuniform (each half as likely as the one before).",
         group=READING,
     ),
 ]

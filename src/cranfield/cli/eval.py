@@ -22,7 +22,7 @@ from cranfield.cli.arguments import (
     option,
 )
 from cranfield.cli.joining_words import AS_USUAL, Joining
-from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, rendered
+from cranfield.cli.output import TABLE_FORMATS, Progress, checked, emit, rendered, tell_notes
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ def eval_verb(
 ) -> int:
     """Score runs against judgments: one row per run, one column per measure.
 
-    The rule that ordered the documents, and whatever else a reader of the numbers must know, is told below the table.
+    The rule that ordered the documents, and whatever else a reader of the numbers must know, is told below the table;
+    in formats that have no room for it, on standard error.
     """
     if qrels is None and not sample:
         print(USAGE, file=sys.stderr)
@@ -284,6 +285,7 @@ def _text(
     from cranfield.table import DIGITS
 
     if format == "trec":
+        tell_notes(scores.notes, format)
         return "\n".join(trec_lines(scores, per_topic=per_topic, digits=DIGITS if digits is None else digits))
     if per_topic and format in ("json", "csv", "tsv"):
         kept = scores if digits is None else rounded(scores, digits)

@@ -76,7 +76,7 @@ def _text(explanation: Explanation, format: str, output: str | None) -> str:
 
     if format == "table":
         return "\n".join(map(printable, str(explanation).split("\n")))
-    kinds = {"rank": "count", "doc": "text", "grade": "text"}
+    kinds = {"rank": "count", "doc": "text", "grade": "text", "intents": "text"}
     columns = tuple(Column(name, kinds.get(name, "number")) for name in explanation.header)
     title = f"{explanation.measure} of {explanation.run} on topic {explanation.topic} = {explanation.score:.4f}"
     table = Table(columns, tuple(map(tuple, explanation.records())), caption=title, notes=explanation.notes)

@@ -91,7 +91,7 @@ def fairness_verb(
         option(
             "--attention",
             metavar="KIND",
-            help="How attention falls with rank: geometric (p, p^2, ...), log (as in nDCG) or trec (as in the Fair "
+            help="How attention falls with rank: geometric (1, p, p^2, ...), log (as in nDCG) or trec (as in the Fair "
             "Ranking tracks); default: geometric, and trec for AWRF.",
         ),
     ] = None,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 SYMBOLS = {
     "sum": "Σ", "prod": "Π", "cdot": "·", "le": "≤", "ge": "≥", "cap": "∩", "in": "∈", "ldots": "…", "alpha": "α",
     "beta": "β", "gamma": "γ", "epsilon": "ε", "lfloor": "⌊", "rfloor": "⌋", "qquad": "\n", "quad": "\n", "left": "",
-    "right": "", "infty": "∞", "times": "×",
+    "right": "", "infty": "∞", "times": "×", "pi": "π", "Big": "", "big": "", "bigl": "", "bigr": "", "Bigl": "",
+    "Bigr": "",
 }  # fmt: skip
 """Commands by the letters that stand for them; a command that is not here is read as its own name: \\log, \\min."""
 
@@ -20,32 +22,40 @@ def readable(latex: str) -> str:
     """
     text = " ".join(latex.split())
     text = re.sub(r"\\text\{([^{}]*)\}", r"\1", text)
-    while found := _innermost_fraction(text):
+    text = re.sub(r"\\hat\s*(?:\{(\w)\}|(\w))", lambda hat: f"{hat[1] or hat[2]}\u0302", text)
+    text = unicodedata.normalize("NFC", text)
+    while found := _innermost(r"\binom", text):
+        begin, above, below, end = found
+        text = f"{text[:begin]}({above} choose {below}){text[end:]}"
+    while found := _innermost(r"\frac", text):
         begin, above, below, end = found
         text = f"{text[:begin]} {_atom(above)}/{_atom(below)} {text[end:]}"
     text = text.replace(r"\{", "⦃").replace(r"\}", "⦄")
     text = re.sub(r"\\([a-zA-Z]+)", lambda command: SYMBOLS.get(command[1], command[1]), text)
     text = re.sub(r"\\[,;:! ]", " ", text)
     text = re.sub(r"_\{(\w+)\}", r"_\1", text.replace("^*", "*"))
-    text = re.sub(r"\^\{(\w+)\}", r"^\1", text)
-    text = re.sub(r"\^\{([^{}]*)\}", r"^(\1)", text)
+    while "^{" in text:
+        power, end = _group(text, begin := text.rindex("^{") + 1)
+        power = power if re.fullmatch(r"[\w*]+", power) else f"({power})"
+        text = text[:begin] + power + text[end:]
     text = re.sub(r"(?<=[\w)}*])([ΣΠ])", r" \1", text.replace("⦃", "{").replace("⦄", "}"))
     text = re.sub(r"(?<=[(⌊]) +| +(?=[),⌋])", "", re.sub(r" {2,}", " ", text))
     return "\n".join(line.strip().rstrip(",") for line in text.split("\n"))
 
 
-def _innermost_fraction(text: str) -> tuple[int, str, str, int] | None:
-    """Where the last fraction begins, what is above and below its line, and where it ends; it holds no other."""
-    begin = text.rfind(r"\frac")
+def _innermost(command: str, text: str) -> tuple[int, str, str, int] | None:
+    """Where the last fraction or binomial begins, what is above and below, and where it ends; it holds no other."""
+    begin = text.rfind(command)
     if begin < 0:
         return None
-    above, after = _group(text, begin + len(r"\frac"))
+    above, after = _group(text, begin + len(command))
     below, end = _group(text, after)
     return begin, above, below, end
 
 
 def _group(text: str, at: int) -> tuple[str, int]:
     """What is within the braces that open at `at`, and where they end; a single letter needs none."""
+    at += len(text[at:]) - len(text[at:].lstrip())
     if text[at] != "{":
         return text[at], at + 1
     depth, i = 0, at
@@ -58,5 +68,6 @@ def _group(text: str, at: int) -> tuple[str, int]:
 
 def _atom(text: str) -> str:
     """In brackets, unless it is one thing: a name, a number, a call, an amount between bars."""
-    one_thing = re.fullmatch(r"[\w^*']+(\([\w']*\))?|\\(?:min|max|log_2)\([^()]*(\(\w*\))?[^()]*\)|\|[^|]*\|", text)
+    a_name, a_call = r"[\w^*'\u0302]+(\([\w']*\))?", r"\\(?:min|max|log_2)\([^()]*(\(\w*\))?[^()]*\)"
+    one_thing = re.fullmatch(rf"\\pi|(\\pi\(\w\))|{a_name}|{a_call}|\|[^|]*\|", text)
     return text if one_thing else f"({text})"

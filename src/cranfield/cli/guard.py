@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import TextIO
 
+from cranfield.cli.output import Note
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 
 OK, DATA, USAGE = 0, 1, 2
@@ -28,7 +29,7 @@ def guarded(work: Callable[[], int]) -> int:
         def tell(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
             if str(message) not in told:
                 told.add(str(message))
-                say(f"warning: {message}")
+                say(f"{'note' if issubclass(category, Note) else 'warning'}: {message}")
 
         warnings.showwarning = tell
         warnings.simplefilter("always", CranfieldWarning)

@@ -6,7 +6,8 @@ import inspect
 import math
 import re
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from cranfield.cli.arguments import RESULT, Argument, Format, Output, option
@@ -16,6 +17,8 @@ from cranfield.cli.output import emit, emit_table, rendered, terminal_width
 from cranfield.errors import UsageError
 from cranfield.measures import REGISTRY, Measure, parse_many
 from cranfield.measures.base import show
+from cranfield.measures.properties import footnotes, told_of
+from cranfield.measures.readings import readings
 from cranfield.table import Column, Table, visible_width
 
 EXAMPLES = """\
@@ -55,7 +58,9 @@ measure's text."""
 
 VIEWS = (
     "any of them can be read otherwise: AP' (unjudged documents removed), AP[best] and AP[worst] (unjudged documents "
-    "read as relevant, as not), AP[ties] (mean over all orders of tied documents), AP[ties=best], AP[ties=worst]"
+    "read as relevant, as not), AP[ties] (mean over all orders of tied documents), AP[ties=best], AP[ties=worst]; for "
+    "topics with intents AP-IA (mean over intents), D-nDCG (gains for all intents taken together), DIN-nDCG "
+    "(navigational intents count once) and # for intent recall beside them: D#-nDCG, DIN#-nDCG, AP-IA#"
 )
 
 FAIRNESS = (
@@ -79,10 +84,15 @@ class Page:
     properties: dict[str, Any]
     reference: str
     example: str
+    asked: str
+    """The measure that was asked for, with its parameters and views."""
+    views: dict[str, str]
+    """How its name is read, view by view."""
 
     @staticmethod
-    def of(kind: type[Measure]) -> Page:
-        """From the class and its docstring."""
+    def of(asked: type[Measure] | Measure) -> Page:
+        """From the class and its docstring; of a measure with parameters and views also what these change."""
+        kind, made = (asked, None) if isinstance(asked, type) else (type(asked), asked)
         told = kind.__doc__ if "__doc__" in kind.__dict__ else None
         doc = inspect.cleandoc(told or "")
         what, _, rest = doc.partition("\n\n")
@@ -94,7 +104,6 @@ class Page:
         rest = re.sub(r"\n(?=No relevant documents|Nothing retrieved)", "\n\n", rest)  # the empty case stands alone
         paragraphs = [" ".join(paragraph.split()) for paragraph in rest.split("\n\n")]
         cutoffs = {"rank": "a rank", "recall": "a recall point from 0 to 1", "none": "none"}
-        properties = kind.properties
         return Page(
             name=kind.name,
             what=" ".join(what.split()),
@@ -103,9 +112,11 @@ class Page:
             parameters={name: show(default) for name, default in kind.parameters().items()},
             cutoff=cutoffs[kind.cutoff_kind],
             aliases=kind.aliases,
-            properties={name: getattr(properties, name) for name in properties.__dataclass_fields__},
+            properties=asdict(kind.properties) if made is None else told_of(made),
             reference=kind.reference(),
             example=example[0] if example else "",
+            asked=kind.name if made is None else str(made),
+            views={} if made is None else readings(made),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +134,12 @@ class Page:
 
     def for_people(self, width: int) -> str:
         """The page as text of at most `width` columns."""
-        parts = [textwrap.fill(f"{self.name}: {self.what}", width)]
+        parts = []
+        if self.views:
+            margin = max(map(len, self.views))
+            lines = [_hanging(f"  {mark:<{margin}}  ", told, width) for mark, told in self.views.items()]
+            parts.append("\n".join([f"{self.asked}: {self.name}, read in this way:", *lines]))
+        parts.append(textwrap.fill(f"{self.name}: {self.what}", width))
         if self.formula:
             parts.append(textwrap.indent(readable(self.formula), "    "))
         parts += [textwrap.fill(line, width, break_on_hyphens=False) for line in self.text.split("\n") if line]
@@ -148,10 +164,15 @@ class Page:
         yes = [name.replace("_", "-") for name, value in told.items() if value is True]
         ends = f"{_end(told['low'])} to {_end(told['high'])}"
         ends += "; describes, does not rate" if told["better"] == "neither" else f"; {told['better']} is better"
+        unknown = [name for name, value in told.items() if value is None]
+        others = ["graded", "normalised", "recall-free", "diminishing", "additive"]
+        properties = ", ".join(yes) or f"none of {', '.join(name for name in others if name not in unknown)}"
+        properties += f" (of {self.asked})" if self.asked != self.name else ""
+        properties += f"; not known of this reading: {', '.join(unknown)}" if unknown else ""
         facts = {
-            "Properties": ", ".join(yes) or "none of graded, normalised, recall-free, diminishing, additive",
+            "Properties": properties,
             "Range": ends,
-            "Scale": told["scale"],
+            **({} if self.views else {"Scale": told["scale"]}),
             "Spellings": ", ".join((self.name, *self.aliases)),
             "Reference": self.reference or "-",
         }
@@ -205,8 +226,7 @@ def measures_verb(
         emit_figures([one for name in names or [] for one in parse_many(name)], format, output)
         return 0
     if names:
-        kinds = dict.fromkeys(type(one) for name in names for one in parse_many(name))
-        _pages([Page.of(kind) for kind in kinds], format, output)
+        _pages([Page.of(one) for one in _told_apart(one for name in names for one in parse_many(name))], format, output)
         return 0
     pages = [Page.of(kind) for kind in REGISTRY.values()]
     if search is not None:
@@ -221,13 +241,26 @@ def measures_verb(
     return 0
 
 
+def _told_apart(asked: Iterable[Measure]) -> list[Measure]:
+    """One of those that differ in nothing that a page tells: cutoffs and parameters rarely do."""
+    return list({(type(one), one.views, tuple(told_of(one).values())): one for one in reversed([*asked])}.values())[
+        ::-1
+    ]
+
+
 def listing(pages: list[Page], short: bool, width: int | None) -> Table:
     """A row per measure; `short` tells papers by author and year, `width` cuts off what does not fit."""
     rows = [(page.name, page.what, _short_reference(page.reference) if short else page.reference) for page in pages]
     if width is not None:
         name, paper = (max(visible_width(row[column]) for row in rows) for column in (0, 2))
         rows = [(row[0], _shortened(row[1], max(width - name - paper - 4, 30)), row[2]) for row in rows]
-    notes = ("cranfield measures NAME shows one measure's page", FAIRNESS, VIEWS) if short else ()
+    notes = (
+        "cranfield measures NAME shows one measure's page",
+        FAIRNESS,
+        *footnotes(page.name for page in pages),
+        VIEWS,
+    )
+    notes = notes if short else ()
     return Table((Column("measure"), Column("what it tells"), Column("reference")), tuple(rows), notes=notes)
 
 

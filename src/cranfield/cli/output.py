@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 import sys
 import time
+import warnings
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 
 if TYPE_CHECKING:
     from cranfield.table import Table
 
 TABLE_FORMATS = ("table", "json", "csv", "tsv", "latex", "markdown", "html")
+
+WITHOUT_NOTES = ("csv", "tsv", "trec")
+"""Formats with no room for what a reader of the numbers must know."""
+USUAL_ORDER = "order: score"
+
+
+class Note(CranfieldWarning):
+    """What stands below a table, told on standard error where the format has no room for it."""
+
 
 PATIENCE = 0.5
 """Seconds of work before a progress bar appears."""
@@ -57,8 +68,20 @@ def rendered(table: Table, format: str, output: str | None = None) -> str:
     """A table as text in the format asked for."""
     checked(format, TABLE_FORMATS)
     if format != "table":
+        tell_notes(table.notes, format)
         return table.render(format)
     return table.text(color=colored(output), width=terminal_width(output))
+
+
+def tell_notes(notes: Iterable[str], format: str) -> None:
+    """The notes of a result on standard error, if its format has no room for them; they are warnings to `--quiet`.
+
+    That documents were ordered as they are unless somebody says otherwise is not worth a line each time.
+    """
+    if format in WITHOUT_NOTES:
+        for note in notes:
+            if note != USUAL_ORDER:
+                warnings.warn(note, Note, stacklevel=2)
 
 
 def colored(output: str | None = None) -> bool:

@@ -113,7 +113,7 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     if isinstance(found, layouts.Layout):
         columns = [cell.decode("utf-8", "replace") for cell in _first_line(start).split()]
         judged = len(columns) == 4 and columns[1] in NO_LABEL
-        judged |= len(columns) in (3, 4) and layouts.levels_as_numbers(start)[1]
+        judged |= len(columns) in (3, 4) and bool(layouts.levels_as_numbers(_first_line(start))[1])
         kind = "run" if len(columns) == 6 else "qrels" if judged else by_suffix
     else:
         kind = _kind_by_names(_names(buffer, found, path)) or by_suffix

@@ -130,23 +130,47 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | str:
 
 _LEVEL = re.compile(rb"(?m)(?<=[ \t])L(\d{1,9})(?=[ \t\r]*$)")
 """A last column such as `L2`."""
+_LETTER = re.compile(rb"(?m)(?<=[ \t])([SABC])(?=[ \t\r]*$)")
+"""A last column such as `S`."""
+LETTERS = {"S": 3, "A": 2, "B": 1, "C": 0}
+"""NTCIR's grades: highly relevant, relevant, partially relevant (Sakai, On the Properties of Evaluation Metrics for
+Finding One Highly Relevant Document, 2007, §3.1), and not relevant."""
 
 
-def levels_as_numbers(buffer: Buffer) -> tuple[Buffer, bool]:
-    """Judgments with the grades L0, L1, ... of NTCIR written as 0, 1, ...; and whether there were any.
+def grade_called(label: str) -> float | None:
+    """The grade that NTCIR writes as S, A, B, C or L0, L1, ...; None if it is no such label.
 
-    The first line decides; where its grade is a number, the bytes stay as they are.
+    >>> grade_called("S"), grade_called("L2"), grade_called("D")
+    (3.0, 2.0, None)
+    """
+    if label in LETTERS:
+        return float(LETTERS[label])
+    return float(label[1:]) if re.fullmatch(r"L\d{1,9}", label) else None
+
+
+def levels_as_numbers(buffer: Buffer) -> tuple[Buffer, str]:
+    """Judgments with the grades L0, L1, ... or S, A, B, C of NTCIR written as numbers; and a note, if there were any.
+
+    The first line decides; where its grade is a number, the bytes stay as they are. So do they where only some lines
+    have one of the letters: there is no telling what those mean.
 
     >>> levels_as_numbers(b"0001 2 doc7 L3\\n0001 2 L8 L0\\n")
-    (b'0001 2 doc7 3\\n0001 2 L8 0\\n', True)
+    (b'0001 2 doc7 3\\n0001 2 L8 0\\n', 'grades L0, L1, ... are read as 0, 1, ...')
+    >>> levels_as_numbers(b"001 0 doc7 S\\n001 0 A C\\n")
+    (b'001 0 doc7 3\\n001 0 A 0\\n', 'grades S, A, B, C are read as 3, 2, 1, 0')
     >>> levels_as_numbers(b"301 0 L8 3\\n")
-    (b'301 0 L8 3\\n', False)
+    (b'301 0 L8 3\\n', '')
     """
     head = unmarked(head_of(buffer))
     first = next((line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
-    if not _LEVEL.search(first):
-        return buffer, False
-    return _LEVEL.sub(rb"\1", bytes(buffer)), True
+    if _LEVEL.search(first):
+        return _LEVEL.sub(rb"\1", bytes(buffer)), "grades L0, L1, ... are read as 0, 1, ..."
+    if _LETTER.search(first):
+        whole = unmarked(bytes(buffer))
+        text, many = _LETTER.subn(lambda found: b"%d" % LETTERS[found[1].decode()], whole)
+        if many == len(_DATA.findall(whole)):
+            return text, "grades S, A, B, C are read as 3, 2, 1, 0"
+    return buffer, ""
 
 
 def _check_rank(words: list[str], path: str, line: int) -> None:

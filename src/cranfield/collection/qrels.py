@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +17,9 @@ from cranfield.collection.source import PathLike, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError
 
+DIVERSITY = "diversity"
+"""The format by which column 2 is the intent."""
+
 
 class Judgment(NamedTuple):
     """One line of qrels."""
@@ -27,6 +31,7 @@ class Judgment(NamedTuple):
     """Column 2: nothing of interest in most collections, the intent in diversity collections."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Qrels(Records):
     """Judgments of a test collection. An immutable value: equal when topics, documents, intents and grades are.
 
@@ -36,6 +41,9 @@ class Qrels(Records):
     >>> qrels.grades("q1")
     {'d1': 2, 'd2': 0}
     """
+
+    by_intent: bool = False
+    """Column 2 is the intent, even where every topic has just one: it was read by `format="diversity"`."""
 
     kind: ClassVar[str] = "qrels"
 
@@ -50,22 +58,29 @@ class Qrels(Records):
         A path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file,
         {topic: {doc: grade}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
         (topic, doc, grade[, iteration]).
-        A document judged twice is an error, unless `on_duplicate` is "first" or "max".
+        A document judged twice is an error, unless `on_duplicate` is "first" or "max". `format="diversity"` says that
+        column 2 is the intent, where every topic has just one.
         """
         if isinstance(thing, Qrels):
-            return thing if name in (None, thing.name) else cls(thing.table, name or "", thing.path, thing.notes)
+            named = thing if name in (None, thing.name) else replace(thing, name=name or "")
+            return named.with_intents() if format == DIVERSITY else named
         reading = Reading("qrels", format, on_duplicate)
         table, path = table_of(thing, reading)
-        return cls(table, name or (stem(path) if path else "qrels"), path, tuple(reading.notes))
+        name = name or (stem(path) if path else "qrels")
+        return cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY)
 
     @classmethod
     def read(
         cls, path: PathLike, *, format: str | None = None, on_duplicate: str = "error", threads: int | None = None
     ) -> Qrels:
-        """Qrels from a file; the format is detected if it is not said."""
+        """Qrels from a file; the format is detected if it is not said, and `diversity` makes column 2 the intent.
+
+        In a file of one intent a topic nothing but the format tells that column 2 is one.
+        """
         reading = Reading("qrels", format, on_duplicate, threads)
         table, where = table_of(path, reading)
-        return cls(table, stem(where) if where else "qrels", where, tuple(reading.notes))
+        name = stem(where) if where else "qrels"
+        return cls(table, name, where, tuple(reading.notes), by_intent=format == DIVERSITY)
 
     @classmethod
     def from_dict(cls, lists: Mapping[Any, Mapping[Any, float]], name: str = "qrels") -> Qrels:
@@ -102,11 +117,15 @@ class Qrels(Records):
 
     @cached_property
     def intents(self) -> tuple[str, ...]:
-        """The distinct labels of column 2, if it varies within a topic; else none.
+        """The distinct labels of column 2, if it varies within a topic or was said to be the intent; else none.
 
         >>> Qrels.of(b"1 a d1 1\\n1 b d1 0\\n").intents
         ('a', 'b')
+        >>> Qrels.of(b"1 a d1 1\\n").intents, Qrels.of(b"1 a d1 1\\n", format="diversity").intents
+        ((), ('a',))
         """
+        if self.by_intent:
+            return tuple(self.table.labels) or ("0",)
         label = self.table.label
         if not len(label):
             return ()
@@ -118,6 +137,10 @@ class Qrels(Records):
     def has_intents(self) -> bool:
         """Whether documents are judged by intent (a diversity collection)."""
         return bool(self.intents)
+
+    def with_intents(self) -> Qrels:
+        """The same judgments, column 2 taken for the intent."""
+        return self if self.by_intent else replace(self, by_intent=True)
 
     def numbers(self, values: NDArray[np.float64]) -> list[Any]:
         """Grades as Python numbers: integers where all of them are."""
@@ -178,6 +201,10 @@ class Qrels(Records):
             for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False)
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        made: tuple[Any, ...] = super().__reduce__()
+        return (_rebuild_with_intents, made) if self.by_intent else made
+
     # ---- what joins use
 
     @cached_property
@@ -196,3 +223,7 @@ class Qrels(Records):
                     "measures of diversity",
                 ) from None  # fmt: skip
         return self._judged[on_duplicate]
+
+
+def _rebuild_with_intents(rebuild: Callable[..., Qrels], arguments: tuple[Any, ...]) -> Qrels:
+    return rebuild(*arguments).with_intents()

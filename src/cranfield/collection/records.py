@@ -77,9 +77,8 @@ def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
     else:
         _check_header(buffer, kind, origin)
         if reading.kind == "qrels":
-            buffer, levels = layouts.levels_as_numbers(buffer)
-            if levels:
-                reading.notes.append("grades L0, L1, ... are read as 0, 1, ...")
+            buffer, note = layouts.levels_as_numbers(buffer)
+            reading.notes.extend([note] if note else [])
         table, faults = _core.read(
             [buffer],
             list(kind.columns),

@@ -9,6 +9,7 @@ What differs:
 - Messages are ours and say file and line. A wrong call exits with 2, wrong data with 1; nothing is printed then.
 - A score or option that is no number is an error; ndeval keeps what was there before. A document judged twice for an
   intent is an error; ndeval counts it twice.
+- A grade below 0, at which ndeval stops, is not relevant, as for pyndeval: TREC's Web tracks have -2 for junk pages.
 - Blank lines, comments (`#`), a byte order mark, compressed files and `-` for standard input are accepted; numbers may
   be larger than 1,000,009.
 """
@@ -159,6 +160,11 @@ def _natural(cell: bytes) -> int | None:
     return int(cell) if cell.isdigit() else None
 
 
+def _grade(cell: bytes) -> int | None:
+    """A grade may be below 0, as -2 of junk pages in TREC's Web tracks, which ndeval takes for not relevant."""
+    return -number if cell[:1] == b"-" and (number := _natural(cell[1:])) is not None else _natural(cell)
+
+
 def _shown(cell: bytes) -> str:
     return repr(cell.decode("utf-8", "replace"))
 
@@ -185,10 +191,11 @@ def read_qrels(path: str) -> dict[int, Topic]:
     for line, cells in _lines(path):
         if len(cells) < 4:
             raise DataError(path, line, f"{len(cells)} columns, expected 4: topic intent doc grade")
-        numbers = [_natural(cells[place]) for place in (0, 1, 3)]
+        numbers = [_natural(cells[0]), _natural(cells[1]), _grade(cells[3])]
         for name, place, number in zip(("topic", "intent", "grade"), (0, 1, 3), numbers, strict=True):
             if number is None:
-                raise DataError(path, line, f"the {name} is {_shown(cells[place])}, expected a whole number from 0 on")
+                expected = "a whole number" if name == "grade" else "a whole number from 0 on"
+                raise DataError(path, line, f"the {name} is {_shown(cells[place])}, expected {expected}")
         topic, intent, grade = (number or 0 for number in numbers)
         row = grades.setdefault(topic, {})
         if (cells[2], intent) in row:

@@ -26,9 +26,10 @@ from cranfield.measures.incomplete import (
     rpref_relative,
     rpref_relative2,
 )
+from cranfield.measures.known_names import names
 from cranfield.measures.ncu import NCU
 from cranfield.measures.novelty import ERRIA, NRBP, AlphaDCG, AlphaNDCG, nERRIA, nNRBP
-from cranfield.measures.parse import names, parse, parse_many
+from cranfield.measures.parse import parse, parse_many
 from cranfield.measures.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
 from cranfield.measures.recall import ESL, PRES, WSS, LastRel
 from cranfield.measures.sampled import infNDCG, statAP, xinfAP

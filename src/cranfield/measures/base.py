@@ -16,12 +16,12 @@ from cranfield.by_dimension import Dimensions
 from cranfield.by_rank import ByRank
 from cranfield.errors import UsageError
 from cranfield.hits_by_intent import with_intents
-from cranfield.intent_views import ByIntent, GlobalGain, Sharp
+from cranfield.intent_views import ByIntent, GlobalGain, Sharp, place_of
 from cranfield.lengths import Lengths
-from cranfield.measures.claims import Properties, by_parameters
+from cranfield.measures.claims import Properties, by_parameters, unless_cut
 from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.sampling import Sample
-from cranfield.views import Ties, View, parse_view
+from cranfield.views import Ties, View, only_with, parse_view
 
 __all__ = [
     "REGISTRY",
@@ -35,6 +35,7 @@ __all__ = [
     "divide",
     "measure",
     "show",
+    "unless_cut",
 ]
 
 DEEPEST = 2**62 - 1
@@ -226,17 +227,26 @@ class Measure(metaclass=MeasureType):
     def evaluate(self, lists: Assessed) -> Array:
         """One number per list (row), read through this measure's views."""
         score: Callable[[Assessed], Array] = self.score
-        given = lists
-        if self.views and given.lengths is not None and self.needs != "lengths":
-            # orders of tied documents that differ in lengths only need not be told apart
-            lists = given._once("without lengths", lambda: given.replace(lengths=None))
+        if self.views:
+            lists = only_with(lists, self.looks_at())
         additive = self.properties.additive
         for view in reversed(self.views):
             if isinstance(view, ByIntent) and self.only_relevant:
                 view = ByIntent(lowest=self.__dict__["rel"])
+            if isinstance(view, Ties) and self.beyond_grades():
+                view = view.by(score, self.properties.better)
             score = view.around(score, additive=additive, cutoff=self.k if self.cutoff_kind == "rank" else None)
             additive = False  # ranks as another view reads them depend on the other documents
         return score(lists)
+
+    def beyond_grades(self) -> bool:
+        """Does it look at more of a document than its grade, so that no order by grade need be the best?"""
+        by_intent = any(isinstance(view, Sharp | GlobalGain | ByIntent) for view in self.views)
+        return by_intent or bool(self.needs and self.needs != "scores")  # documents that are tied have the same score
+
+    def looks_at(self) -> frozenset[str]:
+        """What it cannot be computed without, whatever is within; `places` where it ranks documents by dimension."""
+        return frozenset({self.needs})
 
     def of(
         self,
@@ -296,14 +306,18 @@ class Measure(metaclass=MeasureType):
         """
         more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
         made = self.replace(views=self.views + more)
-        head, tail = made.split_views()
-        return made.replace(views=head + tail)
+        return made.replace(views=tuple(sorted(made.views, key=place_of)))
 
     def split_views(self) -> tuple[tuple[View, ...], tuple[View, ...]]:
         """Views of the whole list, which are read first, and those by intent, which show in the name."""
-        by_intent = (Sharp, GlobalGain, ByIntent)
-        head = tuple(v for v in self.views if not isinstance(v, by_intent))
-        return head, tuple(v for kind in by_intent for v in self.views if isinstance(v, kind))
+        head = tuple(self._told_apart(view, at) for at, view in enumerate(self.views, 1) if not place_of(view))
+        return head, tuple(sorted((view for view in self.views if place_of(view)), key=place_of))
+
+    def _told_apart(self, view: View, after: int) -> View:
+        """Ties as this measure breaks them, which reads on through the views from `after`; others as they are."""
+        if not isinstance(view, Ties) or not self.beyond_grades():
+            return view
+        return view.by(lambda lists: self.replace(views=self.views[after:]).evaluate(lists), self.properties.better)
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class Properties:
     graded: bool = False
     """Can a better grade count more (where there is a `gain` parameter, by it)?"""
     normalised: bool = False
-    """Do all judged documents, best first, score 1 on every topic with relevant documents (no cutoff)?"""
+    """Do all judged documents, best first, score 1 on every topic with relevant documents?"""
     recall_free: bool = False
     """Can it be computed without knowing the relevant documents that were not retrieved (intents are known)?"""
     diminishing: bool = False
@@ -54,6 +54,23 @@ class _ByParameters:
 
     def __get__(self, made: Measure | None, kind: type[Measure]) -> Properties:
         return self.default if made is None else made.declares(self.default)
+
+
+class _UnlessCut(_ByParameters):
+    """The same for a measure that stops at its cutoff, but divides by what the whole ideal list has."""
+
+    def __get__(self, made: Measure | None, kind: type[Measure]) -> Properties:
+        told = super().__get__(made, kind)
+        cut = made is not None and made.cutoff is not None and getattr(made, "norm", "R") == "R"
+        return told.but(normalised=False) if cut else told
+
+
+def unless_cut(default: Properties) -> Any:
+    """For `properties` of a measure that is not normalised at a cutoff, such as AP@10 where R is 20: at most 1/2.
+
+    Where it has a `norm` of "min" it still is.
+    """
+    return _UnlessCut(default)
 
 
 def by_parameters(default: Properties) -> Any:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits, position_in_segment
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure
 from cranfield.measures.ranked import persistence
 
 
@@ -33,8 +33,11 @@ class Compat(Measure):
     p: float = 0.95
     normalize: bool = True
 
-    aliases = ("compatibility",)
-    properties = Properties(graded=True, normalised=True, diminishing=True)
+    aliases = ("compatibility", "Compatibility")
+    properties = by_parameters(Properties(graded=True, normalised=True, diminishing=True))
+
+    def declares(self, default: Properties) -> Properties:
+        return default.but(normalised=self.normalize)
 
     def check(self) -> None:
         check.between(self.name, low=0, high=1, p=self.p)

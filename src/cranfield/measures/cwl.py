@@ -381,6 +381,7 @@ class CWL(CWLMeasure):
 
 def check_wanted(who: str, continuation: str, T: float) -> None:
     """Complain about a wanted gain for which the chance to go on would be none."""
-    check.positive(who, T=T)
-    if continuation == "INST" and T < 0.5:
+    if continuation != "INST":
+        check.positive(who, T=T)
+    elif not T >= 0.5:
         raise UsageError(f"{who}: T == {T!r}, must be 0.5 or more (less is no longer a chance to go on)")

@@ -111,6 +111,7 @@ class AlphaSharpIA(Novelty):
         return Terms(hits, adds, self.ideal_sum(lists), columns)
 
     def note(self, lists: Assessed) -> str:
+        """What all of the family share, and in a line of its own what only this reading brings."""
         if self.topics == "equal":
             return A_READING
         intents = intents_of(lists)
@@ -121,7 +122,7 @@ class AlphaSharpIA(Novelty):
             return A_READING
         some = ", ".join(lists.topics[topic] for topic in easy[:5].tolist()) + (", ..." if len(easy) > 5 else "")
         are = "topic has" if len(easy) == 1 else "topics have"
-        return f"{A_READING}; {len(easy)} {are} difficulty 0, where every run scores 0: {some}"
+        return f"{A_READING}\nalpha#-IA: {len(easy)} {are} difficulty 0, where every run scores 0: {some}"
 
 
 @measure
@@ -137,8 +138,9 @@ class AlphaSharpNDCGIA(AlphaSharpIA):
     intents. Do not compare with published scores.
 
     As for α-nDCG an intent counts 1 − `alpha` times as much after every document of grade `rel` or better for it,
-    C_i(r) of them down to rank r, and the ideal list takes the document that gains most at every rank. As for
-    D-measures the gains g_i(r) of a document for all intents are added. `intents="rare"`: the R_i relevant documents
+    C_i(r) of them down to rank r, and the ideal list takes the document that gains most at every rank, of equal ones
+    the one whose name comes last; gains are equal where the sums of floating-point numbers are. As for D-measures the
+    gains g_i(r) of a document for all intents are added. `intents="rare"`: the R_i relevant documents
     of an intent share its probability, so an intent with few of them weighs more; `intents="equal"`: w_i is Pr(i|q).
     (The largest weight of a topic is taken as 1: a common factor changes no score.) `topics="difficult"`: the score is
     multiplied by d, which is 1 less the I-rec to be expected of the topic's R relevant documents in a random order at
@@ -174,7 +176,8 @@ class AlphaSharpNERRIA(AlphaSharpIA):
 
     The paper's own formula was not at hand: this is a reading of the description in Sakai 2014 §3.1; do not compare
     with published scores. `alpha`, `rel`, `gain`, `intents`, `topics`, the weights w_i and the topic's difficulty d,
-    which can be 0, as for alpha#-nDCG-IA; only the discount is that of nERR-IA, which it is with
+    which can be 0, as for alpha#-nDCG-IA, and so is the ideal list: of documents that gain the same (equal
+    floating-point sums) it takes the last by name. Only the discount is that of nERR-IA, which it is with
     `intents="equal",topics="equal"`, grades of 0 and 1 and intents equally likely.
     No relevant documents: undefined.
     Reference: after Golbus, Aslam & Clarke, Increasing evaluation sensitivity to diversity, Information Retrieval 16,
@@ -201,7 +204,8 @@ class AlphaSharpNNRBPIA(AlphaSharpIA, RankBiased):
 
     The paper's own formula was not at hand: this is a reading of the description in Sakai 2014 §3.1; do not compare
     with published scores. `alpha`, `rel`, `gain`, `intents`, `topics`, the weights w_i and the topic's difficulty d,
-    which can be 0, as for alpha#-nDCG-IA; only the discount is that of nNRBP, which it is with
+    which can be 0, as for alpha#-nDCG-IA, and so is the ideal list: of documents that gain the same (equal
+    floating-point sums) it takes the last by name. Only the discount is that of nNRBP, which it is with
     `intents="equal",topics="equal"`, grades of 0 and 1 and intents equally likely. `beta` is the chance that the reader
     goes on to the next document.
     No relevant documents: undefined.

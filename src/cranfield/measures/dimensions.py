@@ -14,6 +14,7 @@ from cranfield.measures.base import Measure, Properties, Terms, by_parameters, m
 from cranfield.measures.gain import number
 from cranfield.measures.parse import parse
 from cranfield.measures.ranked import AP, check_persistence, persistence
+from cranfield.views import Ties, Unjudged
 
 
 class BiasedRBP(Measure):
@@ -35,13 +36,16 @@ class BiasedRBP(Measure):
         """(dimension, gain): what is multiplied."""
         raise NotImplementedError
 
+    def looks_at(self) -> frozenset[str]:
+        """Only what is judged for relevance counts, unless what is not is read as if it were."""
+        unjudged = any(isinstance(view, Unjudged) for view in self.views)
+        return frozenset({self.needs, "places"} if unjudged else {self.needs})
+
     def terms(self, lists: Assessed) -> Terms:
         factors = self.factors()
         given = _given(lists, self.name, factors[-1][0])
         if lists.document is None:
-            raise UsageError(
-                f"{self.name}: unjudged documents cannot be read as best or worst: in which of the dimensions?"
-            )
+            raise UsageError(f"{self.name}: these lists do not say which judged document each hit is")
         places = [given.column(dimension, self.name) for dimension, _ in factors]
         keep = np.ones(len(lists.row), dtype=bool) if self.k is None else lists.rank <= self.k
         hits, document = lists.hits().where(keep), lists.document[keep]
@@ -155,8 +159,16 @@ class OverDimensions(Measure):
             check.not_negative(self.name, **{f"weights[{dimension!r}]": weight})
         if pairs and not sum(weight for _, weight in pairs):
             raise UsageError(f"{self.name}: all weights are 0, one must be above")
-        # A cutoff and views are those of the measure within: CAM(AP)@10 is CAM(AP@10).
-        self.__dict__.update(inner=inner.view(*self.views), weights=pairs, cutoff=None, views=())
+        # A cutoff and views are those of the measure within: CAM(AP)@10 is CAM(AP@10). But documents are tied in all
+        # dimensions at once, and stand in one order: MM(AP[ties]) is MM(AP)[ties].
+        ties = tuple(view for view in (*inner.views, *self.views) if isinstance(view, Ties))
+        others = [view for view in self.views if not isinstance(view, Ties)]
+        inner = inner.replace(views=tuple(view for view in inner.views if not isinstance(view, Ties))).view(*others)
+        self.__dict__.update(inner=inner, weights=pairs, cutoff=None, views=ties)
+
+    def looks_at(self) -> frozenset[str]:
+        within: frozenset[str] = self.inner.looks_at()
+        return within | {"places", self.needs}
 
     def _pairs(self) -> tuple[tuple[str, float], ...]:
         try:
@@ -187,18 +199,18 @@ class OverDimensions(Measure):
         total = sum(weights.values())
         return {name: weights[name] / total for name in given.names if weights[name] > 0}
 
-    def by_dimension(self, lists: Assessed) -> dict[str, Array]:
+    def by_dimension(self, lists: Assessed, inner: Measure | None = None) -> dict[str, Array]:
         """What the measure within scores in each dimension that counts; NaN where a topic is not judged in it."""
         given = _given(lists, self.name)
         found = {}
         for name in self.shares(given):
             place = given.column(name, self.name)
             judged = given.judged[place][lists.topic]
-            found[name] = np.where(judged, self.inner.evaluate(lists_of(lists, name)), np.nan)
+            found[name] = np.where(judged, (inner or self.inner).evaluate(lists_of(lists, name)), np.nan)
         return found
 
-    def score(self, lists: Assessed) -> Array:
-        values = np.stack(list(self.by_dimension(lists).values()))
+    def score(self, lists: Assessed, inner: Measure | None = None) -> Array:
+        values = np.stack(list(self.by_dimension(lists, inner).values()))
         shares = np.array(list(self.shares(_given(lists, self.name)).values()))
         return self.mean(values, shares[:, None])
 
@@ -219,7 +231,7 @@ class OverDimensions(Measure):
 
     def __str__(self) -> str:
         weights = ",".join(f"{dimension}:{number(weight)}" for dimension, weight in self.weights)
-        return f"{self.name}({self.inner}{f',weights={{{weights}}}' if weights else ''})"
+        return f"{self.name}({self.inner.view(*self.views)}{f',weights={{{weights}}}' if weights else ''})"
 
     __repr__ = __str__
 
@@ -259,7 +271,7 @@ class CAM(OverDimensions):
     Written with the measure in brackets, `inner`: CAM(AP), CAM(nDCG@10). The dimensions are the judgments, called
     relevance, and all that are given besides. `weights` are divided by their sum:
     CAM(AP,weights={relevance:3,credibility:1}); left out, all are the same. A topic that is not judged in all
-    dimensions is undefined.
+    dimensions is undefined. Tied documents stand in one order in all dimensions: `[ties=best]` is the best of these.
     No relevant documents: as the measure within; undefined in one dimension is undefined.
     Reference: Lioma, Simonsen & Larsen, Evaluation Measures for Relevance and Credibility in Ranked Lists, ICTIR 2017
 
@@ -269,6 +281,11 @@ class CAM(OverDimensions):
     """
 
     properties: ClassVar[Any] = by_parameters(Properties())
+
+    def evaluate(self, lists: Assessed) -> Array:
+        if Ties("expected") in self.views:  # of a sum: the sum of each, which is exact where the measure within is
+            return self.score(lists, self.inner.view(*self.views))
+        return super().evaluate(lists)
 
     def mean(self, values: Array, share: Array) -> Array:
         return np.asarray((values * share).sum(axis=0))

@@ -11,7 +11,7 @@ from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
 from cranfield.hits_by_intent import intents_of, relevant_to_intents
 from cranfield.intent_views import ByIntent
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure, unless_cut
 from cranfield.measures.first import Pplus, cascade, check_highest, highest_grade
 from cranfield.measures.gain import LINEAR, GainLike
 from cranfield.measures.ranked import Q
@@ -42,8 +42,11 @@ class IRec(DiversityMeasure):
     rel: float = 1
 
     name = "I-rec"
-    aliases = ("IRec", "StRecall", "strec", "S-rec")
-    properties = Properties(normalised=True, recall_free=True, diminishing=True)
+    aliases = (
+        *("IRec", "I-recall", "intent-recall", "Intent-recall"),
+        *("StRecall", "strec", "S-rec", "S-recall", "subtopic-recall", "Subtopic-recall"),
+    )
+    properties = unless_cut(Properties(normalised=True, recall_free=True, diminishing=True))
 
     def terms(self, lists: Assessed) -> Terms:
         found = relevant_to_intents(lists, self.rel, self.k)
@@ -107,8 +110,9 @@ class PplusQ(DiversityMeasure):
 
     .. math:: \sum_i Pr(i|q)\,Q_i@l + \sum_j Pr(j|q)\,P^+_j
 
-    `beta` and `norm` as for Q; the preferred rank of P+ is found after cutting at l. Without navigational intents it is
-    Q-IA. With intent recall beside it, it is `P+Q#`.
+    `beta` as for Q; the preferred rank of P+ is found after cutting at l. Q_i@l divides by min(l, R_i), R_i being the
+    number of documents relevant to intent i, as in Sakai 2013 (12); `norm="R"` divides by R_i. Without navigational
+    intents it is `Q-IA(norm="min")`, which without a cutoff is Q-IA. With intent recall beside it, it is `P+Q#`.
     No relevant documents: undefined.
     Reference: Sakai, Evaluation with Informational and Navigational Intents, WWW 2012
 
@@ -122,7 +126,7 @@ class PplusQ(DiversityMeasure):
     norm: str = "min"
 
     name = "P+Q"
-    aliases = ("PplusQ",)
+    aliases = ("PplusQ", "P⁺Q")
     properties = Properties(graded=True, intent_probabilities=True)
 
     def check(self) -> None:
@@ -160,7 +164,7 @@ class EfP(DiversityMeasure):
     rel: float = 1
 
     name = "Ef-P"
-    aliases = ("EfP",)
+    aliases = ("EfP", "effective-precision", "Effective-precision")
     properties = Properties(recall_free=True)
 
     def terms(self, lists: Assessed) -> Terms:

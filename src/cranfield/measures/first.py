@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import gained
@@ -115,7 +115,10 @@ class O(_BlendedRatio):  # noqa: E742 - the letter is what the literature calls 
     """
 
     aliases = ("O-measure", "Omeasure")
-    properties = Properties(graded=True, normalised=True)
+    properties = by_parameters(Properties(graded=True, normalised=True))
+
+    def declares(self, default: Properties) -> Properties:
+        return default.but(graded=self.beta > 0)
 
     def terms(self, lists: Assessed) -> Terms:
         every = self.ratios(lists)
@@ -165,7 +168,7 @@ class Pplus(_BlendedRatio):
     """
 
     name = "P+"
-    aliases = ("Pplus", "P-plus", "P+-measure")
+    aliases = ("Pplus", "P-plus", "P+-measure", "P⁺", "P⁺-measure")
     properties = Properties(graded=True, normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:

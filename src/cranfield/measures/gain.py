@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.assessed import Array, Index
+from cranfield.collection.layout import grade_called
 from cranfield.errors import UsageError
 
 
@@ -18,6 +19,7 @@ from cranfield.errors import UsageError
 class Gain:
     """`"linear"` (the grade), `"exp"` (2^grade − 1) or a table; grades of 0 and below gain nothing unless it says so.
 
+    Grades of a table may be called as at NTCIR: S, A, B, C are 3, 2, 1, 0, and L0, L1, ... are 0, 1, ...
     A grade above 0 that a table lacks is an error, unless the table ends with `"else": "linear"`. No gain is negative:
     a grade below 0 (spam, or in the pool but not judged) is worth what a document of grade 0 is, and a number below 0
     in a table is an error, for shares of an ideal list and chances to stop would mean nothing. A table may give a
@@ -53,11 +55,14 @@ class Gain:
         if unlisted not in ("", "linear"):
             raise UsageError(f'gain table: "else" == {unlisted!r}, must be "linear"')
         try:
-            pairs = sorted((float(grade), float(worth)) for grade, worth in table.items())
+            pairs = sorted((_grade(grade), float(worth)) for grade, worth in table.items())
         except (TypeError, ValueError):
             raise UsageError(f"gain == {table!r}, must be a table of numbers such as {{1: 1, 2: 3}}") from None
         if not pairs:
             raise UsageError("gain == {}, must be a table of numbers such as {1: 1, 2: 3}")
+        grades = [grade for grade, _ in pairs]
+        if len({*grades}) < len(grades):
+            raise UsageError(f"gain == {table!r}, one grade is in the table twice")
         if not all(math.isfinite(number) for pair in pairs for number in pair):
             raise UsageError(f"gain == {table!r}, every number must be finite")
         return Gain("table", tuple(pairs), unlisted)
@@ -113,6 +118,12 @@ class Gain:
             return max(listed, default=0.0)
         plain = LINEAR if self.kind == "table" else self
         return max([float(plain(np.array([grade]))[0]), *listed])
+
+
+def _grade(given: float | str) -> float:
+    """A grade, also as NTCIR writes it: S, A, B, C or L0, L1, ..."""
+    called = grade_called(given) if isinstance(given, str) else None
+    return float(given) if called is None else called
 
 
 GainLike = Gain | str | Mapping[Any, Any]

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed import Array, Assessed
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.base import Measure, Properties, Terms, measure, unless_cut
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.retrieved import gained
 
@@ -34,7 +34,7 @@ class gAP(Measure):
     gain: GainLike = LINEAR
     norm: str = "R"
 
-    properties = Properties(graded=True, normalised=True)
+    properties = unless_cut(Properties(graded=True, normalised=True))
 
     def check(self) -> None:
         check.one_of(self.name, ("R", "min"), norm=self.norm)
@@ -88,7 +88,7 @@ class GAP(Measure):
     g: Sequence[float] | None = None
     norm: str = "R"
 
-    properties = Properties(graded=True, normalised=True)
+    properties = unless_cut(Properties(graded=True, normalised=True))
 
     def check(self) -> None:
         check.one_of(self.name, ("R", "min"), norm=self.norm)

@@ -75,10 +75,11 @@ class NCU(Measure):
         even = self.stop in ("uniform", "graded-uniform") or (self.stop == "rank-biased" and self.gamma == 1)
         fewer = self.stop in ("cascade", "rank-biased") and not even  # stop at a document the more were above it
         from_the_list = self.stop in ("cascade", "first", "preferred", "to-preferred")
+        all_share = self.cutoff is None or self.norm == "min" or first or from_the_list  # else who stops below l has 0
         return default.but(
             graded=self.stop in GRADED or utility in GRADED,
             # nobody is surely satisfied, and a mean of 1/r over several ranks is below 1 even for the ideal list
-            normalised=self.stop != "cascade" and (utility != "RR" or first or from_the_list),
+            normalised=self.stop != "cascade" and (utility != "RR" or first or from_the_list) and all_share,
             recall_free=from_the_list and utility in ("P", "RR"),
             additive=even and utility == "RR",
             diminishing=(first and utility in ("P", "RR")) or (fewer and utility == "RR"),

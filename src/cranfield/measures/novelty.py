@@ -10,7 +10,7 @@ from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits, Index
 from cranfield.errors import UsageError
 from cranfield.hits_by_intent import Relevant, intents_of, relevant_to_intents
-from cranfield.measures.base import Properties, Terms, measure
+from cranfield.measures.base import Properties, Terms, by_parameters, measure
 from cranfield.measures.diversity import DiversityMeasure, averaged, number_of_intents
 from cranfield.measures.first import ERR, check_highest, note_highest
 from cranfield.measures.gain import Discount
@@ -104,7 +104,10 @@ class AlphaDCG(Novelty):
 
     name = "alpha-DCG"
     aliases = ("AlphaDCG", "alpha_DCG", "α-DCG")
-    properties = Properties(recall_free=True, diminishing=True, high=np.inf)
+    properties = by_parameters(Properties(recall_free=True, diminishing=True, high=np.inf))
+
+    def declares(self, default: Properties) -> Properties:
+        return default if self.dialect == "plain" else default.but(high=1.0)
 
     def check(self) -> None:
         super().check()
@@ -159,7 +162,10 @@ class AlphaNDCG(Novelty):
 
     name = "alpha-nDCG"
     aliases = ("AlphaNDCG", "alpha_nDCG", "α-nDCG", "alpha-NDCG")
-    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
+    properties = by_parameters(Properties(normalised=True, diminishing=True, high=GREEDY))
+
+    def declares(self, default: Properties) -> Properties:
+        return default if self.ideal == "greedy" else default.but(high=1.0)
 
     def check(self) -> None:
         super().check()
@@ -259,7 +265,11 @@ class ERRIA(Novelty):
 
     name = "ERR-IA"
     aliases = ("ERRIA", "ERR_IA")
-    properties = Properties(graded=True, recall_free=True, diminishing=True, intent_probabilities=True)
+    properties = by_parameters(Properties(graded=True, recall_free=True, diminishing=True, intent_probabilities=True))
+
+    def declares(self, default: Properties) -> Properties:
+        known = self.dialect == "graded"
+        return default.but(graded=known, intent_probabilities=known)
 
     def check(self) -> None:
         super().check()

@@ -121,7 +121,7 @@ def exact_ideal(matrix: Array, alpha: float, weight: Weight, depth: int | None, 
     if states > STATES:
         raise UsageError(
             f"topic {topic!r}: ideal == 'exact' has {matrix.shape[1]} relevant documents to put in order, too many: "
-            f"{states:.3g} sets of them, at most {STATES:,}; use ideal='greedy'"
+            f"more sets of them than can be tried, at most {STATES:,}; use ideal='greedy'"
         )
     stride = np.concatenate(([1], np.cumprod(many + 1)[:-1])).astype(np.int64)
     taken = np.arange(states)[:, None] // stride % (many + 1)

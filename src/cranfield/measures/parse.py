@@ -1,9 +1,6 @@
 """From a name to a measure: ours, trec_eval's and ir_measures' spellings, and a user's own by `module:name`.
 
-    name ['] [( parameter = value , ... )] [@ cutoff] [[ view , ... ]]
-
-A value is a number, a string in quotes, True, False, None, a table {1: 1, 2: 3} or a list [0.2, 0.5].
-Nothing is evaluated.
+`spelling` says how a name is written, `known_names` which names there are, `trec_names` how trec_eval writes them.
 """
 
 from __future__ import annotations
@@ -13,37 +10,26 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
+from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.measures.base import REGISTRY, Measure, measure
 from cranfield.measures.counts import NumRelRet
 from cranfield.measures.cwl import CWLMeasure
 from cranfield.measures.gain import LINEAR, Gain
+from cranfield.measures.known_names import names, unknown
 from cranfield.measures.ncu import NCU
-from cranfield.measures.ranked import AP11, RBP, IPrec, nDCG
-from cranfield.measures.sets import Rprec
-from cranfield.measures.trec import G, RelativeP, Rndcg, SetF, Utility, nDCGrel, rbp_resid
-from cranfield.views import Condensed, View, parse_view
+from cranfield.measures.ranked import IPrec, nDCG
+from cranfield.measures.spelling import taken_apart
+from cranfield.measures.trec import RelativeP
+from cranfield.measures.trec_names import PLAIN, else_linear, trec_measures
+from cranfield.views import Condensed, View
 
 LONGEST = 1000
 """Characters in a measure's name, at most."""
-
-TOKEN = re.compile(
-    r"""\s*(?:
-      (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
-    | (?P<string>"[^"\\]*"|'[^'\\]*')
-    | (?P<word>[^\W\d]\w*)
-    | (?P<mark>[(){}\[\],:=@])
-    )""",
-    re.VERBOSE,
-)
-NAME = re.compile(r"\s*([^\s'’′()@\[\]{},:=\"]+)\s*(['’′]?)")
-MODULE = re.compile(r"\s*([^\W\d][\w.]*):([^\W\d]\w*)(['’′]?)")
-WORDS = {"True": True, "true": True, "False": False, "false": False, "None": None, "none": None}
 
 
 def parse(text: str, *, modules: bool = True) -> Measure:
@@ -73,181 +59,31 @@ def parse_many(text: str, *, modules: bool = True) -> tuple[Measure, ...]:
     if len(text) > LONGEST:
         raise UsageError(f"{text[:40]!r}... is {len(text)} characters long, a measure's name has at most {LONGEST}")
     try:
-        return _trec(text.strip()) or _over_dimensions(text, modules) or (_Reader(text, modules).measure(),)
+        return trec_measures(text.strip()) or _over_dimensions(text, modules) or (_made(text, modules),)
     except TypeError as wrong:  # a parameter of a kind that its measure cannot compare
         raise UsageError(f"{text!r}: {wrong}") from None
-
-
-# -- the grammar
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    at: int
-
-
-class _Reader:
-    def __init__(self, text: str, modules: bool) -> None:
-        self.text, self.modules = text, modules
-        self.tokens: list[_Token] = []
-        self.next = 0
-
-    def measure(self) -> Measure:
-        module = MODULE.match(self.text)
-        found = module or NAME.match(self.text)
-        if not found:
-            raise self.wrong("a measure's name", 0)
-        marked = found.group(found.re.groups)
-        self._tokenize(found.end())
-        given = self._parameters()
-        cutoff = self._cutoff()
-        views = self._views()
-        if self.next < len(self.tokens):
-            raise self.wrong("the end", self.tokens[self.next].at)
-        if module:
-            made = _user(module.group(1), module.group(2), given, self.modules, self.text)
-        else:
-            made = _named(found.group(1), given)
-        if cutoff is not None:
-            made = made @ cutoff
-        return made.view(*([Condensed()] if marked else []), *views)
-
-    def _tokenize(self, at: int) -> None:
-        while self.text[at:].strip():
-            found = TOKEN.match(self.text, at)
-            if not found:
-                raise self.wrong("a number, a name, a string in quotes or one of ( ) { } [ ] , : = @", at)
-            kind = found.lastgroup or ""
-            self.tokens.append(_Token(kind, found.group(kind), found.start(kind)))
-            at = found.end()
-
-    def wrong(self, expected: str, at: int) -> UsageError:
-        here = self.text[at:].strip()
-        return UsageError(f"{self.text!r}: expected {expected}, found {f'{here[:20]!r}' if here else 'nothing'}")
-
-    def take(self, mark: str) -> bool:
-        if self.next < len(self.tokens) and self.tokens[self.next].text == mark:
-            self.next += 1
-            return True
-        return False
-
-    def need(self, mark: str) -> None:
-        if not self.take(mark):
-            raise self.wrong(repr(mark), self._at())
-
-    def _at(self) -> int:
-        return self.tokens[self.next].at if self.next < len(self.tokens) else len(self.text)
-
-    def token(self, kind: str, expected: str) -> str:
-        if self.next >= len(self.tokens) or self.tokens[self.next].kind != kind:
-            raise self.wrong(expected, self._at())
-        self.next += 1
-        return self.tokens[self.next - 1].text
-
-    def _parameters(self) -> dict[str, Any]:
-        given: dict[str, Any] = {}
-        if not self.take("("):
-            return given
-        while not self.take(")"):
-            at = self._at()
-            name = self.token("word", "a parameter's name or )")
-            if name in given:
-                raise UsageError(f"{self.text!r}: {name} is given twice")
-            if not self.take("="):
-                raise self.wrong(f"= after {name!r}", at + len(name))
-            given[name] = self.value(nested=True)
-            if not self.take(","):
-                self.need(")")
-                break
-        return given
-
-    def value(self, *, nested: bool) -> Any:
-        if nested and self.take("{"):
-            return self._table()
-        if nested and self.take("["):
-            return self._list()
-        if self.next >= len(self.tokens):
-            raise self.wrong("a value", len(self.text))
-        token = self.tokens[self.next]
-        if token.kind == "number":
-            return self._number()
-        if token.kind == "string":
-            self.next += 1
-            return token.text[1:-1]
-        if token.kind == "word" and token.text in WORDS:
-            self.next += 1
-            return WORDS[token.text]
-        raise self.wrong("a number, a string in quotes, True, False, None, {...} or [...]", token.at)
-
-    def _number(self) -> float:
-        text = self.token("number", "a number")
-        return int(text) if re.fullmatch(r"[-+]?\d{1,18}", text) else float(text)
-
-    def _table(self) -> dict[Any, Any]:
-        table: dict[Any, Any] = {}
-        while not self.take("}"):
-            key: Any
-            if self.take("else") or self.take('"else"') or self.take("'else'"):
-                key = "else"
-            else:
-                key = self._number()
-            self.need(":")
-            if key in table:
-                raise UsageError(f"{self.text!r}: grade {key} is in the table twice")
-            if key == "else" and self.take("linear"):
-                table[key] = "linear"
-            else:
-                table[key] = self.value(nested=False)
-            if not self.take(","):
-                self.need("}")
-                break
-        return table
-
-    def _list(self) -> tuple[Any, ...]:
-        values = []
-        while not self.take("]"):
-            values.append(self.value(nested=False))
-            if not self.take(","):
-                self.need("]")
-                break
-        return tuple(values)
-
-    def _cutoff(self) -> float | None:
-        return self._number() if self.take("@") else None
-
-    def _views(self) -> list[View]:
-        views: list[View] = []
-        if not self.take("["):
-            return views
-        while not self.take("]"):
-            name = self.token("word", "a view: condensed, best, worst, ties, ties=best or ties=worst")
-            reading = f"={self.token('word', 'best or worst')}" if self.take("=") else ""
-            views.append(ByIntent() if name + reading == "IA" else parse_view(name + reading))
-            if not self.take(","):
-                self.need("]")
-                break
-        return views
 
 
 # -- names
 
 
-def names() -> dict[str, type[Measure]]:
-    """Every name that a measure goes by, aliases included."""
-    found: dict[str, type[Measure]] = {}
-    for kind in REGISTRY.values():
-        for alias in kind.aliases:
-            found.setdefault(alias, kind)
-    return {**found, **REGISTRY}
+def _made(text: str, modules: bool) -> Measure:
+    written = taken_apart(text)
+    given = written.given or {}
+    if written.module is not None:
+        made = _user(written.module, written.name, given, modules, text)
+    else:
+        made = _named(written.name, given)
+    if written.cutoff is not None:
+        made = made @ written.cutoff
+    return made.view(*written.views)
 
 
 def _named(name: str, given: dict[str, Any]) -> Measure:
     known = names()
     name, given, by_intent = _diversity(name, known, dict(given))
     if name not in known:
-        raise UsageError(_unknown(name, known))
+        raise UsageError(unknown(name, known))
     kind, given, views = _ir_measures(name, known[name], given)
     views = (*views, *by_intent)
     if any(isinstance(view, GlobalGain) for view in by_intent) and "gain" not in kind.parameters():
@@ -271,7 +107,10 @@ def _diversity(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> tu
         return name, given, []
     views: list[View] = []
     if parts[2] or parts[5]:
-        views.append(Sharp(given.pop("gamma", Sharp().gamma)))
+        gamma = given.pop("gamma", Sharp().gamma)
+        check.finite(name, gamma=gamma)
+        check.between(name, low=0, high=1, gamma=gamma)
+        views.append(Sharp(gamma))
     if parts[1]:
         views.append(GlobalGain(Gain.of(given.pop("gain", LINEAR)), din=parts[1] == "DIN"))
     if parts[4] and of_its_own in known:
@@ -279,35 +118,6 @@ def _diversity(name: str, known: Mapping[str, Any], given: dict[str, Any]) -> tu
     if parts[4]:
         views.append(ByIntent())
     return parts[3], given, views
-
-
-ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("gm_map", "GMAP"), "the geometric mean of AP: score AP and ask for the geometric mean"),
-    "gm_bpref": "the geometric mean of bpref: score bpref and ask for the geometric mean",
-    **dict.fromkeys(("num_q", "NumQ"), "the number of topics, which every table of scores has"),
-    **dict.fromkeys(
-        ("AWRF", "EE-D", "EE-R", "EE-L", "rND", "rKL", "rRD", "parity", "exposure", "equity"),
-        "a measure of fairness: see `cranfield fairness --help`, in Python cranfield.fairness",
-    ),
-    "runid": "the name of the run, not a measure",
-    "relstring": "a string, not a number: see `cranfield explain`",
-}
-LONGEST_NAME = 60
-
-
-def _unknown(name: str, known: Mapping[str, type[Measure]]) -> str:
-    if name in ELSEWHERE:
-        return f"{name} is {ELSEWHERE[name]}"
-    if f"{name}{ByIntent.mark}" in known:  # a measure of its own, such as alpha#-nDCG-IA
-        return f"there is no measure {name!r}; did you mean {known[f'{name}{ByIntent.mark}'].name}?"
-    import difflib  # only to help after a mistake
-
-    shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
-    lower = name[:LONGEST_NAME].lower()  # comparing takes the square of the length
-    lowered = {there.lower(): kind.name for there, kind in known.items()}
-    near = dict.fromkeys(lowered[found] for found in difflib.get_close_matches(lower, lowered, n=3, cutoff=0.5))
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"there is no measure {shown!r}{hint} (`cranfield measures` lists them all)"
 
 
 def _ir_measures(
@@ -324,7 +134,7 @@ def _ir_measures(
         if form == "exp-log2":
             given.setdefault("gain", "exp")
         if "gains" in given:
-            given["gain"] = _else_linear(name, given.pop("gains"))
+            given["gain"] = else_linear(name, given.pop("gains"))
     if issubclass(kind, CWLMeasure) and "max_rel" in given:
         given.update(_between(name, given.pop("min_rel", 0), given.pop("max_rel")))
     if name in ("ERR_IA", "alpha_DCG"):  # ir_measures takes them from ndeval
@@ -350,12 +160,6 @@ def _between(name: str, lowest: Any, highest: Any) -> dict[str, Any]:
         )
     table = {grade: max(grade - lowest, 0) for grade in range(1, highest + 1)}
     return {"max_grade": highest, **({"gain": table} if lowest else {})}
-
-
-def _else_linear(name: str, gains: Any) -> dict[Any, Any]:
-    if not isinstance(gains, Mapping):
-        raise UsageError(f"{name}: gains == {gains!r}, must be a table such as {{1: 1, 2: 3}}")
-    return {**gains, "else": "linear"}
 
 
 # -- measures of another one in several dimensions: CAM(AP), MM(nDCG@10,weights={relevance:2,credibility:1})
@@ -388,61 +192,6 @@ def _over_dimensions(text: str, modules: bool) -> tuple[Measure, ...]:
                 raise UsageError(f"{text!r}: dimension {one['dimension']!r} is weighted twice")
             given["weights"][one["dimension"]] = float(one["weight"])
     return (kind(**given),)
-
-
-# -- trec_eval's names: measure, then a dot or an underscore, then parameters
-
-CUT = ("P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj")
-PAIRS: dict[str, type[Measure]] = {"ndcg": nDCG, "ndcg_rel": nDCGrel, "Rndcg": Rndcg, "G": G}
-PLAIN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-
-
-def _numbers(parameters: str) -> list[float] | None:
-    items = parameters.split(",")
-    return [float(item) for item in items] if all(PLAIN.fullmatch(item) for item in items) else None
-
-
-def _gain_pairs(kind: type[Measure], parameters: str) -> Measure | None:
-    pairs = [item.split("=") for item in parameters.split(",")]
-    if not all(len(pair) == 2 and all(PLAIN.fullmatch(number) for number in pair) for pair in pairs):
-        return None
-    given: dict[str, Any] = {"gain": _else_linear(kind.name, {float(level): float(gain) for level, gain in pairs})}
-    return kind(**given)
-
-
-def _one(make: Callable[..., Measure], count: int) -> Callable[[list[float]], tuple[Measure, ...]]:
-    return lambda numbers: (make(*numbers),) if len(numbers) == count else ()
-
-
-NUMBERS: dict[str, Callable[[list[float]], tuple[Measure, ...]]] = {
-    "iprec_at_recall": lambda points: tuple(IPrec(dialect="trec9") @ point for point in points),
-    "Rprec_mult": lambda multiples: tuple(Rprec(mult=multiple) for multiple in multiples),
-    "11pt_avg": lambda points: (AP11(points=tuple(points), dialect="trec9"),),
-    "utility": _one(lambda a, b, c, d: Utility(a, b, c, d), 4),
-    "set_F": _one(lambda beta: SetF(beta=beta), 1),
-    "rbp": _one(lambda p: RBP(p=p), 1),
-    "rbp_resid": _one(lambda p: rbp_resid(p=p), 1),
-}
-BARE: dict[str, Measure] = {"11pt_avg": AP11(dialect="trec9"), "rbp": RBP(p=0.9)}
-
-
-def _trec(text: str) -> tuple[Measure, ...]:
-    """The measures that trec_eval would compute for this name with parameters; none if it is no such name."""
-    if text in BARE:
-        return (BARE[text],)
-    for base in sorted((*CUT, *PAIRS, *NUMBERS), key=len, reverse=True):
-        if not text.startswith((base + "_", base + ".")):
-            continue
-        parameters = text[len(base) + 1 :]
-        if base in PAIRS and (made := _gain_pairs(PAIRS[base], parameters)):
-            return (made,)
-        numbers = _numbers(parameters)
-        if numbers is None or base in PAIRS:
-            continue
-        if base in CUT:
-            return tuple(names()[base]() @ number for number in numbers)
-        return NUMBERS[base](numbers)
-    return ()
 
 
 # -- measures of the user

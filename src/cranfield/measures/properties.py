@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import Any
 
 from cranfield.errors import UsageError
 from cranfield.intent_views import ByIntent, GlobalGain, Sharp
 from cranfield.measures.base import REGISTRY, Measure, Properties
+from cranfield.measures.difficulty import A_READING, AlphaSharpIA
 from cranfield.measures.parse import parse
 
 RANKED = {
@@ -33,7 +36,8 @@ MEANINGS = {
     "graded": "a better grade can count more",
     "intent grades": "a better grade for an intent can count more",
     "intent probabilities": "intents count by their probability",
-    "normalised": "the best list scores 1 on every topic that has relevant documents",
+    "normalised": "the best list scores 1 on every topic that has relevant documents (by alpha-nDCG, nERR-IA and nNRBP "
+    "the one found greedily, and another can score more)",
     "recall-free": "relevant documents that were missed need not be known",
     "diminishing": "a relevant document is worth less after another one (for the same intent), and never more",
     "lengths": "the lengths of documents or snippets count",
@@ -63,7 +67,29 @@ def properties_of(measure: Measure) -> Properties:
         elif isinstance(view, Sharp):
             # an intent is found once: intent recall diminishes, and what is just added to it does not make up for it
             told = replace(told, diminishing=told.diminishing or told.additive, additive=False)
+            if measure.cutoff is not None:  # where there are more intents than ranks, no list has all of them
+                told = replace(told, normalised=False)
     return told
+
+
+OF_ALL_DOCUMENTS = ("diminishing", "additive")
+"""What a document is worth beside others depends on how the whole list is read."""
+
+
+def told_of(measure: Measure) -> dict[str, Any]:
+    """What a measure is like, by name; None where that is not known, because the list is read in another way.
+
+    >>> told_of(parse("P"))["additive"], told_of(parse("P'"))["additive"], told_of(parse("P'"))["recall_free"]
+    (True, None, True)
+    """
+    unknown = OF_ALL_DOCUMENTS if measure.split_views()[0] else ()
+    return {**asdict(properties_of(measure)), **dict.fromkeys(unknown)}
+
+
+def footnotes(shown: Iterable[str]) -> tuple[str, ...]:
+    """What a reader of these names must know besides."""
+    family = tuple(name for name, kind in REGISTRY.items() if issubclass(kind, AlphaSharpIA))
+    return (A_READING,) if any(name.startswith(family) for name in shown) else ()
 
 
 def lower_is_better(measure: str) -> bool:

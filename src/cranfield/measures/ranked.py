@@ -10,7 +10,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits, Index
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure, unless_cut
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, note_scale
 from cranfield.measures.retrieved import gained
 
@@ -38,7 +38,7 @@ class AP(Measure):
     norm: str = "R"
 
     aliases = ("MAP", "AveP", "map", "map_cut")
-    properties = Properties(normalised=True)
+    properties = unless_cut(Properties(normalised=True))
 
     only_relevant = True
 
@@ -216,7 +216,8 @@ class Q(_Blended):
 
     .. math:: \frac{1}{R}\sum_r I(r)\,BR(r), \qquad BR(r) = \frac{C(r) + \beta\,cg(r)}{r + \beta\,cg^*(r)}
 
-    A large `beta` forgives late arrival; `beta=0` is AP. `@l` divides by R, `norm="min"` by min(l, R).
+    A large `beta` forgives late arrival; `beta=0` is AP. `@l` divides by R, as AP does, `norm="min"` by min(l, R): that
+    is Sakai's Q@l, of his D-Q@l and DIN-Q@l too, which are `D-Q(norm="min")@l` and `DIN-Q(norm="min")@l`.
     No relevant documents: undefined.
     Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
 
@@ -229,7 +230,11 @@ class Q(_Blended):
     gain: GainLike = LINEAR
     norm: str = "R"
 
-    properties = Properties(graded=True, normalised=True)
+    aliases = ("Q-measure", "Qmeasure")
+    properties = unless_cut(Properties(graded=True, normalised=True))
+
+    def declares(self, default: Properties) -> Properties:
+        return default.but(graded=self.beta > 0)
 
     def check(self) -> None:
         check.not_negative(self.name, beta=self.beta)
@@ -264,8 +269,12 @@ class Rmeasure(_Blended):
     rel: float = 1
     gain: GainLike = LINEAR
 
+    aliases = ("R-measure",)
     cutoff_kind = "none"
-    properties = Properties(graded=True, normalised=True, additive=True)
+    properties = by_parameters(Properties(graded=True, normalised=True, additive=True))
+
+    def declares(self, default: Properties) -> Properties:
+        return default.but(graded=self.beta > 0)
 
     def check(self) -> None:
         check.not_negative(self.name, beta=self.beta)
@@ -365,7 +374,7 @@ class AP11(Measure):
     dialect: str = "exact"
 
     aliases = ("11pt_avg", "11pt-AP")
-    properties = Properties(normalised=True)
+    properties = unless_cut(Properties(normalised=True))
 
     def check(self) -> None:
         check.one_of(self.name, DIALECTS, dialect=self.dialect)

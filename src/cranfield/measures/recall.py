@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.assessed import Array, Assessed, Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import DEEPEST, Measure, Properties, Terms, measure
+from cranfield.measures.base import DEEPEST, Measure, Properties, Terms, measure, unless_cut
 from cranfield.measures.contingency import confusion
 from cranfield.measures.ranked import needed
 
@@ -49,7 +49,7 @@ class PRES(Measure):
     N_max: int = 1000
     rel: float = 1
 
-    properties = Properties(normalised=True)
+    properties = unless_cut(Properties(normalised=True))
 
     def check(self) -> None:
         check.whole(self.name, N_max=self.N_max)
@@ -181,6 +181,14 @@ class LastRel(Measure):
         further = hits.rank - hits.previous(hits.rank, first=0.0)
         all_found = (hits.count == relevant) & (relevant > 0)
         return Terms(hits, further, all_found.astype(np.float64), {"ranks from the last": further})
+
+    def note(self, lists: Assessed) -> str | None:
+        relevant = lists.num_rel(self.rel)
+        lacking = int(((lists.relevant(self.rel).count < relevant) & (relevant > 0)).sum())
+        if self.N is not None or not lacking:
+            return None
+        some = "1 list that lacks" if lacking == 1 else f"{lacking:,} lists that lack"
+        return f"LastRel: undefined for {some} relevant documents; with N=, how many documents there are, it scores N"
 
     def score(self, lists: Assessed) -> Array:
         if self.N is None:

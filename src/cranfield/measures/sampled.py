@@ -38,6 +38,9 @@ def probabilities_of(lists: Assessed) -> Array:
 class _Stratified(Measure):
     """What measures on stratified samples share. Judgments without strata are one stratum."""
 
+    def beyond_grades(self) -> bool:
+        return True  # documents of different strata count differently
+
     def strata(self, lists: Assessed) -> tuple[Sample, Index, Index]:
         """The sample, the stratum of each hit, and the topic of the sample that each row belongs to."""
         if lists.sample is None:

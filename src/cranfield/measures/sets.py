@@ -7,7 +7,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed import Array, Assessed
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure, unless_cut
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.retrieved import gained, looked_at, ones
 
@@ -59,7 +59,7 @@ class R(Measure):
     rel: float = 1
 
     aliases = ("Recall", "SetR", "set_recall", "recall")
-    properties = Properties(normalised=True, additive=True, scale="interval")
+    properties = unless_cut(Properties(normalised=True, additive=True, scale="interval"))
 
     only_relevant = True
 
@@ -248,8 +248,8 @@ class gR(Measure):
 
     gain: GainLike = LINEAR
 
-    properties = Properties(
-        graded=True, normalised=True, additive=True, scale="interval iff the grades are on a ratio scale"
+    properties = unless_cut(
+        Properties(graded=True, normalised=True, additive=True, scale="interval iff the grades are on a ratio scale")
     )
 
     def terms(self, lists: Assessed) -> Terms:

@@ -10,7 +10,7 @@ from cranfield import check
 from cranfield.assessed import Array, Assessed, Index, position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure, unless_cut
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.ranked import AP, discounted, persistence
 from cranfield.measures.retrieved import came_back, gained, looked_at, ones
@@ -150,7 +150,7 @@ class binG(Measure):
 
     rel: float = 1
 
-    properties = Properties(normalised=True)
+    properties = unless_cut(Properties(normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
@@ -177,7 +177,7 @@ class G(Measure):
 
     gain: GainLike = LINEAR
 
-    properties = Properties(graded=True, normalised=True)
+    properties = unless_cut(Properties(graded=True, normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:
         gain = Gain.of(self.gain)
@@ -226,7 +226,7 @@ class nDCGrel(Measure):
     gain: GainLike = LINEAR
 
     aliases = ("ndcg_rel",)
-    properties = Properties(graded=True, normalised=True)
+    properties = unless_cut(Properties(graded=True, normalised=True))
 
     def score(self, lists: Assessed) -> Array:
         gain = Gain.of(self.gain)
@@ -257,7 +257,7 @@ class Rndcg(Measure):
 
     gain: GainLike = LINEAR
 
-    properties = Properties(graded=True, normalised=True)
+    properties = unless_cut(Properties(graded=True, normalised=True))
 
     def score(self, lists: Assessed) -> Array:
         gain = Gain.of(self.gain)
