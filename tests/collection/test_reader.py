@@ -176,8 +176,7 @@ def test_large_files_are_the_same_at_any_number_of_threads() -> None:
     assert [(line, what) for _, line, what in only_first] == [(6, "2 columns, expected 6: ")]
 
 
-def test_columns_too_long_for_small_pages() -> None:
-    """300,000 lines: every column is longer than 2 MB, from where on memory is asked for in large pages."""
+def test_columns_of_300_000_lines_with_repeats() -> None:
     rng = random.Random(8)
     lines = [
         f"{topic} {intent} d{doc} {rng.randrange(3)}"
