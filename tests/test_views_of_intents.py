@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield import views
 from cranfield.assessed import Assessed
 from cranfield.hits_by_intent import with_intents
 from cranfield.join_options import JoinOptions
@@ -245,6 +246,19 @@ def test_without_further_judgments_worst_is_the_list_as_it_is() -> None:
         for documents, missed in WITH_UNJUDGED:
             lists = with_intents(documents, missed)
             assert parse(name).view("worst").evaluate(lists).tolist() == parse(name).evaluate(lists).tolist()
+
+
+@pytest.mark.parametrize(
+    "name", ["alpha-nDCG@3[best]", "D#-nDCG@5[best]", "AP-IA[best]", "nDCG@3[best][ties]", "RBU[worst]"]
+)
+def test_lists_read_some_at_a_time_score_as_all_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {"r": RUN | OTHER, "s": {"1": RUN["1"] | {"b": 9.0}, "2": {"r": 1.0}}, "t": {"2": {"w": 2.0, "q": 1.0}}}
+    lists = join(BY_INTENT, runs, OPTIONS)
+    expected = parse(name).evaluate(lists)
+    monkeypatch.setattr(views, "TOGETHER", 1)  # one list at a time
+    parts = [lists.part(*part).rows for part in views._parts(lists)]
+    assert parts == [1] * 6
+    assert parse(name).evaluate(lists.replace()).tolist() == expected.tolist()
 
 
 def test_judgments_of_one_list_stay_with_it_and_the_largest_grade_is_that_of_all_topics() -> None:

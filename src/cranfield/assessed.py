@@ -288,6 +288,15 @@ class Assessed:
             document=None,
         )
 
+    def part(self, begin: int, end: int) -> Assessed:
+        """The lists from row `begin` up to `end`, with their hits."""
+        if (begin, end) == (0, self.rows):
+            return self
+        here = slice(*np.searchsorted(self.row, [begin, end]))
+        columns = ("rank", "grade", "tie_first", "tie_last", "weight", "place", "document")
+        hits = {name: None if (column := getattr(self, name)) is None else column[here] for name in columns}
+        return self.rows_at(slice(begin, end)).replace(row=self.row[here] - begin, **hits)
+
     def replace(self, **changes: Any) -> Assessed:
         """A copy with some arrays changed."""
         return replace(self, _cache={}, **changes)

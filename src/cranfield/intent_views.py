@@ -18,24 +18,11 @@ from cranfield.hits_by_intent import (
     lists_by_intent,
 )
 from cranfield.intents import Intents
+from cranfield.segments import parted
 from cranfield.views import Score, View
 
 TOGETHER = 400_000
 """Lists are read by intent for so many entries at a time: that bounds memory, and what is near is fast."""
-
-
-def _rows(lists: Assessed, begin: int, end: int) -> Assessed:
-    """The lists from row `begin` up to `end`."""
-    if (begin, end) == (0, lists.rows):
-        return lists
-    here = slice(*np.searchsorted(lists.row, [begin, end]))
-    return lists.rows_at(slice(begin, end)).replace(
-        row=lists.row[here] - begin,
-        rank=lists.rank[here],
-        grade=lists.grade[here],
-        weight=None if lists.weight is None else lists.weight[here],
-        document=documents_of(lists)[here],
-    )
 
 
 def _intents_of_rows(lists: Assessed, intents: Intents) -> NDArray[np.int64]:
@@ -92,7 +79,7 @@ class ByIntent:
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         def aware(lists: Assessed) -> Array:
-            pieces = (_rows(lists, *piece) for piece in self._pieces(lists, cutoff))  # one at a time in memory
+            pieces = (lists.part(*piece) for piece in self._pieces(lists, cutoff))  # one at a time in memory
             return np.concatenate([self.mean(some, score(self.read(some, cutoff))) for some in pieces])
 
         return aware
@@ -107,13 +94,7 @@ class ByIntent:
         documents = np.bincount(intents.topic_of_document, minlength=intents.topics)
         entries = np.bincount(intents.topic_of_document, np.diff(intents.document_start), intents.topics)
         hits = np.diff(lists.hits().start) if cutoff is None else np.minimum(np.diff(lists.hits().start), cutoff)
-        before = np.concatenate(([0.0], np.cumsum(hits * (entries / np.maximum(documents, 1))[lists.topic])))
-        pieces, begin = [], 0
-        while begin < lists.rows:
-            end = int(np.searchsorted(before, before[begin] + TOGETHER, side="right")) - 1
-            pieces.append((begin, min(max(end, begin + 1), lists.rows)))
-            begin = pieces[-1][1]
-        return pieces or [(0, 0)]
+        return parted(hits * (entries / np.maximum(documents, 1))[lists.topic], TOGETHER)
 
     @staticmethod
     def mean(lists: Assessed, values: Array) -> Array:

@@ -50,6 +50,21 @@ def distinct(values: Array) -> Array:
     return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
 
 
+def parted(size: ArrayLike, most: float) -> list[tuple[int, int]]:
+    """From where to where rows are taken together so that no part has a size above `most`, unless a single row has.
+
+    >>> parted([3, 1, 2, 9], 4)
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    before = np.concatenate(([0.0], np.cumsum(size)))
+    rows, parts, begin = len(before) - 1, [], 0
+    while begin < rows:
+        end = int(np.searchsorted(before, before[begin] + most, side="right")) - 1
+        parts.append((begin, min(max(end, begin + 1), rows)))
+        begin = parts[-1][1]
+    return parts or [(0, 0)]
+
+
 def _per_list(group: Index, values: Array, groups: int) -> Array:
     return np.asarray(np.bincount(group, values, groups), dtype=np.float64)
 

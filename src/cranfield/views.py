@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.assessed import Array, Assessed, Index, Judged, position_in_segment, segment_starts
 from cranfield.errors import UsageError
+from cranfield.segments import parted
 from cranfield.tied_orders import (
     TiedOrders,
     chosen_orders,
@@ -105,6 +106,10 @@ class Unjudged(_Reading):
         if self.reading not in ("best", "worst"):
             raise UsageError(f"unjudged == {self.reading!r}, must be 'best' or 'worst'")
 
+    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
+        read = super().around(score, additive=additive, cutoff=cutoff)
+        return lambda lists: np.concatenate([read(lists.part(*part)) for part in _parts(lists)])
+
     def apply(self, lists: Assessed) -> Assessed:
         grade_of_unjudged = max(lists.max_grade, 1.0) if self.reading == "best" else 0.0
         start = np.zeros(lists.rows + 1, dtype=np.int64)
@@ -140,6 +145,19 @@ class Unjudged(_Reading):
 
     def __str__(self) -> str:
         return self.reading
+
+
+TOGETHER = 1_000_000
+"""So many entries of intents are made for lists at a time: every list gets all those of its topic, and more."""
+
+
+def _parts(lists: Assessed) -> list[tuple[int, int]]:
+    """Where lists are parted whose unjudged documents are read for intents, to bound memory."""
+    intents = lists.intents
+    if intents is None:
+        return [(0, lists.rows)]
+    judged = np.bincount(intents.topic_of_document, np.diff(intents.document_start), intents.topics)
+    return parted(judged[lists.topic] + lists.retrieved * intents.count[lists.topic], TOGETHER)
 
 
 def _known(lists: Assessed, known: Index, row: Index, grade: float) -> Assessed:
@@ -260,15 +278,8 @@ def _expected_sum(score: Score) -> Score:
 
     def expected(lists: Assessed) -> Array:
         first, last = tie_bounds(lists)
-        start = segment_starts(lists.row, lists.rows)
-        spread = np.concatenate(([0], np.cumsum(last - first + 1)))[start]
-        out, begin = np.empty(lists.rows), 0
-        while begin < lists.rows:
-            end = int(np.searchsorted(spread, spread[begin] + SPREAD, side="right")) - 1
-            end = min(max(end, begin + 1), lists.rows)
-            out[begin:end] = score(_spread(lists, first, last, begin, end))
-            begin = end
-        return out
+        parts = parted(lists.hits().sum(last - first + 1), SPREAD)
+        return np.concatenate([score(_spread(lists, first, last, *part)) for part in parts])
 
     return expected
 
