@@ -29,7 +29,7 @@ def scores() -> np.ndarray:
 
 
 def engine(name: str, resamples: int) -> Timed:
-    from cranfield.comparison import pairs
+    from cranfield.comparison import registry as pairs
 
     matrix = pairs.Matrix.of(scores())
     first, second = (side.astype(np.int64) for side in np.triu_indices(SYSTEMS, 1))
@@ -38,8 +38,8 @@ def engine(name: str, resamples: int) -> Timed:
 
 
 def anova_with_tukey() -> Timed:
-    from cranfield.comparison.anova import two_way
-    from cranfield.comparison.pairs import Matrix
+    from cranfield.comparison.anova.anova import two_way
+    from cranfield.comparison.registry import Matrix
 
     tukey = engine("tukey", 1)
     matrix = Matrix.of(scores())

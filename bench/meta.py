@@ -21,7 +21,7 @@ Timed = Callable[[], Any]
 
 def panel() -> Any:
     """`Scores` by measures of which each is noisier than the one before."""
-    from cranfield.scores import Scores
+    from cranfield.scores.scores import Scores
 
     rng = np.random.default_rng(1)
     plain = scores().T
@@ -31,8 +31,8 @@ def panel() -> Any:
 
 
 def power() -> Timed:
-    from cranfield.comparison.pairs import find_test
-    from cranfield.meta.discrimination import discriminative_power
+    from cranfield.comparison.registry import find_test
+    from cranfield.meta.stability.discrimination import discriminative_power
 
     made = panel()
     find_test("bootstrap")  # imports all tests
@@ -40,21 +40,21 @@ def power() -> Timed:
 
 
 def swap() -> Timed:
-    from cranfield.meta.swap import swap_rates
+    from cranfield.meta.stability.swap import swap_rates
 
     made = panel()
     return lambda: swap_rates(made, resamples=1_000)
 
 
 def concordance() -> Timed:
-    from cranfield.meta.concordance import concord
+    from cranfield.meta.agreement.concordance import concord
 
     made = panel()
     return lambda: concord(made, made.measures[:2], made.measures)
 
 
 def correlation() -> Timed:
-    from cranfield.meta.correlation import correlate
+    from cranfield.meta.agreement.correlation import correlate
 
     made = panel()
     return lambda: correlate(made, coefficients=["tau-b", "tau-ap-symmetric"], resamples=1_000)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from cranfield import comparison
 from cranfield.comparison.corrections import CORRECTIONS
-from cranfield.comparison.pairs import PairTest, known_tests
+from cranfield.comparison.registry import PairTest, known_tests
 from cranfield.measures import MEASURES, REGISTRY
 from cranfield.measures.base import Measure, show
-from cranfield.measures.properties import MEANINGS
+from cranfield.measures.property_tables import MEANINGS
 
 DOCS = Path(__file__).parent.parent / "docs"
 ROOMS = {

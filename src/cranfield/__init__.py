@@ -12,47 +12,50 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from cranfield._moved import install
+
 __version__ = "0.1.0"
+install()
 
 if TYPE_CHECKING:
-    from cranfield.assessed import Assessed as Assessed
+    from cranfield.assessed.join import assess_arrays as assess_arrays
+    from cranfield.assessed.join import join as join
+    from cranfield.assessed.join_options import JoinOptions as JoinOptions
+    from cranfield.assessed.lists import Assessed as Assessed
     from cranfield.collection.qrels import Qrels as Qrels
     from cranfield.collection.run import Run as Run
     from cranfield.collection.run import read_runs as read_runs
     from cranfield.collection.topics import Topics as Topics
-    from cranfield.comparison.systems import compare as compare
+    from cranfield.comparison.compare import compare as compare
     from cranfield.errors import CranfieldError as CranfieldError
     from cranfield.errors import CranfieldWarning as CranfieldWarning
     from cranfield.errors import DataError as DataError
     from cranfield.errors import UsageError as UsageError
-    from cranfield.evaluation import Evaluator as Evaluator
-    from cranfield.evaluation import evaluate as evaluate
-    from cranfield.evaluation import score as score
-    from cranfield.explanation import explain as explain
-    from cranfield.join_options import JoinOptions as JoinOptions
-    from cranfield.joining import assess_arrays as assess_arrays
-    from cranfield.joining import join as join
+    from cranfield.evaluation.evaluator import Evaluator as Evaluator
+    from cranfield.evaluation.evaluator import evaluate as evaluate
+    from cranfield.evaluation.evaluator import score as score
+    from cranfield.evaluation.explanation import explain as explain
+    from cranfield.evaluation.pool_bias import pool_bias_of as pool_bias_of
+    from cranfield.evaluation.residuals import residual as residual
     from cranfield.measures import *  # noqa: F403
-    from cranfield.pool_bias import pool_bias_of as pool_bias_of
-    from cranfield.residuals import residual as residual
     from cranfield.samples import sample as sample
-    from cranfield.scores import Scores as Scores
+    from cranfield.scores.scores import Scores as Scores
 
 _HOME = {
-    "assessed": ("Assessed",),
+    "assessed.lists": ("Assessed",),
     "collection.qrels": ("Qrels",),
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),
-    "comparison.systems": ("compare",),
+    "comparison.compare": ("compare",),
     "errors": ("CranfieldError", "CranfieldWarning", "DataError", "UsageError"),
-    "evaluation": ("Evaluator", "evaluate", "score"),
-    "explanation": ("explain",),
-    "join_options": ("JoinOptions",),
-    "joining": ("assess_arrays", "join"),
-    "pool_bias": ("pool_bias_of",),
-    "residuals": ("residual",),
+    "evaluation.evaluator": ("Evaluator", "evaluate", "score"),
+    "evaluation.explanation": ("explain",),
+    "assessed.join_options": ("JoinOptions",),
+    "assessed.join": ("assess_arrays", "join"),
+    "evaluation.pool_bias": ("pool_bias_of",),
+    "evaluation.residuals": ("residual",),
     "samples": ("sample",),
-    "scores": ("Scores",),
+    "scores.scores": ("Scores",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

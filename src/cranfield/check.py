@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -66,3 +67,19 @@ def one_of(who: str, choices: tuple[str, ...], **values: str) -> None:
     for name, value in values.items():
         if value not in choices:
             raise UsageError(f"{who}: {name} == {value!r}, must be one of {', '.join(map(repr, choices))}")
+
+
+def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
+    """The complaint about a name that is not there, with the one that was probably meant.
+
+    >>> str(nearest("ndcg@10", ["nDCG@10", "AP"], "measure"))
+    "no measure 'ndcg@10'; did you mean 'nDCG@10'?"
+    """
+    import difflib
+
+    folded: Mapping[str, str] = {choice.casefold(): choice for choice in choices}
+    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.5)
+    if close:
+        return UsageError(f"no {kind} {name!r}; did you mean {folded[close[0]]!r}?")
+    shown = ", ".join(map(repr, choices[:8])) + (f" and {len(choices) - 8} more" if len(choices) > 8 else "")
+    return UsageError(f"no {kind} {name!r}; there are {shown or 'none'}")

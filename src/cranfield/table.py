@@ -11,8 +11,26 @@ from functools import cached_property
 import numpy as np
 
 from cranfield import check
-from cranfield.aggregate import Estimate
 from cranfield.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number for one run, with its interval and what it rests on."""
+
+    measure: str
+    run: str
+    value: float
+    low: float
+    """Lower end of the interval; NaN when there is none."""
+    high: float
+    topics: int
+    """How many topics it was computed over."""
+    undefined: int
+    """How many topics were left out because the measure has no value there."""
+    missing: int
+    """How many topics the run lacks."""
+
 
 Cell = str | int | float | Estimate | None
 """Text, a count, a number, a number with its interval, or nothing."""

@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, CranfieldWarning
-from cranfield.explanation import explain
+from cranfield.evaluation.explanation import explain
 from tests.cli.conftest import Cranfield
 
 FILES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.cli.kinds import kind_of_file
+from cranfield.cli.file_kind import kind_of_file
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topics import Topics

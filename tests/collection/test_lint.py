@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import cranfield
-from cranfield.collection.findings import Finding
 from cranfield.collection.lint import check_files
+from cranfield.collection.lint_findings import Finding
 
 SAMPLES = Path(cranfield.__file__).parent / "samples"
 

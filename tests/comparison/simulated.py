@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from cranfield.comparison import resampling  # noqa: F401  (its tests are registered)
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.pairs import TESTS, Asked
+from cranfield.comparison.registry import TESTS, TestSettings
 
 X = [0.5, 0.7, 0.3, 0.6, 0.4, 0.9, 0.2, 0.8]
 Y = [0.4, 0.5, 0.3, 0.3, 0.3, 0.4, 0.4, 0.7]
@@ -27,7 +26,7 @@ def run(name, values, first=None, second=None, **asked):
     matrix = Matrix.of(values)
     if first is None:
         first, second = all_pairs(len(matrix.systems))
-    return TESTS[name].run(matrix, first, second, Asked(**asked))
+    return TESTS[name].run(matrix, first, second, TestSettings(**asked))
 
 
 def within_binomial_error(rejected, alpha=0.05):

@@ -7,7 +7,7 @@ import pytest
 
 from cranfield.comparison.data import Matrix, paired, unpaired
 from cranfield.errors import UsageError
-from cranfield.scores import Scores
+from cranfield.scores.scores import Scores
 
 VALUES = np.array([[0.2, 0.4], [0.6, 0.5], [0.1, 0.3]])
 SCORES = Scores.from_matrix(VALUES, runs=["a", "b"], topics=["301", "302", "303"], measure="AP")

@@ -13,6 +13,7 @@ from scipy import stats
 
 from cranfield import UsageError
 from cranfield.comparison.data import Matrix
+from cranfield.comparison.distributions.noncentral import noncentrality
 from cranfield.comparison.effects import (
     PAIRED_EFFECTS,
     UNPAIRED_EFFECTS,
@@ -23,7 +24,6 @@ from cranfield.comparison.effects import (
     paired_effects,
     unpaired_effect,
 )
-from cranfield.comparison.noncentral import noncentrality
 
 X = [0.41, 0.62, 0.13, 0.75, 0.50, 0.66, 0.21, 0.90]
 Y = [0.35, 0.60, 0.20, 0.55, 0.41, 0.50, 0.22, 0.71]

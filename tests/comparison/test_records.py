@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield import comparison
-from cranfield.comparison.results import Record
+from cranfield.comparison.test_result import Record
 
 VALUES = np.random.default_rng(0).random((12, 3))
 VALUES[3, 1] = np.nan

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.measures import Measure, parse
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, STOPS_WHEN_SATISFIED
 from tests.oracles.joined import collections, graded_lists, joined, side_by_side

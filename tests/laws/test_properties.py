@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.measures import AP, MEASURES, REGISTRY, Measure, Trailtext, U, parse
-from cranfield.measures.properties import DIVERSE, RANKED, READ_BY_INTENT, diverse, properties_of, ranked, told_of
-from cranfield.meta.findings import FAR, differ
-from cranfield.meta.intent_experiments import INTENT_EXPERIMENTS, diverse_score
-from cranfield.meta.lists import better
-from cranfield.meta.ranked_experiments import (
+from cranfield.measures.property_tables import DIVERSE, RANKED, READ_BY_INTENT, diverse, properties_of, ranked, told_of
+from cranfield.meta.axioms.findings import FAR, differ
+from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS, diverse_score
+from cranfield.meta.axioms.ranked_experiments import (
     LENGTHS,
     RANKED_EXPERIMENTS,
     lists_of,
@@ -28,6 +27,7 @@ from cranfield.meta.ranked_experiments import (
     with_two,
     worth_more_after_another,
 )
+from cranfield.meta.constructed_lists import better
 from tests.laws.instances import ALL, NEEDS
 from tests.oracles.diverse import Diverse
 from tests.oracles.diverse import diverse as diverse_lists

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import IPrec, R, interpolated_precision, precision_recall, roc
 from tests.oracles.joined import graded_lists, joined

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import (
     AP,
@@ -35,7 +35,7 @@ from cranfield.measures import (
     cwl_vectors,
     nDCG,
     parse,
-)  # fmt: skip
+)
 from tests.oracles.joined import collections, graded_lists, joined, side_by_side
 
 with warnings.catch_warnings():  # invalid escapes in its source

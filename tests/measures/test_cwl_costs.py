@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.assessed import Assessed
-from cranfield.lengths import Lengths
+from cranfield.assessed.lengths import Lengths
+from cranfield.assessed.lists import Assessed
 from cranfield.measures import BPM, CWL, IFT, INST, CWLMeasure, parse
 from tests.cli.conftest import Cranfield, in_process
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cranfield.evaluation import evaluate
+from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures import BPM, CWL, INSQ, INST, SDCG, CWLMeasure, Measure, RBPres, parse
 from tests.measures.test_cwl import PEERS, Graded, Ranking
 from tests.oracles.joined import graded_lists

@@ -14,9 +14,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.assessed.hits_by_intent import intents_of, with_intents
+from cranfield.assessed.join import join
 from cranfield.errors import UsageError
-from cranfield.hits_by_intent import intents_of, with_intents
-from cranfield.joining import join
 from cranfield.measures import Measure, parse
 from cranfield.measures.difficulty import A_READING, Share, difficulty
 from cranfield.measures.gain import LINEAR, Gain

@@ -14,15 +14,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.assessed.hits_by_intent import intents_of, with_intents
+from cranfield.assessed.join import join
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import UsageError
-from cranfield.hits_by_intent import intents_of, with_intents
-from cranfield.intent_views import ByIntent
-from cranfield.join_options import JoinOptions
-from cranfield.joining import join
 from cranfield.measures import ERR, MEASURES, REGISTRY, AlphaNDCG, Measure, P, Q, Success, nDCG, parse
 from cranfield.measures.first import preferred
 from cranfield.measures.novelty import log_discount
 from cranfield.measures.novelty_ideal import STATES, exact_ideal, greedy_ideal
+from cranfield.views.by_intent import ByIntent
 from tests.oracles.diverse import (
     Diverse,
     best_sum,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import ERR, NWRR, RR, WRR, Measure, O, Pmeasure, Pplus, parse
 from tests.oracles.joined import graded_lists, side_by_side

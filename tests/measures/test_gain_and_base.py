@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.assessed import Assessed, Hits
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import LONG, Hits
 from cranfield.errors import UsageError
 from cranfield.measures import (
     CG,
@@ -29,7 +30,6 @@ from cranfield.measures import (
     gP,
     nDCG,
 )
-from cranfield.segments import LONG
 
 
 def test_a_grade_that_the_table_lacks_is_an_error() -> None:

@@ -103,7 +103,7 @@ def test_a_grade_between_two_thresholds_is_taken_by_the_lower_one() -> None:
 
 
 def test_GAP_says_which_thresholds_it_takes() -> None:
-    from cranfield.assessed import Assessed
+    from cranfield.assessed.lists import Assessed
 
     assert "1 to 3" in (GAP().note(Assessed.one([3, 1])) or "")
     assert GAP(g=[1]).note(Assessed.one([1])) is None

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import AP, ERR, NCU, RR, Measure, O, Pmeasure, Pplus, Q, parse
 from cranfield.measures.ncu import STOPS, UTILITIES

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.measures import MEASURES, REGISTRY, Measure, parse
 
 UNDEFINED = math.nan

@@ -10,7 +10,7 @@ import pytest
 import pytrec_eval
 from hypothesis import assume, example, given, settings
 
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.measures import AP, F, Measure, P, SetF, bpref, nDCG, parse, parse_many
 from tests.oracles.joined import collections, joined
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.assessed.sampling import Sample
 from cranfield.errors import UsageError
 from cranfield.measures import AP, infAP, infNDCG, nDCG, statAP, xinfAP
-from cranfield.sampling import Sample
 
 EPSILON = 0.00001  # what the definition of infAP adds, in trec_eval
 

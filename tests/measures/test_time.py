@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.assessed import Assessed
+from cranfield.assessed.hits_by_intent import with_intents
+from cranfield.assessed.lengths import Lengths
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
-from cranfield.hits_by_intent import with_intents
-from cranfield.lengths import Lengths
 from cranfield.measures import AP, REGISTRY, TBG, Measure, Trailtext, U, parse
 
 Documents = list[tuple[float | None, int]]

@@ -8,7 +8,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from cranfield.assessed import Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.measures import (
     AP,
     AP11,

@@ -9,8 +9,8 @@ from itertools import permutations
 
 from hypothesis import strategies as st
 
-from cranfield.assessed import Assessed
-from cranfield.hits_by_intent import with_intents
+from cranfield.assessed.hits_by_intent import with_intents
+from cranfield.assessed.lists import Assessed
 
 Document = dict[str, int] | None
 """Grades by intent; None: not judged."""

@@ -8,7 +8,8 @@ from itertools import groupby
 import numpy as np
 from hypothesis import strategies as st
 
-from cranfield.assessed import Assessed, Judged
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Judged
 
 Judgments = Mapping[str, Mapping[str, float]]
 Run = Mapping[str, Mapping[str, float]]

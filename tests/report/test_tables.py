@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.aggregate import Estimate
 from cranfield.errors import UsageError
 from cranfield.report.tables import summary_table, topic_table, trec_lines
-from cranfield.scores import Scores
+from cranfield.scores.scores import Scores
+from cranfield.scores.summary import Estimate
 from cranfield.table import Column, Table, escape_latex, visible_width
 
 NAN = math.nan

@@ -66,11 +66,11 @@ def run(args: list[str]) -> int:
     if verb in STAND_INS:
         return int(import_module(f"cranfield.compat.{verb}").main(args[1:]))
     if verb in GROUPS:
-        return int(import_module(f"cranfield.cli.{verb}").main(args[1:]))
+        return int(import_module(f"cranfield.cli.verbs.{verb}").main(args[1:]))
     if verb not in VERBS:
         raise unknown(verb)
     module, function = found(verb)
-    from cranfield.cli.arguments import parsed
+    from cranfield.cli.parser import parsed
 
     prepare = getattr(module, "prepare", list)
     return int(parsed(verb, function, module.EXAMPLES, prepare(args[1:]))())
@@ -79,7 +79,7 @@ def run(args: list[str]) -> int:
 def found(verb: str) -> tuple[ModuleType, Callable[..., int]]:
     """The file of a verb, and the function in it."""
     name = verb.replace("-", "_")
-    module = import_module(f"cranfield.cli.{name}")
+    module = import_module(f"cranfield.cli.verbs.{name}")
     return module, getattr(module, f"{name}_verb")
 
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from typing import TextIO
 
-from cranfield.cli.output import Note
+from cranfield.cli.printing import Note
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 
 OK, DATA, USAGE = 0, 1, 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from cranfield.cli.arguments import RESULT, option
+from cranfield.cli.parser import RESULT, option
 
 if TYPE_CHECKING:
     from cranfield.report.figures import Figure

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield.cli.arguments import READING, Argument, chosen, measure_names, option
-from cranfield.cli.output import Progress, only_one_from_stdin
+from cranfield.cli.parser import READING, Argument, chosen, measure_names, option
+from cranfield.cli.printing import Progress, only_one_from_stdin
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.scores import Scores
+    from cranfield.scores.scores import Scores
 
 QrelsWord = Annotated[
     str | None, Argument(metavar="QRELS", help="Judgments; - is standard input. Left out with --scores and --sample.")
@@ -64,7 +64,7 @@ def scores_from(
     if scores:
         return _from_files(scores, measures, missing, qrels, sample)
     from cranfield.collection.qrels import Qrels
-    from cranfield.evaluation import evaluate
+    from cranfield.evaluation.evaluator import evaluate
 
     qrels, runs = collection_from(qrels, runs, sample=sample)
     with Progress("reading", quiet=quiet) as progress:
@@ -118,7 +118,7 @@ def scores_by_file(
 def _from_files(
     files: Sequence[str], measures: Sequence[str] | None, missing: str, qrels: str | None, sample: bool
 ) -> Scores:
-    from cranfield.scores import Scores
+    from cranfield.scores.scores import Scores
 
     if qrels is not None or sample:
         also = "--sample" if sample else repr(qrels)

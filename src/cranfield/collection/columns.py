@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.layout import COLUMNS, find_columns, namesakes
+from cranfield.collection.text_formats import COLUMNS, find_columns, namesakes
 from cranfield.errors import DataError
 
 WHAT = {"qrels": "grade", "run": "score"}

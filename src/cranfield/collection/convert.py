@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield import check
-from cranfield.collection import layout as layouts
 from cranfield.collection import structured, writing
+from cranfield.collection import text_formats as layouts
 from cranfield.collection.columns import Columns
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL

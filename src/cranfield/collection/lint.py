@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cranfield import _core
-from cranfield.collection import layout as layouts
-from cranfield.collection.findings import SEVERITIES, Finding, counted, some
+from cranfield.collection import text_formats as layouts
 from cranfield.collection.lint_bytes import byte_findings
 from cranfield.collection.lint_entries import entry_findings, ids_alike, plain_id
+from cranfield.collection.lint_findings import SEVERITIES, Finding, counted, some
 from cranfield.collection.records import Reading, from_buffer
 from cranfield.collection.source import Buffer, PathLike, load
 from cranfield.collection.topics import Topics

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cranfield.collection.findings import Finding, counted
+from cranfield.collection.lint_findings import Finding, counted
 from cranfield.collection.source import Buffer
 
 BLANKS = (ord(" "), ord("\t"))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.collection.findings import Finding, counted, some
+from cranfield.collection.lint_findings import Finding, counted, some
 
 LONG_LIST = 1000
 """Documents a topic that evaluation campaigns take; longer lists are told."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
-from cranfield.collection import layout as layouts
 from cranfield.collection import structured, writing
+from cranfield.collection import text_formats as layouts
 from cranfield.collection.columns import WHAT, Columns, with_way_out
 from cranfield.collection.source import Buffer, PathLike, Readable, load, read_stream, unmarked, unpacked
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError

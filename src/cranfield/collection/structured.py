@@ -18,8 +18,8 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.collection.columns import WHAT, Columns, chosen, shown
-from cranfield.collection.layout import find_columns, header_delimiter
 from cranfield.collection.source import Buffer
+from cranfield.collection.text_formats import find_columns, header_delimiter
 from cranfield.errors import CranfieldError, DataError
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cranfield.collection import layout as layouts
+from cranfield.collection import text_formats as layouts
 from cranfield.collection.columns import Columns
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.structured import pyarrow

@@ -4,28 +4,28 @@
 score}, frames or `Scores`, and gives a record with statistic, p, interval, effect size and what was assumed.
 """
 
-from cranfield.comparison.anova import anova, one_way, two_way
-from cranfield.comparison.anova_bootstrap import bootstrap_anova
-from cranfield.comparison.bayesian import bayesian_signed_rank, bayesian_t
+from cranfield.comparison.anova.anova import anova, one_way, two_way
+from cranfield.comparison.compare import compare
 from cranfield.comparison.corrections import adjust, benjamini_hochberg, bonferroni, family_wise_error, holm
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.effects import omega_squared, paired_effect, unpaired_effect
-from cranfield.comparison.equivalence import tost
 from cranfield.comparison.intervals import difference_interval, mean_interval
-from cranfield.comparison.location import one_sample_t, paired_t, unpaired_t
-from cranfield.comparison.nonparametric import friedman, kruskal_wallis
-from cranfield.comparison.outcome import Comparison
-from cranfield.comparison.pairs import known_tests
-from cranfield.comparison.randomised_tukey import randomised_tukey
-from cranfield.comparison.ranks import rank_sum, sign_test, wilcoxon
-from cranfield.comparison.resampling import paired_bootstrap, randomisation
-from cranfield.comparison.results import Assumption, Effect, Interval, TestResult
-from cranfield.comparison.simulated_power import simulated_power
-from cranfield.comparison.systems import compare
-from cranfield.comparison.topic_set_size import achieved_power, detectable_difference, topic_set_size
-from cranfield.comparison.tukey import scheffe, tukey
-from cranfield.comparison.two_samples import permutation, unpaired_bootstrap
-from cranfield.comparison.variance import estimated_variance, pooled_variance
+from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
+from cranfield.comparison.methods.bayesian import bayesian_signed_rank, bayesian_t
+from cranfield.comparison.methods.equivalence import tost
+from cranfield.comparison.methods.nonparametric import friedman, kruskal_wallis
+from cranfield.comparison.methods.randomised_tukey import randomised_tukey
+from cranfield.comparison.methods.ranks import rank_sum, sign_test, wilcoxon
+from cranfield.comparison.methods.resampling import paired_bootstrap, randomisation
+from cranfield.comparison.methods.t import one_sample_t, paired_t, unpaired_t
+from cranfield.comparison.methods.tukey import scheffe, tukey
+from cranfield.comparison.methods.two_samples import permutation, unpaired_bootstrap
+from cranfield.comparison.power.simulated_power import simulated_power
+from cranfield.comparison.power.topic_set_size import achieved_power, detectable_difference, topic_set_size
+from cranfield.comparison.power.variance import estimated_variance, pooled_variance
+from cranfield.comparison.registry import known_tests
+from cranfield.comparison.result import Comparison
+from cranfield.comparison.test_result import Assumption, Effect, Interval, TestResult
 
 __all__ = [
     "Assumption",

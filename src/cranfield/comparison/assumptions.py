@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.aggregate import Array
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.normality import FEWEST, MOST, shapiro_wilk
-from cranfield.comparison.pairs import Index
-from cranfield.comparison.results import Assumption
+from cranfield.comparison.test_result import Assumption
 from cranfield.errors import UsageError
+from cranfield.types import Array, Index64
 
 FEW_TOPICS = 25
 """The bare minimum for a comparison of two systems (Buckley & Voorhees, SIGIR 2000; Ferro & Maistro 2024 §2.3)."""
@@ -78,7 +77,7 @@ def check_sample(x: Array, measure: Any = None) -> tuple[Assumption, ...]:
 
 
 def check_matrix(
-    matrix: Matrix, first: Index, second: Index, *, interval_scale: bool = True, test: str = "t"
+    matrix: Matrix, first: Index64, second: Index64, *, interval_scale: bool = True, test: str = "t"
 ) -> tuple[Assumption, ...]:
     """As `check_paired`, for many pairs: in how many of them each fails.
 
@@ -162,8 +161,8 @@ def interval_scale(measure: Any, needs: str = "t") -> Assumption:
     >>> interval_scale("RBP(p=0.5)").holds, interval_scale("RBP").holds
     (True, False)
     """
-    from cranfield.measures import parse
-    from cranfield.measures.properties import properties_of
+    from cranfield.measures.naming.parse import parse
+    from cranfield.measures.property_tables import properties_of
 
     name = str(measure() if isinstance(measure, type) else measure)
     try:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.aggregate import Array
 from cranfield.comparison.differences import noise
-from cranfield.comparison.rank_distributions import mean_ranks
+from cranfield.comparison.distributions.rank_distributions import mean_ranks
+from cranfield.types import Array
 
 
 def cliff_of_samples(x: Array, y: Array, level: float) -> tuple[float, float, float]:

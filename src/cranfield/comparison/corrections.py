@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.aggregate import Array, nearest
-from cranfield.comparison.results import check_alpha
+from cranfield.check import nearest
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
+from cranfield.types import Array
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, nearest
+from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.score_files import label
-from cranfield.scores import Scores
+from cranfield.scores.score_files import label
+from cranfield.scores.scores import Scores
+from cranfield.types import Array
 
 NAN_RULES = ("listwise", "pairwise")
 """Topics without a value for some system are left out of everything, or only of the pairs that lack it."""

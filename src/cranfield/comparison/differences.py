@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cranfield.aggregate import Array
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.pairs import Index
+from cranfield.types import Array, Index64
 
 _GRAIN = 2.0**-44
 _BLOCK = 2_000_000
@@ -25,7 +24,7 @@ def noise(*samples: Array) -> float:
     return _GRAIN * max(float(np.abs(sample).max(initial=0.0)) for sample in samples)
 
 
-def noise_of_pairs(matrix: Matrix, first: Index, second: Index) -> Array:
+def noise_of_pairs(matrix: Matrix, first: Index64, second: Index64) -> Array:
     """As `noise`, for many pairs."""
     largest = np.nan_to_num(np.abs(matrix.values)).max(axis=0, initial=0)
     return np.asarray(_GRAIN * np.maximum(largest[first], largest[second]))
@@ -64,7 +63,7 @@ def differences(x: Array, y: Array | float) -> Array:
     return without_noise(x - y, noise(x, np.asarray(y)))
 
 
-def difference_blocks(matrix: Matrix, first: Index, second: Index) -> Iterator[tuple[slice, Array]]:
+def difference_blocks(matrix: Matrix, first: Index64, second: Index64) -> Iterator[tuple[slice, Array]]:
     """Some pairs at a time, and their differences: pairs × topics; NaN where either system has no value."""
     by_system = np.ascontiguousarray(matrix.values.T)
     close = noise_of_pairs(matrix, first, second)

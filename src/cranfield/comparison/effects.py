@@ -26,13 +26,12 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.aggregate import Array
 from cranfield.comparison.cliff import cliff_of_pairs, cliff_of_samples
 from cranfield.comparison.data import Matrix, check_topics, paired, unpaired
 from cranfield.comparison.differences import difference_blocks, gap, noise, noise_of_pairs, row_moments, without_noise
-from cranfield.comparison.noncentral import noncentrality
-from cranfield.comparison.pairs import Index
-from cranfield.comparison.results import Effect, check_alpha
+from cranfield.comparison.distributions.noncentral import noncentrality
+from cranfield.comparison.test_result import Effect, check_alpha
+from cranfield.types import Array, Index64
 
 PAIRED_EFFECTS = ("d_z", "d_av", "hedges", "smd", "glass", "cliff")
 """The effect sizes of matched samples, by the names `compare` takes."""
@@ -149,7 +148,7 @@ def effect_of_samples(x: Array, y: Array, kind: str, level: float) -> Effect:
 
 
 def paired_effects(
-    matrix: Matrix, first: Index, second: Index, kind: str = "d_z", level: float = 0.95
+    matrix: Matrix, first: Index64, second: Index64, kind: str = "d_z", level: float = 0.95
 ) -> tuple[Array, Array, Array]:
     """The effect sizes of many pairs of systems, first − second, and the ends of their intervals.
 

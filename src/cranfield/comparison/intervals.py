@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import STATISTICS, Array, statistic, t_interval
 from cranfield.comparison.data import check_topics, paired, single, unpaired
-from cranfield.comparison.location import unpaired_t
-from cranfield.comparison.results import Interval, Record, check_alpha, plain
+from cranfield.comparison.methods.t import unpaired_t
+from cranfield.comparison.test_result import Interval, Record, check_alpha, plain
 from cranfield.errors import UsageError
+from cranfield.scores.summary import STATISTICS, statistic, t_interval
+from cranfield.types import Array
 
 METHODS = ("t", "percentile", "bca")
 

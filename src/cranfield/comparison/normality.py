@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from cranfield.aggregate import Array
+from cranfield.types import Array
 
 FEWEST, MOST = 3, 5000
 """The sample sizes for which Royston's approximation holds."""

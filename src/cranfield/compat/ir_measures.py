@@ -40,7 +40,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core, measures
-from cranfield.assessed import Array, Assessed
+from cranfield.assessed.join import join
+from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.compat.ir_measures_plan import Plan, plan
@@ -48,10 +50,9 @@ from cranfield.compat.ir_measures_records import CalcResults, Metric, Qrel, Scor
 from cranfield.compat.trec_lists import TrecQrels
 from cranfield.compat.trec_measures import CUTOFFS
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.join_options import JoinOptions
-from cranfield.joining import join
 from cranfield.measures import ranked
-from cranfield.views import Condensed
+from cranfield.types import Array
+from cranfield.views.condensed import Condensed
 
 __all__ = [
     "AP", "AP_IA", "BPM", "ERR", "ERR_IA", "INSQ", "INST", "MAP", "MAP_IA", "MRR", "NDCG", "NERR8", "NERR9", "NERR10",

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from cranfield import measures
-from cranfield.assessed import Array, Assessed, Judged
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Judged
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import divide
+from cranfield.types import Array
 
 SUMMED = ("NumQ", "NumRet", "NumRel")
 """Counts, of which the sum over topics is told; of all others the mean."""

@@ -30,7 +30,7 @@ from typing import IO
 import numpy as np
 
 from cranfield import __version__, _core
-from cranfield.collection.findings import counted
+from cranfield.collection.lint_findings import counted
 from cranfield.collection.source import Buffer, load
 from cranfield.compat.output import write
 from cranfield.compat.trec_lists import TrecLists, TrecQrels

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import _core
-from cranfield.assessed import Array, Assessed, Gains, Ideal, Judged, position_in_segment
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Gains, Ideal, Judged, position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures.gain import Gain
+from cranfield.types import Array
 
 NOT_IN_POOL = -1.0
 """The grade of a retrieved document that the judgments do not have."""

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assessed import Array
 from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, PairGain, TrecLists
 from cranfield.errors import UsageError
 from cranfield.measures import first, incomplete, ranked, sets, trec
 from cranfield.measures.gain import LINEAR, Gain
 from cranfield.measures.retrieved import gained
+from cranfield.types import Array
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)

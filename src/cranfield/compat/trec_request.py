@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assessed import Array
 from cranfield.compat.trec_lists import TrecLists
 from cranfield.compat.trec_measures import NICKNAMES, TABLE, Entry, Parameters, Setting, numbered, relstring
 from cranfield.errors import UsageError
+from cranfield.types import Array
 
 ELSEWHERE = re.compile(r"prefs.*|all_prefs|.*_avgjg|qrels_jg|qrels_prefs")
 """Names of measures on preferences and on groups of judges."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array
 from cranfield.collection.run import Run
 from cranfield.errors import DataError, UsageError
+from cranfield.types import Array
 
 Rankings = dict[str, list[list[str]]]
 

@@ -11,18 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, Tidy
+from cranfield.assessed.joined_runs import distinct_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Rankings, rankings_of
 from cranfield.fairness.equity import equity_of_attention
 from cranfield.fairness.expected import expected_exposure, exposure
+from cranfield.fairness.groups import Groups
 from cranfield.fairness.representation import awrf, pairwise_parity, prefix_fairness
-from cranfield.groups import Groups
-from cranfield.joined_runs import distinct_names
-from cranfield.scores import Scores
+from cranfield.frames import Tidy
+from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
+from cranfield.types import Array
 
 OF_RUNS = {"AWRF": "higher", "EE-D": "lower", "EE-R": "higher", "EE-L": "lower", "equity": "lower"}
 """What is told of a run, and which end of it is fair."""

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.aggregate import Array, Tidy
 from cranfield.collection.qrels import Qrels
 from cranfield.fairness.attention import GEOMETRIC, Attention, rankings_of
-from cranfield.groups import Groups
+from cranfield.fairness.groups import Groups
+from cranfield.frames import Tidy
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

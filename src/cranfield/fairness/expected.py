@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array, Tidy
 from cranfield.collection.qrels import Qrels
 from cranfield.fairness.attention import GEOMETRIC, Attention, rankings_of, relevant_grades
-from cranfield.groups import Groups
-from cranfield.scores import Scores
+from cranfield.fairness.groups import Groups
+from cranfield.frames import Tidy
+from cranfield.scores.scores import Scores
+from cranfield.types import Array
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Array
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from cranfield.fairness.attention import TREC, Attention, rankings_of, relevant_grades
-from cranfield.groups import Groups
-from cranfield.scores import Scores
+from cranfield.fairness.groups import Groups
+from cranfield.scores.scores import Scores
+from cranfield.types import Array
 
 ROUNDING = 1e-9
 """Sums of shares that differ by less are the same."""

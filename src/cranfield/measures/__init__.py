@@ -11,9 +11,8 @@ from cranfield.measures.cwl import CWL, CWLMeasure
 from cranfield.measures.cwl_members import BPM, IFT, INSQ, INST, NERR8, NERR9, NERR10, NERR11, SDCG
 from cranfield.measures.cwl_reader import as_cwl, cwl_vectors
 from cranfield.measures.difficulty import AlphaSharpNDCGIA, AlphaSharpNERRIA, AlphaSharpNNRBPIA
-from cranfield.measures.dimensions import CAM, MM, cRBP, uRBP
-from cranfield.measures.distance import ADM
 from cranfield.measures.diversity import PMP, RBU, EfP, IRec, PplusQ
+from cranfield.measures.estimates import ADM
 from cranfield.measures.first import ERR, NWRR, RR, WRR, O, Pmeasure, Pplus, nERR
 from cranfield.measures.gain import Discount, Gain
 from cranfield.measures.graded import GAP, gAP
@@ -26,16 +25,17 @@ from cranfield.measures.incomplete import (
     rpref_relative,
     rpref_relative2,
 )
-from cranfield.measures.known_names import names
+from cranfield.measures.multidimensional import CAM, MM, cRBP, uRBP
+from cranfield.measures.naming.known_names import names
+from cranfield.measures.naming.parse import parse, parse_many
 from cranfield.measures.ncu import NCU
 from cranfield.measures.novelty import ERRIA, NRBP, AlphaDCG, AlphaNDCG, nERRIA, nNRBP
-from cranfield.measures.parse import parse, parse_many
 from cranfield.measures.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
 from cranfield.measures.recall import ESL, PRES, WSS, LastRel
 from cranfield.measures.sampled import infNDCG, statAP, xinfAP
-from cranfield.measures.scale import RBTO, SBTO
 from cranfield.measures.sets import E, F, P, R, Rprec, SetAP, Success, gP, gR
 from cranfield.measures.time import TBG, Trailtext, U
+from cranfield.measures.total_orders import RBTO, SBTO
 from cranfield.measures.trec import (
     G,
     NumNonrelRet,

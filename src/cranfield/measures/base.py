@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, o
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits
-from cranfield.by_dimension import Dimensions
-from cranfield.by_rank import ByRank
+from cranfield.assessed.by_rank import ByRank
+from cranfield.assessed.dimensions import Dimensions
+from cranfield.assessed.hits_by_intent import with_intents
+from cranfield.assessed.lengths import Lengths
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.sampling import Sample
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.hits_by_intent import with_intents
-from cranfield.intent_views import ByIntent, GlobalGain, Sharp, place_of
-from cranfield.lengths import Lengths
-from cranfield.measures.claims import Properties, by_parameters, unless_cut
 from cranfield.measures.gain import LINEAR, Gain, number
-from cranfield.sampling import Sample
-from cranfield.views import Ties, View, only_with, parse_view
+from cranfield.measures.properties import Properties, by_parameters, normalised_unless_cut
+from cranfield.types import Array
+from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp, place_of
+from cranfield.views.parse_view import parse_view
+from cranfield.views.ties import Ties, only_with
+from cranfield.views.view import View
 
 __all__ = [
     "REGISTRY",
@@ -34,8 +38,8 @@ __all__ = [
     "by_parameters",
     "divide",
     "measure",
+    "normalised_unless_cut",
     "show",
-    "unless_cut",
 ]
 
 DEEPEST = 2**62 - 1

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits, position_in_segment
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits, position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure
 from cranfield.measures.ranked import persistence
+from cranfield.types import Array
 
 
 @measure
@@ -37,7 +39,7 @@ class Compat(Measure):
     properties = by_parameters(Properties(graded=True, normalised=True, diminishing=True))
 
     def declares(self, default: Properties) -> Properties:
-        return default.but(normalised=self.normalize)
+        return default.replace(normalised=self.normalize)
 
     def check(self) -> None:
         check.between(self.name, low=0, high=1, p=self.p)

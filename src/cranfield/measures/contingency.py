@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, divide, measure
-from cranfield.measures.retrieved import came_back
+from cranfield.measures.retrieved import num_retrieved
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ def confusion(lists: Assessed, rel: float = 1, N: int | None = None, cutoff: int
     Confusion(true_positive=[1.0], false_positive=[2.0], false_negative=[1.0], true_negative=[6.0])
     """
     found = lists.relevant(rel, cutoff).count
-    others, missed = came_back(lists, cutoff) - found, lists.num_rel(rel) - found
+    others, missed = num_retrieved(lists, cutoff) - found, lists.num_rel(rel) - found
     if N is None:
         return Confusion(found, others, missed)
     check.positive("confusion", N=N)

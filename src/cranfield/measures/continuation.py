@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.assessed import Array
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

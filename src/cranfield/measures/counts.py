@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.assessed import Array, Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure
-from cranfield.measures.retrieved import came_back, ones
+from cranfield.measures.retrieved import num_retrieved, ones
+from cranfield.types import Array
 
 
 @measure
@@ -26,7 +27,7 @@ class NumRet(Measure):
     properties = Properties(recall_free=True, additive=True, high=np.inf, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
-        return came_back(lists, self.k).copy()
+        return num_retrieved(lists, self.k).copy()
 
 
 @measure
@@ -91,7 +92,7 @@ class Judged(Measure):
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
-        return divide(lists.hits(self.k).count, came_back(lists, self.k))
+        return divide(lists.hits(self.k).count, num_retrieved(lists, self.k))
 
 
 @measure
@@ -110,5 +111,5 @@ class Unjudged(Measure):
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
-        here = came_back(lists, self.k)
+        here = num_retrieved(lists, self.k)
         return divide(here - lists.hits(self.k).count, here)

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Index
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import divide
 from cranfield.measures.ranked import ELEVEN, interpolated
-from cranfield.measures.retrieved import came_back
+from cranfield.measures.retrieved import num_retrieved
+from cranfield.types import Array, Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ def _steps(lists: Assessed, rel: float, N: int | None) -> _Steps:
     hits, relevant = lists.relevant(rel), lists.num_rel(rel)
     if N is not None:
         check.positive("roc", N=N)
-        wrong = came_back(lists, None) - hits.count
+        wrong = num_retrieved(lists, None) - hits.count
         if len(wrong) and (wrong + relevant).max() > N:
             most = int((wrong + relevant).max())
             raise UsageError(f"N == {N}, but a topic has {most} documents retrieved or relevant; give the whole size")

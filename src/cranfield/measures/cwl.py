@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits, Index, position_in_segment
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits, position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import continuation as going_on
 from cranfield.measures.base import Measure, Properties, Terms, by_parameters, divide, measure
@@ -22,6 +23,7 @@ from cranfield.measures.first import check_highest, highest_grade
 from cranfield.measures.gain import LINEAR, Gain, GainLike, note_scale
 from cranfield.measures.retrieved import gained
 from cranfield.measures.time import lengths_of
+from cranfield.types import Array, Index
 
 REPORTS = ("EU", "ETU", "EC", "ETC", "ED", "residual")
 CELLS = 1 << 20
@@ -134,11 +136,11 @@ class CWLMeasure(Measure):
             return default
         if self.report == "residual":  # where C is fixed it only matters which documents are judged
             low = 0.0 if default.recall_free else -1.0
-            plain = default.but(normalised=False, diminishing=False, low=low, better="neither")
-            return plain.but(graded=False) if default.additive else plain
+            plain = default.replace(normalised=False, diminishing=False, low=low, better="neither")
+            return plain.replace(graded=False) if default.additive else plain
         better = "higher" if self.report == "ETU" else "neither"
         additive = default.additive and self.report == "ETU"
-        return default.but(normalised=False, additive=additive, high=np.inf, better=better)
+        return default.replace(normalised=False, additive=additive, high=np.inf, better=better)
 
     # -- what it computes
 
@@ -268,7 +270,7 @@ def _table(row: Index, rank: Index, values: Array, rows: int, deep: int) -> Arra
 def costs_by_document(lists: Assessed, rows: slice, deep: int, who: str, column: str) -> Array:
     """What the document at every rank costs, by the table of lengths; below the end of a list the mean of those above.
 
-    >>> from cranfield.lengths import Lengths
+    >>> from cranfield.assessed.lengths import Lengths
     >>> given = Assessed.one([1, 0]).replace(lengths=Lengths.one({"cost": [2, 4]}, 2))
     >>> costs_by_document(given, slice(0, 1), 4, "CWL", "cost").tolist()
     [[2.0, 4.0, 3.0, 3.0]]
@@ -360,7 +362,7 @@ class CWL(CWLMeasure):
     def declares(self, default: Properties) -> Properties:
         fixed = self.continuation in ("RBP", "P", "DCG", "INSQ", "listed")
         return super().declares(
-            default.but(
+            default.replace(
                 recall_free=self.continuation != "AP",
                 additive=fixed,
                 diminishing=self.continuation == "RR" and self.gain is None,

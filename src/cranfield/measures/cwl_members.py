@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array
 from cranfield.measures import continuation as going_on
 from cranfield.measures.base import Properties, by_parameters, measure
 from cranfield.measures.continuation import Seen
 from cranfield.measures.cwl import CWLMeasure, check_wanted
+from cranfield.types import Array
 
 
 @measure
@@ -123,7 +123,7 @@ class BPM(CWLMeasure):
 
     def declares(self, default: Properties) -> Properties:
         # with grades, the best document of a topic need not be as good as the best of all
-        return super().declares(default.but(normalised=self.gain is None and self.T <= 1))
+        return super().declares(default.replace(normalised=self.gain is None and self.T <= 1))
 
     def continues(self, seen: Seen) -> Array:
         willing = self.K if self.K is not None else self.k or 10
@@ -179,7 +179,7 @@ class _Nearly(CWLMeasure):
     """What the nearly ERRs share: a document of the largest gain is the last one."""
 
     def declares(self, default: Properties) -> Properties:
-        return super().declares(default.but(normalised=self.gain is None))
+        return super().declares(default.replace(normalised=self.gain is None))
 
 
 @measure

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assessed import Array, Assessed, Index
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure
 from cranfield.measures.cwl import CWL, CWLMeasure
 from cranfield.measures.first import RR
 from cranfield.measures.ranked import AP, RBP
 from cranfield.measures.sets import P
-from cranfield.views import Ties
+from cranfield.types import Array, Index
+from cranfield.views.ties import Ties
 
 
 @dataclass(frozen=True, eq=False)

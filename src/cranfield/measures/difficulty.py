@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Index
+from cranfield.assessed.hits_by_intent import intents_of
+from cranfield.assessed.intents import Intents
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
-from cranfield.hits_by_intent import intents_of
-from cranfield.intents import Intents
 from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.novelty import Novelty, RankBiased, log_discount, reciprocal
 from cranfield.measures.novelty_ideal import greedy_ideal
+from cranfield.types import Array, Index
 
 A_READING = (
     "alpha#-IA: the formula of Golbus, Aslam & Clarke (2013) was not at hand; this is a reading of the description in "
@@ -65,7 +66,7 @@ def difficulty(intents: Intents, rel: float) -> Array:
     As many documents are drawn as the greedy list needs to serve every intent; none of the R_i documents of an intent
     is among z out of R with probability (R − R_i)/R · (R − R_i − 1)/(R − 1) · …, z factors. 0 without relevant ones.
 
-    >>> from cranfield.hits_by_intent import intents_of, with_intents
+    >>> from cranfield.assessed.hits_by_intent import intents_of, with_intents
     >>> difficulty(intents_of(with_intents([{"a": 1, "b": 1}, {"a": 1}])), 1).tolist()  # b: missed by half the orders
     [0.25]
     """

@@ -7,15 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits
+from cranfield.assessed.hits_by_intent import intents_of, relevant_to_intents
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.hits_by_intent import intents_of, relevant_to_intents
-from cranfield.intent_views import ByIntent
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure, unless_cut
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.first import Pplus, cascade, check_highest, highest_grade
 from cranfield.measures.gain import LINEAR, GainLike
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import looked_at, ones
+from cranfield.types import Array
+from cranfield.views.by_intent import ByIntent
 
 
 class DiversityMeasure(Measure):
@@ -46,7 +48,7 @@ class IRec(DiversityMeasure):
         *("IRec", "I-recall", "intent-recall", "Intent-recall"),
         *("StRecall", "strec", "S-rec", "S-recall", "subtopic-recall", "Subtopic-recall"),
     )
-    properties = unless_cut(Properties(normalised=True, recall_free=True, diminishing=True))
+    properties = normalised_unless_cut(Properties(normalised=True, recall_free=True, diminishing=True))
 
     def terms(self, lists: Assessed) -> Terms:
         found = relevant_to_intents(lists, self.rel, self.k)

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import gained
+from cranfield.types import Array
 
 
 @measure
@@ -118,7 +120,7 @@ class O(_BlendedRatio):  # noqa: E742 - the letter is what the literature calls 
     properties = by_parameters(Properties(graded=True, normalised=True))
 
     def declares(self, default: Properties) -> Properties:
-        return default.but(graded=self.beta > 0)
+        return default.replace(graded=self.beta > 0)
 
     def terms(self, lists: Assessed) -> Terms:
         every = self.ratios(lists)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assessed import Array, Index
-from cranfield.collection.layout import grade_called
+from cranfield.collection.text_formats import grade_called
 from cranfield.errors import UsageError
+from cranfield.types import Array, Index
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, measure, unless_cut
+from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.retrieved import gained
+from cranfield.types import Array
 
 
 @measure
@@ -34,7 +35,7 @@ class gAP(Measure):
     gain: GainLike = LINEAR
     norm: str = "R"
 
-    properties = unless_cut(Properties(graded=True, normalised=True))
+    properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def check(self) -> None:
         check.one_of(self.name, ("R", "min"), norm=self.norm)
@@ -88,7 +89,7 @@ class GAP(Measure):
     g: Sequence[float] | None = None
     norm: str = "R"
 
-    properties = unless_cut(Properties(graded=True, normalised=True))
+    properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def check(self) -> None:
         check.one_of(self.name, ("R", "min"), norm=self.norm)

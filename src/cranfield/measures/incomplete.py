@@ -12,9 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.assessed import Array, Assessed, Hits, Ideal
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits, Ideal
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, by_parameters, divide, measure
 from cranfield.measures.first import cascade, check_highest, down_to_preferred, highest_grade, note_highest, preferred
 from cranfield.measures.gain import LINEAR, Gain, GainLike
-from cranfield.measures.ranked import FromGrade, Q, at_most, persistence
+from cranfield.measures.ranked import FromGrade, Q, normaliser, persistence
+from cranfield.types import Array
 
 
 @measure
@@ -76,7 +78,7 @@ class NCU(Measure):
         fewer = self.stop in ("cascade", "rank-biased") and not even  # stop at a document the more were above it
         from_the_list = self.stop in ("cascade", "first", "preferred", "to-preferred")
         all_share = self.cutoff is None or self.norm == "min" or first or from_the_list  # else who stops below l has 0
-        return default.but(
+        return default.replace(
             graded=self.stop in GRADED or utility in GRADED,
             # nobody is surely satisfied, and a mean of 1/r over several ranks is below 1 even for the ideal list
             normalised=self.stop != "cascade" and (utility != "RR" or first or from_the_list) and all_share,
@@ -128,7 +130,7 @@ Stop = Callable[[NCU, Assessed, Hits], tuple[Array, Array]]
 
 def uniform(to: NCU, lists: Assessed, hits: Hits) -> tuple[Array, Array]:
     """The same at every relevant document, retrieved or not."""
-    return np.ones(len(hits)), at_most(lists.num_rel(to.rel), to.k, to.norm)
+    return np.ones(len(hits)), normaliser(lists.num_rel(to.rel), to.k, to.norm)
 
 
 def graded_uniform(to: NCU, lists: Assessed, hits: Hits) -> tuple[Array, Array]:
@@ -140,7 +142,7 @@ def graded_uniform(to: NCU, lists: Assessed, hits: Hits) -> tuple[Array, Array]:
 
 def rank_biased(to: NCU, lists: Assessed, hits: Hits) -> tuple[Array, Array]:
     """1 at the first relevant document, γ at the second, γ² at the third, ..."""
-    documents = at_most(lists.num_rel(to.rel), to.k, to.norm).astype(np.int64)
+    documents = normaliser(lists.num_rel(to.rel), to.k, to.norm).astype(np.int64)
     shares = persistence(to.gamma, np.arange(1, int(documents.max(initial=1)) + 1))
     return persistence(to.gamma, hits.nth), np.concatenate(([0.0], np.cumsum(shares)))[documents]
 

@@ -7,14 +7,16 @@ import math
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits, Index
+from cranfield.assessed.hits_by_intent import Relevant, intents_of, relevant_to_intents
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.hits_by_intent import Relevant, intents_of, relevant_to_intents
 from cranfield.measures.base import Properties, Terms, by_parameters, measure
 from cranfield.measures.diversity import DiversityMeasure, averaged, number_of_intents
 from cranfield.measures.first import ERR, check_highest, note_highest
 from cranfield.measures.gain import Discount
 from cranfield.measures.novelty_ideal import GREEDY, Worth, exact_ideal, greedy_ideal, relevance_matrix
+from cranfield.types import Array, Index
 
 
 def novelty(found: Relevant, alpha: float, worth: Array | float = 1.0) -> dict[str, Array]:
@@ -107,7 +109,7 @@ class AlphaDCG(Novelty):
     properties = by_parameters(Properties(recall_free=True, diminishing=True, high=np.inf))
 
     def declares(self, default: Properties) -> Properties:
-        return default if self.dialect == "plain" else default.but(high=1.0)
+        return default if self.dialect == "plain" else default.replace(high=1.0)
 
     def check(self) -> None:
         super().check()
@@ -165,7 +167,7 @@ class AlphaNDCG(Novelty):
     properties = by_parameters(Properties(normalised=True, diminishing=True, high=GREEDY))
 
     def declares(self, default: Properties) -> Properties:
-        return default if self.ideal == "greedy" else default.but(high=1.0)
+        return default if self.ideal == "greedy" else default.replace(high=1.0)
 
     def check(self) -> None:
         super().check()
@@ -269,7 +271,7 @@ class ERRIA(Novelty):
 
     def declares(self, default: Properties) -> Properties:
         known = self.dialect == "graded"
-        return default.but(graded=known, intent_probabilities=known)
+        return default.replace(graded=known, intent_probabilities=known)
 
     def check(self) -> None:
         super().check()

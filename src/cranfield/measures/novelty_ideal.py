@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.assessed import Array, Index, position_in_segment, segment_starts
+from cranfield.assessed.intents import Intents
+from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.errors import UsageError
-from cranfield.intents import Intents
+from cranfield.types import Array, Index
 
 Weight = Callable[[Index], Array]
 """What a gain at a rank counts."""
@@ -93,7 +94,7 @@ def greedy_ideal(
 
     Without `worth` every entry of grade `rel` or better is worth 1.
 
-    >>> from cranfield.hits_by_intent import intents_of, with_intents
+    >>> from cranfield.assessed.hits_by_intent import intents_of, with_intents
     >>> greedy_ideal(intents_of(with_intents([{"a": 1}, {"b": 1}, {"a": 1, "b": 1}])), 1, 0.5, None).gain.tolist()
     [2.0, 0.5, 0.5]
     """

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits, Index
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure, unless_cut
+from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, note_scale
 from cranfield.measures.retrieved import gained
+from cranfield.types import Array, Index
 
 
-def at_most(count: Array, cutoff: int | None, norm: str) -> Array:
+def normaliser(count: Array, cutoff: int | None, norm: str) -> Array:
     """What AP and Q divide by: R, or min(l, R) so that 1 can be reached at a small cutoff."""
     return np.minimum(count, cutoff) if norm == "min" and cutoff is not None else count
 
@@ -38,7 +40,7 @@ class AP(Measure):
     norm: str = "R"
 
     aliases = ("MAP", "AveP", "map", "map_cut")
-    properties = unless_cut(Properties(normalised=True))
+    properties = normalised_unless_cut(Properties(normalised=True))
 
     only_relevant = True
 
@@ -48,7 +50,7 @@ class AP(Measure):
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
         precision = hits.nth / hits.rank
-        return Terms(hits, precision, at_most(lists.num_rel(self.rel), self.k, self.norm), {"precision": precision})
+        return Terms(hits, precision, normaliser(lists.num_rel(self.rel), self.k, self.norm), {"precision": precision})
 
 
 @measure
@@ -231,10 +233,10 @@ class Q(_Blended):
     norm: str = "R"
 
     aliases = ("Q-measure", "Qmeasure")
-    properties = unless_cut(Properties(graded=True, normalised=True))
+    properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def declares(self, default: Properties) -> Properties:
-        return default.but(graded=self.beta > 0)
+        return default.replace(graded=self.beta > 0)
 
     def check(self) -> None:
         check.not_negative(self.name, beta=self.beta)
@@ -248,7 +250,7 @@ class Q(_Blended):
         )
         ratio = (hits.nth + self.beta * so_far) / (hits.rank + self.beta * best)
         columns = {"gain": gains, "cg": so_far, "ideal cg": best, "blended ratio": ratio}
-        return Terms(hits, ratio, at_most(lists.num_rel(self.rel), self.k, self.norm), columns)
+        return Terms(hits, ratio, normaliser(lists.num_rel(self.rel), self.k, self.norm), columns)
 
 
 @measure
@@ -274,7 +276,7 @@ class Rmeasure(_Blended):
     properties = by_parameters(Properties(graded=True, normalised=True, additive=True))
 
     def declares(self, default: Properties) -> Properties:
-        return default.but(graded=self.beta > 0)
+        return default.replace(graded=self.beta > 0)
 
     def check(self) -> None:
         check.not_negative(self.name, beta=self.beta)
@@ -374,7 +376,7 @@ class AP11(Measure):
     dialect: str = "exact"
 
     aliases = ("11pt_avg", "11pt-AP")
-    properties = unless_cut(Properties(normalised=True))
+    properties = normalised_unless_cut(Properties(normalised=True))
 
     def check(self) -> None:
         check.one_of(self.name, DIALECTS, dialect=self.dialect)

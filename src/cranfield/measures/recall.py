@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import DEEPEST, Measure, Properties, Terms, measure, unless_cut
+from cranfield.measures.base import DEEPEST, Measure, Properties, Terms, measure, normalised_unless_cut
 from cranfield.measures.contingency import confusion
 from cranfield.measures.ranked import needed
+from cranfield.types import Array
 
 
 def _relevant(lists: Assessed, rel: float, N: int | None) -> Array:
@@ -49,7 +51,7 @@ class PRES(Measure):
     N_max: int = 1000
     rel: float = 1
 
-    properties = unless_cut(Properties(normalised=True))
+    properties = normalised_unless_cut(Properties(normalised=True))
 
     def check(self) -> None:
         check.whole(self.name, N_max=self.N_max)

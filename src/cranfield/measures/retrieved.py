@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.assessed import Array, Assessed, Hits
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.measures.gain import Gain
+from cranfield.types import Array
 
 
-def came_back(lists: Assessed, cutoff: int | None) -> Array:
+def num_retrieved(lists: Assessed, cutoff: int | None) -> Array:
     """How many documents each list has down to the cutoff."""
 
     def make() -> Array:
         retrieved = np.asarray(lists.retrieved, dtype=np.float64)
         return retrieved if cutoff is None else np.minimum(retrieved, cutoff)
 
-    return lists._once(("came_back", cutoff), make)
+    return lists._once(("num_retrieved", cutoff), make)
 
 
 def looked_at(lists: Assessed, cutoff: int | None) -> Array:
     """What precision divides by: the cutoff even when fewer came back, else the retrieved documents (at least 1)."""
     if cutoff is not None:
         return np.full(lists.rows, float(cutoff))
-    return lists._once("looked_at", lambda: np.maximum(came_back(lists, None), 1.0))
+    return lists._once("looked_at", lambda: np.maximum(num_retrieved(lists, None), 1.0))
 
 
 def ones(hits: Hits) -> Array:

@@ -6,12 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.assessed import Array, Assessed, Hits, Index
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.sampling import Sample
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.incomplete import EPSILON
-from cranfield.sampling import Sample
+from cranfield.types import Array, Index
 
 ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels would tell strata apart"
 

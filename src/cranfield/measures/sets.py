@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed
+from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure, unless_cut
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.retrieved import gained, looked_at, ones
+from cranfield.types import Array
 
 
 @measure
@@ -59,7 +60,7 @@ class R(Measure):
     rel: float = 1
 
     aliases = ("Recall", "SetR", "set_recall", "recall")
-    properties = unless_cut(Properties(normalised=True, additive=True, scale="interval"))
+    properties = normalised_unless_cut(Properties(normalised=True, additive=True, scale="interval"))
 
     only_relevant = True
 
@@ -248,7 +249,7 @@ class gR(Measure):
 
     gain: GainLike = LINEAR
 
-    properties = unless_cut(
+    properties = normalised_unless_cut(
         Properties(graded=True, normalised=True, additive=True, scale="interval iff the grades are on a ratio scale")
     )
 

@@ -9,11 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Hits
+from cranfield.assessed.lengths import Lengths
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.lengths import Lengths
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.types import Array
 
 
 def lengths_of(lists: Assessed, who: str) -> Lengths:

@@ -7,13 +7,15 @@ import math
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed import Array, Assessed, Index, position_in_segment
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
-from cranfield.measures.base import Measure, Properties, Terms, divide, measure, unless_cut
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.ranked import AP, discounted, persistence
-from cranfield.measures.retrieved import came_back, gained, looked_at, ones
+from cranfield.measures.retrieved import gained, looked_at, num_retrieved, ones
+from cranfield.types import Array, Index
 
 LOG2 = Discount("log2")
 
@@ -80,7 +82,7 @@ class Utility(Measure):
     def score(self, lists: Assessed) -> Array:
         if self.d != 0 and self.N is None:
             raise UsageError(f"Utility: d == {self.d!r} needs N, the number of documents in the collection")
-        found, retrieved = lists.relevant(self.rel, self.k).count, came_back(lists, self.k)
+        found, retrieved = lists.relevant(self.rel, self.k).count, num_retrieved(lists, self.k)
         relevant = lists.num_rel(self.rel)
         left_out = (self.N or 0.0) + found - retrieved - relevant
         worth = self.a * found + self.b * (retrieved - found) + self.c * (relevant - found)
@@ -150,7 +152,7 @@ class binG(Measure):
 
     rel: float = 1
 
-    properties = unless_cut(Properties(normalised=True))
+    properties = normalised_unless_cut(Properties(normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
@@ -177,7 +179,7 @@ class G(Measure):
 
     gain: GainLike = LINEAR
 
-    properties = unless_cut(Properties(graded=True, normalised=True))
+    properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:
         gain = Gain.of(self.gain)
@@ -226,7 +228,7 @@ class nDCGrel(Measure):
     gain: GainLike = LINEAR
 
     aliases = ("ndcg_rel",)
-    properties = unless_cut(Properties(graded=True, normalised=True))
+    properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def score(self, lists: Assessed) -> Array:
         gain = Gain.of(self.gain)
@@ -257,7 +259,7 @@ class Rndcg(Measure):
 
     gain: GainLike = LINEAR
 
-    properties = unless_cut(Properties(graded=True, normalised=True))
+    properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def score(self, lists: Assessed) -> Array:
         gain = Gain.of(self.gain)
@@ -274,7 +276,7 @@ class Rndcg(Measure):
         entry = np.flatnonzero(last)[level]
         down_to = _value_at(hits.row, hits.rank, dcg, row, ideal.hits.rank[entry])
         total = np.bincount(row, down_to / best[entry], lists.rows)
-        final, retrieved = hits.sum(discounted(lists, gain, LOG2, self.k)[1]), came_back(lists, self.k)
+        final, retrieved = hits.sum(discounted(lists, gain, LOG2, self.k)[1]), num_retrieved(lists, self.k)
         whole = divide(final, ranked.ideal_dcg(lists, gain, LOG2, None))
         longer = retrieved >= ideal.length + 2
         points = (each + longer * (each > 0)).astype(np.float64)
@@ -353,7 +355,7 @@ class unj(Measure):
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.hits(self.k)
-        return (came_back(lists, self.k) - hits.where(hits.grade >= 0).count) / looked_at(lists, self.k)
+        return (num_retrieved(lists, self.k) - hits.where(hits.grade >= 0).count) / looked_at(lists, self.k)
 
 
 @measure

@@ -4,25 +4,25 @@ Each takes `Scores` (or runs and judgments) and gives a record: `table()`, `colu
 how it was done.
 """
 
-from cranfield.meta.axioms import axioms
-from cranfield.meta.concordance import concord
-from cranfield.meta.correlation import correlate, rank_correlation
-from cranfield.meta.discrimination import discriminative_power
-from cranfield.meta.distance import rank_distances
-from cranfield.meta.gain_change import change_gains
-from cranfield.meta.generalisability import g_studies, g_study
-from cranfield.meta.informativeness import informativeness
-from cranfield.meta.leave_out import leave_one_out
-from cranfield.meta.metadata import read_metadata, write_metadata
-from cranfield.meta.overlap import rbo
-from cranfield.meta.preferences import predictive_power, read_preferences
-from cranfield.meta.preferred_rank import preferred_ranks
-from cranfield.meta.reproduction import reproduce, reproduce_scores
-from cranfield.meta.robustness import robustness, topic_subsets
-from cranfield.meta.scale import scale, scales
-from cranfield.meta.scale_tests import scale_tests
-from cranfield.meta.study import run_study
-from cranfield.meta.swap import swap_rates
+from cranfield.meta.agreement.concordance import concord
+from cranfield.meta.agreement.correlation import correlate, rank_correlation
+from cranfield.meta.agreement.overlap import rbo
+from cranfield.meta.agreement.preferences import predictive_power, read_preferences
+from cranfield.meta.agreement.preferred_rank import preferred_ranks
+from cranfield.meta.agreement.rank_distance import rank_distances
+from cranfield.meta.axioms.axioms import axioms
+from cranfield.meta.judgments.gain_change import change_gains
+from cranfield.meta.judgments.leave_out import leave_one_out
+from cranfield.meta.judgments.robustness import robustness, topic_subsets
+from cranfield.meta.reproduction.metadata import read_metadata, write_metadata
+from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
+from cranfield.meta.scale.scale import scale, scales
+from cranfield.meta.scale.scale_tests import scale_tests
+from cranfield.meta.stability.discrimination import discriminative_power
+from cranfield.meta.stability.generalisability import g_studies, g_study
+from cranfield.meta.stability.informativeness import informativeness
+from cranfield.meta.stability.swap import swap_rates
+from cranfield.meta.study.study import run_study
 
 __all__ = [
     "axioms",

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.aggregate import Array
 from cranfield.comparison.data import some
 from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
-from cranfield.measures.properties import lower_is_better
-from cranfield.scores import Scores
+from cranfield.measures.property_tables import lower_is_better
+from cranfield.scores.scores import Scores
+from cranfield.types import Array
 
 Levels = NDArray[np.int32]
 """... × systems: 0 for the worst, one more for each better value; systems that tie have the same."""
@@ -129,6 +129,6 @@ def _check_values(scores: Scores, who: str) -> None:
 
 def names_of(measures: Iterable[Any]) -> list[str]:
     """Labels of measures given as measures or names, each once."""
-    from cranfield.score_files import label
+    from cranfield.scores.score_files import label
 
     return list(dict.fromkeys(label(one) for one in measures))

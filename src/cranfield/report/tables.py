@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from cranfield.risk import Risk
-from cranfield.scores import Scores
+from cranfield.scores.risk import Risk
+from cranfield.scores.scores import Scores
 from cranfield.table import DIGITS, Cell, Column, Table, printable
 
 

@@ -9,25 +9,25 @@
 
 from __future__ import annotations
 
-from cranfield.report.figures.agreement import describe_agreement, describe_informativeness
-from cranfield.report.figures.asl import describe_asl
-from cranfield.report.figures.axioms import describe_axioms
-from cranfield.report.figures.boxes import describe_boxes
-from cranfield.report.figures.components import describe_components
-from cranfield.report.figures.concordance import describe_concordance
-from cranfield.report.figures.curves import describe_curves, describe_precision_recall
-from cranfield.report.figures.differences import describe_differences
-from cranfield.report.figures.diversity import describe_diversity
+from cranfield.report.figures.describe.agreement import describe_agreement, describe_informativeness
+from cranfield.report.figures.describe.asl_curves import describe_asl
+from cranfield.report.figures.describe.axiom_grid import describe_axioms
+from cranfield.report.figures.describe.box_plots import describe_boxes
+from cranfield.report.figures.describe.concordance_grid import describe_concordance
+from cranfield.report.figures.describe.diversity_plane import describe_diversity
+from cranfield.report.figures.describe.heat_map import describe_heat
+from cranfield.report.figures.describe.interaction import describe_interaction
+from cranfield.report.figures.describe.interval_plot import describe_intervals
+from cranfield.report.figures.describe.power_curves import describe_power
+from cranfield.report.figures.describe.precision_recall import describe_curves, describe_precision_recall
+from cranfield.report.figures.describe.rank_changes import describe_rank_changes
+from cranfield.report.figures.describe.reproduction_plots import describe_alike, describe_effects
+from cranfield.report.figures.describe.robustness_curves import describe_robustness
+from cranfield.report.figures.describe.spacing import describe_spacing
+from cranfield.report.figures.describe.swap_curves import describe_swap_rates
+from cranfield.report.figures.describe.topic_differences import describe_differences
+from cranfield.report.figures.describe.variance_bars import describe_components
 from cranfield.report.figures.figure import Axis, Figure, Reference
-from cranfield.report.figures.heat import describe_heat
-from cranfield.report.figures.interaction import describe_interaction
-from cranfield.report.figures.intervals import describe_intervals
-from cranfield.report.figures.power import describe_power
-from cranfield.report.figures.ranks import describe_rank_changes
-from cranfield.report.figures.reproduction import describe_alike, describe_effects
-from cranfield.report.figures.robustness import describe_robustness
-from cranfield.report.figures.spacing import describe_spacing
-from cranfield.report.figures.swap import describe_swap_rates
 
 __all__ = [
     "Axis",

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.aggregate import Tidy, nearest
+from cranfield.check import nearest
 from cranfield.errors import UsageError
+from cranfield.frames import Tidy
 from cranfield.table import Cell, Column, Table, printable
 
 Columns = Mapping[str, NDArray[Any]]
@@ -95,7 +96,7 @@ class Figure(Tidy):
 
     def draw(self) -> Any:
         """An altair chart, to be shown in a notebook or worked on further."""
-        return import_module(f"cranfield.report.figures.{self.kind}").draw(self)
+        return import_module(f"cranfield.report.figures.draw.{self.kind}").draw(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture; the ending of the name says how: html, svg, pdf, png, json (Vega-Lite) or csv (the data).

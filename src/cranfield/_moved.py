@@ -1,0 +1,69 @@
+"""Old module names: an import of one still works, with a DeprecationWarning that names the new one."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
+
+MOVED = {
+    "by_dimension": "assessed.dimensions",
+    "by_rank": "assessed.by_rank",
+    "comparison.location": "comparison.methods.t",
+    "comparison.pairs": "comparison.registry",
+    "comparison.systems": "comparison.compare",
+    "comparison.topic_set_size": "comparison.power.topic_set_size",
+    "dimensions": "evaluation.dimension_scores",
+    "explanation": "evaluation.explanation",
+    "groups": "fairness.groups",
+    "hits_by_intent": "assessed.hits_by_intent",
+    "intents": "assessed.intents",
+    "join_options": "assessed.join_options",
+    "joining": "assessed.join",
+    "lengths": "assessed.lengths",
+    "measures.parse": "measures.naming.parse",
+    "meta.concordance": "meta.agreement.concordance",
+    "meta.correlation": "meta.agreement.correlation",
+    "meta.discrimination": "meta.stability.discrimination",
+    "meta.generalisability": "meta.stability.generalisability",
+    "meta.leave_out": "meta.judgments.leave_out",
+    "meta.robustness": "meta.judgments.robustness",
+    "meta.swap": "meta.stability.swap",
+    "pool_bias": "evaluation.pool_bias",
+    "residuals": "evaluation.residuals",
+    "risk": "scores.risk",
+    "sampling": "assessed.sampling",
+    "score_files": "scores.score_files",
+    "segments": "assessed.segments",
+}
+"""Old name: new name, both below `cranfield`."""
+
+
+class MovedModules(MetaPathFinder, Loader):
+    """Finds a module under its old name, after the other finders have failed."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        moved = name.startswith("cranfield.") and name.removeprefix("cranfield.") in MOVED
+        return spec_from_loader(name, self) if moved else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        new = f"cranfield.{MOVED[spec.name.removeprefix('cranfield.')]}"
+        warnings.warn(f"{spec.name} has moved to {new}", DeprecationWarning, stacklevel=2)
+        old = ModuleType(spec.name)
+        old.__getattr__ = import_module(new).__getattribute__  # type: ignore[method-assign]
+        return old
+
+    def exec_module(self, module: ModuleType) -> None:
+        """The new module has been executed already."""
+
+
+def install() -> None:
+    """Make old names importable."""
+    sys.meta_path.append(MovedModules())

@@ -1,0 +1,173 @@
+"""Lists whose topics have intents: to which intents each hit is relevant, and how often each was served before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import _core
+from cranfield.assessed.intents import Intents
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits, segment_starts
+from cranfield.errors import UsageError
+from cranfield.types import Array, Index
+
+
+def intents_of(lists: Assessed) -> Intents:
+    """The intents of the lists, or a complaint that says what would supply them."""
+    if lists.intents is None:
+        raise UsageError(
+            "the judgments have no intents: diversity measures need qrels with a line 'topic intent document grade' "
+            "for each intent; where every topic has just one, say that column 2 is it: --qrels-format diversity, in "
+            "Python Qrels.read(path, format='diversity')"
+        )
+    return lists.intents
+
+
+def documents_of(lists: Assessed) -> Index:
+    """Which judged document each hit is."""
+    if lists.document is None:
+        raise UsageError("these lists do not say which judged document each hit is; join runs with judgments to know")
+    return lists.document
+
+
+@dataclass(frozen=True, eq=False)
+class HitsByIntent:
+    """Every hit as often as it is judged for an intent, sorted by list, intent and rank.
+
+    | array | meaning |
+    |---|---|
+    | `row` | number of the list and intent: each list counts as often as its topic has intents |
+    | `hit`, `entry` | which hit of the lists, which entry of the intents |
+    """
+
+    row: NDArray[np.int64]
+    hit: Index
+    entry: NDArray[np.int64]
+
+
+def hits_by_intent(lists: Assessed, intents: Intents, cutoff: int | None = None) -> HitsByIntent:
+    """The hits down to `cutoff` intent by intent."""
+    inside, columns = _columns(lists, intents, cutoff)
+    row, hit, entry = _core.hits_by_intent(*columns)
+    return HitsByIntent(row, hit if inside is None else inside[hit], entry)
+
+
+def lists_by_intent(
+    lists: Assessed, intents: Intents, cutoff: int | None = None
+) -> tuple[NDArray[np.int64], Index, Index, Array]:
+    """Where each list by intent begins; of its hits down to `cutoff`: 1 for the first, ...; the rank; the grade."""
+    inside, columns = _columns(lists, intents, cutoff)
+    rank = np.ascontiguousarray(lists.rank if inside is None else lists.rank[inside], dtype=np.int32)
+    columns = (*columns, rank, np.ascontiguousarray(intents.grade))
+    return _core.lists_by_intent(*columns)
+
+
+def _columns(lists: Assessed, intents: Intents, cutoff: int | None) -> tuple[Index | None, tuple[Any, ...]]:
+    """The hits down to `cutoff` (None: all of them), and what the core asks for."""
+    inside = None if cutoff is None else hits_down_to(lists, cutoff)
+    row, document = lists.row, documents_of(lists)
+    if inside is not None:
+        row, document = row[inside], document[inside]
+    many, start = intents.count[lists.topic], intents.document_start
+    whole = [np.ascontiguousarray(column, dtype=np.int64) for column in (row, document, many, start)]
+    return inside, (*whole, intents.entry_nth)
+
+
+def hits_down_to(lists: Assessed, cutoff: int) -> Index:
+    """Which hits stand at `cutoff` or above."""
+    return lists._once(("hits down to", cutoff), lambda: np.flatnonzero(lists.rank <= cutoff))
+
+
+@dataclass(frozen=True, eq=False)
+class Relevant:
+    """The hits that are relevant to some intent, and to which they are.
+
+    `hit` (which of `hits`), `intent`, `before` (how many documents relevant to that intent stand above it) and `entry`
+    (which one of the intents `above` the lowest grade) have one entry per hit and intent it is relevant to, by list and
+    rank.
+    """
+
+    hits: Hits
+    hit: Index
+    intent: Index
+    before: NDArray[np.int64]
+    entry: NDArray[np.int64]
+
+    def per_hit(self, values: Array) -> Array:
+        """The sum of `values` (one per entry) over the intents of each hit."""
+        return np.asarray(np.bincount(self.hit, values, len(self.hits)), dtype=np.float64)
+
+    @cached_property
+    def new(self) -> Array:
+        """How many intents each hit is the first to serve in its list."""
+        return self.per_hit((self.before == 0).astype(np.float64))
+
+
+def relevant_to_intents(lists: Assessed, rel: float, cutoff: int | None) -> Relevant:
+    """The hits down to `cutoff` of grade `rel` or better for some intent."""
+
+    def make() -> Relevant:
+        intents = intents_of(lists).above(rel)
+        inside, columns = _columns(lists, intents, cutoff)
+        hit, entry, before = _core.intents_before(*columns)
+        begins = np.ones(len(hit), dtype=bool)
+        begins[1:] = hit[1:] != hit[:-1]
+        some = hit[begins]
+        hits = lists.hits().at(some if inside is None else inside[some])
+        return Relevant(hits, np.cumsum(begins) - 1, intents.intent[entry], before, entry)
+
+    return lists._once(("relevant to intents", rel, cutoff), make)
+
+
+def intent_recall(lists: Assessed, cutoff: int | None, rel: float = 1) -> Array:
+    """The share of a topic's intents to which some document down to `cutoff` is relevant; undefined without intents."""
+    found = relevant_to_intents(lists, rel, cutoff)
+    many = intents_of(lists).above(rel).judged_count[lists.topic]
+    return np.where(many > 0, found.hits.sum(found.new) / np.maximum(many, 1), np.nan)
+
+
+def with_intents(
+    documents: Sequence[Mapping[str, float] | None],
+    missed: Sequence[Mapping[str, float]] = (),
+    probabilities: Mapping[str, float] | None = None,
+    navigational: Iterable[str] = (),
+) -> Assessed:
+    """A single list, each document given as its grades by intent; None is an unjudged document.
+
+    `missed` are judged documents that were not retrieved.
+
+    >>> with_intents([{"a": 1}, None, {"a": 1, "b": 2}]).rank.tolist()
+    [1, 3]
+    """
+    judged = [document for document in [*documents, *missed] if document is not None]
+    labels = sorted({str(label) for document in judged for label, grade in document.items() if grade >= 1})
+    number = {label: i for i, label in enumerate(labels)}
+    entries = [
+        (n, number[str(label)], float(grade))
+        for n, document in enumerate(judged)
+        for label, grade in document.items()
+        if str(label) in number
+    ]
+    document, intent, grade = (np.array([e[i] for e in entries]) for i in range(3))
+    probability = np.array(
+        [probabilities.get(label, 0.0) for label in labels] if probabilities else [1.0] * len(labels)
+    )
+    intents = Intents(
+        start=np.array([0, len(labels)]),
+        names=tuple(labels),
+        probability=probability / max(probability.sum(), 1e-300),
+        navigational=np.array([label in set(navigational) for label in labels], dtype=bool),
+        document_start=segment_starts(document.astype(np.int64), len(judged)),
+        intent=intent.astype(np.int64),
+        grade=grade.astype(np.float64),
+        topic_of_document=np.zeros(len(judged), dtype=np.int64),
+    )
+    highest = [None if d is None else max(d.values(), default=0.0) for d in documents]
+    lists = Assessed.one(highest, [max(d.values(), default=0.0) for d in missed])
+    return lists.replace(intents=intents, document=np.arange(len(lists.row)))

@@ -1,0 +1,187 @@
+"""What side files say of intents: how likely each is, and whether it is informational or navigational."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.assessed.segments import position_in_segment
+from cranfield.collection.source import read_bytes, unmarked
+from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.types import Array, Index
+
+SUM_WITHIN = 0.01
+"""Probabilities written with three digits may miss 1 by this much where a topic has twenty intents."""
+TYPES = {"informational": False, "inf": False, "navigational": True, "nav": True}
+
+
+DISTRIBUTIONS = {
+    "uniform": "all intents of a topic are equally likely",
+    "nonuniform": "every intent of a topic is half as likely as the one before",
+}
+"""Probabilities that need no file: each intent's follow from how many a topic has."""
+
+GIVEN = {"probability": "intent_probabilities", "type": "intent_types"}
+"""What Python calls them."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What a side file, or a mapping, says of each intent: {topic: {intent: (value, line)}}."""
+
+    origin: str
+    what: str
+    rows: dict[str, dict[str, tuple[str, int | None]]]
+
+    @classmethod
+    def of(cls, given: Any, what: str) -> _Side:
+        """From {topic: {intent: value}}, or from a file of lines `topic intent value`, as NTCIREVAL has them.
+
+        Blanks or tabs stand between the columns, or a `;` or `,`.
+        """
+        if isinstance(given, Mapping):
+            return cls(
+                GIVEN[what],
+                what,
+                {str(t): {str(i): (str(v), None) for i, v in row.items()} for t, row in given.items()},
+            )
+        if not isinstance(given, str | os.PathLike):
+            raise UsageError(
+                f"intents: {what} from {type(given).__name__}, must be a file or {{topic: {{intent: value}}}}"
+            )
+        path = os.fspath(given)
+        origin = "standard input" if path == "-" else path
+        side = cls(origin, what, {})
+        text = unmarked(read_bytes(path)).decode("utf-8", "surrogateescape")
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                side._add(number, line)
+        if not side.rows:
+            raise DataError(origin, None, f"is empty, expected lines of topic intent {what}")
+        return side
+
+    def _add(self, number: int, line: str) -> None:
+        cells = line.split()
+        for mark in "\t;,":  # where these stand between, the name of an intent may have blanks
+            parts = [cell.strip() for cell in line.split(mark)]
+            if len(parts) == 3 and " " not in parts[0] + parts[2]:
+                cells = parts
+                break
+            cells = max(cells, parts, key=len) if len(cells) < 3 else cells
+        if len(cells) != 3 or not all(cells):
+            wrong = f"{len(cells)} columns" if len(cells) != 3 else f"column {cells.index('') + 1} is empty"
+            raise DataError(self.origin, number, f"{wrong}, expected 3: topic intent {self.what}")
+        topic, intent, value = cells
+        row = self.rows.setdefault(topic, {})
+        if intent in row:
+            raise DataError(
+                self.origin, number,
+                f"intent {intent!r} of topic {topic!r} is there twice, first on line {row[intent][1]}",
+            )  # fmt: skip
+        row[intent] = (value, number)
+
+    def read(self, make: Callable[[str], Any], expected: str) -> dict[str, dict[str, Any]]:
+        """The values made of what is written."""
+        made: dict[str, dict[str, Any]] = {}
+        for topic, row in self.rows.items():
+            made[topic] = {}
+            for intent, (value, line) in row.items():
+                try:
+                    made[topic][intent] = make(value)
+                except (ValueError, KeyError):
+                    raise DataError(
+                        self.origin, line,
+                        f"topic {topic!r}, intent {intent!r}: {self.what} {value!r}, must be {expected}",
+                    ) from None  # fmt: skip
+        return made
+
+    def of_intents(
+        self, made: dict[str, dict[str, Any]], of_topic: Index, labels: list[str], topics: list[str]
+    ) -> list[Any]:
+        """The value of each intent that has relevant documents."""
+        values = []
+        for number, label in zip(of_topic.tolist(), labels, strict=True):
+            row = made.get(topics[number], {})
+            if label not in row:
+                raise DataError(
+                    self.origin, None,
+                    f"no {self.what} for intent {label!r} of topic {topics[number]!r}{_those_there(row)}; "
+                    f"add a line {topics[number]} {label} {self.what.upper()}",
+                )  # fmt: skip
+            values.append(row[label])
+        return values
+
+
+def _those_there(row: Mapping[str, Any]) -> str:
+    """The intents that a side knows of a topic, which lacks one."""
+    if not row:
+        return ", of which there is nothing"
+    some = ", ".join(list(row)[:5]) + (f" and {len(row) - 5} more" if len(row) > 5 else "")
+    return f": there is one for intent{'s' if len(row) > 1 else ''} {some} only"
+
+
+def _probability(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError(text)
+    return value
+
+
+def probabilities_of_intents(
+    given: Any, of_topic: Index, labels: list[str], topics: list[str], start: NDArray[np.int64]
+) -> Array:
+    """Pr(intent | topic) of each intent, from a file, a mapping or the name of a distribution; equal where None."""
+    many = np.maximum(np.diff(start), 1)[of_topic]
+    if given is None or given == "uniform":
+        return np.asarray(1.0 / many)
+    if given == "nonuniform":
+        return np.asarray(np.exp2(-position_in_segment(start)) / (1.0 - np.exp2(-many.astype(np.float64))))
+    side = _Side.of(given, "probability")
+    table = side.read(_probability, "a number between 0 and 1")
+    for topic, row in table.items():
+        total = sum(row.values())
+        if not math.isclose(total, 1.0, abs_tol=SUM_WITHIN):
+            raise DataError(side.origin, None, f"topic {topic!r}: intent probabilities sum to {total:g}, expected 1")
+    values = np.array(side.of_intents(table, of_topic, labels, topics), dtype=np.float64)
+    whole = np.bincount(of_topic, values, len(topics))[of_topic]
+    if (whole <= 0).any():
+        topic = topics[int(of_topic[np.flatnonzero(whole <= 0)[0]])]
+        raise DataError(
+            side.origin, None, f"topic {topic!r}: all intents that have relevant documents have probability 0"
+        )
+    _warn_unjudged(side, of_topic, labels, topics)
+    return np.asarray(values / whole)
+
+
+def _warn_unjudged(side: _Side, of_topic: Index, labels: list[str], topics: list[str]) -> None:
+    """Intents that are likely but cannot be found: the others share their probability."""
+    useful = set(zip(of_topic.tolist(), labels, strict=True))
+    lost = [
+        f"{topic}/{intent}"
+        for number, topic in enumerate(topics)
+        for intent in side.rows.get(topic, {})
+        if (number, intent) not in useful
+    ]
+    if lost:
+        some = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+        told = "intent has" if len(lost) == 1 else "intents have"
+        warnings.warn(
+            f"{side.origin}: {len(lost)} {told} a probability but no relevant document; the other intents of the topic "
+            f"share it: {some}", CranfieldWarning, 4,
+        )  # fmt: skip
+
+
+def navigational_intents(given: Any, of_topic: Index, labels: list[str], topics: list[str]) -> NDArray[np.bool_]:
+    """Which intents are navigational, from a file or a mapping; none where None."""
+    if given is None:
+        return np.zeros(len(labels), dtype=bool)
+    side = _Side.of(given, "type")
+    table = side.read(lambda text: TYPES[text.lower()], "informational (inf) or navigational (nav)")
+    return np.array(side.of_intents(table, of_topic, labels, topics), dtype=bool)

@@ -1,0 +1,243 @@
+"""How long documents are: a table of them, and the lengths of the retrieved documents, rank by rank.
+
+Measures of the time and the text a reader spends need the length of every document in a list, judged or not.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cranfield import _core
+from cranfield.assessed.by_rank import ByRank
+from cranfield.collection.columns import shown
+from cranfield.collection.source import load, unmarked
+from cranfield.collection.structured import frame_columns, is_frame, parquet_table
+from cranfield.collection.text_formats import COLUMNS, column_key, namesakes
+from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.types import Array, Index
+
+NAMES = {
+    "length": ("length", "len", "doc_length", "document_length"),
+    "words": ("words", "tokens", "word_count"),
+    "characters": ("characters", "chars", "character_count"),
+    "cost": ("cost", "costs"),
+    "snippet": ("snippet", "snippet_length", "snippet_characters"),
+}
+"""What the columns of a table are called. A `length` is of whatever a measure counts: words, characters or a cost."""
+
+LENGTHS = NAMES.keys() - {"snippet"}
+EXPECTED = "doc length [snippet]"
+
+
+class Lengths(ByRank):
+    """The lengths of the documents of every list: columns `length`, `words`, `characters`, `cost` and `snippet`."""
+
+    @staticmethod
+    def one(lengths: Any, retrieved: int) -> Lengths:
+        """Of a single list: numbers from the top, or {column: numbers}.
+
+        >>> Lengths.one([500, 80], 2).of("words", np.array([0]), np.array([2])).tolist()
+        [80.0]
+        """
+        given = lengths if isinstance(lengths, Mapping) else {"length": lengths}
+        unknown = [name for name in given if name not in NAMES]
+        if unknown:
+            raise UsageError(f"lengths: column {unknown[0]!r} is not known; there are {', '.join(NAMES)}")
+        return Lengths.given("lengths", given, retrieved)
+
+    def of(self, unit: str, row: Index, rank: Index) -> Array:
+        """How many `unit` (words, characters) the documents at these rows and ranks have."""
+        return self.at(self.column(unit), row, rank)
+
+    def column(self, unit: str) -> str:
+        """The column that holds lengths in `unit`."""
+        found = next((name for name in (unit, "length") if name in self.columns), None)
+        if found is None:
+            there = ", ".join(self.columns)
+            raise UsageError(f"the lengths of documents are in {there}: add a column called {unit} to their table")
+        return found
+
+    def snippet(self, row: Index, rank: Index, otherwise: float) -> Array:
+        """How many characters the snippets of these documents have; `otherwise` where the table does not say."""
+        if "snippet" not in self.columns:
+            return np.full(len(row), float(otherwise))
+        found = self.at("snippet", row, rank)
+        return np.where(np.isnan(found), otherwise, found)
+
+
+@dataclass(frozen=True, eq=False)
+class LengthTable:
+    """Documents and their lengths.
+
+    >>> len(LengthTable.of({"d1": 500, "d2": 80}))
+    2
+    """
+
+    documents: tuple[str, ...]
+    columns: Mapping[str, Array]
+    origin: str = "lengths"
+
+    @staticmethod
+    def of(thing: Any) -> LengthTable:
+        """From {document: length}, a frame, or a file.
+
+        A file has lines `doc length`, or `doc length snippet` where the snippets differ in length, separated by blanks,
+        tabs or commas. With a first line of names, columns may also be called `words` (which TBG counts),
+        `characters` (which U counts) and `cost` (what reading takes, for C/W/L measures). Parquet files are read too.
+        """
+        if isinstance(thing, LengthTable):
+            return thing
+        if isinstance(thing, Mapping):
+            return _checked(list(thing), {"length": list(thing.values())}, "lengths")
+        if is_frame(thing):
+            return _from_frame(thing, "frame")
+        if isinstance(thing, str | os.PathLike):
+            return _from_file(os.fspath(thing))
+        raise UsageError(
+            f"{type(thing).__name__} cannot be read as lengths of documents: give {{doc: length}}, a frame or a file"
+        )
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @cached_property
+    def numbers(self) -> _core.Judged:
+        """Which row of the table a document is, ready to be looked up while runs are joined."""
+        rows = dict(zip(self.documents, range(len(self)), strict=True))
+        return _core.judged(_core.table_from_dict({"documents": rows}, "", "row"), "error")
+
+    def lists(self, row: Index, begin: Index, unknown: list[str], assumed: float | str | None) -> Lengths:
+        """The lengths of retrieved documents, given the row of the table that each is (-1: none)."""
+        without = row < 0
+        columns = {name: column[row] for name, column in self.columns.items()}
+        if without.any():
+            told = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else "")
+            many = f"{len(unknown):,} retrieved document{'s have' if len(unknown) > 1 else ' has'} no length"
+            if assumed is None:
+                way_out = "add them, or assume one: missing_length=N or 'mean' (--missing-length)"
+                raise DataError(self.origin, None, f"{many}: {told}; {way_out}")
+            taken = {name: self._assumed(name, assumed) for name in columns if name != "snippet"}
+            for name, column in columns.items():
+                column[without] = taken.get(name, np.nan)
+            lengths = [f"{value:g}{f' {name}' if name != 'length' else ''}" for name, value in taken.items()]
+            length = " and ".join(lengths) + (", the mean," if assumed == "mean" else "")
+            warnings.warn(f"{many}, {length} is assumed: {told}", CranfieldWarning, stacklevel=2)
+        return Lengths(begin, columns)
+
+    def _assumed(self, name: str, assumed: float | str) -> float:
+        if assumed == "mean":
+            return float(self.columns[name].mean())
+        if len(told := [name for name in self.columns if name != "snippet"]) > 1:
+            raise UsageError(f"missing_length == {assumed!r}, but lengths are in {' and in '.join(told)}; use 'mean'")
+        return float(assumed)
+
+
+def check_assumed(assumed: Any) -> None:
+    """A length to assume is a number, 0 or above, or `mean`."""
+    number = isinstance(assumed, int | float | np.number) and not isinstance(assumed, bool) and 0 <= assumed < np.inf
+    if assumed is not None and assumed != "mean" and not number:
+        raise UsageError(f"missing_length == {assumed!r}, must be a number, 0 or above, or 'mean'")
+
+
+def _from_frame(frame: Any, origin: str) -> LengthTable:
+    names, get = frame_columns(frame)
+    found = _named(names, origin, None)
+    return _checked(get(found["doc"]), {name: get(at) for name, at in found.items() if name != "doc"}, origin)
+
+
+def _from_file(path: str) -> LengthTable:
+    buffer = load(path)
+    if bytes(buffer[:4]) == b"PAR1":
+        return _from_frame(parquet_table(buffer, path), path)
+    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise DataError(path, None, f"is empty, expected lines of {EXPECTED}")
+    rows: list[list[str]] = list(csv.reader(lines) if "," in lines[0] else map(str.split, lines))
+
+    def line(row: int) -> int:
+        return [number for number, one in enumerate(text.splitlines(), 1) if one.strip()][row]
+
+    width = len(rows[0])
+    if set(map(len, rows)) != {width}:
+        odd = next(row for row, cells in enumerate(rows) if len(cells) != width)
+        raise DataError(path, line(odd), f"{len(rows[odd])} columns, but the first line has {width}")
+    header = width > 1 and _looks_named(rows[0])
+    if header:
+        found = _named(rows[0], path, line(0))
+    elif width in (2, 3):
+        found = dict(zip(("doc", "length", "snippet"), range(width), strict=False))
+    else:
+        raise DataError(path, line(0), f"{width} columns, expected {EXPECTED}, or a first line of names")
+    cells = list(zip(*rows[header:], strict=True)) or [()] * width
+    columns = {name: list(cells[at]) for name, at in found.items() if name != "doc"}
+    return _checked(list(cells[found["doc"]]), columns, path, lambda row: line(row + header))
+
+
+def _looks_named(cells: list[str]) -> bool:
+    """Whether a first line names columns: behind the first there is no number, and one has the name of what it holds.
+
+    `d1 abc` names nothing: it is a line of data whose length is none.
+    """
+    numbers = [_core.parse_number(cell.encode("utf-8", "surrogateescape")) is not None for cell in cells[1:]]
+    known = {word for words in (COLUMNS["doc"], *NAMES.values()) for word in words}
+    return not any(numbers) and not known.isdisjoint(map(column_key, cells))
+
+
+def _named(names: list[str], origin: str, line: int | None) -> dict[str, int]:
+    """Which column is the document, and which holds what length."""
+    keys = [column_key(name) for name in names]
+    words = {"doc": COLUMNS["doc"], **NAMES}
+    found = {role: keys.index(word) for role, words in words.items() for word in reversed(words) if word in keys}
+    if wrong := namesakes(names, found.values()):
+        raise DataError(origin, line, wrong)
+    if "doc" not in found or not LENGTHS & set(found):
+        lacks = "document" if "doc" not in found else "length"
+        told = COLUMNS["doc"] if lacks == "document" else tuple(name for name in NAMES if name in LENGTHS)
+        raise DataError(
+            origin, line, f"no column for the {lacks} among {', '.join(names)}; expected one called {', '.join(told)}"
+        )
+    return found
+
+
+def _checked(documents: list[Any], columns: dict[str, list[Any]], origin: str, line: Any = None) -> LengthTable:
+    def fault(row: int, what: str) -> DataError:
+        return DataError(origin, line(row), what) if line else DataError(origin, None, f"row {row + 1}: {what}")
+
+    ids = tuple(map(str, documents))
+    if not ids:
+        raise DataError(origin, None, f"is empty, expected lines of {EXPECTED}" if line else "is empty")
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        row = next(row for row, one in enumerate(ids) if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+        raise fault(row, f"document {ids[row]!r} is there twice, first in row {ids.index(ids[row]) + 1}")
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            array = np.array([_number(value) for value in values])
+        if array.ndim != 1:  # pairs in place of numbers
+            array = np.full(len(values), np.nan)
+        wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+        if len(wrong):
+            row = int(wrong[0])
+            found = shown(values[row])
+            raise fault(row, f"document {ids[row]!r}: the {name} is {found}, expected a number, 0 or above")
+        arrays[name] = array
+    return LengthTable(ids, arrays, origin)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan

@@ -1,0 +1,300 @@
+"""Assessed lists: every ranked list as the judged documents in it.
+
+A run is joined with the judgments once. What remains are flat arrays, one entry per judged retrieved document (a
+*hit*), all runs and topics together, sorted by list and rank. A measure is a line or two of segment operations on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cranfield.assessed.by_rank import ByRank
+from cranfield.assessed.dimensions import Dimensions
+from cranfield.assessed.intents import Intents
+from cranfield.assessed.lengths import Lengths
+from cranfield.assessed.sampling import Sample
+from cranfield.assessed.segments import Gains, Hits, Ideal, Judged, position_in_segment, segment_starts
+from cranfield.errors import UsageError
+from cranfield.types import Array, Index
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """Every list (run × topic) as its hits, beside the judged set of its topic.
+
+    | array | one per | meaning |
+    |---|---|---|
+    | `row`, `rank`, `grade` | hit | which list, 1-based rank after the tie rule, judged grade |
+    | `tie_first`, `tie_last` | hit | ranks between which the document could stand, its score being tied |
+    | `place` | hit | which document of the ranking it is; only kept to explain one list |
+    | `document` | hit | which judged document it is, where judgments have intents or dimensions, or are a sample |
+    | `lengths` | row and rank | how long the documents are, where a table of lengths was given |
+    | `scores` | row and rank | what the run gave the documents, where a measure asked for it |
+    | `run`, `topic` | row | which run and which topic the list belongs to |
+    | `retrieved` | row | how many documents were retrieved |
+    | `missing` | row | the run has no list for this topic |
+    | `set_of_row` | row | which entry of `judged` is the topic's judged set |
+    """
+
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    run: Index
+    topic: Index
+    retrieved: Index
+    missing: NDArray[np.bool_]
+    row: Index
+    rank: Index
+    grade: Array
+    judged: Judged
+    set_of_row: Index
+    tie_first: Index | None = None
+    tie_last: Index | None = None
+    weight: Array | None = None
+    place: Index | None = None
+    document: Index | None = None
+    intents: Intents | None = None
+    lengths: Lengths | None = None
+    scores: ByRank | None = None
+    sample: Sample | None = None
+    dimensions: Dimensions | None = None
+    every_gain_counts: bool = False
+    notes: tuple[str, ...] = ()
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def grid(
+        runs: Sequence[str],
+        topics: Sequence[str],
+        *,
+        retrieved: Index,
+        missing: NDArray[np.bool_],
+        row: Index,
+        rank: Index,
+        grade: ArrayLike,
+        judged: Judged,
+        tie_first: Index | None = None,
+        tie_last: Index | None = None,
+        notes: Sequence[str] = (),
+    ) -> Assessed:
+        """Lists of every run on every topic; row number = run × topics + topic."""
+        n_runs, n_topics = len(runs), len(topics)
+        topic = np.tile(np.arange(n_topics), n_runs)
+        return Assessed(
+            runs=tuple(runs),
+            topics=tuple(topics),
+            run=np.repeat(np.arange(n_runs), n_topics),
+            topic=topic,
+            retrieved=retrieved,
+            missing=missing,
+            row=row,
+            rank=rank,
+            grade=np.asarray(grade, dtype=np.float64),
+            judged=judged,
+            set_of_row=topic,
+            tie_first=tie_first,
+            tie_last=tie_last,
+            notes=tuple(notes),
+        )
+
+    @staticmethod
+    def from_table(
+        run: Sequence[str],
+        topic: Sequence[str],
+        rank: ArrayLike,
+        grade: ArrayLike,
+        *,
+        judged: Mapping[str, Iterable[float]],
+        retrieved: Mapping[tuple[str, str], int],
+    ) -> Assessed:
+        """From a table of hits that another engine joined.
+
+        `judged` gives the grades of all judged documents of each topic; `retrieved` the length of each list
+        by (run, topic): a pair that is not there is a topic the run lacks.
+
+        >>> lists = Assessed.from_table(["a", "a"], ["1", "1"], [1, 3], [1, 0],
+        ...                             judged={"1": [1, 1, 0]}, retrieved={("a", "1"): 10})
+        >>> lists.relevant(1).rank.tolist()
+        [1]
+        """
+        runs = list(dict.fromkeys(name for name, _ in retrieved))
+        topics = list(judged)
+        run_number = {name: i for i, name in enumerate(runs)}
+        topic_number = {name: i for i, name in enumerate(topics)}
+        try:
+            pairs = zip(run, topic, strict=True)
+            row = np.array([run_number[r] * len(topics) + topic_number[t] for r, t in pairs], dtype=np.int64)
+        except KeyError as unknown:
+            raise UsageError(f"{unknown} has hits, but is not in `retrieved` or `judged`") from None
+        ranks = np.asarray(rank, dtype=np.int64)
+        in_order = np.lexsort((ranks, row))
+        length = np.zeros(len(runs) * len(topics), dtype=np.int64)
+        missing = np.ones(len(length), dtype=bool)
+        for (r, t), n in retrieved.items():
+            if t in topic_number:
+                length[run_number[r] * len(topics) + topic_number[t]] = n
+                missing[run_number[r] * len(topics) + topic_number[t]] = False
+        of = np.repeat(np.arange(len(topics)), [len(list(g)) for g in judged.values()])
+        grades = np.array([g for grades in judged.values() for g in grades], dtype=np.float64)
+        return Assessed.grid(
+            runs,
+            topics,
+            retrieved=length,
+            missing=missing,
+            row=row[in_order],
+            rank=ranks[in_order],
+            grade=np.asarray(grade, dtype=np.float64)[in_order],
+            judged=Judged.of(of, grades, len(topics)),
+        )
+
+    @staticmethod
+    def one(grades: Sequence[float | None], missed: Sequence[float] = ()) -> Assessed:
+        """A single list given as its grades from the top; None is an unjudged document.
+
+        `missed` are the grades of judged documents that were not retrieved.
+
+        >>> Assessed.one([1, None, 0]).rank.tolist()
+        [1, 3]
+        """
+        hit = [(r, g) for r, g in enumerate(grades, 1) if g is not None]
+        judged = np.array([g for _, g in hit] + list(missed), dtype=np.float64)
+        return Assessed.grid(
+            ["run"],
+            ["topic"],
+            retrieved=np.array([len(grades)]),
+            missing=np.array([False]),
+            row=np.zeros(len(hit), dtype=np.int64),
+            rank=np.array([r for r, _ in hit], dtype=np.int64),
+            grade=[g for _, g in hit],
+            judged=Judged.of(np.zeros(len(judged), dtype=np.int64), judged, 1),
+        )
+
+    def _once(self, key: Any, make: Callable[[], T]) -> T:
+        if key not in self._cache:
+            self._cache[key] = make()
+        found: T = self._cache[key]
+        return found
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    @property
+    def rows(self) -> int:
+        """How many lists there are."""
+        return len(self.run)
+
+    @cached_property
+    def max_grade(self) -> float:
+        """The largest grade in the judgments; 0 when there is none above."""
+        return float(self.judged.grade.max(initial=0.0))
+
+    def hits(self, cutoff: int | None = None) -> Hits:
+        """All judged documents retrieved at `cutoff` or above."""
+
+        def make() -> Hits:
+            if cutoff is None:
+                return Hits(self.rows, self.row, self.rank, self.grade, self.weight)
+            return self.hits().where(self.rank <= cutoff) if cutoff < self.deepest else self.hits()
+
+        return self._once(("hits", cutoff), make)
+
+    @property
+    def deepest(self) -> int:
+        """The rank of the lowest hit of all; cutting there or below takes nothing away."""
+        return self._once("deepest", lambda: int(self.rank.max(initial=0)))
+
+    def every(self, cutoff: int | None = None) -> Hits:
+        """Every retrieved document down to `cutoff`, judged or not; the grade of an unjudged one is NaN."""
+
+        def make() -> Hits:
+            reach = self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
+            start = np.zeros(self.rows + 1, dtype=np.int64)
+            np.cumsum(reach, out=start[1:])
+            grade = np.full(start[-1], np.nan)
+            hits = self.hits(cutoff)
+            grade[start[hits.row] + hits.rank - 1] = hits.grade
+            return Hits(self.rows, np.repeat(np.arange(self.rows), reach), position_in_segment(start), grade)
+
+        return self._once(("every", cutoff), make)
+
+    def relevant(self, rel: float = 1, cutoff: int | None = None) -> Hits:
+        """The hits of grade `rel` or better, down to rank `cutoff`."""
+
+        def make() -> Hits:
+            if cutoff is not None:
+                every = self.relevant(rel)
+                return every.where(every.rank <= cutoff) if cutoff < self.deepest else every
+            return self.hits().where(self.counts(self.grade, rel))
+
+        return self._once(("relevant", rel, cutoff), make)
+
+    def counts(self, grade: Array, rel: float) -> NDArray[np.bool_]:
+        """Which grades count as relevant: `rel` or better; any above 0 where grades are gains over several intents."""
+        return np.asarray(grade > 0 if self.every_gain_counts else grade >= rel)
+
+    def num_rel(self, rel: float = 1) -> Array:
+        """R of each row: judged documents of grade `rel` or better, retrieved or not."""
+        return self._once(
+            ("num_rel", rel),
+            lambda: self.judged.count_once((self.every_gain_counts, rel), lambda g: self.counts(g, rel))[
+                self.set_of_row
+            ],
+        )
+
+    def num_judged(self) -> Array:
+        """How many judged documents the topic of each row has."""
+        return self._once("num_judged", lambda: np.diff(self.judged.start).astype(np.float64)[self.set_of_row])
+
+    def ideal(self, gain: Gains) -> Ideal:
+        """The ideal list of each topic when a grade is worth `gain(grade)`."""
+
+        def make() -> Ideal:
+            gains = gain(self.judged.grade)
+            worth = gains > 0
+            topic, gains = self.judged.topic[worth], gains[worth]
+            best_first = np.lexsort((-gains, topic))
+            return Ideal(segment_starts(topic, len(self.judged.start) - 1), gains[best_first], self.set_of_row)
+
+        return self._once(("ideal", gain), make)
+
+    def rows_at(self, index: Index | slice) -> Assessed:
+        """The lists at these rows without their hits, which the caller puts in by `replace`."""
+        none = np.zeros(0, dtype=np.int64)
+        return self.replace(
+            run=self.run[index],
+            topic=self.topic[index],
+            retrieved=self.retrieved[index],
+            missing=self.missing[index],
+            set_of_row=self.set_of_row[index],
+            lengths=None if self.lengths is None else self.lengths.rows(index),
+            scores=None if self.scores is None else self.scores.rows(index),
+            dimensions=None if self.dimensions is None else self.dimensions.rows(index),
+            row=none,
+            rank=none,
+            grade=np.zeros(0),
+            tie_first=None,
+            tie_last=None,
+            weight=None,
+            place=None,
+            document=None,
+        )
+
+    def part(self, begin: int, end: int) -> Assessed:
+        """The lists from row `begin` up to `end`, with their hits."""
+        if (begin, end) == (0, self.rows):
+            return self
+        here = slice(*np.searchsorted(self.row, [begin, end]))
+        columns = ("rank", "grade", "tie_first", "tie_last", "weight", "place", "document")
+        hits = {name: None if (column := getattr(self, name)) is None else column[here] for name in columns}
+        return self.rows_at(slice(begin, end)).replace(row=self.row[here] - begin, **hits)
+
+    def replace(self, **changes: Any) -> Assessed:
+        """A copy with some arrays changed."""
+        return replace(self, _cache={}, **changes)

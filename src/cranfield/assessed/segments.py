@@ -1,0 +1,255 @@
+"""Arrays in segments: hits list by list, judged documents and ideal lists topic by topic, and sums over these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cranfield.types import Array, Index
+
+LONG = 256
+"""Lists with more hits than this are accumulated one by one, shorter ones side by side."""
+
+
+def segment_starts(group: Index, groups: int) -> NDArray[np.int64]:
+    """Where each group begins in the sorted array `group`, with the total length at the end.
+
+    >>> segment_starts(np.array([0, 0, 2]), 3).tolist()
+    [0, 2, 2, 3]
+    """
+    starts = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(group, minlength=groups), out=starts[1:])
+    return starts
+
+
+def position_in_segment(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The 1-based position of every entry within its segment.
+
+    >>> position_in_segment(np.array([0, 2, 2, 3])).tolist()
+    [1, 2, 1]
+    """
+    lengths = np.diff(starts)
+    return np.arange(1, starts[-1] + 1) - np.repeat(starts[:-1], lengths)
+
+
+def distinct(values: Array) -> Array:
+    """The values that there are, in ascending order.
+
+    As np.unique, which imports numpy.ma when it is first called: that takes longer than to evaluate a run.
+
+    >>> distinct(np.array([2.0, 0.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    ordered = np.sort(values)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))] if len(ordered) else ordered
+
+
+def row_blocks(size: ArrayLike, most: float) -> list[tuple[int, int]]:
+    """From where to where rows are taken together so that no part has a size above `most`, unless a single row has.
+
+    >>> row_blocks([3, 1, 2, 9], 4)
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    before = np.concatenate(([0.0], np.cumsum(size)))
+    rows, parts, begin = len(before) - 1, [], 0
+    while begin < rows:
+        end = int(np.searchsorted(before, before[begin] + most, side="right")) - 1
+        parts.append((begin, min(max(end, begin + 1), rows)))
+        begin = parts[-1][1]
+    return parts or [(0, 0)]
+
+
+def _per_list(group: Index, values: Array, groups: int) -> Array:
+    return np.asarray(np.bincount(group, values, groups), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Some of the judged documents in the lists: row (which list), rank, grade, sorted by row and rank."""
+
+    rows: int
+    row: Index
+    rank: Index
+    grade: Array
+    weight: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def start(self) -> NDArray[np.int64]:
+        """Where each list begins; one more entry than there are lists."""
+        return segment_starts(self.row, self.rows)
+
+    def knowing(self, start: NDArray[np.int64], nth: Index) -> Hits:
+        """These hits, where `start` and `nth` are known already and need not be counted."""
+        self.__dict__.update(start=start, nth=nth)
+        return self
+
+    @cached_property
+    def nth(self) -> Index:
+        """1 for the first of these hits in its list, 2 for the second, ..."""
+        return position_in_segment(self.start)
+
+    @cached_property
+    def count(self) -> Array:
+        """How many of these hits each list has."""
+        if self.weight is not None:
+            return _per_list(self.row, self.weight, self.rows)
+        return np.diff(self.start).astype(np.float64)
+
+    def sum(self, values: ArrayLike) -> Array:
+        """The sum of `values` (one per hit) over each list; added in rank order."""
+        values = np.broadcast_to(np.asarray(values, dtype=np.float64), len(self.row))
+        if self.weight is not None:
+            values = values * self.weight
+        return _per_list(self.row, values, self.rows)
+
+    def running(self, values: ArrayLike) -> Array:
+        """The sum of `values` down to and including each hit, within its list; added in rank order."""
+        values = np.asarray(values, dtype=np.float64)
+        total = np.cumsum(values)
+        if np.array_equal(values, np.rint(values)):  # whole numbers: nothing is lost by taking off a total
+            before = np.concatenate(([0.0], total))[self.start[:-1]]
+            return np.asarray(total - before[self.row])
+        return self._accumulate(np.add, values)
+
+    def running_product(self, values: ArrayLike) -> Array:
+        """The product of `values` down to and including each hit, within its list."""
+        return self._accumulate(np.multiply, values)
+
+    def running_max_from_below(self, values: ArrayLike) -> Array:
+        """The largest of `values` from each hit down to the last of its list."""
+        upward = Hits(self.rows, self.rows - 1 - self.row[::-1], self.rank[::-1], self.grade[::-1])
+        return upward._accumulate(np.maximum, np.asarray(values, dtype=np.float64)[::-1])[::-1]
+
+    def _accumulate(self, operation: np.ufunc, values: ArrayLike) -> Array:
+        """Every list on its own and in rank order, so a score never depends on which other lists are scored with it."""
+        out = np.array(values, dtype=np.float64)
+        begin, length = self.start[:-1], np.diff(self.start)
+        for one in np.flatnonzero(length > LONG):
+            piece = slice(begin[one], begin[one] + length[one])
+            operation.accumulate(out[piece], out=out[piece])
+        short = np.flatnonzero((length > 1) & (length <= LONG))
+        longest_first = short[np.argsort(-length[short], kind="stable")]
+        at, length = begin[longest_first], length[longest_first]
+        reaching = np.searchsorted(-length, -np.arange(1, int(length.max(initial=1)) + 1), side="right")
+        for nth, lists in enumerate(reaching[1:].tolist(), 1):
+            here = at[:lists] + nth
+            out[here] = operation(out[here - 1], out[here])
+        return out
+
+    def previous(self, values: ArrayLike, first: float) -> Array:
+        """`values` of the hit before each hit in its list; `first` where there is none."""
+        values = np.asarray(values, dtype=np.float64)
+        out = np.empty_like(values)
+        out[1:] = values[:-1]
+        begins = self.start[:-1]
+        out[begins[begins < self.start[1:]]] = first
+        return out
+
+    def first(self, values: ArrayLike, default: float) -> Array:
+        """`values` of the first hit in each list; `default` where a list has none."""
+        values = np.asarray(values, dtype=np.float64)
+        out = np.full(self.rows, default)
+        some = self.start[:-1] < self.start[1:]
+        out[some] = values[self.start[:-1][some]]
+        return out
+
+    def where(self, keep: NDArray[np.bool_]) -> Hits:
+        """The hits for which `keep` is true."""
+        return self if keep.all() else self.at(np.flatnonzero(keep))
+
+    def at(self, index: Index) -> Hits:
+        """The hits at these positions, which must be in order."""
+        weight = None if self.weight is None else self.weight.take(index)  # quicker than an index, and there are many
+        return Hits(self.rows, self.row.take(index), self.rank.take(index), self.grade.take(index), weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The judged documents of every topic: grades, best first, topic after topic."""
+
+    start: NDArray[np.int64]
+    grade: Array
+    _counts: dict[Any, Array] = field(default_factory=dict, repr=False)
+
+    @staticmethod
+    def of(topic: Index, grade: ArrayLike, topics: int) -> Judged:
+        """From one entry per judged document, in any order."""
+        grades = np.asarray(grade, dtype=np.float64)
+        best_first = np.lexsort((-grades, topic))
+        return Judged(segment_starts(np.asarray(topic), topics), grades[best_first])
+
+    @cached_property
+    def topic(self) -> NDArray[np.int64]:
+        """The topic of each entry."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def nth(self) -> NDArray[np.int64]:
+        """1 for the best document of its topic, 2 for the next, ..."""
+        return position_in_segment(self.start)
+
+    def count(self, keep: NDArray[np.bool_]) -> Array:
+        """How many judged documents of each topic satisfy `keep`."""
+        return _per_list(self.topic, keep.astype(np.float64), len(self.start) - 1)
+
+    def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
+        """How many judged documents of each topic have a grade that satisfies `keep`; counted once for each `key`."""
+        if key not in self._counts:
+            self._counts[key] = self.count(keep(self.grade))
+        return self._counts[key]
+
+
+Gains = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Ideal:
+    """The ideal list of every topic: all gains above zero, largest first."""
+
+    start: NDArray[np.int64]
+    gain: Array
+    set_of_row: Index
+
+    @cached_property
+    def hits(self) -> Hits:
+        """The ideal lists as hits, one list per topic, ranked 1, 2, 3 ..."""
+        topics = len(self.start) - 1
+        topic = np.repeat(np.arange(topics), np.diff(self.start))
+        return Hits(topics, topic, position_in_segment(self.start), self.gain)
+
+    @cached_property
+    def _cumulative(self) -> Array:
+        return self.hits.running(self.gain)
+
+    def cumulative(self, row: Index, rank: Index) -> Array:
+        """cg*(rank) of the ideal list that belongs to each row."""
+        return self.at(self._cumulative, row, rank)
+
+    def at(self, running: Array, row: Index, rank: Index) -> Array:
+        """A running value (one per ideal entry) at `rank` of each row's ideal list; its last one beyond the end."""
+        topic = self.set_of_row[row]
+        begin, end = self.start[topic], self.start[topic + 1]
+        last = np.minimum(begin + rank, end) - 1
+        if not len(running):
+            return np.zeros(len(last))
+        return np.where(last >= begin, running[np.maximum(last, 0)], 0.0)
+
+    @cached_property
+    def length(self) -> Array:
+        """Per row: how many documents its ideal list has."""
+        return np.asarray(np.diff(self.start)[self.set_of_row], dtype=np.float64)
+
+    def sum(self, values: ArrayLike, cutoff: int | None = None) -> Array:
+        """Per row: the sum of `values` (one per ideal entry) over its topic's ideal list, down to `cutoff`."""
+        values = np.asarray(values, dtype=np.float64)
+        if cutoff is not None:
+            values = np.where(self.hits.rank <= cutoff, values, 0.0)
+        return np.asarray(self.hits.sum(values)[self.set_of_row])

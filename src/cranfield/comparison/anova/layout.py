@@ -1,0 +1,329 @@
+"""Scores laid out for an analysis of variance: one entry per score, and the level of every factor it belongs to."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.check import nearest
+from cranfield.comparison.data import Matrix, sample
+from cranfield.errors import UsageError
+from cranfield.scores.score_files import columns_of
+from cranfield.types import Array
+
+Codes = NDArray[np.int64]
+TOPIC, RUN, SYSTEM = "topic", "run", "system"
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A thing that varies: its levels, and which of these each score belongs to."""
+
+    name: str
+    levels: tuple[str, ...]
+    codes: Codes
+    """For a nested factor the number of the level within its parent."""
+    parents: tuple[str, ...] = ()
+    """The factors it is nested in: its levels mean something else in each of theirs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The scores and their factors, in the order in which they are told."""
+
+    values: Array
+    factors: dict[str, Factor]
+    measure: str = "score"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """How many scores."""
+        return len(self.values)
+
+    def factor(self, name: str) -> Factor:
+        """A factor by its name; an error names the nearest."""
+        if name not in self.factors:
+            raise nearest(name, list(self.factors), "factor")
+        return self.factors[name]
+
+    def closure(self, names: Iterable[str]) -> frozenset[str]:
+        """The factors named, and those they are nested in."""
+        wanted = set(names)
+        for name in list(wanted):
+            wanted |= set(self.factor(name).parents)
+        return frozenset(wanted)
+
+    def cells(self, names: frozenset[str]) -> tuple[Codes, int]:
+        """Which combination of levels each score belongs to, numbered from 0, and how many combinations there are."""
+        if names not in self._cells:
+            ordered = [self.factors[name] for name in self.factors if name in names]
+            joint = np.zeros(self.n, dtype=np.int64)
+            for factor in ordered:
+                joint = joint * len(factor.levels) + factor.codes
+                _, joint = np.unique(joint, return_inverse=True)
+                joint = joint.reshape(-1)
+            self._cells[names] = joint, int(joint.max(initial=-1)) + 1
+        return self._cells[names]
+
+    @cached_property
+    def _cells(self) -> dict[frozenset[str], tuple[Codes, int]]:
+        return {}
+
+    @cached_property
+    def balanced(self) -> bool:
+        """Every combination of levels has the same number of scores."""
+        sizes = [len(factor.levels) for factor in self.factors.values()]
+        total = 1
+        for size in sizes:
+            total *= size
+        if total == 0 or self.n % total:
+            return False
+        counts = np.bincount(self._place(), minlength=total)
+        return bool((counts == self.n // total).all())
+
+    def _place(self) -> Codes:
+        factors = list(self.factors.values())
+        place: Codes = np.ravel_multi_index([f.codes for f in factors], [len(f.levels) for f in factors])
+        return place
+
+    def grid(self) -> Array:
+        """Balanced only: the scores with an axis per factor, and a last one for what repeats."""
+        order = np.argsort(self._place(), kind="stable")
+        return self.values[order].reshape(*(len(f.levels) for f in self.factors.values()), -1)
+
+
+def laid_out(
+    data: Any,
+    measure: Any = None,
+    *,
+    factors: Any = None,
+    across: str | None = None,
+    nested: Mapping[str, str | Sequence[str]] | None = None,
+) -> Layout:
+    """Topics × systems × whatever else, from scores and a table of factors.
+
+    `data`: anything `Matrix.of` takes; with `across`, {level: such a thing}, one for each shard, collection, ...
+    `factors`: {factor: {run: level}}, or a table with a column `run` and a column per factor, or a file that holds one.
+    Without it every run is a system. Several runs with the same levels of all factors are replicates: seeds of one
+    model, say; they become the factor `run`, nested in the factors given.
+    `nested`: {child: parent}. Topics are nested in an `across` that is called `collection`.
+    """
+    parts = _parts(data, measure, across)
+    runs = list(dict.fromkeys(system for matrix in parts.values() for system in matrix.systems))
+    topics = list(dict.fromkeys(topic for matrix in parts.values() for topic in matrix.topics))
+    codes: dict[str, list[Codes]] = {TOPIC: [], RUN: [], across or "": []}
+    values: list[Array] = []
+    for number, matrix in enumerate(parts.values()):
+        rows = _codes(matrix.topics, topics)
+        columns = _codes(matrix.systems, runs)
+        values.append(matrix.values.ravel())
+        codes[TOPIC].append(np.repeat(rows, len(columns)))
+        codes[RUN].append(np.tile(columns, len(rows)))
+        codes[across or ""].append(np.full(matrix.values.size, number))
+    together = {name: np.concatenate(parts_of) for name, parts_of in codes.items()}
+    columns_of: dict[str, tuple[Sequence[str], Codes]] = {TOPIC: (topics, together[TOPIC])}
+    given = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
+    for name, of_run in given.items():
+        levels = list(dict.fromkeys(of_run.values()))
+        columns_of[name] = levels, _codes([of_run[run] for run in runs], levels)[together[RUN]]
+    if across:
+        if across in columns_of:
+            raise UsageError(f"across == {across!r} is a factor already; call it otherwise")
+        columns_of[across] = list(parts), together[across]
+    inside = {child: _names(parents) for child, parents in (nested or {}).items()}
+    if across == "collection":
+        inside.setdefault(TOPIC, (across,))
+    if across and TOPIC not in inside:
+        _check_crossed(parts, across)
+    alike = [tuple(of_run[run] for of_run in given.values()) for run in runs]
+    if len(set(alike)) < len(runs):
+        columns_of[RUN] = runs, together[RUN]
+        inside[RUN] = tuple(given)
+    first = next(iter(parts.values()))
+    notes = tuple(dict.fromkeys(note for matrix in parts.values() for note in matrix.notes))
+    return _built(np.concatenate(values), columns_of, inside, first.measure, notes)
+
+
+def from_columns(
+    columns: Any, value: str, factors: Sequence[str] | None, nested: Mapping[str, str | Sequence[str]] | None
+) -> Layout:
+    """From a table with a row per score: a column of scores and a column per factor."""
+    table = _table(columns)
+    if value not in table:
+        raise nearest(value, list(table), "column")
+    names = [name for name in table if name != value] if factors is None else list(factors)
+    made: dict[str, tuple[Sequence[str], Codes]] = {}
+    for name in names:
+        if name not in table:
+            raise nearest(name, list(table), "factor")
+        entries = [str(one) for one in table[name]]
+        if len(entries) != len(table[value]):
+            raise UsageError(f"column {name!r} has {len(entries)} entries, {value!r} has {len(table[value])}")
+        levels = list(dict.fromkeys(entries))
+        made[name] = levels, _codes(entries, levels)
+    inside = {child: _names(parents) for child, parents in (nested or {}).items()}
+    return _built(sample(list(table[value]), value), made, inside, value, ())
+
+
+def factor_table(factors: Any, runs: Sequence[str]) -> dict[str, dict[str, str]]:
+    """{factor: {run: level}} for all runs, from the same, from a table of columns, or from a file.
+
+    >>> factor_table({"run": ["a", "b"], "stemmer": ["porter", "none"]}, ["a", "b"])
+    {'stemmer': {'a': 'porter', 'b': 'none'}}
+    """
+    if isinstance(factors, (str, os.PathLike)):
+        factors = read_factors(factors)
+    if isinstance(factors, Mapping) and factors and all(isinstance(of, Mapping) for of in factors.values()):
+        by_name = {str(name): {str(run): str(level) for run, level in of.items()} for name, of in factors.items()}
+    else:
+        table = _table(factors)
+        key = next((name for name in table if name.casefold() in (RUN, "run_id", "runid")), next(iter(table), None))
+        if key is None or len(table) < 2:
+            raise UsageError("a table of factors needs a column 'run' and a column for each factor")
+        names = [str(one) for one in table[key]]
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise UsageError(f"the table of factors has run {twice!r} twice")
+        by_name = {
+            name: dict(zip(names, map(str, column), strict=True)) for name, column in table.items() if name != key
+        }
+    for name, of_run in by_name.items():
+        if name in (TOPIC, RUN):
+            raise UsageError(f"a factor cannot be called {name!r}, which every score has; call it otherwise")
+        lacking = [run for run in runs if run not in of_run]
+        if lacking:
+            more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+            raise UsageError(f"factor {name!r} has no level for {', '.join(lacking[:5])}{more}")
+    return {name: {run: of_run[run] for run in runs} for name, of_run in by_name.items()}
+
+
+def read_factors(path: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """The columns of a file whose first line names them: comma, tab, semicolon or blanks between cells."""
+    import csv
+    import io
+
+    from cranfield.collection.source import read_bytes
+    from cranfield.errors import DataError
+
+    shown = os.fspath(path)
+    text = read_bytes(shown).decode("utf-8-sig", "surrogateescape")
+    first = text.lstrip("\r\n").partition("\n")[0]
+    sep = next((s for s in "\t,;" if s in first), None)
+    if sep is None:
+        rows = [(n, line.split()) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    else:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
+        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
+    if len(rows) < 2:
+        raise DataError(shown, None, "expected a line of names (run, factor, ...) and a line for every run")
+    (_, names), *body = rows
+    for line, cells in body:
+        if len(cells) != len(names):
+            raise DataError(shown, line, f"{columns_of(len(cells))}, expected {len(names)}: {', '.join(names)}")
+    return {name: [cells[i] for _, cells in body] for i, name in enumerate(names)}
+
+
+def _parts(data: Any, measure: Any, across: str | None) -> dict[str, Matrix]:
+    if across is None:
+        return {"": Matrix.of(data, measure)}
+    if not re.fullmatch(r"\w[\w -]*", across):
+        raise UsageError(f"across == {across!r}, must be a name such as 'shard'")
+    if not isinstance(data, Mapping) or not data:
+        raise UsageError(f"with across={across!r}, data must be {{{across}: scores}}; it is {type(data).__name__}")
+    return {str(level): Matrix.of(part, measure) for level, part in data.items()}
+
+
+def _check_crossed(parts: dict[str, Matrix], across: str) -> None:
+    """Complain where topics that are taken for the same in all parts are not."""
+    (first, whole), *others = parts.items()
+    for name, part in others:
+        if not set(whole.topics) & set(part.topics):
+            raise UsageError(
+                f"no topic is in both {first!r} and {name!r}; where each {across} has its own topics, they are nested: "
+                f"topic in {across}"
+            )
+
+
+def _built(
+    values: Array,
+    columns: dict[str, tuple[Sequence[str], Codes]],
+    nested: Mapping[str, tuple[str, ...]],
+    measure: str,
+    notes: tuple[str, ...],
+) -> Layout:
+    """The layout without scores that are undefined and without factors that do not vary."""
+    for name in columns:
+        if re.search(r"[:×*()]", name):
+            raise UsageError(f"factor {name!r}: ':', '×', '*' and brackets join factors; call it otherwise")
+    for child, parents in nested.items():
+        for name in (child, *parents):
+            if name not in columns:
+                raise nearest(name, list(columns), "factor")
+        if child in parents or any(parent in nested for parent in parents):
+            raise UsageError(f"nested: {child!r} in {', '.join(parents)}: one level of nesting, and not in itself")
+    whole = ~np.isnan(values)
+    if not whole.all():
+        notes = (*notes, f"{int((~whole).sum()):,} of {len(values):,} scores are undefined and left out")
+    if not whole.any():
+        raise UsageError(f"{measure}: no score has a value")
+    factors: dict[str, Factor] = {}
+    for name, (levels, codes) in columns.items():
+        kept, renumbered = np.unique(codes[whole], return_inverse=True)
+        factors[name] = Factor(name, tuple(levels[i] for i in kept.tolist()), renumbered.reshape(-1))
+    flat = [name for name, factor in factors.items() if len(factor.levels) < 2]
+    parents_flat = {parent for parents in nested.values() for parent in parents} & set(flat)
+    for name in flat:
+        if name in (TOPIC, SYSTEM):
+            raise UsageError(
+                f"{measure}: 1 {name} ({factors[name].levels[0]}), an analysis of variance needs 2 or more"
+            )
+        notes = (*notes, f"{name} left out: it is {factors[name].levels[0]} everywhere")
+        del factors[name]
+    if not factors:
+        raise UsageError(f"{measure}: no factor varies, there is nothing to analyse")
+    for child, parents in nested.items():
+        left = tuple(parent for parent in parents if parent not in parents_flat)
+        if child in factors and left:
+            factors[child] = _within(factors[child], [factors[parent] for parent in left])
+    return Layout(values[whole], factors, measure, notes)
+
+
+def _within(child: Factor, parents: Sequence[Factor]) -> Factor:
+    """The same factor with its levels numbered from 0 within every combination of its parents' levels."""
+    joint = np.ravel_multi_index([p.codes for p in parents], [len(p.levels) for p in parents])
+    pairs, place = np.unique(joint * len(child.levels) + child.codes, return_inverse=True)
+    owner = pairs // len(child.levels)
+    starts = np.searchsorted(owner, owner)
+    number = np.arange(len(pairs)) - starts
+    levels = tuple(str(i + 1) for i in range(int(number.max()) + 1))
+    return Factor(child.name, levels, number[place.reshape(-1)], tuple(parent.name for parent in parents))
+
+
+def _codes(names: Sequence[str], known: Sequence[str]) -> Codes:
+    place = {name: i for i, name in enumerate(known)}
+    return np.fromiter((place[name] for name in names), dtype=np.int64, count=len(names))
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _table(columns: Any) -> dict[str, list[Any]]:
+    names = columns if isinstance(columns, Mapping) else getattr(columns, "column_names", None)
+    if names is None:
+        names = getattr(columns, "columns", None)
+    if names is None:
+        raise UsageError(f"expected a table of columns; it is {type(columns).__name__}")
+    table = {str(name): list(getattr(columns[name], "to_pylist", columns[name].__iter__)()) for name in names}
+    for name, column in table.items():
+        if len(column) != len(next(iter(table.values()))):
+            raise UsageError(f"column {name!r} has {len(column)} entries, others have another number")
+    return table

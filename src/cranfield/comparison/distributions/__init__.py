@@ -1,0 +1,1 @@
+"""Probability distributions that scipy lacks or computes too slowly."""

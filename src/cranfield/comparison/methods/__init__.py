@@ -1,0 +1,1 @@
+"""Significance tests, one file for each family."""

@@ -1,0 +1,95 @@
+"""Are two systems as good as the same? Two one-sided t tests against a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.comparison.data import paired, unpaired
+from cranfield.comparison.methods.t import paired_t, unpaired_t
+from cranfield.comparison.test_result import Interval, TestResult, check_alpha
+from cranfield.errors import UsageError
+
+
+def tost(
+    x: Any,
+    y: Any = None,
+    *,
+    margin: float | tuple[float, float],
+    matched: bool = True,
+    equal_variance: bool = False,
+    systems: Sequence[str] | None = None,
+    measure: Any = None,
+    level: float = 0.95,
+) -> TestResult:
+    r"""Is the difference of two systems within a margin? A small p says that they are practically equal.
+
+    .. math:: p = \max\big(\Pr(T \ge t_{-\Delta}),\; \Pr(T \le t_{\Delta})\big), \qquad
+              t_{\pm\Delta} = \frac{\bar d \mp \Delta}{s_d/\sqrt n}
+
+    `margin` is Δ, or (low, high), in the measure's own units, and must be chosen before looking at the data. That a
+    test of difference finds nothing does not show that systems are equal; this does. The statistic is that of the test
+    with the larger p. The interval has level 2·level − 1: equivalence at α = 1 − level holds exactly if it is within
+    the margin.
+    Not matched: Welch's t, or the pooled one with `equal_variance`.
+    Reference: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15(6), 1987
+
+    >>> result = tost([0.41, 0.52, 0.63, 0.55], [0.40, 0.53, 0.61, 0.55], margin=0.05)
+    >>> round(result.statistic, 3), round(result.p, 4), str(result.interval)
+    (-6.971, 0.003, '[-0.0102, 0.0202] (90% t)')
+    """
+    check_alpha("tost", level, "level")
+    if level <= 0.5:
+        raise UsageError(f"tost: level == {level!r}, must be above 0.5: its interval has level 2·level − 1")
+    low, high = _bounds(margin)
+    pair = (paired if matched else unpaired)(x, y, systems=systems, measure=measure)
+
+    def t_test(shift: float, alternative: str, at: float) -> TestResult:
+        moved = pair.x - shift
+        if matched:
+            return paired_t(moved, pair.y, measure=pair.measure, alternative=alternative, level=at)
+        return unpaired_t(
+            moved, pair.y, equal_variance=equal_variance, measure=pair.measure, alternative=alternative, level=at
+        )
+
+    above, below = t_test(low, "greater", level), t_test(high, "less", level)
+    plain = t_test(0.0, "two-sided", 2 * level - 1)
+    worse = above if above.p >= below.p else below
+    assert plain.interval is not None
+    within = "within" if worse.p <= 1 - level else "not shown to be within"
+    note = (
+        f"{within} [{low:g}, {high:g}] at α = {1 - level:.3g}: "
+        f"above {low:g} with p = {above.p:.4f}, below {high:g} with p = {below.p:.4f}"
+    )
+    told = (*pair.notes, *(one for one in plain.notes if "p = 1" not in one), note)
+    return TestResult(
+        test=f"equivalence ({'paired' if matched else 'unpaired'} TOST)",
+        statistic_name="t",
+        statistic=worse.statistic,
+        p=max(above.p, below.p),
+        alternative=f"within [{low:g}, {high:g}]",
+        n=plain.n,
+        df=plain.df,
+        estimate_name=plain.estimate_name,
+        estimate=plain.estimate,
+        interval=Interval(plain.interval.low, plain.interval.high, 2 * level - 1, "t"),
+        effect=plain.effect,
+        assumptions=plain.assumptions,
+        notes=told,
+        measure=pair.measure,
+        systems=pair.names,
+    )
+
+
+def _bounds(margin: Any) -> tuple[float, float]:
+    if np.ndim(margin) == 0:
+        check.finite("tost", margin=margin)
+        check.positive("tost", margin=margin)
+        return -float(margin), float(margin)
+    ends = tuple(margin)
+    if len(ends) != 2 or not all(np.isfinite(ends)) or not ends[0] < ends[1]:
+        raise UsageError(f"tost: margin == {margin!r}, must be a number above 0, or (low, high) with low < high")
+    return float(ends[0]), float(ends[1])

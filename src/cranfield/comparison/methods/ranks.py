@@ -1,0 +1,388 @@
+"""Tests that look at ranks or signs only: Wilcoxon's signed ranks and rank sum, and the sign test.
+
+The sign test and the rank sum need scores on an ordinal scale. The signed ranks are ranks of differences, so that test
+needs an interval scale as the t test does (Ferro & Maistro 2024 §7.5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.comparison.assumptions import check_paired, check_unpaired
+from cranfield.comparison.data import Matrix, paired, unpaired
+from cranfield.comparison.differences import difference_blocks, differences, noise, noise_of_pairs
+from cranfield.comparison.distributions.rank_distributions import (
+    mean_ranks,
+    normal_p,
+    rank_sum_tails,
+    sign_p,
+    signed_rank_tails,
+    signed_ranks,
+    tail,
+)
+from cranfield.comparison.effects import effect_of_samples
+from cranfield.comparison.methods.t import SAME, check_some, lacking, pairs_are
+from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.test_result import Effect, Interval, TestResult, check_asked
+from cranfield.types import Array, Index64
+
+ZEROS = ("wilcox", "pratt")
+METHODS = ("auto", "exact", "normal")
+TIES = ("drop", "split")
+
+MOST_EXACT = 100
+"""Up to so many differences that are not 0 (entries of both samples together) every arrangement is counted."""
+MOST_PATTERNS = 10_000
+"""Of more patterns of ties than this, in tests of all pairs, arrangements are not counted."""
+
+
+def wilcoxon(
+    x: Any,
+    y: Any = None,
+    *,
+    zeros: str = "wilcox",
+    method: str = "auto",
+    continuity: float = 1.0,
+    systems: Sequence[str] | None = None,
+    measure: Any = None,
+    alternative: str = "two-sided",
+    level: float = 0.95,
+) -> TestResult:
+    r"""Wilcoxon's signed ranks: is the median difference 0?
+
+    .. math:: W = \sum_i \operatorname{sgn}(d_i)\, r_i, \qquad z = \frac{|W| - c}{\sqrt{\sum_i r_i^2}}
+
+    r ranks the sizes of the differences, tied ones by their mean rank. Without ties the sum of squares is
+    n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), or ranked and then left out ("pratt").
+    `method`: "exact" counts all 2ⁿ signs, whatever the ties; "normal" uses z; "auto" is exact up to 100 differences.
+    `continuity` is c: 1 is half the step by which W moves, as R has it; IR Evaluation, course notes, 2015 (17) has 0.5.
+    Assumes symmetric differences on an interval scale. The estimate is the median of all means of two differences, the
+    effect the share of ranks that speak for x minus the share for y.
+    References: Wilcoxon, Biometrics Bulletin 1(6), 1945; Pratt, JASA 54(287), 1959
+
+    The depression scores of Hollander & Wolfe (R's `wilcox.test`: V = 40, p = 0.01953); W is V minus the other sum, 5:
+
+    >>> before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
+    >>> after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+    >>> result = wilcoxon(before, after, alternative="greater")
+    >>> result.statistic, round(result.p, 5), result.exact
+    (35.0, 0.01953, True)
+    """
+    check_asked("wilcoxon", alternative, level)
+    check.one_of("wilcoxon", ZEROS, zeros=zeros)
+    check.one_of("wilcoxon", METHODS, method=method)
+    check.not_negative("wilcoxon", continuity=continuity)
+    pair = paired(x, y, systems=systems, measure=measure)
+    d = differences(pair.x, pair.y)
+    ranks = signed_ranks(d[None, :], zeros, noise(pair.x, pair.y))[0]
+    used = ranks[ranks != 0]
+    w = float(used.sum())
+    exact = method == "exact" or (method == "auto" and len(used) <= MOST_EXACT)
+    total = float(np.abs(used).sum())
+    if exact:
+        below, above = signed_rank_tails(np.abs(used), (w + total) / 2)
+        p = float(tail(below, above, alternative)) if len(used) else 1.0
+    else:
+        p = float(normal_p(np.array([w]), np.sqrt([(used**2).sum()]), alternative, continuity)[0])
+    notes = [*pair.notes]
+    if len(used) == 0:
+        notes.append(f"{SAME}: p = 1")
+    elif len(used) < len(d):
+        how = "left out" if zeros == "wilcox" else "ranked, then left out"
+        notes.append(f"{len(d) - len(used)} of {len(d)} differences are 0 and {how}")
+    share = w / total if total else 0.0
+    estimate, interval = _pseudomedian(d, alternative, level)
+    return TestResult(
+        test="Wilcoxon signed-rank",
+        statistic_name="W",
+        statistic=w,
+        p=p,
+        alternative=alternative,
+        n=(len(d),),
+        estimate_name="pseudomedian of differences",
+        estimate=estimate,
+        interval=interval,
+        effect=Effect("rank-biserial r", share, level=level),
+        exact=exact,
+        assumptions=check_paired(d, pair.measure, normal=False, needs="wilcoxon"),
+        notes=tuple(notes),
+        measure=pair.measure,
+        systems=pair.names,
+    )
+
+
+def sign_test(
+    x: Any,
+    y: Any = None,
+    *,
+    margin: float = 0.0,
+    ties: str = "drop",
+    systems: Sequence[str] | None = None,
+    measure: Any = None,
+    alternative: str = "two-sided",
+    level: float = 0.95,
+) -> TestResult:
+    r"""On more topics than chance would have it, is one system better (Ferro & Maistro 2024 §4)?
+
+    .. math:: p = \Pr\big(B \ge \max(w, l)\big) \cdot 2, \qquad B \sim \mathrm{Bin}(w + l, 1/2)
+
+    for w wins and l losses of x. Differences up to `margin` are ties. `ties`: they do not count ("drop"), or count half
+    for each side ("split", the odd one out does not count). Assumes independent topics, and scores on an ordinal scale.
+    The estimate is the share of wins, with Clopper and Pearson's interval; the effect (w − l)/(w + l + ties).
+    Reference: Dixon & Mood, The Statistical Sign Test, JASA 41(236), 1946
+
+    >>> result = sign_test([0.4, 0.5, 0.6, 0.7, 0.8, 0.3], [0.3, 0.4, 0.5, 0.6, 0.7, 0.3])
+    >>> result.statistic, result.p  # 5 wins of 5: 2 / 2**5
+    (5.0, 0.0625)
+    """
+    check_asked("sign_test", alternative, level)
+    check.finite("sign_test", margin=margin)
+    check.not_negative("sign_test", margin=margin)
+    check.one_of("sign_test", TIES, ties=ties)
+    pair = paired(x, y, systems=systems, measure=measure)
+    d = differences(pair.x, pair.y)
+    within = margin * (1 + 1e-12)  # a difference of 0.05 is within a margin of 0.05, however it is written in binary
+    wins, losses = int((d > within).sum()), int((d < -within).sum())
+    tied = len(d) - wins - losses
+    effect = Effect("wins − losses, share", (wins - losses) / len(d), level=level)
+    notes = [*pair.notes, f"{wins} wins, {tied} ties, {losses} losses"]
+    if ties == "split":
+        wins, losses = wins + tied // 2, losses + tied // 2
+    n = wins + losses
+    if n == 0:
+        notes.append(f"{SAME if margin == 0 else f'the systems are within {margin:g} on every topic'}: p = 1")
+    p = float(sign_p(np.array([wins]), np.array([losses]), alternative)[0])
+    return TestResult(
+        test="sign",
+        statistic_name="wins",
+        statistic=float(wins),
+        p=p,
+        alternative=alternative,
+        n=(len(d),),
+        estimate_name="share of wins" if n else "",
+        estimate=wins / n if n else math.nan,
+        interval=_clopper_pearson(wins, n, alternative, level) if n else None,
+        effect=effect,
+        exact=True,
+        assumptions=check_paired(d, pair.measure, normal=False, needs=None),
+        notes=tuple(notes),
+        measure=pair.measure,
+        systems=pair.names,
+    )
+
+
+def rank_sum(
+    x: Any,
+    y: Any = None,
+    *,
+    method: str = "auto",
+    continuity: float = 0.5,
+    systems: Sequence[str] | None = None,
+    measure: Any = None,
+    alternative: str = "two-sided",
+    level: float = 0.95,
+) -> TestResult:
+    r"""Wilcoxon's rank sum, or Mann and Whitney's U: are scores of one sample larger, topics not being shared?
+
+    .. math:: U = \#\{x_i > y_j\} + \tfrac12 \#\{x_i = y_j\}
+
+    `method`: "exact" counts all ways to choose the ranks of x, whatever the ties; "normal" uses z with the variance
+    corrected for ties and `continuity`; "auto" is exact up to 100 entries in all. Assumes two distributions of one
+    shape, if medians are to be compared, and scores on an ordinal scale. The estimate is the median of all differences
+    x_i − y_j; the effect is Cliff's δ = 2U/(n_x n_y) − 1.
+    Reference: Mann & Whitney, Annals of Mathematical Statistics 18(1), 1947
+
+    Permeability constants from Hollander & Wolfe (R's `wilcox.test`: W = 35, p = 0.1272):
+
+    >>> term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]
+    >>> result = rank_sum(term, [1.15, 0.88, 0.90, 0.74, 1.21], alternative="greater")
+    >>> result.statistic, round(result.p, 4)
+    (35.0, 0.1272)
+    """
+    check_asked("rank_sum", alternative, level)
+    check.one_of("rank_sum", METHODS, method=method)
+    check.not_negative("rank_sum", continuity=continuity)
+    pair = unpaired(x, y, systems=systems, measure=measure)
+    n, m = len(pair.x), len(pair.y)
+    together = np.concatenate([pair.x, pair.y])
+    ranks = mean_ranks(together[None, :], noise(together))[0]
+    total = float(ranks[:n].sum())
+    u = total - n * (n + 1) / 2
+    exact = method == "exact" or (method == "auto" and n + m <= MOST_EXACT)
+    notes = list(pair.notes)
+    if ranks.max() == ranks.min():
+        p = 1.0
+        notes.append("all scores are the same: p = 1")
+    elif exact:
+        below, above = rank_sum_tails(ranks, n, total)
+        p = float(tail(below, above, alternative))
+    else:
+        spread = math.sqrt(n * m / ((n + m) * (n + m - 1)) * float(((ranks - ranks.mean()) ** 2).sum()))
+        p = float(normal_p(np.array([u - n * m / 2]), np.array([spread]), alternative, continuity)[0])
+    estimate, interval = _shift(pair.x, pair.y, alternative, level)
+    return TestResult(
+        test="Wilcoxon rank-sum",
+        statistic_name="U",
+        statistic=u,
+        p=p,
+        alternative=alternative,
+        n=(n, m),
+        estimate_name="median of differences",
+        estimate=estimate,
+        interval=interval,
+        effect=effect_of_samples(pair.x, pair.y, "cliff", level) if min(n, m) > 1 else None,
+        exact=exact,
+        assumptions=check_unpaired(pair.x, pair.y, pair.measure, normal=False, needs=None),
+        notes=tuple(notes),
+        measure=pair.measure,
+        systems=pair.names,
+    )
+
+
+# -- all pairs
+
+
+@pair_test(
+    "wilcoxon",
+    aliases=("signed-rank", "wilcoxon-signed-rank", "signed-ranks"),
+    function=wilcoxon,
+    statistic="W",
+    source="Wilcoxon, Biometrics Bulletin 1(6), 1945; IR Evaluation, course notes, 2015 (14)-(17)",
+)
+def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, asked: TestSettings) -> PairTests:
+    """Wilcoxon's signed ranks of every pair, differences of 0 left out; it has no interval of the mean difference."""
+    w, p, n, counts = (np.zeros(len(first)) for _ in range(4))
+    close = noise_of_pairs(matrix, first, second)
+    patterns: dict[bytes, list[int]] = {}  # pairs with the same ranks have one distribution
+    for block, difference in difference_blocks(matrix, first, second):
+        n[block] = (~np.isnan(difference)).sum(axis=1)
+        ranks = signed_ranks(difference, close=close[block])
+        w[block] = ranks.sum(axis=1)
+        counts[block] = (ranks != 0).sum(axis=1)
+        p[block] = normal_p(w[block], np.sqrt((ranks**2).sum(axis=1)), asked.alternative, 1.0)
+        small = np.flatnonzero((counts[block] > 0) & (counts[block] <= MOST_EXACT))
+        sizes = np.sort(np.abs(ranks[small]), axis=1)[:, -MOST_EXACT:]
+        for row, size in zip((small + block.start).tolist(), sizes, strict=True):
+            key = size.tobytes()
+            if key in patterns or len(patterns) < MOST_PATTERNS:
+                patterns.setdefault(key, []).append(row)
+    counted_out = sum(map(len, patterns.values()))
+    for key, rows in patterns.items():
+        used = np.frombuffer(key)
+        used = used[used > 0]
+        below, above = signed_rank_tails(used, (w[rows] + used.sum()) / 2)
+        p[rows] = tail(below, above, asked.alternative)
+    check_some(n, 1, "Wilcoxon's test")
+    same = int(((counts == 0) & (n > 0)).sum())
+    exact = counted_out + int((counts == 0).sum()) == len(first)
+    notes = [] if exact else [f"{counted_out:,} of {len(first):,} p-values are exact, the others from the normal curve"]
+    return _without_interval(w, p, n, exact, notes, same)
+
+
+@pair_test(
+    "sign",
+    aliases=("sign-test", "signs"),
+    function=sign_test,
+    statistic="wins",
+    interval_scale=False,
+    source="Dixon & Mood, JASA 41(236), 1946",
+)
+def sign_of_pairs(matrix: Matrix, first: Index64, second: Index64, asked: TestSettings) -> PairTests:
+    """The sign test of every pair; ties do not count."""
+    wins, losses, n = (np.zeros(len(first)) for _ in range(3))
+    for block, difference in difference_blocks(matrix, first, second):
+        wins[block], losses[block] = (difference > 0).sum(axis=1), (difference < 0).sum(axis=1)
+        n[block] = (~np.isnan(difference)).sum(axis=1)
+    check_some(n, 1, "a sign test")
+    p = sign_p(wins, losses, asked.alternative)
+    return _without_interval(wins, p, n, True, [], int(((wins + losses == 0) & (n > 0)).sum()))
+
+
+def _without_interval(statistic: Array, p: Array, n: Array, exact: bool, notes: list[str], same: int) -> PairTests:
+    if (n < 1).any():
+        notes.append(lacking(n, 1))
+    if same:
+        notes.append(f"{pairs_are(same)} the same score on every topic: p = 1")
+    none = np.full(len(n), np.nan)
+    return PairTests(
+        np.where(n < 1, np.nan, statistic),
+        np.where(n < 1, np.nan, p),
+        none,
+        none.copy(),
+        n.astype(np.int64),
+        exact=exact,
+        notes=tuple(notes),
+    )
+
+
+# -- estimates that go with the tests
+
+
+_MOST_MEANS = 4_000_000
+"""Of more means of two, or differences of two, than this the median is not taken."""
+
+
+def _pseudomedian(d: Array, alternative: str, level: float) -> tuple[float, Interval | None]:
+    """The median of the means of all two differences, and the interval that goes with the test."""
+    n = len(d)
+    if n * (n + 1) // 2 > _MOST_MEANS:
+        return math.nan, None
+    one, other = np.triu_indices(n)
+    means = np.sort((d[one] + d[other]) / 2)
+    ranks = np.arange(1.0, n + 1)
+    if n <= MOST_EXACT:
+        return _between(means, lambda k: float(signed_rank_tails(ranks, k)[0]), alternative, level)
+    spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return _between(means, lambda k: _normal_below(k, len(means), spread), alternative, level)
+
+
+def _shift(x: Array, y: Array, alternative: str, level: float) -> tuple[float, Interval | None]:
+    """The median of all differences between the samples, and the interval that goes with the test."""
+    n, m = len(x), len(y)
+    if n * m > _MOST_MEANS:
+        return math.nan, None
+    gaps = np.sort(np.subtract.outer(x, y).ravel())
+    ranks, least = np.arange(1.0, n + m + 1), n * (n + 1) / 2
+    if n + m <= MOST_EXACT:
+        return _between(gaps, lambda k: float(rank_sum_tails(ranks, n, k + least)[0]), alternative, level)
+    spread = math.sqrt(n * m * (n + m + 1) / 12)
+    return _between(gaps, lambda k: _normal_below(k, n * m, spread), alternative, level)
+
+
+def _normal_below(k: float, most: int, spread: float) -> float:
+    from scipy.special import ndtr
+
+    return float(ndtr((k + 0.5 - most / 2) / spread))
+
+
+def _between(
+    ordered: Array, below: Callable[[float], float], alternative: str, level: float
+) -> tuple[float, Interval | None]:
+    """The median, and the order statistics that leave no more than the error asked for outside."""
+    outside = (1 - level) / (2 if alternative == "two-sided" else 1)
+    low, high = 0, len(ordered)
+    while low < high:  # the first count whose lower tail is above the error
+        middle = (low + high) // 2
+        low, high = (low, middle) if below(middle) > outside else (middle + 1, high)
+    median = float(np.median(ordered))
+    if low == 0:  # so few entries that no interval but the whole line has the level asked for
+        return median, Interval(-math.inf, math.inf, level, "ranks")
+    ends = [
+        -math.inf if alternative == "less" else float(ordered[low - 1]),
+        math.inf if alternative == "greater" else float(ordered[len(ordered) - low]),
+    ]
+    return median, Interval(ends[0], ends[1], level, "ranks")
+
+
+def _clopper_pearson(wins: int, n: int, alternative: str, level: float) -> Interval:
+    from scipy.special import betaincinv
+
+    outside = (1 - level) / (2 if alternative == "two-sided" else 1)
+    low = 0.0 if wins == 0 or alternative == "less" else float(betaincinv(wins, n - wins + 1, outside))
+    high = 1.0 if wins == n or alternative == "greater" else float(betaincinv(wins + 1, n - wins, 1 - outside))
+    return Interval(low, high, level, "Clopper–Pearson")

@@ -1,0 +1,198 @@
+r"""How likely a test is to find a difference that is there, for any number of topics.
+
+All tests here reject when an F statistic (for a pair, the square of t) exceeds a critical value. If systems are D apart
+that statistic is distributed as noncentral F, with
+
+.. math:: \lambda = n D^2 / \sigma_t^2 \qquad \sigma_t^2 = 2 \sigma^2
+
+for n topics, a variance :math:`\sigma_t^2` of differences or :math:`\sigma^2` of scores. So a test is told by its
+degrees of freedom and its critical value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.check import nearest
+from cranfield.comparison.distributions.studentized_range import range_quantile
+from cranfield.comparison.registry import plain_name
+from cranfield.comparison.test_result import check_alpha, check_alternative
+from cranfield.errors import UsageError
+from cranfield.types import Array
+
+MOST_TOPICS = 10**9
+"""Where the search for a number of topics ends."""
+ENDLESS = 1e100
+"""A difference of so many standard deviations is as good as any larger one, and its square is a number."""
+
+Degrees = Callable[[Array, int], Any]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A test, or an interval, as far as the size of an experiment is concerned."""
+
+    name: str
+    aliases: tuple[str, ...]
+    says: str
+    """What it is called in a sentence."""
+    variance_of: str
+    """`differences` or `scores`: what the variance is of."""
+    model: str
+    """The variance that goes with it when scores are at hand."""
+    df: Degrees
+    """Degrees of freedom of the variance, from the number of topics and of systems."""
+    all_systems: bool = False
+    """It looks at all systems at once, so their number matters."""
+    one_sided: bool = False
+    """It can be asked for a difference in one direction."""
+    tests: bool = True
+    """It rejects or not; an interval does not."""
+    per_sample: bool = False
+    """Topics are counted per sample, of which there are two."""
+
+    def between(self, systems: int) -> int:
+        """Degrees of freedom of what is tested: one for a pair, m − 1 for the hypothesis that all are alike."""
+        return systems - 1 if self.name in ("anova", "two-way") else 1
+
+
+DESIGNS = {
+    design.name: design
+    for design in (
+        Design("t", ("paired-t", "paired", "t-test"), "paired t test", "differences", "two-way", lambda n, m: n - 1,
+               one_sided=True),
+        Design("unpaired", ("unpaired-t", "two-sample", "two-sample-t"), "two-sample t test", "scores", "one-way",
+               lambda n, m: 2 * n - 2, one_sided=True, per_sample=True),
+        Design("anova", ("one-way", "one-way-anova"), "one-way ANOVA", "scores", "one-way", lambda n, m: m * (n - 1),
+               all_systems=True),
+        Design("two-way", ("two-way-anova",), "two-way ANOVA", "scores", "two-way",
+               lambda n, m: (m - 1) * (n - 1), all_systems=True),
+        Design("tukey", ("tukey-hsd", "hsd"), "Tukey's HSD test", "scores", "two-way",
+               lambda n, m: (m - 1) * (n - 1), all_systems=True),
+        Design("interval", ("ci", "confidence-interval"), "paired", "differences", "two-way",
+               lambda n, m: n - 1, tests=False),
+        Design("unpaired-interval", ("two-sample-interval",), "two samples", "scores", "one-way",
+               lambda n, m: 2 * n - 2, tests=False, per_sample=True),
+    )
+}  # fmt: skip
+"""Sakai's designs are t, unpaired, anova and the intervals; two-way and tukey are for experiments analysed that way."""
+
+
+def find_design(name: str) -> Design:
+    """A design by its name or another spelling of it; an error names the nearest."""
+    spelled = {plain_name(one): design for design in DESIGNS.values() for one in (design.name, *design.aliases)}
+    if plain_name(str(name)) not in spelled:
+        raise nearest(str(name), list(DESIGNS), "design")
+    return spelled[plain_name(name)]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment but for its size: which test, at which level, on scores that vary how much.
+
+    >>> paired = Experiment(find_design("t"), variance=4.0, alpha=0.05)
+    >>> paired.power(34, difference=1.0).round(4).item()
+    0.8078
+    """
+
+    design: Design
+    variance: float
+    alpha: float
+    systems: int = 2
+    alternative: str = "two-sided"
+
+    def __post_init__(self) -> None:
+        check_alpha("power", self.alpha)
+        check_alternative("power", self.alternative)
+        check.finite("power", variance=self.variance)
+        check.positive("power", variance=self.variance)
+        check.whole("power", systems=self.systems)
+        if self.systems < 2:
+            raise UsageError(f"power: systems == {self.systems!r}, must be 2 or more")
+        if self.alternative != "two-sided" and not self.design.one_sided:
+            raise UsageError(f"power: {self.design.name} has no direction; alternative must be 'two-sided'")
+
+    def power(self, topics: Any, difference: Any) -> Array:
+        """The probability that a true difference of this size is found with so many topics."""
+        n = np.asarray(topics, dtype=np.float64)
+        effect = np.abs(np.asarray(difference, dtype=np.float64)) / math.sqrt(self._unit)
+        return self._found(n, n * np.minimum(effect, ENDLESS) ** 2)
+
+    def smallest_difference(self, topics: Any, power: float) -> Array:
+        """The difference that is found with this probability: bisection on the noncentrality, for all sizes at once."""
+        n = np.atleast_1d(np.asarray(topics, dtype=np.float64))
+        low, high = np.zeros_like(n), np.ones_like(n)
+        while (short := self._found(n, high**2) < power).any():
+            low, high = np.where(short, high, low), np.where(short, 2 * high, high)
+        for _ in range(60):
+            middle = (low + high) / 2
+            short = self._found(n, middle**2) < power
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        return np.asarray((high * np.sqrt(self._unit / n)).reshape(np.shape(topics)))
+
+    def width(self, topics: Any) -> Array:
+        r"""The expected width of the interval of the mean difference at level 1 − α.
+
+        .. math:: 2\, t_{1 - \alpha/2}(\phi)\, \sqrt{\sigma_t^2 / n}\;
+                  \frac{\Gamma((\phi + 1)/2)}{\sqrt{\phi/2}\;\Gamma(\phi/2)}
+
+        The last factor is the expectation of a sample's standard deviation, in units of the true one.
+        """
+        from scipy import special
+
+        n = np.asarray(topics, dtype=np.float64)
+        df = self.design.df(n, self.systems)
+        # Differences of logarithms of the gamma function lose their digits where the factor has become 1.
+        exact = np.exp(special.gammaln((df + 1) / 2) - special.gammaln(df / 2)) / np.sqrt(df / 2)
+        shrinks = np.where(df > 1e5, 1 - 0.25 / df, exact)
+        return np.asarray(2 * special.stdtrit(df, 1 - self.alpha / 2) * np.sqrt(self._unit / n) * shrinks)
+
+    def fewest_topics(self, enough: Callable[[int], bool]) -> int:
+        """The smallest number of topics that is enough, 2 at least; more is taken to be enough as well."""
+        low, high = 1, 2
+        while not enough(high):
+            if high == MOST_TOPICS:
+                raise UsageError(
+                    f"more than {MOST_TOPICS:,} topics would be needed; ask for a larger difference or width"
+                )
+            low, high = high, min(2 * high, MOST_TOPICS)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    @property
+    def _unit(self) -> float:
+        """The variance of a difference of two scores."""
+        return self.variance if self.design.variance_of == "differences" else 2 * self.variance
+
+    def _found(self, n: Array, noncentrality: Array) -> Array:
+        from scipy import special
+
+        df = self.design.df(n, self.systems)
+        if self.alternative != "two-sided":
+            below = special.nctdtr(df, np.sqrt(noncentrality), special.stdtrit(df, 1 - self.alpha))
+        else:
+            between = self.design.between(self.systems)
+            below = special.ncfdtr(between, df, noncentrality, self._critical(df))
+        # scipy gives NaN for probabilities too small for a floating point number, and only for these.
+        return np.asarray(1 - np.nan_to_num(below, nan=0.0))
+
+    def _critical(self, df: Array) -> Array:
+        """What F must exceed; Tukey's test of a pair compares with the largest difference among all systems."""
+        from scipy import special
+
+        if self.design.name == "tukey":
+            flat = [_quantile(self.alpha, self.systems, float(one)) ** 2 / 2 for one in np.ravel(df)]
+            return np.array(flat).reshape(np.shape(df))
+        return np.asarray(special.fdtri(self.design.between(self.systems), df, 1 - self.alpha))
+
+
+_quantile = lru_cache(maxsize=4096)(range_quantile)

@@ -1,0 +1,201 @@
+"""How many topics does an experiment need, what can it find, what could it have found? (Ferro & Maistro 2024 §2.3)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield import check
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.power.answers import PowerAnswer
+from cranfield.comparison.power.designs import Design, Experiment, find_design
+from cranfield.comparison.power.variance import Variance, estimated_variance
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import UsageError
+from cranfield.scores.score_files import label
+
+
+def topic_set_size(
+    data: Any = None,
+    measure: Any = None,
+    *,
+    difference: float | None = None,
+    width: float | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    test: str | None = None,
+    variance: float | Variance | None = None,
+    systems: int | None = None,
+    alternative: str = "two-sided",
+) -> PowerAnswer:
+    r"""The smallest number of topics with which a test finds a difference, or an interval is narrow enough.
+
+    A test of level `alpha` finds a true `difference` with probability `power` or more; an interval of level 1 − `alpha`
+    is `width` wide, or less, in expectation (then there is no power to ask for). Exact, by noncentral F:
+
+    | test | topics n are the smallest with | variance |
+    |---|---|---|
+    | `t`, paired | P(F(1, n−1; nD²/σ_t²) > F_α) ≥ power | of differences |
+    | `unpaired`, n topics in each sample | P(F(1, 2n−2; nD²/2σ²) > F_α) ≥ power | of scores, one-way |
+    | `anova`, m systems, best and worst D apart | P(F(m−1, m(n−1); nD²/2σ²) > F_α) ≥ power | of scores, one-way |
+    | `two-way`, the same with topics taken out | P(F(m−1, (m−1)(n−1); nD²/2σ²) > F_α) ≥ power | of scores, two-way |
+    | `tukey`, a given pair of m systems | P(F(1, (m−1)(n−1); nD²/2σ²) > q_α²/2) ≥ power | of scores, two-way |
+    | `interval`, paired | 2 t_{α/2} E[s] / √n ≤ width | of differences |
+    | `unpaired-interval` | 2 t_{α/2} E[s] √(2/n) ≤ width | of scores, one-way |
+
+    For the analyses of variance all other systems are half-way between the best and the worst, where they help least.
+    `variance` is a number (of what the last column says), or is estimated from `data`, scores of systems on topics of
+    the past. Assumed: scores that are normal with equal variances; the new topics vary as the old ones.
+
+    Reference: Sakai, Topic set size design, Information Retrieval Journal 19(3), 2016, doi:10.1007/s10791-015-9273-z
+
+    >>> print(topic_set_size(difference=0.05, variance=0.0225, measure="nDCG@10"))
+    73 topics are needed to find a difference of 0.05 in nDCG@10 with power 0.80 at α = 0.05
+    (paired t test, variance of differences 0.0225)
+    >>> topic_set_size(difference=0.1, variance=0.045, test="anova", systems=10).topics
+    142
+    """
+    if (difference is None) == (width is None):
+        raise UsageError("topic_set_size: give difference= for a test, or width= for an interval")
+    design = _design(test, width is not None)
+    ground, m = _ground(design, data, measure, variance, systems)
+    made = Experiment(design, ground.value, alpha, m, alternative)
+    if width is not None:
+        _above_zero(width=width)
+        topics = made.fewest_topics(lambda n: bool(made.width(n) <= width))
+        return PowerAnswer("topics", made, ground, topics, width=width, measure=_named(measure, ground))
+    assert difference is not None
+    _above_zero(difference=difference)
+    _check_power(power, alpha)
+    topics = made.fewest_topics(lambda n: bool(made.power(n, difference) >= power))
+    return PowerAnswer(
+        "topics", made, ground, topics, difference=difference, power=power, measure=_named(measure, ground)
+    )
+
+
+def detectable_difference(
+    data: Any = None,
+    measure: Any = None,
+    *,
+    topics: int | None = None,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    test: str = "t",
+    variance: float | Variance | None = None,
+    systems: int | None = None,
+    alternative: str = "two-sided",
+) -> PowerAnswer:
+    """The smallest difference that a test finds with this power on so many topics (by default those of `data`).
+
+    For an interval: how wide it is, in expectation. Parameters as for `topic_set_size`.
+
+    >>> round(detectable_difference(topics=50, variance=0.0225).difference, 4)
+    0.0606
+    """
+    design = find_design(test)
+    ground, m = _ground(design, data, measure, variance, systems)
+    n = _topics(topics, ground)
+    made = Experiment(design, ground.value, alpha, m, alternative)
+    named = _named(measure, ground)
+    if not design.tests:
+        return PowerAnswer("width", made, ground, n, width=float(made.width(n)), measure=named)
+    _check_power(power, alpha)
+    found = float(made.smallest_difference(n, power))
+    return PowerAnswer("difference", made, ground, n, difference=found, power=power, measure=named)
+
+
+def achieved_power(
+    data: Any = None,
+    measure: Any = None,
+    *,
+    difference: float | None = None,
+    topics: int | None = None,
+    alpha: float = 0.05,
+    test: str = "t",
+    variance: float | Variance | None = None,
+    systems: int | None = None,
+    alternative: str = "two-sided",
+) -> PowerAnswer:
+    """The power an experiment had, on so many topics (by default those of `data`), to find a difference that matters.
+
+    The difference is for you to state. Power at the difference that was observed is a function of the p-value and says
+    nothing besides (Hoenig & Heisey, The American Statistician 55(1), 2001, doi:10.1198/000313001300339897).
+    Parameters as for `topic_set_size`.
+
+    >>> round(achieved_power(difference=0.05, topics=50, variance=0.0225).power, 4)
+    0.6371
+    """
+    design = find_design(test)
+    if not design.tests:
+        raise UsageError(f"achieved_power: test == {test!r}, an interval has no power; see detectable_difference")
+    if difference is None:
+        raise UsageError(
+            "achieved_power: say which difference would matter, difference=0.05 or so; "
+            "power at the observed difference only restates the p-value"
+        )
+    _above_zero(difference=difference)
+    ground, m = _ground(design, data, measure, variance, systems)
+    n = _topics(topics, ground)
+    made = Experiment(design, ground.value, alpha, m, alternative)
+    had = float(made.power(n, difference))
+    return PowerAnswer("power", made, ground, n, difference=difference, power=had, measure=_named(measure, ground))
+
+
+def _design(test: str | None, interval: bool) -> Design:
+    design = find_design(test or ("interval" if interval else "t"))
+    if interval and design.tests:
+        spelled = "unpaired-interval" if design.per_sample else "interval"
+        raise UsageError(f"width= goes with test={spelled!r}, not {design.name!r}")
+    if not interval and not design.tests:
+        raise UsageError(f"test={design.name!r} goes with width=, not difference=")
+    return design
+
+
+def _ground(
+    design: Design, data: Any, measure: Any, variance: float | Variance | None, systems: int | None
+) -> tuple[Variance, int]:
+    """The variance of what the design tests, and how many systems there are."""
+    if (data is None) == (variance is None):
+        raise UsageError("give either scores to take the variance from, or variance=")
+    if data is not None:
+        ground = estimated_variance(Matrix.of(data, measure), model=design.model)
+    elif isinstance(variance, Variance):
+        ground = variance
+    else:
+        ground = Variance(variance, design.variance_of)  # type: ignore[arg-type]  # it complains about what is no number
+    if design.variance_of == "differences":
+        ground = ground.differences()
+    elif ground.of == "differences":
+        raise UsageError(f"{design.name} needs a variance of scores, this one is of differences")
+    if not design.all_systems:
+        return ground, 2
+    if systems is None and len(ground.systems) != 1:
+        raise UsageError(f"{design.name} needs to know how many systems are compared: systems=")
+    return ground, ground.systems[0] if systems is None else systems
+
+
+def _topics(topics: int | None, ground: Variance) -> int:
+    if topics is None:
+        if len(ground.topics) != 1:
+            raise UsageError("say how many topics there are: topics=")
+        return ground.topics[0]
+    check.whole("power", topics=topics)
+    if topics < 2:
+        raise UsageError(f"power: topics == {topics!r}, must be 2 or more")
+    return int(topics)
+
+
+def _check_power(power: float, alpha: float) -> None:
+    check_alpha("power", alpha)
+    check_alpha("power", power, "power")
+    if power <= alpha:
+        raise UsageError(f"power == {power!r}, must be above alpha ({alpha:g}): a test without data has that much")
+
+
+def _above_zero(**values: float) -> None:
+    check.finite("power", **values)
+    check.positive("power", **values)
+
+
+def _named(measure: Any, ground: Variance) -> str:
+    name = label(measure) if measure is not None else ground.measure
+    return "" if name == "score" else name  # what scores are called whose measure nobody named

@@ -1,0 +1,185 @@
+"""Which groups documents belong to: a table of labels, hard or soft."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.collection.source import load, unmarked
+from cranfield.collection.structured import frame_columns, is_frame, parquet_table
+from cranfield.collection.text_formats import COLUMNS, column_key
+from cranfield.errors import DataError, UsageError
+from cranfield.types import Array
+
+NAMES = {"doc": COLUMNS["doc"], "group": ("group", "label", "category"), "weight": ("weight", "share", "probability")}
+"""What the columns of a table are called."""
+
+UNKNOWN = "unknown"
+EXPECTED = "doc group [weight]"
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Documents and how much each of them belongs to every group; a document's shares sum to 1.
+
+    >>> groups = Groups.of({"d1": "north", "d2": {"north": 0.25, "south": 0.75}})
+    >>> groups.names
+    ('north', 'south')
+    >>> groups.of_documents(["d2", "d1"]).tolist()
+    [[0.25, 0.75], [1.0, 0.0]]
+    """
+
+    names: tuple[str, ...]
+    documents: tuple[str, ...]
+    membership: Array
+    """documents × groups."""
+    origin: str = "groups"
+
+    @staticmethod
+    def of(thing: Any) -> Groups:
+        """From {document: group}, {document: {group: weight}}, a frame, a file, or triples (document, group, weight).
+
+        A file has lines `doc group` or `doc group weight`, separated by blanks, tabs or commas; a first line of names
+        is allowed. Parquet files are read too. A document on several lines belongs to several groups, and its weights
+        are divided by their sum.
+        """
+        if isinstance(thing, Groups):
+            return thing
+        if isinstance(thing, Mapping):
+            return _made(((doc, group, weight) for doc, of in thing.items() for group, weight in _shares(of)), "groups")
+        if is_frame(thing):
+            return _from_frame(thing, "frame")
+        if isinstance(thing, str | os.PathLike):
+            return _from_file(os.fspath(thing))
+        if isinstance(thing, Iterable):
+            return _made(map(_triple, thing), "groups")
+        raise UsageError(
+            f"{type(thing).__name__} cannot be read as groups of documents: give {{doc: group}}, a frame or a file"
+        )
+
+    def __len__(self) -> int:
+        """How many documents have a label."""
+        return len(self.documents)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {doc: i for i, doc in enumerate(self.documents)}
+
+    def of_documents(self, documents: Sequence[str]) -> Array:
+        """documents × groups: the shares of these documents."""
+        lacking = [doc for doc in documents if doc not in self._place]
+        if lacking:
+            told = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5:,} more" if len(lacking) > 5 else "")
+            many = f"{len(lacking):,} document{'s have' if len(lacking) > 1 else ' has'} no group"
+            raise DataError(self.origin, None, f"{many}: {told}; add them, or use covering(documents)")
+        return np.asarray(self.membership[[self._place[doc] for doc in documents]])
+
+    def covering(self, documents: Iterable[str], group: str = UNKNOWN) -> Groups:
+        """The same table with every one of `documents` that has no label in a group of its own.
+
+        >>> Groups.of({"d1": "a"}).covering(["d1", "d2"]).of_documents(["d2"]).tolist()
+        [[0.0, 1.0]]
+        """
+        new = [doc for doc in dict.fromkeys(map(str, documents)) if doc not in self._place]
+        if not new:
+            return self
+        names = self.names if group in self.names else (*self.names, group)
+        membership = np.zeros((len(self) + len(new), len(names)))
+        membership[: len(self), : len(self.names)] = self.membership
+        membership[len(self) :, names.index(group)] = 1.0
+        return Groups(names, (*self.documents, *new), membership, self.origin)
+
+    def column(self, group: str) -> int:
+        """Which column a group is."""
+        check.one_of("groups", self.names, group=group)
+        return self.names.index(group)
+
+
+def _shares(of: Any) -> list[tuple[Any, Any]]:
+    if isinstance(of, Mapping):
+        return list(of.items())
+    if isinstance(of, list | tuple | set | frozenset):
+        return [(group, 1.0) for group in (sorted(of) if isinstance(of, set | frozenset) else of)]
+    return [(of, 1.0)]
+
+
+def _triple(record: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(record, list | tuple) or len(record) not in (2, 3):
+        raise UsageError(f"groups: {record!r}, must be (document, group) or (document, group, weight)")
+    return (*record, 1.0)[:3]
+
+
+def _from_frame(frame: Any, origin: str) -> Groups:
+    names, get = frame_columns(frame)
+    found = _named(names, origin)
+    documents = get(found["doc"])
+    weights = get(found["weight"]) if "weight" in found else [1.0] * len(documents)
+    return _made(zip(documents, get(found["group"]), weights, strict=True), origin)
+
+
+def _from_file(path: str) -> Groups:
+    buffer = load(path)
+    if bytes(buffer[:4]) == b"PAR1":
+        return _from_frame(parquet_table(buffer, path), path)
+    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise DataError(path, None, f"is empty, expected lines of {EXPECTED}")
+    first = lines[0][1]
+    if "\t" in first:
+        rows = [line.split("\t") for _, line in lines]
+    else:
+        rows = list(csv.reader(line for _, line in lines)) if "," in first else [line.split() for _, line in lines]
+    for (number, _), row in zip(lines, rows, strict=True):
+        if len(row) not in (2, 3) or len(row) != len(rows[0]):
+            raise DataError(path, number, f"{len(row)} columns, expected {EXPECTED}")
+    if column_key(rows[0][0]) in NAMES["doc"] and column_key(rows[0][1]) in NAMES["group"]:
+        lines, rows = lines[1:], rows[1:]
+    return _made(map(_triple, rows), path, [number for number, _ in lines])
+
+
+def _named(names: Sequence[str], origin: str) -> dict[str, int]:
+    keys = [column_key(name) for name in names]
+    found = {role: keys.index(word) for role, words in NAMES.items() for word in reversed(words) if word in keys}
+    for role in ("doc", "group"):
+        if role not in found:
+            told = ", ".join(NAMES[role])
+            raise DataError(origin, None, f"no column for the {role} among {', '.join(names)}; expected one of {told}")
+    return found
+
+
+def _made(triples: Iterable[tuple[Any, Any, Any]], origin: str, lines: Sequence[int] | None = None) -> Groups:
+    entries: dict[tuple[str, str], float] = {}
+    for number, (doc, group, weight) in enumerate(triples):
+        line = lines[number] if lines else None
+        if group is None or group != group:  # NaN in a frame
+            raise DataError(origin, line, f"document {doc!r} has no group")
+        try:
+            share = float(weight)
+        except (TypeError, ValueError):
+            share = np.nan
+        if not (np.isfinite(share) and share >= 0):
+            raise DataError(origin, line, f"document {doc!r}: the weight is {weight!r}, expected a number, 0 or above")
+        key = (str(doc), str(group))
+        if key in entries:
+            raise DataError(origin, line, f"document {doc!r} is in group {group!r} twice")
+        entries[key] = share
+    if not entries:
+        raise DataError(origin, None, f"is empty, expected {EXPECTED}")
+    documents = {doc: i for i, doc in enumerate(dict.fromkeys(doc for doc, _ in entries))}
+    names = {group: i for i, group in enumerate(dict.fromkeys(group for _, group in entries))}
+    membership = np.zeros((len(documents), len(names)))
+    for (doc, group), share in entries.items():
+        membership[documents[doc], names[group]] = share
+    total = membership.sum(axis=1)
+    if (total == 0).any():
+        doc = list(documents)[int(np.flatnonzero(total == 0)[0])]
+        raise DataError(origin, None, f"document {doc!r}: all its weights are 0, expected one above")
+    return Groups(tuple(names), tuple(documents), membership / total[:, None], origin)

@@ -1,0 +1,1 @@
+"""Names of measures: from a name to a measure and back."""

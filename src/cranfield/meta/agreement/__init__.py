@@ -1,0 +1,1 @@
+"""Do measures agree with each other, and with people?"""

@@ -1,0 +1,1 @@
+"""How scores change with fewer or other judgments."""

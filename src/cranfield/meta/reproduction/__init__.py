@@ -1,0 +1,1 @@
+"""Is one experiment a reproduction of another?"""

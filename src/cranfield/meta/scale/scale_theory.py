@@ -1,0 +1,77 @@
+"""What theory says of scales: what each admits, and on which one some measures were proved to be.
+
+After Ferro & Maistro 2024 §7.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield.comparison.assumptions import interval_scale
+from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import as_measures
+from cranfield.measures.base import REGISTRY
+from cranfield.table import Column, Table
+
+ADMITS = {
+    "nominal": "counts: mode and frequencies",
+    "ordinal": "medians and quantiles; sign test, rank sum test, Kruskal–Wallis, Friedman",
+    "interval": "means and standard deviations too; t test, ANOVA, Wilcoxon's signed rank test",
+    "ratio": "geometric and harmonic means and the coefficient of variation too",
+}
+"""What each scale admits by Stevens' rules, beside what those before it do (Ferro & Maistro 2024 §7.4–7.5)."""
+
+THEORY = "Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019; Ferro & Maistro, Evaluation of IR Systems, 2024, §7.7"
+PROVED = {
+    "P": "an interval scale where relevance is binary",
+    "R": "an interval scale where relevance is binary",
+    "F": "an interval scale where relevance is binary",
+    "gP": "an interval scale only if the grades are on a ratio scale",
+    "gR": "an interval scale only if the grades are on a ratio scale",
+    "RBP": "an interval scale only for p = 1/2; graded, only for p = G/(G + 1), G being the normalised smallest gap "
+    "between the gains of two grades, and only if the grades are on a ratio scale",
+    "AP": "not an interval scale",
+    "DCG": "not an interval scale",
+    "ERR": "not an interval scale",
+    "SBTO": "an interval scale by construction",
+    "RBTO": "an interval scale by construction",
+}
+"""What was proved, for a single topic, of the measures that Ferrante et al. studied. Moffat (IEEE Access 10,
+2022) holds that values need not be equally spaced; Ferro & Maistro 2024 §7.6 tells both sides."""
+
+
+def proved_scale(measure: Any) -> str:
+    """What Ferrante et al. proved of a measure, in a sentence; empty where they did not study it.
+
+    >>> print(proved_scale("AP@10").partition(" (")[0])
+    AP was proved to be not an interval scale
+    """
+    name = as_measures(measure)[0].name if not isinstance(measure, str) or _known(measure) else ""
+    return f"{name} was proved to be {PROVED[name]} ({THEORY})" if name in PROVED else ""
+
+
+def proved_scales() -> Table:
+    """All that Ferrante et al. proved, as a table."""
+    rows = tuple((name, told, REGISTRY[name].properties.scale) for name, told in PROVED.items())
+    heads = (Column("measure"), Column("proved to be"), Column("told by `compare` as"))
+    return Table(heads, rows, caption="Scales of measures, for a single topic", notes=(THEORY,))
+
+
+def scale_warning(measure: Any) -> str:
+    """The sentence that `compare` says about a measure that is not on an interval scale; empty if it is on one.
+
+    >>> print(scale_warning("RBP(p=0.8)").partition(";")[0])
+    RBP(p=0.8) is on an interval scale for p = 1/2 only
+    >>> scale_warning("P@10")
+    ''
+    """
+    told = interval_scale(measure)
+    return "" if told.holds else told.says
+
+
+def _known(name: str) -> bool:
+    try:
+        as_measures(name)
+    except UsageError:
+        return False
+    return True

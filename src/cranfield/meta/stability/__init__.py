@@ -1,0 +1,1 @@
+"""How surely a measure tells systems apart."""

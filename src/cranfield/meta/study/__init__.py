@@ -1,0 +1,1 @@
+"""A whole meta-evaluation from one file."""

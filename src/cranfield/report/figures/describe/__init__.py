@@ -1,0 +1,1 @@
+"""What each figure shows, as data."""

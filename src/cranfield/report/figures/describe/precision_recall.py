@@ -1,0 +1,83 @@
+"""Precision against recall, ROC, and any other curves of several systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cranfield.errors import UsageError
+from cranfield.measures.curves import Curve, Curves
+from cranfield.report.figures.figure import Axis, Figure, counted, names
+
+
+def describe_curves(curves: Curves) -> Figure:
+    """The mean curve of every run, the highest first; with `.area` in the notes where it is known.
+
+    >>> from cranfield.assessed.lists import Assessed
+    >>> from cranfield.measures.curves import interpolated_precision
+    >>> describe_curves(interpolated_precision(Assessed.one([1, 0, 1]))).title
+    'Interpolated precision against recall'
+    """
+    mean = curves.mean()
+    height = mean.y.mean(axis=1) if mean.area is None else mean.area
+    there = np.flatnonzero(~np.isnan(height))
+    if not len(there):
+        raise UsageError("no run has a curve: the measure is undefined on all topics")
+    order = there[np.argsort(-height[there], kind="stable")]
+    points = len(mean.x)
+    what = "Interpolated precision against recall" if mean.y_name == "precision" else "ROC"
+    notes = [] if mean.area is None else [f"{mean.runs[i]}: area {mean.area[i]:.4f}" for i in order.tolist()]
+    lost = len(mean.runs) - len(there)
+    if lost:
+        notes.append(f"{counted(lost, 'run')} without a curve left out")
+    return Figure(
+        "lines",
+        {
+            "system": np.repeat(names(mean.runs)[order], points),
+            mean.x_name: np.tile(mean.x, len(order)),
+            mean.y_name: mean.y[order].ravel(),
+        },
+        x=Axis(mean.x_name, mean.x_name, low=0, high=1),
+        y=Axis(mean.y_name, mean.y_name, low=0, high=1),
+        by=Axis("system", "system", "category"),
+        title=what,
+        subtitle=f"means over {counted(_defined(curves), 'topic')}",
+        notes=tuple(notes),
+    )
+
+
+def _defined(curves: Curves) -> int:
+    """On how many topics some run has a curve."""
+    if curves.topic is None:
+        return len(curves.topics)
+    return len(np.unique(curves.topic[~np.isnan(curves.y).any(axis=1)]))
+
+
+def describe_precision_recall(curves: Mapping[str, Curve], *, topic: str = "") -> Figure:
+    """Precision against recall of single lists, a point at each relevant document; {system: curve of one topic}.
+
+    >>> from cranfield.assessed.lists import Assessed
+    >>> from cranfield.measures.curves import precision_recall
+    >>> made = precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
+    >>> describe_precision_recall({"bm25": made}).columns()["recall"].tolist()
+    [0.25, 0.5]
+    """
+    if not any(len(curve.x) for curve in curves.values()):
+        raise UsageError("no list has a relevant document, so there is no curve to draw")
+    empty = [name for name, curve in curves.items() if not len(curve.x)]
+    shown = {name: curve for name, curve in curves.items() if len(curve.x)}
+    return Figure(
+        "lines",
+        {
+            "system": names(name for name, curve in shown.items() for _ in curve.x),
+            "recall": np.concatenate([curve.x for curve in shown.values()]),
+            "precision": np.concatenate([curve.y for curve in shown.values()]),
+        },
+        x=Axis("recall", "recall", low=0, high=1),
+        y=Axis("precision", "precision", low=0, high=1),
+        by=Axis("system", "system", "category"),
+        title="Precision against recall" + (f", topic {topic}" if topic else ""),
+        subtitle="a point at each relevant document",
+        notes=(f"without a relevant document: {', '.join(empty)}",) if empty else (),
+    )

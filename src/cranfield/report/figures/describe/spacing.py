@@ -1,0 +1,59 @@
+"""Spacing plots: every list there can be, at its score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import UsageError
+from cranfield.report.figures.figure import Axis, Figure, counted, names, numbers
+
+ALIKE = 1e-9
+"""Scores closer than this are one score, and gaps that differ less are equal."""
+
+
+def describe_spacing(scores: Mapping[str, Any], lists: Sequence[str], *, subtitle: str = "") -> Figure:
+    """Where each measure puts all lists of a length: a row for each score it gives, with the lists that share it.
+
+    `scores` has an entry per list for each measure; `lists` are their grades, such as "1010". `gap` is the distance to
+    the score below. Ferro & Maistro 2024 Fig. 19.
+
+    >>> made = describe_spacing({"P": [0, 0.5, 0.5, 1]}, ["00", "01", "10", "11"]).columns()
+    >>> made["lists"].tolist(), made["spacing"].tolist()
+    (['00', '01 10', '11'], ['even', 'even', 'even'])
+    """
+    if not scores or not len(lists):
+        raise UsageError("nothing to draw: give scores of one measure or more, and the lists they are of")
+    out: dict[str, list[Any]] = {name: [] for name in ("measure", "score", "gap", "ties", "lists", "spacing")}
+    for measure, given in scores.items():
+        values = numbers(given, f"the scores of {measure}")
+        if len(values) != len(lists):
+            raise UsageError(f"{measure} has {len(values)} scores, there are {len(lists)} lists")
+        if np.isnan(values).any():
+            raise UsageError(f"{measure} has no score for list {lists[int(np.flatnonzero(np.isnan(values))[0])]}")
+        order = np.argsort(values, kind="stable")
+        begins = np.flatnonzero(np.diff(values[order], prepend=-np.inf) > ALIKE)
+        levels = values[order][begins]
+        gaps = np.diff(levels)
+        even = not len(gaps) or bool(gaps.max() - gaps.min() <= ALIKE)
+        for number, group in enumerate(np.split(order, begins[1:])):
+            out["measure"].append(measure)
+            out["score"].append(float(levels[number]))
+            out["gap"].append(float(gaps[number - 1]) if number else np.nan)
+            out["ties"].append(len(group))
+            out["lists"].append(" ".join(str(lists[i]) for i in sorted(group.tolist())))
+            out["spacing"].append("even" if even else "uneven")
+    kinds: dict[str, Any] = {"score": np.float64, "gap": np.float64, "ties": np.int64}
+    data = {name: np.array(column, dtype=kinds.get(name, object)) for name, column in out.items()}
+    for name in ("measure", "lists"):
+        data[name] = names(data[name])
+    return Figure(
+        "spacing",
+        data,
+        x=Axis("score", "score"),
+        y=Axis("measure", "", "category"),
+        title=f"Order and spacing of {counted(len(lists), 'list')}",
+        subtitle=subtitle or "an interval scale has even spacing",
+    )

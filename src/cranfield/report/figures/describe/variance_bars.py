@@ -1,0 +1,59 @@
+"""Variance components: what scores differ by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import UsageError
+from cranfield.report.figures.figure import Axis, Figure, columns_of, counted, in_order, names, numbers
+
+
+def describe_components(
+    columns: Any, *, component: str = "component", variance: str = "variance", measure: str = "measure"
+) -> Figure:
+    """The share of each variance component (system, topic, both together ...) for every measure.
+
+    `columns` have a row per measure and component; without a column of measures there is one bar. An estimate below 0
+    counts as 0.
+
+    >>> made = {"component": ["system", "topic", "system × topic"], "variance": [1.0, 2.0, 1.0]}
+    >>> describe_components(made).columns()["share"].tolist()
+    [0.25, 0.5, 0.25]
+    """
+    found = columns_of(columns, component, variance)
+    several = measure in found
+    labels = names(found[measure] if several else [""] * len(found[component]))
+    given = numbers(found[variance], variance)
+    if np.isnan(given).any():
+        raise UsageError(f"{variance} has no value in row {int(np.flatnonzero(np.isnan(given))[0]) + 1}")
+    kept = np.maximum(given, 0.0)
+    order = in_order(labels)
+    places = np.array([order.index(one) for one in labels.tolist()])
+    total = np.bincount(places, kept)
+    if (total == 0).any():
+        raise UsageError(
+            f"nothing varies{f' in {order[int(np.argmin(total))]}' if several else ''}; there are no shares to draw"
+        )
+    share = kept / total[places]
+    end = np.empty_like(share)
+    for number in range(len(order)):
+        end[places == number] = np.cumsum(share[places == number])
+    below = int((given < 0).sum())
+    return Figure(
+        "components",
+        {
+            "measure": labels,
+            "component": names(found[component]),
+            "variance": given,
+            "share": share,
+            "begin": end - share,
+            "end": end,
+        },
+        x=Axis("share", "share of variance", "share", low=0, high=1),
+        y=Axis("measure", "", "category"),
+        by=Axis("component", "component", "category"),
+        title="Variance components",
+        notes=(f"{counted(below, 'estimate')} below 0 drawn as 0",) if below else (),
+    )

@@ -1,0 +1,119 @@
+"""How much a run risks: gains and losses against a baseline weighed unevenly, topic by topic.
+
+Arrays are runs × topics; topics on which a run that takes part has no value (NaN) are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.frames import Tidy
+from cranfield.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Risk(Tidy):
+    """A risk measure of every run under every measure."""
+
+    kind: str
+    alpha: float
+    baseline: str | None
+    measures: tuple[str, ...]
+    runs: tuple[str, ...]
+    values: Array
+    """Measures × runs; NaN for the baseline itself where it cannot be compared."""
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """measure, run and value, one entry per number."""
+        return {
+            "measure": np.repeat(np.array(self.measures, dtype=object), len(self.runs)),
+            "run": np.tile(np.array(self.runs, dtype=object), len(self.measures)),
+            "value": self.values.ravel(),
+        }
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """{run: {measure: value}}."""
+        return {
+            run: dict(zip(self.measures, column, strict=True))
+            for run, column in zip(self.runs, self.values.T.tolist(), strict=True)
+        }
+
+
+def weighed(scores: Array, baseline: Array, alpha: float) -> Array:
+    """Differences from the baseline, losses counted 1 + α times; NaN where either has no value."""
+    difference = scores - baseline
+    return np.where(difference < 0, (1 + alpha) * difference, difference)
+
+
+def urisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
+    r"""Mean gain over the baseline, losses counted 1 + α times.
+
+    .. math:: \frac{1}{n}\Big(\sum_{d_t > 0} d_t + (1 + \alpha) \sum_{d_t < 0} d_t\Big)
+
+    Reference: Wang, Bennett & Collins-Thompson, Robust Ranking Models via Risk-Sensitive Optimization, SIGIR 2012
+
+    >>> urisk(np.array([[0.5, 0.2]]), np.array([0.4, 0.4])).round(4).tolist()
+    [-0.15]
+    """
+    check.not_negative("URisk", alpha=alpha)
+    return _mean(weighed(scores, baseline, alpha))
+
+
+def trisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
+    r"""URisk in units of its standard error: below −2 riskier than the baseline beyond chance, above 2 safer.
+
+    .. math:: \frac{\text{URisk}}{s / \sqrt{n}}
+
+    Undefined with fewer than two topics, or when all weighed differences are the same.
+    Reference: Dinçer, Macdonald & Ounis, Hypothesis Testing for Risk-Sensitive Evaluation, SIGIR 2014
+
+    >>> trisk(np.array([[0.5, 0.2, 0.9]]), np.array([0.4, 0.4, 0.1])).round(4).tolist()
+    [0.4789]
+    """
+    check.not_negative("TRisk", alpha=alpha)
+    values = weighed(scores, baseline, alpha)
+    count = (~np.isnan(values)).sum(axis=-1)
+    mean = _mean(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.sqrt(np.nansum((values - mean[..., None]) ** 2, axis=-1) / (count - 1))
+        return np.where((count > 1) & (spread > 0), mean / (spread / np.sqrt(count)), np.nan)
+
+
+def georisk(scores: Array, alpha: float = 1.0) -> Array:
+    r"""Effectiveness and risk in one number, against what each run and topic would lead one to expect of all runs.
+
+    .. math:: \sqrt{\bar{x}_i\, \Phi(Z_i / n)}, \quad
+        Z_i = \sum_{z_{it} > 0} z_{it} + (1 + \alpha) \sum_{z_{it} < 0} z_{it}, \quad
+        z_{it} = \frac{x_{it} - e_{it}}{\sqrt{e_{it}}}, \quad e_{it} = \frac{\sum_t x_{it} \sum_i x_{it}}{\sum x}
+
+    Topics on which every run scores 0 add nothing to Z.
+    Reference: Dinçer, Macdonald & Ounis, Risk-Sensitive Evaluation Using Multiple Baselines, SIGIR 2016
+
+    >>> georisk(np.array([[0.5, 0.5], [0.5, 0.5]])).tolist()
+    [0.5, 0.5]
+    """
+    check.not_negative("GeoRisk", alpha=alpha)
+    from scipy.special import ndtr
+
+    values = scores[:, ~np.isnan(scores).any(axis=0)]
+    if (values < 0).any():
+        raise UsageError("GeoRisk: a score below 0; the expectation it compares with needs scores of 0 or more")
+    topics = values.shape[1]
+    if topics == 0 or not values.any():
+        return np.full(len(scores), np.nan)
+    expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / values.sum()
+    z = np.divide(values - expected, np.sqrt(expected), out=np.zeros_like(values), where=expected > 0)
+    total = np.where(z < 0, (1 + alpha) * z, z).sum(axis=1)
+    return np.asarray(np.sqrt(values.mean(axis=1) * ndtr(total / topics)))
+
+
+def _mean(values: Array) -> Array:
+    count = (~np.isnan(values)).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(count > 0, np.nansum(values, axis=-1) / count, np.nan)

@@ -1,0 +1,495 @@
+"""Scores: measure × run × topic, with labels, and the ways in and out."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cranfield import check
+from cranfield.collection.source import PathLike, write_bytes
+from cranfield.collection.writing import to_delimited
+from cranfield.errors import DataError, UsageError
+from cranfield.frames import Tidy, need
+from cranfield.scores import risk, score_files
+from cranfield.scores import summary as summaries
+from cranfield.scores.labels import positions, same_measure
+from cranfield.scores.risk import Risk
+from cranfield.scores.score_files import FORMATS, MISSING_RULES, Cells, Mask, ScoreFile, label, repeated
+from cranfield.scores.standardisation import standardise
+from cranfield.scores.summary import Summary
+from cranfield.table import Estimate
+from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.scores.score_files import MeasureLike
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Scores(Tidy):
+    """What every run scored on every topic by every measure.
+
+    NaN is undefined: the measure has no value on that topic, such as AP where nothing is relevant. A topic that a run
+    lacks is *missing*, which is another matter: by the rule `zero` it has the score of an empty list, by `skip` it has
+    none, and `missing` says which ones they are. Means are over the topics that have a value.
+
+    >>> scores = Scores.from_matrix([[0.2, 0.4], [0.6, 0.4]], runs=["a", "b"], topics=["301", "302"], measure="AP")
+    >>> scores
+    Scores: 1 measure × 2 runs × 2 topics
+           AP
+    a  0.4000
+    b  0.4000
+    >>> scores["AP"].to_dict()
+    {'a': {'301': {'AP': 0.2}, '302': {'AP': 0.6}}, 'b': {'301': {'AP': 0.4}, '302': {'AP': 0.4}}}
+    """
+
+    measures: tuple[str, ...]
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: Array
+    """measures × runs × topics."""
+    missing: Mask
+    """runs × topics: the run lacks the topic."""
+    missing_rule: str
+    """`zero`: a missing topic scores as an empty list would; `skip`: it has no score."""
+    notes: tuple[str, ...]
+    """What a reader of the numbers must know, such as the rule that ordered the documents."""
+
+    def __init__(
+        self,
+        measures: Iterable[MeasureLike],
+        runs: Iterable[str],
+        topics: Iterable[str],
+        values: ArrayLike,
+        missing: ArrayLike | None = None,
+        missing_rule: str = "zero",
+        notes: Iterable[str] = (),
+    ) -> None:
+        check.one_of("Scores", MISSING_RULES, missing_rule=missing_rule)
+        labels = {
+            "measures": tuple(map(label, measures)),
+            "runs": tuple(map(str, runs)),
+            "topics": tuple(map(str, topics)),
+        }
+        for kind, names in labels.items():
+            if twice := repeated(names):
+                raise UsageError(f"Scores: {kind} has {names[twice]!r} twice, labels must differ")
+            object.__setattr__(self, kind, names)
+        shape = tuple(map(len, labels.values()))
+        numbers = np.array(values, dtype=np.float64)
+        if numbers.shape != shape:
+            raise UsageError(f"Scores: values.shape == {numbers.shape}, must be measures × runs × topics: {shape}")
+        lacks = np.zeros(shape[1:], dtype=bool) if missing is None else np.array(missing, dtype=bool)
+        if lacks.shape != shape[1:]:
+            raise UsageError(f"Scores: missing.shape == {lacks.shape}, must be runs × topics: {shape[1:]}")
+        if missing_rule == "skip":
+            numbers[:, lacks] = np.nan
+        numbers.setflags(write=False)
+        lacks.setflags(write=False)
+        object.__setattr__(self, "values", numbers)
+        object.__setattr__(self, "missing", lacks)
+        object.__setattr__(self, "missing_rule", missing_rule)
+        object.__setattr__(self, "notes", tuple(notes))
+
+    # -- as a value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scores):
+            return NotImplemented
+        return (
+            self._facts() == other._facts()
+            and np.array_equal(self.values, other.values, equal_nan=True)
+            and np.array_equal(self.missing, other.missing)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.measures, self.runs, self.topics))
+
+    def _facts(self) -> tuple[object, ...]:
+        return self.measures, self.runs, self.topics, self.missing_rule, self.notes
+
+    def __len__(self) -> int:
+        """How many measures there are."""
+        return len(self.measures)
+
+    def __iter__(self) -> Iterator[str]:
+        """The measures' labels."""
+        return iter(self.measures)
+
+    def __contains__(self, measure: MeasureLike) -> bool:
+        name = label(measure)
+        return name in self.measures or same_measure(name, self.measures) is not None
+
+    def __getitem__(self, measure: MeasureLike) -> Scores:
+        """The scores of one measure, given as such or by any name that it goes by."""
+        return self.select(measures=[measure])
+
+    def select(
+        self,
+        measures: Iterable[MeasureLike] | MeasureLike | None = None,
+        runs: Iterable[str] | str | None = None,
+        topics: Iterable[str] | str | None = None,
+    ) -> Scores:
+        """Some of the measures, runs and topics, in the order given.
+
+        >>> Scores.from_matrix([[0.2, 0.4]], runs=["a", "b"]).select(runs="c")
+        Traceback (most recent call last):
+        cranfield.errors.UsageError: no run 'c'; there are 'a', 'b'
+        """
+        m = positions(measures, self.measures, "measure")
+        r = positions(runs, self.runs, "run")
+        t = positions(topics, self.topics, "topic")
+        return replace(
+            self,
+            measures=tuple(self.measures[i] for i in m),
+            runs=tuple(self.runs[i] for i in r),
+            topics=tuple(self.topics[i] for i in t),
+            values=self.values[np.ix_(m, r, t)],
+            missing=self.missing[np.ix_(r, t)],
+        )
+
+    @property
+    def undefined(self) -> Mask:
+        """measures × runs × topics: there is no value, and not because the topic was skipped as missing."""
+        return np.asarray(np.isnan(self.values) & ~(self.missing & (self.missing_rule == "skip")))
+
+    # -- one number per run
+
+    def means(self) -> Array:
+        """The mean over topics, measures × runs; NaN where no topic has a value."""
+        return summaries.mean(self.values)
+
+    def mean(self) -> dict[str, dict[str, float]]:
+        """The mean over topics as {run: {measure: mean}}."""
+        by_run = self.means().T.tolist()
+        return {run: dict(zip(self.measures, row, strict=True)) for run, row in zip(self.runs, by_run, strict=True)}
+
+    def summary(
+        self,
+        statistic: str = "mean",
+        *,
+        interval: float | None = 0.95,
+        method: str | None = None,
+        resamples: int = 10_000,
+        seed: int = 0,
+        rng: np.random.Generator | None = None,
+    ) -> Summary:
+        """One number per measure and run, with an interval and the number of topics it rests on.
+
+        `statistic` is `mean`, `gmean` (trec_eval's geometric mean), `median`, `std`, `min` or `max`. `method` is `t`
+        (mean, gmean) or `bootstrap` (percentile, over topics); left out, it is the first that the statistic allows.
+        The smallest and the largest value get no interval, and a single topic none either.
+
+        >>> scores = Scores.from_matrix([[0.1], [0.2], [0.3]], runs=["a"], measure="AP")
+        >>> print(scores.summary())
+        mean over topics, 95% interval by t
+        AP  a  0.2000 [-0.0484, 0.4484]  n=3
+        """
+        values = summaries.statistic(self.values, statistic)
+        if method is None and statistic in ("min", "max"):
+            interval = None
+        low = high = np.full(values.shape, np.nan)
+        if interval is None:
+            method = None
+        else:
+            if not 0 < interval < 1:
+                raise UsageError(f"summary: interval == {interval!r}, must be above 0 and below 1, such as 0.95")
+            method = method or ("t" if statistic in ("mean", "gmean") else "bootstrap")
+            check.one_of("summary", ("t", "bootstrap"), method=method)
+            if method == "t":
+                low, high = summaries.t_interval(self.values, statistic, interval)
+            else:
+                seed = seed if rng is None else int(rng.integers(2**63))
+                low, high = summaries.bootstrap_interval(
+                    self.values, statistic, interval, resamples=resamples, seed=seed
+                )
+        used = (~np.isnan(self.values)).sum(axis=-1)
+        lacking = np.broadcast_to(self.missing.sum(axis=-1), used.shape)
+        columns = (values, low, high, used, self.undefined.sum(axis=-1), lacking)
+        rows = zip(*(column.ravel().tolist() for column in columns), strict=True)
+        names = product(self.measures, self.runs)
+        estimates = tuple(Estimate(*name, *row) for name, row in zip(names, rows, strict=True))
+        return Summary(statistic, interval, method, estimates)
+
+    def standardised(
+        self, method: str = "z", reference: Scores | None = None, *, cdf: bool = False, a: float = 0.15, b: float = 0.5
+    ) -> Scores:
+        r"""Scores relative to what reference runs (by default these same runs) scored on the same topic.
+
+        `z`: :math:`(x - m_t) / s_t`, with `cdf=True` through the normal distribution function (Webber, Moffat & Zobel,
+        SIGIR 2008, 51-58). `linear`: :math:`a z + b` cut off at 0 and 1 (Sakai, ICTIR 2016, 95-104). `empirical`: the
+        share of reference runs that score no higher (Urbano, Lima & Hanjalic, SIGIR 2019, 1061-1064,
+        doi:10.1145/3331184.3331315).
+
+        A topic on which all reference runs score the same, or fewer than two have a score, says nothing about a run:
+        z and linear are undefined there. The empirical share is undefined only where no reference run has a score.
+
+        >>> scores = Scores.from_matrix([[0.1, 0.2, 0.6]], runs=["a", "b", "c"])
+        >>> scores.standardised("empirical").values.round(3).tolist()
+        [[[0.333], [0.667], [1.0]]]
+        """
+        aligned = (reference or self).select(measures=self.measures, topics=self.topics)
+        if len(aligned.runs) < 2 and method != "empirical":
+            raise UsageError(f"standardised: {len(aligned.runs)} reference runs, {method!r} needs 2 or more")
+        values = standardise(self.values, aligned.values, method, cdf=cdf, a=a, b=b)
+        how = {"z": "z through the normal distribution" if cdf else "z", "linear": f"linear, a={a:g}, b={b:g}"}
+        note = f"standardised per topic ({how.get(method, method)}) on {len(aligned.runs)} runs"
+        return replace(self, values=values, notes=(*self.notes, note))
+
+    def risk(self, kind: str = "URisk", baseline: str | None = None, alpha: float = 1.0) -> Risk:
+        """How much each run risks: `URisk` or `TRisk` against a baseline run, or `GeoRisk` against all runs together.
+
+        >>> scores = Scores.from_matrix([[0.4, 0.5], [0.4, 0.2]], runs=["base", "new"])
+        >>> round(scores.risk("URisk", "base").to_dict()["new"]["score"], 4)
+        -0.15
+        """
+        check.one_of("risk", ("URisk", "TRisk", "GeoRisk"), kind=kind)
+        if kind == "GeoRisk":
+            values = np.stack([risk.georisk(one, alpha) for one in self.values])
+        elif baseline is None:
+            raise UsageError(f"{kind} compares with a baseline; give baseline=, one of {', '.join(self.runs)}")
+        else:
+            against = self.select(runs=[baseline]).values
+            compute = risk.urisk if kind == "URisk" else risk.trisk
+            values = np.stack([compute(one, base, alpha) for one, base in zip(self.values, against, strict=True)])
+        return Risk(kind, alpha, baseline, self.measures, self.runs, values)
+
+    # -- out
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """measure, run, topic, value and missing, one entry per score."""
+        shape = self.values.shape
+        m, r, t = (axis.ravel() for axis in np.indices(shape))
+        return {
+            "measure": np.array(self.measures, dtype=object)[m],
+            "run": np.array(self.runs, dtype=object)[r],
+            "topic": np.array(self.topics, dtype=object)[t],
+            "value": self.values.ravel(),
+            "missing": np.broadcast_to(self.missing, shape).ravel(),
+        }
+
+    def _metadata(self) -> dict[str, Any]:
+        return {"missing_rule": self.missing_rule, "notes": list(self.notes)}
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
+        """{run: {topic: {measure: value}}}; undefined is NaN, and a topic that was skipped as missing is left out."""
+        skip = self.missing & (self.missing_rule == "skip")
+        by_run = np.moveaxis(self.values, 0, -1).tolist()
+        return {
+            run: {
+                topic: dict(zip(self.measures, by_run[r][t], strict=True))
+                for t, topic in enumerate(self.topics)
+                if not skip[r, t]
+            }
+            for r, run in enumerate(self.runs)
+        }
+
+    def to_csv(self, path: PathLike | None = None, *, sep: str = ",") -> str:
+        """Comma-separated: measure, run, topic, value, missing, and in the first row the notes. Returns the text.
+
+        An undefined value is empty. Values have all their digits.
+        """
+        columns = {name: column.tolist() for name, column in self.columns().items()}
+        columns["value"] = [None if math.isnan(x) else x for x in columns["value"]]
+        columns["missing"] = ["true" if x else "false" for x in columns["missing"]]
+        columns["notes"] = [""] * len(columns["value"])
+        columns["notes"][:1] = [score_files.joined_notes((self.missing_rule, *self.notes))]
+        text = to_delimited(columns, sep)
+        if path is not None:
+            write_bytes(path, text.encode())
+        return text
+
+    def to_json(self, path: PathLike | None = None) -> str:
+        """JSON: labels, rule, notes, the scores as in `to_dict`, and what is missing. Returns the text.
+
+        An undefined value is null; infinity is the text "inf". A topic skipped as missing has no scores.
+        """
+
+        def number(x: float) -> float | str | None:
+            return x if math.isfinite(x) else None if math.isnan(x) else "inf" if x > 0 else "-inf"
+
+        whole = {
+            "cranfield": "scores",
+            **self._metadata(),
+            "measures": self.measures,
+            "runs": self.runs,
+            "topics": self.topics,
+            "missing": {
+                run: [self.topics[t] for t in np.flatnonzero(self.missing[r])]
+                for r, run in enumerate(self.runs)
+                if self.missing[r].any()
+            },
+            "scores": {
+                run: {t: {m: number(x) for m, x in row.items()} for t, row in topics.items()}
+                for run, topics in self.to_dict().items()
+            },
+        }
+        text = json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        if path is not None:
+            write_bytes(path, text.encode())
+        return text
+
+    def to_parquet(self, path: PathLike) -> None:
+        """Parquet: the columns of `to_arrow`, with the rule and the notes in the schema's metadata."""
+        buffer = io.BytesIO()
+        need("pyarrow.parquet", "Parquet").write_table(self.to_arrow(), buffer)
+        write_bytes(path, buffer.getvalue())
+
+    def write(self, path: PathLike, format: str | None = None) -> None:
+        """Write csv, tsv, json or parquet, by how the file's name ends; the file appears whole or not at all."""
+        kind = format or score_files.format_of(os.fspath(path))
+        if kind is None:
+            raise UsageError(f"{os.fspath(path)}: cannot tell the format, must end in {', '.join(FORMATS)}")
+        check.one_of("write", tuple(dict.fromkeys(FORMATS.values())), format=kind)
+        if kind == "parquet":
+            self.to_parquet(path)
+        elif kind == "json":
+            self.to_json(path)
+        else:
+            self.to_csv(path, sep="\t" if kind == "tsv" else ",")
+
+    # -- in
+
+    @staticmethod
+    def from_matrix(
+        values: ArrayLike,
+        runs: Iterable[str] | None = None,
+        topics: Iterable[str] | None = None,
+        measure: MeasureLike = "score",
+    ) -> Scores:
+        """From a row per topic and a column per run; names are made up (run1, run2, ...; 1, 2, ...) where not given."""
+        return _wrapped(score_files.from_matrix(values, runs, topics, label(measure)))
+
+    @staticmethod
+    def from_dict(
+        data: Mapping[str, Mapping[str, Any]],
+        *,
+        measure: MeasureLike = "score",
+        missing: str | None = None,
+        notes: Iterable[str] = (),
+    ) -> Scores:
+        """From {run: {topic: {measure: value}}}, or {run: {topic: value}} of one `measure`.
+
+        A topic that only other runs have is missing: it counts as 0 with a warning, or `missing="skip"` leaves it out.
+
+        >>> Scores.from_dict({"a": {"301": {"AP": 0.2}}}).means().tolist()
+        [[0.2]]
+        """
+        return _wrapped(score_files.from_nested(data, label(measure), missing, {"notes": notes}))
+
+    @staticmethod
+    def from_frame(
+        frame: Any, *, measure: MeasureLike | None = None, run: str | None = None, missing: str | None = None
+    ) -> Scores:
+        """From a table with a row per score: pandas, polars, Arrow, or a mapping from column names to columns.
+
+        Columns: measure (metric), run (system), topic (query_id, qid), value (score), and missing, if it is there.
+        `measure` and `run` stand in for a column that is not.
+
+        >>> Scores.from_frame({"topic": ["1", "2"], "value": [0.5, 0.7]}, run="a", measure="AP").means().tolist()
+        [[0.6]]
+        """
+        stands_in = None if measure is None else label(measure)
+        return _wrapped(score_files.from_frame(frame, stands_in, run, missing))
+
+    from_pandas = from_polars = from_arrow = from_frame
+
+    @staticmethod
+    def combine(*parts: Scores, missing: str | None = None) -> Scores:
+        """Scores of several runs, topics or measures put together.
+
+        A topic that a run lacks in all parts is missing: it counts as 0 with a warning where another run has a score,
+        or `missing="skip"` leaves it out.
+
+        >>> a, b = (Scores.from_matrix([[0.5]], runs=[name]) for name in "ab")
+        >>> Scores.combine(a, b).runs
+        ('a', 'b')
+        """
+        rules = {part.missing_rule for part in parts if part.missing.any()}
+        if missing is None and len(rules) > 1:
+            raise UsageError(
+                "combine: missing topics count as 0 in some parts, not in others; say missing='zero' or 'skip'"
+            )
+        columns = [part.columns() for part in parts]
+        cells = score_files.grid(
+            {axis: [x for part in columns for x in part[axis].tolist()] for axis in ("measure", "run", "topic")},
+            np.concatenate([np.empty(0), *(part["value"] for part in columns)]),
+            np.concatenate([np.empty(0, dtype=bool), *(part["missing"] for part in columns)]),
+            missing or next(iter(rules), "zero"),
+            {"notes": dict.fromkeys(note for part in parts for note in part.notes)},
+            lambda _, what: DataError("combine", None, what),
+        )
+        return _wrapped(cells)
+
+    @staticmethod
+    def read(
+        path: PathLike | Sequence[PathLike],
+        format: str | None = None,
+        *,
+        measure: MeasureLike = "score",
+        run: str | None = None,
+        missing: str | None = None,
+        header: bool | None = None,
+        topic_column: bool | None = None,
+    ) -> Scores:
+        """Read what `write` wrote, `trec_eval -q` output, or a plain matrix (a row per topic, a column per run).
+
+        The format is told by the file's name and content, or said: csv, tsv, json, parquet, trec, matrix. `measure`
+        names what a matrix holds; `run` names the run where the file does not (else the file's name does). `header` and
+        `topic_column` say what a matrix begins with, where it could be mistaken. Several paths are combined.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            said: dict[str, Any] = {"measure": measure, "run": run, "header": header, "topic_column": topic_column}
+            return Scores.combine(*(Scores.read(one, format, **said) for one in path), missing=missing)
+        file = ScoreFile(os.fspath(path), format, label(measure), run, missing, header, topic_column)
+        return _wrapped(file.read())
+
+    # -- shown
+
+    def _corner(self, runs: int, measures: int) -> tuple[list[list[str]], bool]:
+        """Means of the first runs and measures with their labels, and whether there are more."""
+        means = self.means()[:measures, :runs].T
+        rows = [[run, *(f"{x:.4f}" for x in row)] for run, row in zip(self.runs, means, strict=False)]
+        return [["", *self.measures[:measures]], *rows], runs < len(self.runs) or measures < len(self.measures)
+
+    def __repr__(self) -> str:
+        rows, more = self._corner(10, 8)
+        first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = [
+            "  ".join([f"{run:<{first}}", *(f"{cell:>{wide}}" for cell, wide in zip(cells, others, strict=True))])
+            for run, *cells in rows
+        ]
+        return "\n".join([self._title(), *lines, *["..."][: int(more)], *self.notes])
+
+    def _title(self) -> str:
+        sizes = zip(("measure", "run", "topic"), self.values.shape, strict=True)
+        title = "Scores: " + " × ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in sizes)
+        if self.missing.any():
+            fate = "count as 0" if self.missing_rule == "zero" else "are left out"
+            title += f"; {self.missing.sum()} lists are missing and {fate}"
+        undefined = int(self.undefined.sum())
+        return title + (f"; {undefined} undefined" if undefined else "")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        (head, *rows), more = self._corner(50, 30)
+        top = "".join(f"<th>{escape(cell)}</th>" for cell in ("mean", *head[1:]))
+        body = "".join(
+            f'<tr><th style="text-align:left">{escape(run)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+            for run, *cells in rows
+        )
+        below = "".join(f"<p>{escape(note)}</p>" for note in (*["..."][: int(more)], *self.notes))
+        return f"<p>{escape(self._title())}</p><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def _wrapped(cells: Cells) -> Scores:
+    return Scores(**vars(cells))

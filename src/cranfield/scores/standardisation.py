@@ -1,0 +1,48 @@
+"""Standardisation: scores made comparable across topics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.frames import need
+from cranfield.scores.summary import mean, statistic
+from cranfield.types import Array
+
+STANDARDISATIONS = ("z", "linear", "empirical")
+
+
+def standardise(
+    values: Array, reference: Array, method: str, *, cdf: bool = False, a: float = 0.15, b: float = 0.5
+) -> Array:
+    r"""Scores (… × runs × topics) as seen from the scores of reference runs on the same topic.
+
+    | method | score | paper |
+    |---|---|---|
+    | `z` | :math:`z = (x - m_t) / s_t`; with `cdf`, :math:`\Phi(z)` | Webber, Moffat & Zobel, SIGIR 2008 |
+    | `linear` | :math:`a z + b`, cut off at 0 and 1 | Sakai, ICTIR 2016 |
+    | `empirical` | the share of reference runs that score x or less | Urbano, Lima & Hanjalic, SIGIR 2019 |
+
+    m and s are the mean and sample standard deviation (n - 1) of the reference runs' scores on the topic.
+    z and linear: undefined (NaN) on a topic where all reference runs score the same, or fewer than two have a score.
+    (The R code published with the 2019 paper leaves the scores of such a topic as they are, which mixes two scales.)
+    empirical: undefined where no reference run has a score; where all score the same, that score is worth 1.
+    """
+    check.one_of("standardised", STANDARDISATIONS, method=method)
+    if cdf and method != "z":
+        raise UsageError(f"standardised: cdf == True goes with method='z', not {method!r}")
+    by_topic = np.swapaxes(reference, -1, -2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if method == "empirical":
+            n = (~np.isnan(by_topic)).sum(axis=-1)
+            below = [(by_topic <= values[..., r, :, None]).sum(axis=-1) / n for r in range(values.shape[-2])]
+            share = np.stack(below, axis=-2) if below else np.empty_like(values)
+            return np.where(np.isnan(values), np.nan, share)
+        centre, spread = mean(by_topic), statistic(by_topic, "std")
+        # Equal scores: the computed deviation can be a rounding error above 0.
+        same = statistic(by_topic, "min") == statistic(by_topic, "max")
+        z = (values - centre[..., None, :]) / np.where(same, np.nan, spread)[..., None, :]
+    if method == "linear":
+        return np.clip(a * z + b, 0.0, 1.0)
+    return np.asarray(need("scipy.special", "cdf=True").ndtr(z)) if cdf else np.asarray(z)

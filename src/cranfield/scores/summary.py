@@ -1,0 +1,202 @@
+"""From one score per topic to one number per run: means and their intervals, and scores made comparable across topics.
+
+Everywhere the last axis of an array is the topics, and NaN is a topic that does not count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.frames import Tidy, need
+from cranfield.table import Estimate
+from cranfield.types import Array
+
+STATISTICS = ("mean", "gmean", "median", "std", "min", "max")
+GMEAN_FLOOR = 1e-5
+"""The geometric mean reads anything smaller as this, as trec_eval's gm_map does; one zero would make it zero."""
+
+_BLOCK = 4_000_000
+"""How many resampled topics are held at a time; bounds memory, and depends on nothing that could change the answer."""
+
+
+@dataclass(frozen=True)
+class Summary(Tidy):
+    """One estimate per measure and run, measure after measure.
+
+    >>> from cranfield.scores.scores import Scores
+    >>> summary = Scores.from_matrix([[0.2, 0.4], [0.4, 0.4]], runs=["a", "b"], measure="AP").summary()
+    >>> round(summary["AP", "a"].value, 4), summary["AP", "a"].topics
+    (0.3, 2)
+    """
+
+    statistic: str
+    interval: float | None
+    """The level of the intervals, such as 0.95; None when there are none."""
+    method: str | None
+    """How the intervals were made: `t` or `bootstrap`."""
+    estimates: tuple[Estimate, ...]
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], Estimate]:
+        return {(e.measure, e.run): e for e in self.estimates}
+
+    def __getitem__(self, measure_and_run: tuple[object, str]) -> Estimate:
+        measure, run = measure_and_run
+        label = str(measure() if isinstance(measure, type) else measure)
+        if (label, run) not in self._by_name:
+            raise UsageError(f"no estimate of {label!r} for {run!r}")
+        return self._by_name[label, run]
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
+        """{run: {measure: {"value": ..., "low": ..., "high": ..., "topics": ..., ...}}}."""
+        out: dict[str, dict[str, dict[str, float]]] = {}
+        for e in self.estimates:
+            numbers = {name: getattr(e, name) for name in ("value", "low", "high", "topics", "undefined", "missing")}
+            out.setdefault(e.run, {})[e.measure] = numbers
+        return out
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        kinds: dict[str, Any] = {
+            **dict.fromkeys(("measure", "run"), object),
+            **dict.fromkeys(("value", "low", "high"), np.float64),
+            **dict.fromkeys(("topics", "undefined", "missing"), np.int64),
+        }
+        return {name: np.array([getattr(e, name) for e in self.estimates], dtype=kind) for name, kind in kinds.items()}
+
+    def _metadata(self) -> dict[str, Any]:
+        return {"statistic": self.statistic, "interval": self.interval, "method": self.method}
+
+    def __str__(self) -> str:
+        level = "" if self.interval is None else f", {self.interval:.0%} interval by {self.method}"
+        lines = [f"{self.statistic} over topics{level}"]
+        for e in self.estimates:
+            span = "" if math.isnan(e.low) else f" [{e.low:.4f}, {e.high:.4f}]"
+            lines.append(f"{e.measure}  {e.run}  {e.value:.4f}{span}  n={e.topics}")
+        return "\n".join(lines)
+
+
+def mean(values: Array) -> Array:
+    """The mean over the topics that count; NaN when none does.
+
+    >>> mean(np.array([0.2, np.nan, 0.4])).item()
+    0.30000000000000004
+    """
+    counts = ~np.isnan(values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(counts, values, 0.0).sum(axis=-1) / counts.sum(axis=-1))
+
+
+def statistic(values: Array, name: str) -> Array:
+    """One number over the topics that count; NaN when none does. `std` is the sample's (n - 1), NaN below two topics.
+
+    `gmean` is exp(mean(log(max(x, 1e-5)))), trec_eval's (Robertson, CIKM 2006, 78-83).
+    """
+    check.one_of("summary", STATISTICS, statistic=name)
+    if name == "mean":
+        return mean(values)
+    if name == "gmean":
+        return np.asarray(np.exp(mean(np.log(np.maximum(values, GMEAN_FLOOR)))))
+    n = (~np.isnan(values)).sum(axis=-1)
+    if name == "std":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = values - mean(values)[..., None]
+            return np.asarray(np.sqrt(np.where(n > 1, np.nansum(away**2, axis=-1) / (n - 1), np.nan)))
+    if values.shape[-1] == 0:
+        return np.full(values.shape[:-1], np.nan)
+    ordered = np.sort(values, axis=-1)  # NaN last
+
+    def nth(position: NDArray[Any]) -> Array:
+        return np.asarray(np.take_along_axis(ordered, np.maximum(position, 0)[..., None], axis=-1)[..., 0])
+
+    if name == "median":
+        return (nth((n - 1) // 2) + nth(n // 2)) / 2
+    return nth(np.zeros_like(n)) if name == "min" else nth(n - 1)
+
+
+def t_interval(values: Array, name: str, level: float) -> tuple[Array, Array]:
+    r"""Student's interval around the mean, or around the mean of logs for `gmean`; NaN below two topics.
+
+    .. math:: \bar x \pm t_{n-1}\, s / \sqrt n
+
+    It is not cut off at the ends of a measure's range.
+    """
+    if name not in ("mean", "gmean"):
+        raise UsageError(f"summary: method == 't' is for mean and gmean; for {name!r} use method='bootstrap'")
+    if name == "gmean":
+        low, high = t_interval(np.log(np.maximum(values, GMEAN_FLOOR)), "mean", level)
+        return np.exp(low), np.exp(high)
+    n = (~np.isnan(values)).sum(axis=-1)
+    quantile = need("scipy.special", "a t interval").stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
+    half = quantile * statistic(values, "std") / np.sqrt(np.maximum(n, 1))
+    centre = mean(values)
+    return centre - half, centre + half
+
+
+def bootstrap_interval(values: Array, name: str, level: float, *, resamples: int, seed: int) -> tuple[Array, Array]:
+    """The percentile bootstrap: topics drawn with replacement from those that count; NaN below two topics.
+
+    Every row starts from the same seed, so its interval does not depend on which other rows are there, and rows
+    with the same topics are resampled alike.
+    """
+    if name in ("min", "max"):
+        raise UsageError(f"summary: the bootstrap gives no interval for {name!r}; use interval=None")
+    check.positive("summary", resamples=resamples)
+    rows = values.reshape(-1, values.shape[-1])
+    if name == "gmean":
+        rows = np.log(np.maximum(rows, GMEAN_FLOOR))
+    ends = np.full((2, len(rows)), np.nan)
+    patterns, pattern_of_row = np.unique(~np.isnan(rows), axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        n = int(pattern.sum())
+        if n < 2:
+            continue
+        mine = np.flatnonzero(pattern_of_row.reshape(-1) == number)
+        for some in np.array_split(mine, max(1, len(mine) * resamples // _BLOCK)):
+            drawn = _resampled(rows[some][:, pattern], name, resamples, np.random.default_rng(seed))
+            ends[:, some] = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    if name == "gmean":
+        ends = np.exp(ends)
+    low, high = ends.reshape(2, *values.shape[:-1])
+    return low, high
+
+
+def _resampled(rows: Array, name: str, resamples: int, rng: np.random.Generator) -> Array:
+    """The statistic of every row in every resample: resamples × rows."""
+    n = rows.shape[1]
+    centre = rows.mean(axis=1)
+    away = (rows - centre[:, None]).T
+    out = np.empty((resamples, len(rows)))
+    step = max(1, _BLOCK // n)
+    for begin in range(0, resamples, step):
+        block = slice(begin, min(begin + step, resamples))
+        size = block.stop - begin
+        picks = rng.integers(0, n, (size, n))
+        if name == "median":
+            for i, row in enumerate(rows):
+                out[block, i] = np.median(row[picks], axis=1)
+            continue
+        # How often each topic was drawn: the sums of all rows are then one matrix product.
+        drawn = np.bincount((picks + n * np.arange(size)[:, None]).ravel(), minlength=size * n)
+        times = drawn.reshape(size, n).astype(np.float64)
+        shift = times @ away / n
+        if name == "std":
+            spread = times @ away**2 / n - shift**2
+            out[block] = np.sqrt(np.maximum(spread, 0) * n / (n - 1))
+        else:
+            out[block] = centre + shift
+    return out

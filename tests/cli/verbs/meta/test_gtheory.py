@@ -1,0 +1,90 @@
+"""`cranfield meta gtheory`: from runs, from saved scores, with a further facet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield.evaluation.evaluator import evaluate
+from cranfield.meta.stability.generalisability import g_studies, g_study
+from cranfield.samples import Sample
+from tests.cli.conftest import Cranfield
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> list[str]:
+    """The same systems and topics twice."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(0.4, 0.1, (20, 1)) + np.linspace(0, 0.2, 4)
+    paths = []
+    for number in range(2):
+        values = base + rng.normal(0, 0.05, base.shape)
+        lines = ["topic,a,b,c,d", *(f"t{t}," + ",".join(map(str, row)) for t, row in enumerate(values.tolist()))]
+        paths.append(str(tmp_path / f"shard{number}.csv"))
+        Path(paths[-1]).write_text("\n".join(lines) + "\n")
+    return paths
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
+def test_from_runs(cranfield: Cranfield, collection: Sample) -> None:
+    told = cranfield("meta", "gtheory", collection.qrels, *collection.runs, "-m", "AP,P@10", "--quiet")
+    assert told.code == 0
+    scores = evaluate(collection.qrels, list(collection.runs), ["AP", "P@10"])
+    assert told.out.rstrip("\n") == g_studies(scores).table().text()
+    assert cranfield("meta", "gtheory", "--sample", "-m", "AP,P@10", "--quiet").out == told.out
+
+
+def test_more_topics_and_components(cranfield: Cranfield, shards: list[str]) -> None:
+    told = cranfield("meta", "gtheory", "--scores", shards[0], "--topics", "10,200", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(told.out)))
+    study = g_study(shards[0])
+    assert [int(row["topics"]) for row in rows] == [10, 200]
+    assert float(rows[1]["Eρ²"]) == pytest.approx(study.stability(200).rho2)
+    assert float(rows[1]["Φ low"]) == pytest.approx(study.stability(200).phi_low)
+    parts = cranfield("meta", "gtheory", "--scores", shards[0], "--components", "-f", "json")
+    assert [row["source"] for row in json.loads(parts.out)["rows"]] == ["system", "topic", "system × topic"]
+
+
+def test_a_further_facet(cranfield: Cranfield, shards: list[str]) -> None:
+    told = cranfield("meta", "gtheory", "-s", shards[0], "-s", shards[1], "--facet", "shard", "-f", "json")
+    row = json.loads(told.out)["rows"][0]
+    assert {"system × shard", "topic × shard", "system × topic × shard"} <= set(row)
+    assert sum(row[name] for name in row if name in ("system", "topic", "shard") or "×" in name) == pytest.approx(1)
+
+
+def test_the_picture(cranfield: Cranfield, shards: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "parts.csv"
+    assert cranfield("meta", "gtheory", "-s", shards[0], "--plot", str(path)).code == 0
+    assert len(list(csv.DictReader(path.open()))) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--topics", "0,5"], "--topics 0,5: expected whole numbers"),
+        (["--target", "1.5"], "target == 1.5"),
+        (["--facet", "shard"], "--facet takes a file of scores for each level"),
+        (["--drop", "2"], "drop == 2.0"),
+    ],
+)
+def test_bad_input(cranfield: Cranfield, shards: list[str], words: list[str], message: str) -> None:
+    told = cranfield("meta", "gtheory", "-s", shards[0], *words)
+    assert told.code == 2
+    assert message in told.err
+
+
+def test_fewer_than_three_systems(cranfield: Cranfield, tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.4\n")
+    assert "2 systems, give 3 or more" in cranfield("meta", "gtheory", "-s", str(path)).err
+
+
+def test_usage(cranfield: Cranfield) -> None:
+    told = cranfield("meta", "gtheory")
+    assert (told.code, told.out) == (2, "")
+    assert told.err.startswith("usage: cranfield meta gtheory")

@@ -1,0 +1,250 @@
+"""`cranfield anova`: what it reads, prints and refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield.cli.verbs.anova import _nested
+from cranfield.comparison.anova.anova import anova, two_way
+from cranfield.comparison.methods.tukey import scheffe, tukey
+from cranfield.errors import UsageError
+from cranfield.samples import Sample
+from cranfield.scores.scores import Scores
+from tests.cli.conftest import Cranfield
+
+RUNS = ["a", "b", "c", "d"]
+
+
+@pytest.fixture
+def values() -> np.ndarray:
+    rng = np.random.default_rng(1)
+    return (rng.normal(0.4, 0.05, (12, 4)) + rng.normal(0, 0.1, (12, 1)) + [0, 0.06, 0.1, 0.15]).round(4)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: np.ndarray) -> Path:
+    """`matrix.csv` (with topics), `plain.csv` (without), `parts.csv` (factors), `seeds.txt` (runs of two systems)."""
+    lines = [",".join(map(str, row)) for row in values]
+    (tmp_path / "matrix.csv").write_text(
+        "topic,a,b,c,d\n" + "\n".join(f"{301 + i},{line}" for i, line in enumerate(lines)) + "\n"
+    )
+    (tmp_path / "plain.csv").write_text("a,b,c,d\n" + "\n".join(lines) + "\n")
+    (tmp_path / "parts.csv").write_text("run,stemmer,model\na,no,tf\nb,yes,tf\nc,no,bm25\nd,yes,bm25\n")
+    (tmp_path / "seeds.txt").write_text("a one\nb one\nc two\nd two\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+# -- what it says
+
+
+def test_the_table_and_the_sentences_below_it(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    result = cranfield("anova", "--scores", "matrix.csv", "-m", "AP")
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.splitlines()
+    found = two_way(values, "AP")
+    assert lines[0] == "AP: topic + system, 48 scores"
+    assert lines[1].split() == ["source", "SS", "df", "MS", "F", "p", "ω²", "size"]
+    system = found["system"]
+    assert lines[3].split()[:5] == ["system", f"{system.ss:.4f}", "3", f"{system.ms:.4f}", f"{system.f:.4f}"]
+    assert found.sentence() in lines
+    assert tukey(found).sentence() in lines
+
+
+def test_a_matrix_with_or_without_topics_is_the_same(cranfield: Cranfield, folder: Path) -> None:
+    assert cranfield("anova", "--scores", "plain.csv").out == cranfield("anova", "--scores", "matrix.csv").out
+
+
+def test_runs_and_judgments(cranfield: Cranfield, collection: Sample) -> None:
+    told = cranfield("anova", collection.qrels, *collection.runs, "-m", "AP,nDCG@10", "-f", "csv", "--quiet")
+    assert [row["measure"] for row in rows(told.out)] == ["AP"] * 4 + ["nDCG@10"] * 4
+    assert told.out == cranfield("anova", "--sample", "-m", "AP,nDCG@10", "-f", "csv", "--quiet").out
+
+
+def test_components_with_interactions(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    words = ("--factors", "parts.csv", "--interactions", "stemmer:model,topic:stemmer", "-f", "csv")
+    told = rows(cranfield("anova", "--scores", "plain.csv", *words).out)
+    scores = dict(zip(RUNS, values.T, strict=True))
+    found = anova(scores, factors="parts.csv", interactions=["stemmer:model", "topic:stemmer"])
+    assert [row["source"] for row in told] == [one.source for one in found.sources]
+    assert [float(row["ss"]) for row in told] == [one.ss for one in found.sources]
+    assert [row["size"] for row in told][:2] == [one.effect.words for one in found.sources[:2] if one.effect]
+
+
+def test_tukey_s_counts_for_every_factor_or_those_named(cranfield: Cranfield, folder: Path) -> None:
+    usual = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv").out
+    assert "pair of stemmer differs" in usual
+    assert "pair of model differs" in usual
+    named = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--tukey", "stemmer:model").out
+    assert "of 6 pairs of stemmer:model differ" in named
+    assert "pair of stemmer differs" not in named
+
+
+def test_pairs(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    told = rows(cranfield("anova", "-s", "plain.csv", "--pairs", "-f", "csv").out)
+    found = tukey(values)
+    assert [float(row["p"]) for row in told] == found.p.tolist()
+    assert [row["differ"] == "true" for row in told] == found.differ.tolist()
+    assert "first  second" in cranfield("anova", "-s", "plain.csv", "--pairs").out
+    strict = rows(cranfield("anova", "-s", "plain.csv", "--pairs", "--scheffe", "--alpha", "0.01", "-f", "csv").out)
+    assert [float(row["low"]) for row in strict] == scheffe(values, alpha=0.01).low.tolist()
+
+
+def test_means_for_plots(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    words = (
+        "-s",
+        "plain.csv",
+        "--factors",
+        "parts.csv",
+        "-i",
+        "stemmer:model",
+        "--means",
+        "stemmer:model",
+        "-f",
+        "tsv",
+    )
+    told = list(csv.DictReader(io.StringIO(cranfield("anova", *words).out), delimiter="\t"))
+    # The levels of the first factor change slowest: no:tf is run a, no:bm25 run c, and so on.
+    assert [row["level"] for row in told] == ["no:tf", "no:bm25", "yes:tf", "yes:bm25"]
+    assert [float(row["mean"]) for row in told] == pytest.approx(values.mean(axis=0)[[0, 2, 1, 3]])
+    assert [row["n"] for row in told] == ["12"] * 4
+
+
+def test_seeds_of_a_system_from_a_file(cranfield: Cranfield, folder: Path) -> None:
+    out = cranfield("anova", "-s", "plain.csv", "--factor", "system=seeds.txt").out
+    assert "topic + system + run(system)" in out
+    system = next(line for line in out.splitlines() if line.startswith("system "))
+    assert system.split()[-1] == "run(system)"
+
+
+def test_a_column_under_another_name(cranfield: Cranfield, folder: Path) -> None:
+    out = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--factor", "weighting=model").out
+    assert "topic + weighting + run(weighting)" in out
+
+
+def test_files_as_levels_of_a_factor(cranfield: Cranfield, folder: Path) -> None:
+    (folder / "second.csv").write_text((folder / "plain.csv").read_text().replace("0.4", "0.5"))
+    shards = cranfield("anova", "-s", "plain.csv", "-s", "second.csv", "-i", "topic:system", "--across", "shard")
+    assert "topic + system + shard + topic:system, 96 scores" in shards.out
+    assert next(line for line in shards.out.splitlines() if line.startswith("error")).split()[2] == "47"  # 96 - 48 - 1
+    apart = cranfield("anova", "-s", "matrix.csv", "-s", "plain.csv", "--across", "shard")  # topics 301.. and 1..
+    assert apart.code == 2
+    assert "no topic is in both 'matrix' and 'plain'" in apart.err
+    collections = cranfield("anova", "-s", "matrix.csv", "-s", "plain.csv", "--across", "collection")
+    assert "system + collection + topic(collection), 96 scores" in collections.out
+
+
+def test_json_holds_everything(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    told = json.loads(cranfield("anova", "-s", "plain.csv", "--pairs", "--means", "system", "-f", "json").out)
+    (one,) = told["analyses"]
+    found = tukey(values)
+    assert one["model"] == "topic + system"
+    assert one["comparisons"][0]["half_width"] == found.half_width
+    assert (one["comparisons"][0]["differ"], one["comparisons"][0]["of"]) == (int(found.differ.sum()), 6)
+    assert [pair["p"] for pair in one["comparisons"][0]["pairs"]] == found.p.tolist()
+    assert [level["mean"] for level in one["means"][0]["levels"]] == pytest.approx(values.mean(axis=0).tolist())
+
+
+def test_html_latex_and_markdown(cranfield: Cranfield, folder: Path) -> None:
+    html = cranfield("anova", "-s", "plain.csv", "-f", "html").out
+    assert ET.fromstring(f"<div>{html}</div>").find("table") is not None
+    latex = cranfield("anova", "-s", "plain.csv", "-f", "latex").out
+    assert r"$\omega$$^2$" in latex
+    assert r"\toprule" in latex
+    assert "| source |" in cranfield("anova", "-s", "plain.csv", "-f", "markdown").out
+
+
+def test_a_file_is_written(cranfield: Cranfield, folder: Path) -> None:
+    assert cranfield("anova", "-s", "plain.csv", "-f", "csv", "-o", "out.csv").out == ""
+    assert rows((folder / "out.csv").read_text())[0]["source"] == "topic"
+
+
+def test_saved_scores(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    Scores.from_matrix(values, runs=RUNS, measure="AP").write(folder / "saved.json")
+    assert cranfield("anova", "-s", "saved.json").out == cranfield("anova", "-s", "plain.csv", "-m", "AP").out
+
+
+def test_a_hole_is_left_out_and_said(cranfield: Cranfield, folder: Path) -> None:
+    text = (folder / "plain.csv").read_text().splitlines()
+    text[1] = "nan" + text[1][text[1].index(",") :]
+    (folder / "hole.csv").write_text("\n".join(text))
+    result = cranfield("anova", "-s", "hole.csv", "--type", "III")
+    assert "47 scores, sums of squares of type III" in result.out
+    assert "1 of 48 scores are undefined and left out" in result.out
+    assert "44 scores" in cranfield("anova", "-s", "hole.csv", "--nan", "listwise").out
+
+
+# -- what it refuses
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--factors", "parts.csv", "--factor", "stemer"), "no factor 'stemer'; did you mean 'stemmer'?"),
+        (("--factors", "parts.csv", "--tukey", "modle"), "no factor 'modle'; did you mean 'model'?"),
+        (("--interactions", "topic:qqq"), "no factor 'qqq'; there are 'topic', 'system'"),
+        (("--means", "sistem"), "no factor 'sistem'; did you mean 'system'?"),
+        (("--factor", "stemmer"), "give NAME=FILE, or a table of factors by --factors"),
+        (("--interactions", "topic:system"), "leave no degrees of freedom for the error"),
+        (("--alpha", "1"), "alpha == 1.0, must be above 0 and below 1"),
+        (("--type", "IV"), "must be one of 'I', 'II', 'III'"),
+        (("--nan", "zero"), "must be one of 'listwise', 'pairwise'"),
+        (("--across", "shard"), "give --scores two times or more"),
+        (("--nested", "topic"), "must be CHILD=PARENT"),
+        (("--pairs", "--means", "system", "-f", "csv"), "leave out --pairs or --means"),
+        (("-f", "trec"), "must be one of 'table'"),
+        (("--sample",), "leave out --sample"),
+    ],
+)
+def test_misuse_is_named(cranfield: Cranfield, folder: Path, words: tuple[str, ...], message: str) -> None:
+    result = cranfield("anova", "-s", "plain.csv", *words)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_without_words_usage_is_told(cranfield: Cranfield) -> None:
+    result = cranfield("anova")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("usage: cranfield anova")
+
+
+def test_one_topic(cranfield: Cranfield, folder: Path) -> None:
+    (folder / "one.csv").write_text("a,b\n0.1,0.2\n")
+    result = cranfield("anova", "-s", "one.csv")
+    assert result.code == 2
+    assert "1 topic (1), an analysis of variance needs 2 or more" in result.err
+
+
+def test_a_run_without_a_level(cranfield: Cranfield, folder: Path) -> None:
+    (folder / "few.csv").write_text("run,stemmer\na,no\nb,yes\n")
+    result = cranfield("anova", "-s", "plain.csv", "--factors", "few.csv")
+    assert (result.code, result.err) == (2, "error: factor 'stemmer' has no level for c, d\n")
+
+
+def test_nesting_in_words() -> None:
+    assert _nested(["seed=system", "topic=a,b"]) == {"seed": ("system",), "topic": ("a", "b")}
+    with pytest.raises(UsageError, match="CHILD=PARENT"):
+        _nested(["=x"])
+
+
+def test_a_run_that_no_line_names_is_a_system_of_its_own(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "seeds.txt").write_text("bm25 lexical\ncoord lexical\n")
+    done = cranfield("anova", "--sample", "--factor", f"system={tmp_path / 'seeds.txt'}", "--means", "system")
+    assert done.code == 0
+    for level in ("lexical", "dense", "fusion"):
+        assert level in done.out
+    lacking = cranfield("anova", "--sample", "--factor", f"kind={tmp_path / 'seeds.txt'}")
+    assert lacking.code == 2
+    assert "factor 'kind' has no level for dense, fusion" in lacking.err

@@ -1,0 +1,56 @@
+"""Formats are recognised by what the file says, and can be said."""
+
+from __future__ import annotations
+
+import pytest
+
+from cranfield.collection.text_formats import Layout, detect, named
+from cranfield.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "format"),
+    [
+        ("1 Q0 d 1 2.5 tag", "run", "trec"),
+        ("1 d 1", "run", "msmarco"),
+        ("1 d 1 0.5", "run", "msmarco-scored"),
+        ("1 0 d 1", "qrels", "trec"),
+        ("1 d 1", "qrels", "msmarco"),
+        ("query-id\tcorpus-id\tscore\r\n1\td\t1", "qrels", "beir"),
+        ("query-id\tcorpus-id\tscore\n1\td\t1", "run", "beir"),
+        ("query_id\tdoc_id\tscore\n", "run", "tsv"),
+        ("qid,docno,label\n", "qrels", "csv"),
+        ('"qid";"docno";"label"\n', "qrels", "csv"),
+        ("qid|docno|label\n", "qrels", "csv"),
+        ("\n# comment\nqid,docno,label\n", "qrels", "csv"),
+        ('{"1": {"d": 1}}', "qrels", "json"),
+        ('{"1": {"d": 1},\n "2": {}}', "qrels", "json"),
+        ("{\n", "qrels", "json"),
+        ('[{"qid": 1}]', "qrels", "json"),
+        ('[["q", "d", 1]]', "qrels", "json"),
+        ("[", "run", "json"),
+        ('{"qid": "1", "docno": "d", "score": 1}', "run", "jsonl"),
+        ('{"1": {"d": 1}}\n{"2": {"d": 1}}\n', "run", "jsonl"),
+        ("PAR1\0\0", "run", "parquet"),
+        ("[1] Q0 d 1 2.5 tag", "run", "trec"),
+        ("{x} 0 d 1", "qrels", "trec"),
+        ("query 0 doc 1", "qrels", "trec"),
+        ("1 2 3 4 5 6 7", "run", "trec"),
+        ("\ufeff1 0 d 1", "qrels", "trec"),
+    ],
+)
+def test_formats_are_recognised(text: str, kind: str, format: str) -> None:
+    found = detect(text.encode(), kind)
+    assert (found.format if isinstance(found, Layout) else found) == format
+
+
+def test_formats_can_be_said() -> None:
+    assert named("json", "run") == "json"
+    beir = named("beir", "qrels")
+    assert isinstance(beir, Layout)
+    assert beir.header
+    with pytest.raises(UsageError) as caught:
+        named("xml", "run")
+    assert str(caught.value) == (
+        "format == 'xml', must be one of trec, msmarco, msmarco-scored, beir, json, jsonl, csv, tsv, parquet for run"
+    )

@@ -1,0 +1,164 @@
+"""Bootstrap analysis of variance: a slow twin, the normal theory it must come near, and bad input."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from cranfield.comparison.anova.anova import anova, two_way
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
+from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.errors import UsageError
+
+
+def slowly(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+    """p of all pairs, by loops: residuals added to what is fitted, the means taken anew."""
+    topics, systems = scores.shape
+    fitted = scores.mean(axis=1, keepdims=True) + scores.mean(axis=0) - scores.mean()
+    residuals = (scores - fitted) * math.sqrt(scores.size / ((topics - 1) * (systems - 1)))
+    rng = np.random.default_rng(seed)
+    observed = scores.mean(axis=0)
+    pairs = [(u, v) for u in range(systems) for v in range(u + 1, systems)]
+    hits = np.zeros(len(pairs))
+    for picks in rng.integers(0, scores.size, (resamples, scores.size), dtype=np.int32):
+        again = fitted + residuals.ravel()[picks].reshape(systems, topics).T
+        mean = again.mean(axis=0)
+        for i, (u, v) in enumerate(pairs):
+            d = observed[u] - observed[v]
+            hits[i] += abs(mean[u] - mean[v] - d) >= abs(d) * (1 - 1e-9)
+    return np.asarray((1 + hits) / (1 + resamples))
+
+
+def test_the_slow_twin_counts_the_same(scores: np.ndarray) -> None:
+    assert bootstrap_anova(scores, resamples=300, seed=3).p.tolist() == slowly(scores, 300, 3).tolist()
+
+
+def test_normal_errors_give_what_the_normal_theory_does(scores: np.ndarray) -> None:
+    found = bootstrap_anova(scores, resamples=4000)
+    error = two_way(scores)["error"]
+    t = found.difference / math.sqrt(2 * error.ms / len(scores))
+    # 4,000 resamples: standard error of p at most 0.008.
+    assert found.p == pytest.approx(2 * stats.t.sf(np.abs(t), error.df), abs=0.03)
+    half = stats.t.isf(0.025, error.df) * math.sqrt(2 * error.ms / len(scores))
+    assert (found.high - found.low) / 2 == pytest.approx(np.full(len(found.p), half), rel=0.08)
+    assert (found.error, found.df) == (pytest.approx(error.ms), error.df)
+
+
+def test_shards_take_the_interaction_out_of_the_error(scores: np.ndarray) -> None:
+    rng = np.random.default_rng(1)
+    taste = rng.normal(0, 0.2, scores.shape)  # what each system makes of each topic
+    parts = {f"s{i}": scores + taste + rng.normal(0, 0.05, scores.shape) for i in range(4)}
+    found = bootstrap_anova(parts, shards=True, resamples=500)
+    full = anova(parts, across="shard", interactions="topic:system")
+    # Shards themselves are no term here, so their sum of squares is in the error.
+    ss, df = (sum(getattr(full[name], what) for name in ("error", "shard")) for what in ("ss", "df"))
+    assert found.df == df
+    assert found.error == pytest.approx(ss / df)
+    whole = bootstrap_anova(np.mean(list(parts.values()), axis=0), resamples=500)
+    assert (found.high - found.low).mean() < 0.6 * (whole.high - whole.low).mean()
+    assert found.differ.sum() >= whole.differ.sum()
+
+
+def test_false_discoveries_are_kept_by_benjamini_and_hochberg(scores: np.ndarray) -> None:
+    found = bootstrap_anova(scores, resamples=500)
+    assert found.adjusted == pytest.approx(multipletests(found.p, method="fdr_bh")[1])
+    assert bootstrap_anova(scores, resamples=500, correction="none").adjusted.tolist() == found.p.tolist()
+
+
+def test_a_true_null_hypothesis_is_rejected_at_alpha() -> None:
+    rng = np.random.default_rng(2)
+    p = [bootstrap_anova(rng.exponential(size=(20, 3)), resamples=199, seed=i).p[0] for i in range(400)]
+    # 400 trials at 0.05: 20, standard error 4.36.
+    assert 9 <= sum(one <= 0.05 for one in p) <= 31
+
+
+def test_the_engine_is_the_function(scores: np.ndarray) -> None:
+    first, second = np.triu_indices(scores.shape[1], 1)
+    test = find_test("banova")
+    assert test.resampling
+    found = test.run(Matrix.of(scores), first, second, TestSettings(resamples=200, seed=5))
+    expected = bootstrap_anova(scores, resamples=200, seed=5)
+    assert found.p.tolist() == expected.p.tolist()
+    assert found.low.tolist() == expected.low.tolist()
+    greater = test.run(Matrix.of(scores), first, second, TestSettings(alternative="greater", resamples=200, seed=5))
+    less = test.run(Matrix.of(scores), first, second, TestSettings(alternative="less", resamples=200, seed=5))
+    # The two directions share out all resamples, ties counted twice (here there are none).
+    assert greater.p + less.p == pytest.approx(np.full(len(first), (200 + 2) / 201))
+
+
+def test_a_seed_gives_one_answer_and_progress_is_told(scores: np.ndarray) -> None:
+    told: list[tuple[int, int]] = []
+    one = bootstrap_anova(scores, resamples=150, progress=lambda done, all_of: told.append((done, all_of)))
+    assert one.p.tolist() == bootstrap_anova(scores, resamples=150).p.tolist()
+    assert one.p.tolist() != bootstrap_anova(scores, resamples=150, seed=1).p.tolist()
+    assert told[-1] == (150, 150)
+
+
+def test_forms(scores: np.ndarray) -> None:
+    found = bootstrap_anova(scores, "AP", resamples=100)
+    assert str(found).startswith("AP: ")
+    assert found.to_pandas()["adjusted"].tolist() == found.adjusted.tolist()
+    assert "tabular" in found.to_latex()
+    assert "<table>" in found._repr_html_()
+
+
+def test_identical_systems(scores: np.ndarray) -> None:
+    found = bootstrap_anova(np.repeat(scores[:, :1], 3, axis=1), resamples=100)
+    assert found.p.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_topics_that_lack_a_shard_are_left_out(scores: np.ndarray) -> None:
+    hole = scores.copy()
+    hole[2, 1] = np.nan
+    found = bootstrap_anova({"a": scores, "b": hole}, shards=True, resamples=50)
+    assert found.topics == len(scores) - 1
+    assert f"1 of {len(scores)} topics left out: no value somewhere (3)" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bootstrap_anova([[0.1, 0.2]]), "1 topic"),
+        (lambda: bootstrap_anova([[0.1], [0.2]]), "1 system"),
+        (lambda: bootstrap_anova(np.eye(3), resamples=0), "resamples == 0"),
+        (lambda: bootstrap_anova(np.eye(3), alpha=1), "alpha == 1"),
+        (lambda: bootstrap_anova(np.eye(3), correction="bonferoni"), "bonferroni"),
+        (lambda: bootstrap_anova(np.eye(3), shards=True), "2 or more shards"),
+        (lambda: bootstrap_anova({"a": np.eye(3), "b": np.eye(3)[:, :2]}, shards=True), "other systems"),
+    ],
+)
+def test_bad_input_is_named(call: Any, message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        call()
+    assert message in str(error.value)
+
+
+@pytest.fixture
+def scores() -> np.ndarray:
+    rng = np.random.default_rng(11)
+    return rng.normal(0.3, 0.1, (25, 5)) + rng.normal(0, 0.2, (25, 1)) + np.array([0, 0.02, 0.03, 0.08, 0.12])
+
+
+def test_interrupted_it_keeps_what_is_done(scores: np.ndarray) -> None:
+    def progress(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    kept = bootstrap_anova(np.tile(scores, (40, 1)), resamples=200_000, progress=progress)
+    assert 100 <= kept.resamples < 200_000
+    assert f"interrupted after {kept.resamples:,} of 200,000 resamples" in kept.notes
+    again = bootstrap_anova(np.tile(scores, (40, 1)), resamples=kept.resamples)
+    assert kept.p.tolist() == again.p.tolist()
+    assert kept.low.tolist() == again.low.tolist()
+
+
+def test_more_resamples_than_memory_holds_are_refused(scores: np.ndarray) -> None:
+    with pytest.raises(UsageError, match=r"resamples == 100000000, must be at most [\d,]+ for \d systems"):
+        bootstrap_anova(scores, resamples=100_000_000)
+    with pytest.raises(UsageError, match="seed == -1, must be a whole number"):
+        bootstrap_anova(scores, seed=-1)

@@ -1,0 +1,243 @@
+"""Rank tests against scipy, all arrangements counted one by one, R's published examples and simulation."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from cranfield import UsageError
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.distributions.rank_distributions import mean_ranks
+from cranfield.comparison.methods.ranks import rank_sum, sign_of_pairs, sign_test, wilcoxon, wilcoxon_of_pairs
+from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.test_result import ALTERNATIVES
+
+# Hollander & Wolfe's depression scores, in R's example(wilcox.test)
+BEFORE = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
+AFTER = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
+
+RNG = np.random.default_rng(5)
+MATRIX = np.clip(RNG.beta(1, 2, (40, 1)) + RNG.normal(0, 0.15, (40, 5)), 0, 1)
+FIRST, SECOND = np.triu_indices(5, 1)
+
+tenths = st.lists(st.integers(-4, 4), min_size=1, max_size=9).map(lambda x: np.array(x) / 10)
+
+
+def p_of(statistics: list[float], seen: float, alternative: str) -> float:
+    """The p-value when all these values of a statistic are equally likely."""
+    above = sum(s >= seen - 1e-9 for s in statistics) / len(statistics)
+    below = sum(s <= seen + 1e-9 for s in statistics) / len(statistics)
+    return {"greater": above, "less": below, "two-sided": min(1.0, 2 * min(above, below))}[alternative]
+
+
+def test_wilcoxon_on_the_depression_scores_as_r_prints_it() -> None:
+    # R: V = 40, p-value = 0.01953 (greater). V is the sum of positive ranks; of 45 in all, so W = 40 - 5
+    found = wilcoxon(BEFORE, AFTER, alternative="greater")
+    assert found.statistic == 35
+    assert found.p == pytest.approx(0.01953, abs=5e-6)
+    # Hollander & Wolfe, examples 3.3 and 3.4, for after - before: estimate -0.46, interval (-0.786, -0.010)
+    both = wilcoxon(BEFORE, AFTER)
+    assert both.estimate == pytest.approx(0.46)
+    assert both.interval is not None
+    assert (both.interval.low, both.interval.high) == pytest.approx((0.010, 0.786))
+
+
+def test_rank_sum_on_the_permeability_constants_as_r_prints_it() -> None:
+    # R's example(wilcox.test): W = 35, p-value = 0.1272 (greater)
+    term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]
+    early = [1.15, 0.88, 0.90, 0.74, 1.21]
+    found = rank_sum(term, early, alternative="greater")
+    assert found.statistic == 35
+    assert found.p == pytest.approx(0.1272, abs=5e-5)
+    assert found.effect is not None
+    assert found.effect.value == pytest.approx(2 * 35 / 50 - 1)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
+@settings(max_examples=30, deadline=None)
+@given(d=tenths)
+def test_wilcoxon_exact_is_all_signs_counted(zeros: str, alternative: str, d: np.ndarray) -> None:
+    ranks = stats.rankdata(np.abs(d[d != 0]) if zeros == "wilcox" else np.abs(d))
+    ranks = ranks if zeros == "wilcox" else ranks[d != 0]
+    all_sums = [float(np.dot(signs, ranks)) for signs in product((-1, 1), repeat=len(ranks))]
+    seen = float(np.dot(np.sign(d[d != 0]), ranks))
+    found = wilcoxon(d + 0.5, np.full(len(d), 0.5), zeros=zeros, alternative=alternative)
+    assert found.statistic == pytest.approx(seen)
+    assert found.p == pytest.approx(p_of(all_sums, seen, alternative) if len(ranks) else 1.0)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@settings(max_examples=30, deadline=None)
+@given(x=tenths.filter(lambda a: len(a) <= 5), y=tenths.filter(lambda a: len(a) <= 5))
+def test_rank_sum_exact_is_all_choices_counted(alternative: str, x: np.ndarray, y: np.ndarray) -> None:
+    ranks = stats.rankdata(np.concatenate([x, y]))
+    all_sums = [float(sum(chosen)) for chosen in combinations(ranks.tolist(), len(x))]
+    found = rank_sum(x, y, alternative=alternative)
+    assert found.p == pytest.approx(p_of(all_sums, float(ranks[: len(x)].sum()), alternative))
+    assert found.statistic == pytest.approx(sum((a > b) + 0.5 * (a == b) for a in x.tolist() for b in y.tolist()))
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_agrees_with_scipy(alternative: str) -> None:
+    x, y = MATRIX[:, 0] + 0.001, MATRIX[:, 1]
+    exact = stats.wilcoxon(x, y, alternative=alternative, method="exact")
+    assert wilcoxon(x, y, alternative=alternative).p == pytest.approx(exact.pvalue, rel=1e-9)
+    rounded, other = np.round(x, 1), np.round(y, 1)
+    keep = np.abs(rounded - other) > 0.01
+    # scipy's continuity correction is 0.5 of the sum of positive ranks, which is 1 of W
+    normal = stats.wilcoxon(
+        np.round(rounded - other, 1)[keep], alternative=alternative, method="asymptotic", correction=True
+    )
+    found = wilcoxon(rounded, other, alternative=alternative, method="normal")
+    assert found.p == pytest.approx(normal.pvalue, rel=1e-9)
+    pratt = stats.wilcoxon(
+        np.round(rounded - other, 1), alternative=alternative, method="asymptotic", zero_method="pratt"
+    )
+    found = wilcoxon(rounded, other, alternative=alternative, method="normal", zeros="pratt", continuity=0)
+    assert found.p == pytest.approx(pratt.pvalue, rel=1e-9)
+    untied = np.random.default_rng(8).normal(size=(2, 40))  # scipy's exact distribution does not know of ties
+    for a, b, method in ((untied[0], untied[1, :25], "exact"), (rounded, other[:25], "asymptotic")):
+        u = stats.mannwhitneyu(a, b, alternative=alternative, method=method)
+        ours = rank_sum(a, b, alternative=alternative, method="exact" if method == "exact" else "normal")
+        assert (ours.statistic, ours.p) == pytest.approx((u.statistic, u.pvalue), rel=1e-9)
+
+
+def test_the_normal_approximation_of_seed_003() -> None:
+    # (14)-(17) literally: signed ranks, W, sigma = sqrt(n(n+1)(2n+1)/6), z = (W - 0.5)/sigma
+    d = sorted(np.subtract(BEFORE, AFTER).tolist(), key=abs)
+    w = sum(rank if one > 0 else -rank for rank, one in enumerate(d, start=1))
+    n = len(d)
+    z = (w - 0.5) / math.sqrt(n * (n + 1) * (2 * n + 1) / 6)
+    found = wilcoxon(BEFORE, AFTER, method="normal", continuity=0.5, alternative="greater")
+    assert found.statistic == w
+    assert found.p == pytest.approx(float(stats.norm.sf(z)))
+
+
+def test_differences_that_are_equal_but_for_rounding_are_tied() -> None:
+    x, y = np.array([0.3, 0.4, 0.9, 0.2]), np.array([0.2, 0.3, 0.4, 0.5])
+    # differences 0.1, 0.1 (in binary they differ), 0.5, -0.3: ranks 1.5, 1.5, 4, -3
+    assert (x - y)[0] != (x - y)[1]
+    assert wilcoxon(x, y).statistic == 1.5 + 1.5 + 4 - 3
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_sign_test_is_binomial(alternative: str) -> None:
+    x, y = MATRIX[:, 0], MATRIX[:, 2]
+    wins, losses = int((x > y).sum()), int((x < y).sum())
+    witness = stats.binomtest(wins, wins + losses, alternative=alternative)
+    found = sign_test(x, y, alternative=alternative)
+    assert found.p == pytest.approx(witness.pvalue)
+    span = witness.proportion_ci()
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((span.low, span.high))
+
+
+def test_sign_test_with_a_margin_and_split_ties() -> None:
+    x, y = [0.50, 0.45, 0.40, 0.90, 0.30, 0.1], [0.45, 0.40, 0.20, 0.20, 0.20, 0.9]
+    # differences 0.05, 0.05, 0.2, 0.7, 0.1, -0.8: a margin of 0.05 takes the first two for ties
+    found = sign_test(x, y, margin=0.05)
+    assert found.statistic == 3
+    assert "3 wins, 2 ties, 1 losses" in found.notes
+    assert found.p == pytest.approx(2 * (4 + 1) / 2**4)
+    split = sign_test(x, y, margin=0.05, ties="split")  # 4 of 6
+    assert split.p == pytest.approx(2 * (15 + 6 + 1) / 2**6)
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_all_pairs_at_once_are_the_tests_of_each(alternative: str) -> None:
+    for values in (MATRIX.copy(), np.round(MATRIX, 1)):
+        values[3, 0] = math.nan
+        matrix = Matrix.of(values)
+        found = wilcoxon_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
+        signs = sign_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
+        assert found.exact
+        for i, (a, b) in enumerate(zip(FIRST, SECOND, strict=True)):
+            one = wilcoxon(values[:, a], values[:, b], alternative=alternative)
+            assert (found.statistic[i], found.p[i], found.n[i]) == pytest.approx((one.statistic, one.p, one.n[0]))
+            two = sign_test(values[:, a], values[:, b], alternative=alternative)
+            assert (signs.statistic[i], signs.p[i]) == pytest.approx((two.statistic, two.p))
+
+
+def test_many_topics_fall_back_to_the_normal_curve() -> None:
+    values = np.random.default_rng(1).random((150, 2))
+    found = wilcoxon_of_pairs(Matrix.of(values), np.array([0]), np.array([1]), TestSettings())
+    assert not found.exact
+    assert found.p[0] == wilcoxon(values).p
+    # what the curve misses is the kurtosis of W, -2 Σr⁴ / (Σr²)²: the next term of the Edgeworth series has it
+    ranks = np.arange(1.0, 151)
+    z = (abs(found.statistic[0]) - 1) / math.sqrt((ranks**2).sum())
+    kurtosis = -2 * (ranks**4).sum() / (ranks**2).sum() ** 2
+    missed = 2 * stats.norm.pdf(z) * kurtosis / 24 * (z**3 - 3 * z)
+    assert abs(missed) > 1e-4
+    assert found.p[0] + missed == pytest.approx(wilcoxon(values, method="exact").p, abs=3e-5)
+    assert "the others from the normal curve" in found.notes[0]
+
+
+def test_identical_systems_have_p_1() -> None:
+    same = [0.1, 0.5, 0.3]
+    assert (wilcoxon(same, same).p, wilcoxon(same, same, method="normal").p) == (1, 1)
+    assert (sign_test(same, same).p, rank_sum([0.1, 0.1], [0.1, 0.1, 0.1]).p) == (1, 1)
+    matrix = Matrix.of(np.stack([same, same], axis=1))
+    for test in (wilcoxon_of_pairs, sign_of_pairs):
+        found = test(matrix, np.array([0]), np.array([1]), TestSettings(alternative="less"))
+        assert found.p.tolist() == [1]
+        assert found.notes == ("1 pair has the same score on every topic: p = 1",)
+
+
+def test_under_the_null_rank_tests_reject_at_most_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(20, 1)) + rng.normal(size=(20, 6000))
+    first, second = np.arange(0, 6000, 2), np.arange(1, 6000, 2)
+    wilcoxon_p = wilcoxon_of_pairs(Matrix.of(values), first, second, TestSettings()).p
+    sign_p = sign_of_pairs(Matrix.of(values), first, second, TestSettings()).p
+    # exact tests are discrete: the levels they can have below 0.05 are 0.0484 and, 5 of 20 or fewer, 0.0414
+    assert 2 * stats.binom.cdf(5, 20, 0.5) == pytest.approx(0.0414, abs=5e-5)
+    for p, reached in ((wilcoxon_p, 0.0484), (sign_p, 0.0414)):
+        assert (p <= 0.05).mean() == pytest.approx(reached, abs=3.5 * math.sqrt(0.05 * 0.95 / 3000))
+
+
+def test_mean_ranks_are_scipys() -> None:
+    rows = np.random.default_rng(2).integers(0, 5, (20, 9)).astype(float)
+    assert np.array_equal(mean_ranks(rows), stats.rankdata(rows, axis=1))
+
+
+def test_scales_that_are_asked_for() -> None:
+    assert find_test("wilcoxon").interval_scale
+    assert not find_test("sign").interval_scale
+    assert [one.name for one in wilcoxon(BEFORE, AFTER, measure="AP").assumptions][-1] == "scale"
+    assert "scale" not in [one.name for one in sign_test(BEFORE, AFTER, measure="AP").assumptions]
+
+
+def test_bad_input_is_told() -> None:
+    with pytest.raises(UsageError, match="zeros == 'zsplit'"):
+        wilcoxon(BEFORE, AFTER, zeros="zsplit")
+    with pytest.raises(UsageError, match="margin == -1"):
+        sign_test(BEFORE, AFTER, margin=-1)
+    with pytest.raises(UsageError, match="ties == 'keep'"):
+        sign_test(BEFORE, AFTER, ties="keep")
+    with pytest.raises(UsageError, match="no topic has a value"):
+        wilcoxon([math.nan], [0.3])
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+def test_an_interval_claims_no_level_that_so_few_topics_cannot_give(alternative: str) -> None:
+    # the widest interval leaves out 2 of 2ⁿ signs, or 1 of them if one-sided: 2/32 and 1/16 are above 0.05
+    n = 5 if alternative == "two-sided" else 4
+    x = np.array([0.1, 0.4, 0.2, 0.9, 0.6, 0.7])
+    few = wilcoxon(x[:n], np.zeros(n), alternative=alternative).interval
+    enough = wilcoxon(x[: n + 1], np.zeros(n + 1), alternative=alternative).interval
+    assert few is not None
+    assert enough is not None
+    assert (few.low, few.high) == (-math.inf, math.inf)
+    finite = {"two-sided": (0.1, 0.9), "greater": (0.1, math.inf), "less": (-math.inf, 0.9)}[alternative]
+    assert (enough.low, enough.high) == finite
+    two = rank_sum([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]).interval  # 2 of 20 ways to choose ranks
+    assert two is not None
+    assert (two.low, two.high) == (-math.inf, math.inf)

@@ -1,0 +1,383 @@
+"""Resampling tests against the papers' pseudo-code, brute force, scipy, and what holds under the null hypothesis."""
+
+import json
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cranfield import UsageError, _core
+from cranfield.comparison.methods import resampling
+from cranfield.comparison.methods.resampling import (
+    paired_bootstrap,
+    permutation,
+    randomisation,
+    randomised_tukey,
+    unpaired_bootstrap,
+)
+from cranfield.comparison.registry import TESTS, plain_name
+from tests.comparison.simulated import X, Y, all_pairs, run, scores, within_binomial_error
+from tests.oracles import resample as oracle
+
+ENGINES = ("bootstrap", "randomisation", "randomised-tukey")
+
+
+# The papers' pseudo-code, on the same random numbers: counts must be equal, not close.
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
+@pytest.mark.parametrize("n", [2, 3, 8, 25])
+def test_paired_bootstrap_is_figure_11_and_12(n, seed):
+    rng = np.random.default_rng(n)
+    x, y = rng.integers(0, 6, (2, n)) / 10  # ties, zeros, and at n = 2 resamples without variance
+    assert paired_bootstrap(x, y, resamples=300, seed=seed, asl="share").p == oracle.paired_bootstrap_asl(
+        (x - y).tolist(), 300, seed
+    )
+
+
+def test_the_seed_text_s_own_bootstrap_sample():
+    """Sakai 2014 §4.2: w = (0.2, 0.0, 0.1, 0.4, 0.0) and integers (1, 3, 1, 2, 4) give (0.2, 0.1, 0.2, 0.0, 0.4)."""
+    w = [0.2, 0.0, 0.1, 0.4, 0.0]
+    drawn = [w[i - 1] for i in (1, 3, 1, 2, 4)]
+    assert drawn == [0.2, 0.1, 0.2, 0.0, 0.4]
+    # The ratio the core compares, S1² / (n S2), is a function of t: t² = r (n − 1) / (1 − r).
+    ratio = sum(drawn) ** 2 / (5 * sum(one**2 for one in drawn))
+    assert math.sqrt(ratio * 4 / (1 - ratio)) == pytest.approx(oracle.studentised(drawn))
+
+
+def test_the_half_width_of_the_bootstrap_interval_is_figure_3_s_borderline():
+    """Sakai 2013 Fig. 3 takes the Bα-th largest |t(w*)|; with B + 1 for B, p ≤ α exactly above it (199: the 10th)."""
+    z = np.array(X) - np.array(Y)
+    borderline, delta = oracle.bootstrap_delta(z.tolist(), 199, 3, 0.05)
+    interval = paired_bootstrap(X, Y, resamples=199, seed=3).interval
+    assert (interval.high - interval.low) / 2 == pytest.approx(borderline * z.std(ddof=1) / math.sqrt(8))
+    assert delta > 0
+
+
+@pytest.mark.parametrize("n", [21, 64, 65, 130])
+def test_randomisation_flips_as_its_twin_does(n):
+    x, y = np.random.default_rng(n).integers(0, 40, (2, n)) / 40
+    keep = x != y  # topics without a difference are not flipped
+    p = randomisation(x, y, resamples=200, seed=9, asl="share").p
+    assert p == oracle.randomisation_asl((x - y)[keep].tolist(), 200, 9)
+
+
+# Exact tests.
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_exact_randomisation_is_brute_force_and_scipy(alternative):
+    z = np.array(X) - np.array(Y)
+    sums = np.array([np.dot(signs, z) for signs in product((1, -1), repeat=8)])
+    reached = {
+        "two-sided": np.abs(sums) >= abs(z.sum()) - 1e-9,
+        "greater": sums >= z.sum() - 1e-9,
+        "less": sums <= z.sum() + 1e-9,
+    }[alternative]
+    found = randomisation(X, Y, alternative=alternative)
+    assert found.exact
+    assert found.resamples is None
+    assert found.p == reached.mean()
+    theirs = stats.permutation_test(
+        (X, Y), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", alternative=alternative,
+        n_resamples=np.inf, vectorized=True,
+    )  # fmt: skip
+    assert found.p == pytest.approx(theirs.pvalue)
+
+
+def test_all_pairs_are_counted_exactly_where_that_is_cheap():
+    values = scores(8, 5)
+    found = run("randomisation", values)
+    first, second = all_pairs(5)
+    assert found.exact
+    for p, i, j in zip(found.p, first, second, strict=True):
+        assert p == randomisation(values[:, i], values[:, j]).p
+
+
+def test_monte_carlo_randomisation_agrees_with_exact_arithmetic():
+    """30 whole-number differences: the distribution of their signed sum by convolution."""
+    z = np.random.default_rng(1).integers(-4, 7, 30)
+    z = z[z != 0]
+    reach = int(np.abs(z).sum())
+    chances = np.zeros(2 * reach + 1)
+    chances[reach] = 1.0
+    for one in z:
+        chances = (np.roll(chances, one) + np.roll(chances, -one)) / 2
+    exact = chances[np.abs(np.arange(-reach, reach + 1)) >= abs(z.sum())].sum()
+    found = randomisation(z.astype(float), np.zeros(len(z)), resamples=50_000)
+    assert not found.exact
+    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 50_000))
+
+
+# Same seed, same answer.
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_threads_change_nothing(name):
+    values = scores(30, 9)
+    one, three = (run(name, values, resamples=700, seed=8, threads=threads) for threads in (1, 3))
+    for field in ("statistic", "p", "low", "high"):
+        np.testing.assert_array_equal(getattr(one, field), getattr(three, field))
+    assert (run(name, values, resamples=700, seed=9).p != one.p).any()
+
+
+def nothing_kept(pairs):
+    return np.zeros((pairs, 0)), np.zeros(pairs, dtype=np.int64), np.zeros(pairs)
+
+
+def test_resamples_can_be_cut_anywhere():
+    """Resample b depends on the seed and b only, not on the calls it is drawn in."""
+    values = scores(13, 6)
+    first, second = all_pairs(6)
+    centred, largest = np.ascontiguousarray((values - values.mean(axis=0)).T), values.max(axis=0)
+    limits = np.full(len(first), 0.02)
+
+    def counts(begin, end):
+        found = [
+            _core.bootstrap_counts(centred, largest, first, second, limits, True, 3, begin, end, 2, *nothing_kept(15)),
+            _core.flip_counts(centred, first, second, 20 * limits, True, False, 3, begin, end, 2),
+        ]
+        return np.stack(found)
+
+    whole = counts(0, 101)
+    assert whole.min() > 0
+    assert whole.max() < 101
+    np.testing.assert_array_equal(whole, counts(0, 7) + counts(7, 64) + counts(64, 101))
+
+
+# Under the null hypothesis.
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation"])
+def test_a_test_of_pairs_rejects_a_true_null_at_its_level(name):
+    """2,000 pairs of systems that nobody shares, skewed scores, 40 topics."""
+    values = np.random.default_rng(12).beta(2, 4, (40, 4000))
+    first = np.arange(0, 4000, 2)
+    found = run(name, values, first, first + 1, resamples=999)
+    assert within_binomial_error(found.p <= 0.05)
+    assert within_binomial_error((found.low > 0) | (found.high < 0))
+
+
+# What is known of the tests.
+
+
+def test_bootstrap_randomisation_and_t_differ_little():
+    """Sakai 2014 §4.5, after Smucker, Allan & Carterette 2007."""
+    values = scores(50, 12, spread=0.15)
+    first, second = all_pairs(12)
+    t = stats.ttest_rel(values[:, first], values[:, second]).pvalue
+    for name in ("bootstrap", "randomisation"):
+        found = run(name, values, resamples=10_000)
+        assert np.abs(found.p - t).max() < 0.03
+    np.testing.assert_allclose(
+        run("bootstrap", values, resamples=10).statistic, stats.ttest_rel(values[:, first], values[:, second]).statistic
+    )
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_bootstrap_s_interval_holds_zero_exactly_if_p_is_above_alpha(alternative):
+    found = run("bootstrap", scores(20, 25, spread=0.3), resamples=999, alternative=alternative, level=0.9)
+    assert 0 < (found.p <= 0.1).sum() < len(found.p)
+    np.testing.assert_array_equal(found.p <= 0.1, (found.low > 0) | (found.high < 0))
+
+
+@pytest.mark.parametrize("function", [paired_bootstrap, randomisation, unpaired_bootstrap, permutation])
+def test_one_sided_tests_look_one_way(function):
+    x, y = scores(30, 2, 6).T
+    up, down = (function(x + 0.1, y, alternative=way) for way in ("greater", "less"))
+    assert up.p < 0.2 < 0.8 < down.p
+    assert function(y, x + 0.1, alternative="less").p == pytest.approx(up.p, abs=0.02)
+    assert up.interval.high == math.inf
+    assert down.interval.low == -math.inf
+
+
+def test_the_randomisation_s_interval_is_student_s():
+    theirs = stats.ttest_rel(X, Y).confidence_interval(0.9)
+    found = randomisation(X, Y, level=0.9).interval
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
+    assert found.method == "t"
+
+
+# Topics without a value.
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation"])
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+def test_a_pair_is_compared_on_the_topics_both_systems_have(name, alternative):
+    values = scores(40, 4)
+    values[3, 0] = values[[5, 6], 2] = np.nan
+    found = run(name, values, resamples=300, alternative=alternative)
+    function = TESTS[name].function
+    assert found.n.tolist() == [39, 37, 39, 38, 40, 38]
+    for at, (i, j) in enumerate(zip(*all_pairs(4), strict=True)):
+        alone = function(values[:, i], values[:, j], resamples=300, alternative=alternative)
+        assert found.p[at] == alone.p
+        assert found.statistic[at] == pytest.approx(alone.statistic)
+        assert (found.low[at], found.high[at]) == pytest.approx((alone.interval.low, alone.interval.high))
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "randomisation"])
+def test_a_pair_with_one_common_topic_is_not_tested_and_it_says_so(name):
+    values = scores(6, 3)
+    values[1:, 0] = np.nan
+    found = run(name, values, resamples=50)
+    assert np.isnan(found.p).tolist() == [True, True, False]
+    assert any("2 of 3 pairs" in note for note in found.notes)
+
+
+# Degenerate and bad input.
+
+
+@pytest.mark.parametrize("function", [paired_bootstrap, randomisation])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_identical_systems_have_p_1_and_effect_0(function, alternative):
+    found = function(X, X, alternative=alternative)
+    assert (found.statistic, found.p, found.effect.value) == (0, 1, 0)
+    assert "the systems score the same on every topic" in str(found)
+    json.loads(found.to_json())
+
+
+def test_the_same_difference_on_every_topic_is_as_significant_as_b_allows():
+    """0.3 − 0.2 and 0.9 − 0.8 differ in their last bits: that is no variance."""
+    x = np.array(X)
+    found = paired_bootstrap(x + 0.1, x, resamples=999)
+    assert (found.statistic, found.p) == (math.inf, 0.001)
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.1, 0.1))
+    assert randomisation(x + 0.1, x).p == 2 / 2**8
+
+
+@pytest.mark.parametrize("function", [paired_bootstrap, randomisation])
+def test_one_topic_is_too_few(function):
+    with pytest.raises(UsageError, match=r"1 topic, a .* test needs 2 or more"):
+        function([0.4], [0.3])
+
+
+BAD = [
+    ({"resamples": 0}, "resamples == 0, must be a whole number, 1 or more"),
+    ({"resamples": 1.5}, "resamples == 1.5"),
+    ({"seed": -1}, "seed == -1, must be a whole number, 0 or more"),
+    ({"seed": 2**64}, "below 2"),
+    ({"threads": 0}, "threads == 0"),
+    ({"level": 1}, "level == 1, must be above 0 and below 1"),
+    ({"asl": "book"}, "asl == 'book', must be one of 'plus-one', 'share'"),
+]
+
+
+@pytest.mark.parametrize(("bad", "says"), BAD, ids=[str(bad) for bad, _ in BAD])
+def test_bad_options_are_named(bad, says):
+    for function in (paired_bootstrap, randomisation, unpaired_bootstrap, permutation):
+        with pytest.raises(UsageError, match=says.replace("(", r"\(")):
+            function(X, Y, **bad)
+    with pytest.raises(UsageError, match=says):
+        randomised_tukey(np.stack([X, Y], axis=1), **bad)
+
+
+def test_an_unknown_summary_or_alternative_is_named():
+    with pytest.raises(UsageError, match="summary == 'max'"):
+        unpaired_bootstrap(X, Y, summary="max")
+    with pytest.raises(UsageError, match="alternative == 'more'"):
+        paired_bootstrap(X, Y, alternative="more")
+    with pytest.raises(UsageError, match="two-sided"):
+        run("randomised-tukey", scores(5, 3), alternative="less")
+
+
+def test_too_few_resamples_for_an_interval_give_an_infinite_one_and_say_so():
+    found = paired_bootstrap(X, Y, resamples=10)
+    assert (found.interval.low, found.interval.high) == (-math.inf, math.inf)
+    assert "too few for intervals at level 0.95" in str(found)
+
+
+def test_p_is_never_0_unless_the_seed_s_way_is_asked_for():
+    x = np.arange(30.0) / 30 + 0.5
+    y = x - 0.5 + np.tile([0.001, -0.001], 15)
+    assert paired_bootstrap(x, y, resamples=99).p == 0.01
+    assert paired_bootstrap(x, y, resamples=99, asl="share").p == 0
+
+
+# Ctrl-C, progress, names.
+
+
+def stop_at(least):
+    def progress(done, total):
+        if done >= least:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_interrupted_it_keeps_what_is_done(name):
+    values = scores(1000, 60)
+    kept = run(name, values, resamples=30_000, progress=stop_at(100))
+    assert 100 <= kept.resamples < 30_000
+    assert f"interrupted after {kept.resamples:,} of 30,000 resamples" in kept.notes
+    np.testing.assert_array_equal(kept.p, run(name, values, resamples=kept.resamples).p)
+
+
+def test_interrupted_at_once_it_stops():
+    values = scores(2000, 3)
+    with pytest.raises(KeyboardInterrupt):
+        run("bootstrap", values, resamples=1000, progress=stop_at(1))
+
+
+def test_very_many_pairs_are_taken_in_parts_and_nothing_changes(monkeypatch):
+    values = scores(20, 9)
+    values[2, 0] = values[1:, 1] = np.nan
+    whole = run("bootstrap", values, resamples=300)
+    monkeypatch.setattr(resampling, "MOST_HELD", 10 * 30)  # ten pairs at a time: 300 resamples keep 2 × 15 of each
+    seen = []
+    parts = run("bootstrap", values, resamples=300, progress=lambda done, total: seen.append((done, total)))
+    for field in ("statistic", "p", "low", "high", "n"):
+        np.testing.assert_array_equal(getattr(whole, field), getattr(parts, field))
+    assert parts.notes == whole.notes
+    assert seen[-1] == (1200, 1200)  # 36 pairs in four parts
+    with pytest.raises(KeyboardInterrupt):
+        run("bootstrap", values, resamples=300, progress=stop_at(400))
+
+
+def test_intervals_rest_on_fewer_resamples_where_memory_is_short_and_it_says_so(monkeypatch):
+    values = scores(50, 4)
+    monkeypatch.setattr(resampling, "MOST_HELD", 1000)
+    monkeypatch.setattr(resampling, "ENOUGH", 1400)  # topics for 1,304 resamples are drawn at a time
+    some, few = (run("bootstrap", values, resamples=b) for b in (6000, 1304))
+    assert "intervals rest on the first 1,304 resamples" in some.notes
+    for field in ("statistic", "low", "high"):
+        np.testing.assert_array_equal(getattr(some, field), getattr(few, field))
+    monkeypatch.undo()
+    np.testing.assert_array_equal(some.p, run("bootstrap", values, resamples=6000).p)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_progress_reaches_its_end(name):
+    seen = []
+    run(name, scores(30, 5), resamples=3000, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1][0] == seen[-1][1]
+    assert [done for done, _ in seen] == sorted({done for done, _ in seen})
+
+
+def test_spellings_and_aliases_are_known():
+    spelled = {plain_name(one): name for name, test in TESTS.items() for one in (name, *test.aliases)}
+    for name, other in [
+        ("randomisation", "randomization"), ("randomisation", "Permutation"), ("bootstrap", "paired bootstrap"),
+        ("randomised-tukey", "randomized_tukey"), ("randomised-tukey", "tukey-randomised"),
+    ]:  # fmt: skip
+        assert spelled[plain_name(other)] == name
+
+
+def test_the_core_refuses_what_would_read_past_its_arrays():
+    grid, limits = np.zeros((2, 3)), np.zeros(1)
+    zero, two = np.array([0]), np.array([2])
+    for first, second, limit in [(zero, two, limits), (-1 - zero, zero, limits), (zero, zero, np.zeros(2))]:
+        with pytest.raises(ValueError, match="pair"):
+            _core.flip_counts(grid, first, second, limit, True, False, 0, 0, 8, 1)
+    with pytest.raises(ValueError, match="62 topics"):
+        _core.flip_counts(np.zeros((2, 63)), zero, zero, limits, True, True, 0, 0, 8, 1)
+    for kept, sizes in [(np.zeros((2, 4)), zero), (np.zeros((1, 4)), zero + 4), (np.zeros((1, 4)), zero - 1)]:
+        with pytest.raises(ValueError, match=r"pair|row"):
+            _core.bootstrap_counts(grid, np.zeros(2), zero, zero, limits, True, 0, 0, 8, 1, kept, sizes, limits)
+    with pytest.raises(ValueError, match="no resamples"):
+        _core.permuted_ranges(grid, 0, 8, 8, 1)
+    with pytest.raises(ValueError, match="each sample"):
+        _core.two_sample_differences(np.zeros(3), 3, "pool", "mean", 0, 0, 8, 1)

@@ -1,0 +1,69 @@
+"""Variances to plan experiments by: arithmetic, identities, and scores that have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield.comparison.power.topic_set_size import topic_set_size
+from cranfield.comparison.power.variance import estimated_variance, pooled_variance
+from cranfield.errors import UsageError
+from tests.comparison.power.test_power import matrix
+
+
+def test_variances_by_hand() -> None:
+    """Systems' means 0.3 and 0.5, topics' 0.25 and 0.55, all 0.4.
+
+    One-way: deviations ±0.1 and ±0.2, (2 · 0.01 + 2 · 0.04) / (2 · 1) = 0.05. Two-way: 0.2 − 0.3 − 0.25 + 0.4 = 0.05,
+    ±0.05 four times, 4 · 0.0025 / (1 · 1) = 0.01.
+    """
+    scores = [[0.2, 0.3], [0.4, 0.7]]
+    assert estimated_variance(scores, model="one-way").value == pytest.approx(0.05)
+    assert estimated_variance(scores, model="two-way").value == pytest.approx(0.01)
+
+
+def test_the_variance_of_differences_is_that_of_all_pairs_on_average() -> None:
+    scores = matrix()
+    pairs = [np.var(scores[:, i] - scores[:, j], ddof=1) for i in range(5) for j in range(i)]
+    two_way = estimated_variance(scores)
+    assert two_way.differences().value == pytest.approx(np.mean(pairs))
+    assert two_way.differences().differences() == two_way.differences()
+    assert estimated_variance(scores, model="one-way").differences().value > np.mean(pairs)  # a bound
+
+
+def test_pooling_weighs_by_topics() -> None:
+    small, large = matrix(10, 3, 1), matrix(40, 6, 2)
+    a, b = (estimated_variance(one, model="one-way").value for one in (small, large))
+    pooled = pooled_variance({"small": small, "large": large}, model="one-way")
+    assert pooled.value == pytest.approx((9 * a + 39 * b) / 48)
+    assert "2 collections (3 systems on 10 topics; 6 systems on 40 topics)" in str(pooled)
+    assert "10 topics are few" in " ".join(pooled.notes)
+    with pytest.raises(UsageError, match="no collections"):
+        pooled_variance([])
+
+
+def test_topics_without_a_value_are_left_out_and_told() -> None:
+    scores = matrix()
+    holed = scores.copy()
+    holed[3, 1] = np.nan
+    answer = topic_set_size(holed, difference=0.05)
+    assert answer.ground.value == pytest.approx(2 * estimated_variance(np.delete(scores, 3, axis=0)).value)
+    assert "1 of 30 topics left out" in answer.notes[0]
+
+
+@pytest.mark.parametrize("scores", [[[0.1, 0.1], [0.3, 0.3], [0.7, 0.7]], [[0.1, 0.2], [0.3, 0.4], [0.7, 0.8]]])
+def test_systems_that_vary_alike_say_nothing_about_size(scores: Any) -> None:
+    with pytest.raises(UsageError, match="all systems vary alike over topics"):
+        topic_set_size(scores, difference=0.1)
+
+
+def test_one_system_has_a_variance_of_scores_only() -> None:
+    one = matrix(30, 1)
+    assert estimated_variance(one, model="one-way").value == pytest.approx(np.var(one, ddof=1))
+    with pytest.raises(UsageError, match="1 system, the two-way model needs 2 or more"):
+        topic_set_size(one, difference=0.1)
+    assert topic_set_size(one, difference=0.1, test="unpaired").topics > 2
+    bound = estimated_variance(one, model="one-way")
+    assert "at most, estimated from 1 system on 30 topics" in str(topic_set_size(variance=bound, difference=0.1))

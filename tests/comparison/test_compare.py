@@ -1,0 +1,256 @@
+"""All systems at once: pairs, corrections, groups, intervals, and what a reader must know."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+import cranfield as cf
+from cranfield.comparison.registry import known_tests
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.scores.scores import Scores
+
+RNG = np.random.default_rng(7)
+TOPICS = [str(301 + i) for i in range(30)]
+DIFFICULTY = RNG.beta(2, 3, 30)
+VALUES = np.clip(DIFFICULTY[:, None] + np.array([0, 0.02, 0.1, 0.25]) + RNG.normal(0, 0.08, (30, 4)), 0, 1)
+NAMES = ["coord", "bm25", "dense", "fusion"]
+SCORES = Scores.from_matrix(VALUES, runs=NAMES, topics=TOPICS, measure="nDCG@10")
+PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+
+
+def test_every_pair_by_t_with_holm_is_scipy_and_statsmodels() -> None:
+    rows = list(cf.compare(SCORES).rows())
+    expected = [stats.ttest_rel(VALUES[:, i], VALUES[:, j]) for i, j in PAIRS]
+    assert [(row["system"], row["other"]) for row in rows] == [(NAMES[i], NAMES[j]) for i, j in PAIRS]
+    np.testing.assert_allclose([row["p"] for row in rows], [one.pvalue for one in expected], rtol=1e-9)
+    np.testing.assert_allclose([row["t"] for row in rows], [one.statistic for one in expected], rtol=1e-9)
+    holm = multipletests([one.pvalue for one in expected], method="holm")[1]
+    np.testing.assert_allclose([row["p adjusted"] for row in rows], holm, rtol=1e-9)
+    for row, one in zip(rows, expected, strict=True):
+        interval = one.confidence_interval(0.95)
+        assert row["low"] == pytest.approx(interval.low)
+        assert row["high"] == pytest.approx(interval.high)
+
+
+def test_wins_ties_and_losses_are_counted_topic_by_topic() -> None:
+    row = next(cf.compare({"a": [0.3, 0.1, 0.5, 0.2], "b": [0.1 + 0.2, 0.2, 0.4, 0.1]}).rows())
+    assert (row["win"], row["tie"], row["loss"]) == (2, 1, 1)  # 0.1 + 0.2 is 0.3 but for its last bit
+
+
+def test_against_a_baseline_the_difference_is_system_minus_baseline() -> None:
+    result = cf.compare(SCORES, baseline="bm25")
+    rows = list(result.rows())
+    assert [row["system"] for row in rows] == ["coord", "dense", "fusion"]
+    assert {row["other"] for row in rows} == {"bm25"}
+    np.testing.assert_allclose([row["difference"] for row in rows], VALUES.mean(0)[[0, 2, 3]] - VALUES.mean(0)[1])
+    marks = {row[1]: row[3] for row in result.ranking().rows}
+    assert marks["bm25"] == "baseline"
+    assert marks["fusion"] == "▲"
+
+
+def test_one_sided_against_a_baseline_is_scipys() -> None:
+    rows = list(cf.compare(SCORES, baseline="bm25", alternative="greater").rows())
+    expected = stats.ttest_rel(VALUES[:, 3], VALUES[:, 1], alternative="greater").pvalue
+    assert next(row["p"] for row in rows if row["system"] == "fusion") == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("test", ["tukey", "randomised-tukey", "scheffe"])
+def test_intervals_overlap_exactly_when_systems_do_not_differ(test: str) -> None:
+    result = cf.compare(SCORES, test=test, resamples=2000)
+    family = result.families[0]
+    low, high = family.intervals(0.95)
+    for i, j, p in zip(family.first, family.second, family.adjusted, strict=True):
+        overlap = low[i] <= high[j] and low[j] <= high[i]
+        assert overlap == (p > 0.05)
+
+
+def test_letters_tell_the_same_as_the_pairs() -> None:
+    result = cf.compare(SCORES, test="tukey")
+    groups = {row[1]: set(str(row[3])) for row in result.ranking().rows}
+    for row in result.rows():
+        assert row["significant"] == (not groups[row["system"]] & groups[row["other"]])
+
+
+def test_several_measures_are_corrected_together() -> None:
+    both = Scores.combine(SCORES, Scores.from_matrix(VALUES**2, runs=NAMES, topics=TOPICS, measure="AP"))
+    alone = [row["p"] for row in cf.compare(both, "nDCG@10", correction="none").rows()]
+    alone += [row["p"] for row in cf.compare(both, "AP", correction="none").rows()]
+    together = [row["p adjusted"] for row in cf.compare(both, ["nDCG@10", "AP"], correction="bonferroni").rows()]
+    np.testing.assert_allclose(together, np.minimum(1, np.array(alone) * 12))
+
+
+def test_several_collections_are_corrected_together() -> None:
+    result = cf.compare({"robust": SCORES, "web": SCORES.select(topics=TOPICS[:20])}, correction="bonferroni")
+    assert result.comparisons == 12
+    assert {row["collection"] for row in result.rows()} == {"robust", "web"}
+    assert {row["topics"] for row in result.rows()} == {30, 20}
+
+
+def test_runs_of_one_system_are_averaged_topic_by_topic() -> None:
+    seeds = {"dense-1": "dense", "dense-2": "dense"}
+    names = ["bm25", "dense-1", "dense-2"]
+    data = Scores.from_matrix(VALUES[:, :3], runs=names, topics=TOPICS, measure="AP")
+    result = cf.compare(data, systems=seeds)
+    row = next(result.rows())
+    assert row["p"] == pytest.approx(stats.ttest_rel(VALUES[:, 0], VALUES[:, 1:3].mean(axis=1)).pvalue, rel=1e-9)
+    assert any("dense (2)" in note for note in result.notes())
+
+
+def test_identical_systems_have_p_1_and_effect_0_and_it_says_so() -> None:
+    x = VALUES[:, 0].tolist()
+    for test in known_tests():
+        row = next((result := cf.compare({"a": x, "b": x}, test=test, resamples=200)).rows())
+        assert row["p"] == 1, test
+        assert row["d_z"] == 0, test
+        assert any("identical on every topic" in note for note in result.notes()), test
+
+
+def test_every_registered_test_finds_a_large_difference_and_not_a_null_one() -> None:
+    for test in known_tests():
+        rows = {(r["system"], r["other"]): r for r in cf.compare(SCORES, test=test, resamples=2000).rows()}
+        assert rows["coord", "fusion"]["significant"], test
+        assert not rows["coord", "bm25"]["significant"] or rows["coord", "bm25"]["p adjusted"] > 1e-4, test
+        assert all(0 < row["p"] <= 1 for row in rows.values()), test
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "randomised-tukey"])
+def test_the_same_seed_gives_the_same_p_at_any_number_of_threads(test: str) -> None:
+    one, four, other = (
+        [row["p"] for row in cf.compare(SCORES, test=test, resamples=3000, seed=seed, threads=threads).rows()]
+        for seed, threads in ((3, 1), (3, 4), (4, 2))
+    )
+    assert one == four
+    assert one != other
+
+
+def test_listwise_leaves_out_everywhere_pairwise_only_where_it_must() -> None:
+    holes = VALUES.copy()
+    holes[0, 0] = math.nan
+    listwise, pairwise = (
+        [row["topics"] for row in cf.compare(Scores.from_matrix(holes), nan=rule).rows()]
+        for rule in ("listwise", "pairwise")
+    )
+    assert listwise == [29] * 6
+    assert pairwise == [29, 29, 29, 30, 30, 30]
+
+
+def test_a_measure_that_is_better_when_lower_is_ranked_so() -> None:
+    scores = Scores.from_matrix([[0.2, 0.5], [0.3, 0.4]], runs=["good", "bad"], measure="E")
+    assert [row[1] for row in cf.compare(scores).ranking().rows] == ["good", "bad"]
+
+
+def test_topics_that_decide_come_first() -> None:
+    table = cf.compare({"a": [0.9, 0.5, 0.2], "b": [0.1, 0.5, 0.3]}).topics("a", "b")
+    assert [row[0] for row in table.rows] == ["1", "3", "2"]
+    assert table.rows[0][4] == pytest.approx((-0.1 + 0) / 2)  # without topic 1
+    assert "without the 1 topics" in table.notes[0]
+
+
+def test_json_holds_everything_and_no_nan() -> None:
+    told = json.loads(cf.compare(SCORES, test="wilcoxon").to_json())
+    assert told["test"] == "wilcoxon"
+    assert told["comparisons"] == len(told["pairs"]) == 6
+    assert len(told["ranking"]) == 4
+
+
+def test_latex_is_a_papers_table() -> None:
+    text = cf.compare(SCORES, baseline="bm25").to_latex()
+    assert r"\begin{tabular}{ll}" in text
+    assert r"\textbf{" in text
+    assert r"$^{\dagger}$" in text
+    caption = next(line for line in text.splitlines() if line.startswith(r"\caption"))
+    for word in ("t test", "holm", r"$\alpha$ = 0.05", "n = 30"):
+        assert word in caption
+    assert r"$^{\mathrm{" in cf.compare(SCORES, test="tukey").to_latex()
+
+
+def test_as_frames() -> None:
+    result = cf.compare(SCORES)
+    assert len(result.to_pandas()) == len(result.to_polars()) == result.to_arrow().num_rows == 6
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (np.ones((2, 4000)), {}, "4,000 systems have 7,998,000 pairs, at most 5,000,000 .* name a baseline"),
+        ({"a": [0.1, 0.2]}, {}, r"1 system \(a\), to compare takes 2 or more"),
+        (SCORES, {"alpha": 0}, "alpha == 0, must be above 0 and below 1"),
+        (SCORES, {"alpha": 1.5}, "alpha == 1.5, must be above 0 and below 1"),
+        (SCORES, {"resamples": 0}, "resamples == 0, must be a whole number, 1 or more"),
+        (SCORES, {"test": "tuckey"}, "no test 'tuckey'; did you mean 'tukey'"),
+        (SCORES, {"correction": "holms"}, "did you mean 'holm'"),
+        (SCORES, {"baseline": "bm52"}, "no system 'bm52'; did you mean 'bm25'"),
+        (SCORES, {"alternative": "bigger"}, "alternative == 'bigger'"),
+        (SCORES, {"alternative": "greater"}, "needs a baseline, or two systems only"),
+        (SCORES, {"test": "tukey", "correction": "holm"}, "leave out correction='holm'"),
+        (SCORES, {"test": "tukey", "nan": "pairwise"}, "needs every system on every topic"),
+        (SCORES, {"nan": "omit"}, "nan == 'omit'"),
+        (SCORES, {"systems": {"bm24": "x"}}, "no run 'bm24'; did you mean 'bm25'"),
+        (SCORES, {"effect": "eta"}, "'eta'"),
+        (SCORES, {"seed": -1}, "compare: seed == -1, must be a whole number, 0 or more"),
+        (SCORES, {"threads": 0}, "compare: threads == 0, must be a whole number, 1 or more"),
+        (SCORES, {"resamples": 10.5}, "resamples == 10.5, must be a whole number, 1 or more"),
+        (SCORES, {"test": None}, "no test None"),
+        (SCORES, {"baseline": 7}, "no system 7"),
+        (SCORES, {"systems": {"bm25": "lexical"}, "baseline": "bm25"}, "a run of system 'lexical'; name the system"),
+        ({"a": [0.1], "b": [0.2]}, {}, "1 topic"),
+        ({"a": [math.nan, math.nan], "b": [0.1, 0.2]}, {}, "no topic has a value for a"),
+        ({"a": {"1": 0.1, "2": 0.2}, "b": {"3": 0.1, "4": 0.2}}, {}, "a and b have no topic in common"),
+    ],
+)
+def test_bad_input_is_told_by_name_value_and_way_out(data: object, options: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        cf.compare(data, **options)  # type: ignore[arg-type]
+
+
+def test_no_measure_at_all_is_told() -> None:
+    with pytest.raises(UsageError, match="no measure to compare by"):
+        cf.compare(cf.Scores.from_matrix(np.eye(3), measure="AP"), [])
+
+
+def test_a_single_pair_is_told_as_one() -> None:
+    notes = "\n".join(cf.compare({"a": [0.1, 0.1, 0.1, 0.9], "b": [0.1, 0.1, 0.1, 0.2]}).notes())
+    assert "0 of 1 pair differs" in notes
+    assert "corrected" not in notes
+    assert "caution: the systems score the same on more than half of the topics" in notes
+
+
+def test_too_few_resamples_for_the_correction_are_told() -> None:
+    scores = (
+        np.linspace(0, 1, 30)[:, None] * 0.5 + np.arange(8) * 0.05 + np.random.default_rng(0).normal(0, 0.01, (30, 8))
+    )
+    few = cf.compare(scores, test="bootstrap", resamples=500)  # 28 pairs: 28 / 501 > 0.05
+    assert few.significant == 0
+    assert any("corrected for 28 comparisons none is below α; take more resamples" in note for note in few.notes())
+    for options in ({"resamples": 600}, {"resamples": 500, "correction": "bh"}, {"resamples": 500, "baseline": "run1"}):
+        enough = cf.compare(scores, test="bootstrap", **options)  # type: ignore[arg-type]
+        assert enough.significant > 0
+        assert not any("take more resamples" in note for note in enough.notes())
+
+
+def test_interrupted_it_answers_from_what_is_done_and_does_not_start_anew() -> None:
+    seen = []
+
+    def progress(done: int, total: int) -> None:
+        seen.append(total)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    scores = {"old": cf.Scores.from_matrix(np.random.default_rng(0).random((60, 5)))}
+    scores["new"] = cf.Scores.from_matrix(np.random.default_rng(1).random((60, 5)))
+    with pytest.warns(CranfieldWarning, match=r"interrupted after [\d,]+ of 30,000 resamples"):
+        result = cf.compare(scores, test="bootstrap", resamples=30_000, progress=progress)
+    assert result.resamples is not None
+    assert 100 <= result.resamples < 30_000
+    assert {family.tests.resamples for family in result.families} == {result.resamples}
+    assert any(note.startswith("interrupted after") for note in result.notes())
+
+
+def test_constant_scores_are_no_crash() -> None:
+    for test in known_tests():
+        row = next(cf.compare({"a": [0.5] * 5, "b": [0.4] * 5}, test=test, resamples=200).rows())
+        assert 0 <= row["p"] <= 1, test

@@ -1,0 +1,284 @@
+"""Rank correlation: published values, scipy, and Sakai's formulas over pairs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from cranfield.errors import UsageError
+from cranfield.meta.agreement.coefficients import COEFFICIENTS
+from cranfield.meta.agreement.correlation import correlate, normal_test, rank_correlation
+from cranfield.meta.agreement.overlap import rbo
+from cranfield.meta.judgments.gain_change import change_gains
+from cranfield.samples import sample
+from cranfield.scores.scores import Scores
+
+SAMPLE = pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")  # of a topic that one run lacks
+
+# The data and the values (to four digits) with which the R package ircor (Urbano & Marrero) tests itself
+# (tests/testthat/helper_data.R, test_tau.R, test_tauAP.R).
+IRCOR = [
+    {
+        "x": [0.897, 0.372, 0.908, 0.898, 0.661, 0.062, 0.177, 0.384, 0.498, 0.992],
+        "y": [0.82, 0.406, 0.817, 0.953, 0.673, 0.073, 0.364, 0.547, 0.589, 0.988],
+        "x ties": [0.9, 0.4, 0.9, 0.9, 0.7, 0.1, 0.2, 0.4, 0.5, 1],
+        "y ties": [0.8, 0.4, 0.8, 1, 0.7, 0.1, 0.4, 0.5, 0.6, 1],
+    },
+    {
+        "x": [0.266, 0.573, 0.202, 0.945, 0.629, 0.206, 0.687, 0.77, 0.718, 0.38],
+        "y": [0.263, 0.843, 0.728, 0.928, 0.08, 0.114, 0.467, 0.641, 0.973, 0.644],
+        "x ties": [0.3, 0.6, 0.2, 0.9, 0.6, 0.2, 0.7, 0.8, 0.7, 0.4],
+        "y ties": [0.3, 0.8, 0.7, 0.9, 0.1, 0.1, 0.5, 0.6, 1, 0.6],
+    },
+    {
+        "x": [0.185, 0.573, 0.944, 0.129, 0.468, 0.553, 0.761, 0.405, 0.976, 0.445],
+        "y": [0.845, 0.272, 0.275, 0.924, 0.605, 0.334, 0.162, 0.872, 0.018, 0.25],
+        "x ties": [0.2, 0.6, 0.9, 0.1, 0.5, 0.6, 0.8, 0.4, 1, 0.4],
+        "y ties": [0.8, 0.3, 0.3, 0.9, 0.6, 0.3, 0.2, 0.9, 0, 0.2],
+    },
+]
+
+
+@pytest.mark.parametrize(
+    ("coefficient", "x", "y", "values"),
+    [
+        ("tau-a", "x", "y", (0.9111, 0.2889, -0.6889)),
+        ("tau-a", "x", "y ties", (0.8889, 0.3333, -0.6222)),
+        ("tau-b", "x ties", "y ties", (0.9398, 0.3765, -0.6510)),
+        ("tau-ap", "x", "y", (0.8519, 0.2504, -0.6971)),
+        ("tau-ap", "x", "y ties", (0.7454, 0.2692, -0.5558)),
+        ("tau-ap-symmetric", "x", "y", (0.8333, 0.2880, -0.668)),
+        ("tau-ap-b", "x", "y", (0.8333, 0.2880, -0.668)),
+        ("tau-ap-b", "x ties", "y ties", (0.7321, 0.297, -0.7047)),
+        ("tau-ap-b", "y ties", "x ties", (0.7321, 0.297, -0.7047)),
+    ],
+)
+def test_values_that_ircor_publishes(coefficient: str, x: str, y: str, values: tuple[float, ...]) -> None:
+    found = [rank_correlation(data[x], data[y], coefficient).value for data in IRCOR]
+    assert found == pytest.approx(values, abs=6e-5)
+
+
+def test_tau_b_is_scipys() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        x, y = rng.integers(0, 6, (2, 15)) / 10
+        assert rank_correlation(x, y, "tau-b").value == pytest.approx(kendalltau(x, y).statistic)
+
+
+def tau_ap_of_the_seed(gold: list[float], evaluated: list[float]) -> float:
+    """Sakai 2014 (52), literally; no ties."""
+    m = len(gold)
+    ranked = sorted(range(m), key=lambda i: -evaluated[i])
+    total = 0.0
+    for r in range(2, m + 1):
+        y = ranked[r - 1]
+        correct = sum(gold[x] > gold[y] for x in ranked[: r - 1])
+        total += correct / (r - 1)
+    return 2 / (m - 1) * total - 1
+
+
+def test_tau_ap_is_the_seeds_formula_and_ties_are_the_mean_over_all_orders() -> None:
+    gold, evaluated = [5.0, 4.0, 3.0, 2.0, 1.0], [3.0, 3.0, 1.0, 3.0, 1.0]
+    orders = []
+    for way in itertools.permutations(range(5)):
+        broken = [value + place / 100 for value, place in zip(evaluated, way, strict=True)]
+        orders.append(tau_ap_of_the_seed(gold, broken))
+        assert rank_correlation(gold, broken, "tau-ap").value == pytest.approx(orders[-1])
+    assert rank_correlation(gold, evaluated, "tau-ap").value == pytest.approx(np.mean(orders))
+
+
+def test_a_tie_in_the_gold_standard_is_a_mean_over_orders_too() -> None:
+    gold, evaluated = [2.0, 2.0, 1.0, 1.0], [4.0, 1.0, 3.0, 2.0]
+    orders = [
+        tau_ap_of_the_seed([g + w / 100 for g, w in zip(gold, way, strict=True)], evaluated)
+        for way in itertools.permutations(range(4))
+    ]
+    assert rank_correlation(gold, evaluated, "tau-ap").value == pytest.approx(np.mean(orders))
+
+
+def test_a_swap_at_the_top_costs_more_in_tau_ap_and_the_same_in_tau() -> None:
+    gold = [4, 3, 2, 1]
+    top, bottom = [3, 4, 2, 1], [4, 3, 1, 2]
+    assert rank_correlation(gold, top).value == rank_correlation(gold, bottom).value == pytest.approx(2 / 3)
+    # Sakai 2014 (52): correct(2) is 0 of 1, then all: 2/3 (0 + 1 + 1) - 1; at the bottom 2/3 (1 + 1 + 2/3) - 1.
+    assert rank_correlation(gold, top, "tau-ap").value == pytest.approx(1 / 3)
+    assert rank_correlation(gold, bottom, "tau-ap").value == pytest.approx(7 / 9)
+
+
+def test_normal_test_of_the_seed() -> None:
+    # Sakai 2007 §4.1: with 30 runs τ is significant at α = 0.01 above 0.34; (9) gives 2.576 sqrt(130 / 7830) = 0.332.
+    assert normal_test(np.array(0.34), 30)[1] < 0.01
+    assert normal_test(np.array(0.33), 30)[1] > 0.01
+    found = rank_correlation(range(10), range(10))
+    assert found.z == pytest.approx(1 / math.sqrt(50 / 810))
+
+
+def made(measures: int = 3, runs: int = 8, topics: int = 12, seed: int = 1) -> Scores:
+    rng = np.random.default_rng(seed)
+    values = (rng.random((1, runs, 1)) + rng.normal(0, 0.3, (measures, runs, topics))).round(2)
+    return Scores([f"m{i}" for i in range(measures)], [f"r{i}" for i in range(runs)], map(str, range(topics)), values)
+
+
+@pytest.mark.parametrize("coefficient", list(COEFFICIENTS))
+def test_the_matrix_holds_what_every_pair_gives(coefficient: str) -> None:
+    scores = made()
+    found = correlate(scores, coefficients=coefficient, resamples=0)
+    means = scores.means()
+    for i, j in itertools.permutations(range(3), 2):
+        expected = rank_correlation(means[i], means[j], coefficient).value
+        assert found.values[0, i, j] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("ties", ["w", "a", "b"])
+def test_rbo_of_measures_is_rbo_of_their_rankings(ties: str) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(0, 5, (2, 9)).astype(float)
+    expected = rbo(dict(enumerate(x)), dict(enumerate(y)), 0.8, ties=ties).extrapolated
+    assert rank_correlation(x, y, "rbo", p=0.8, ties=ties).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("coefficient", list(COEFFICIENTS))
+def test_intervals_are_those_of_resampled_topics_one_by_one(coefficient: str) -> None:
+    scores = made(measures=2, topics=6)
+    found = correlate(scores, coefficients=coefficient, resamples=40, seed=5, level=0.9)
+    times = np.random.default_rng(5).multinomial(6, np.full(6, 1 / 6), size=40)
+    drawn = []
+    for row in times:
+        topics = np.repeat(np.arange(6), row)
+        x, y = scores.values[:, :, topics].mean(axis=2)
+        drawn.append(rank_correlation(x, y, coefficient).value)
+    low, high = np.quantile(drawn, [0.05, 0.95]) - np.mean(drawn)
+    value = found.values[0, 0, 1]
+    assert found.low[0, 0, 1] == pytest.approx(value + low, abs=1e-5)
+    assert found.high[0, 0, 1] == pytest.approx(min(value + high, 1), abs=1e-5)
+
+
+def test_the_estimate_is_in_its_interval_and_the_seed_decides() -> None:
+    scores = made(measures=5, runs=20)
+    found = [correlate(scores, coefficients=list(COEFFICIENTS), resamples=60, seed=s) for s in (1, 1, 2)]
+    off = ~np.eye(5, dtype=bool)
+    assert (found[0].low[:, off] <= found[0].values[:, off]).all()
+    assert (found[0].high[:, off] >= found[0].values[:, off]).all()
+    assert np.array_equal(found[0].low, found[1].low)
+    assert not np.array_equal(found[0].low, found[2].low)
+
+
+def test_more_noise_correlates_less() -> None:
+    rng = np.random.default_rng(0)
+    true = rng.random((40, 1))
+    values = np.stack([true + rng.normal(0, spread, (40, 30)) for spread in (0.0, 0.5, 3.0)])
+    found = correlate(Scores("abc", map(str, range(40)), map(str, range(30)), values), resamples=0)
+    assert found.values[0, 0, 1] > found.values[0, 0, 2]
+
+
+def test_means_that_differ_by_rounding_are_ties() -> None:
+    # 0.1 + 0.2 and 0.3 have the same mean over two topics as far as anybody can tell.
+    values = [[[0.1, 0.2], [0.3, 0.0], [0.9, 0.9]], [[0.5, 0.5], [0.4, 0.4], [0.9, 0.9]]]
+    found = correlate(Scores("ab", "xyz", "12", values), coefficients="tau-a", resamples=0)
+    assert found.values[0, 0, 1] == pytest.approx(2 / 3)  # two pairs of three agree, one is tied
+
+
+def test_lower_is_better_is_turned_round() -> None:
+    values = np.array([[[0.1], [0.2], [0.3]], [[0.3], [0.2], [0.1]]])
+    found = correlate(Scores(["AP", "E"], "abc", "1", values), resamples=0)
+    assert found.values[0, 0, 1] == 1
+    assert any("lower is better: E" in note for note in found.notes)
+
+
+def test_all_ties_have_no_tau_b_and_are_named() -> None:
+    values = [[[0.5], [0.5], [0.5]], [[0.3], [0.2], [0.1]]]
+    found = correlate(Scores(["flat", "AP"], "abc", "1", values), resamples=0)
+    assert math.isnan(found.values[0, 0, 1])
+    assert any("all systems tie by flat" in note for note in found.notes)
+    assert "-" in str(found)
+
+
+def test_topics_that_are_undefined_are_left_out_and_counted() -> None:
+    scores = made(topics=5)
+    values = scores.values.copy()
+    values[1, 2, 4] = np.nan
+    holed = Scores(scores.measures, scores.runs, scores.topics, values)
+    found = correlate(holed, resamples=0)
+    assert found.topics == 4
+    assert np.array_equal(found.values, correlate(scores.select(topics=list("0123")), resamples=0).values)
+    assert any("1 of 5 topics left out" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: correlate(made(runs=2)), "2 systems, must be 3 or more"),
+        (lambda: correlate(made(measures=1)), "1 measure, must be 2 or more"),
+        (lambda: correlate(made(), coefficients="tau"), "no coefficient 'tau'"),
+        (lambda: correlate(made(), coefficients=[]), "no coefficient"),
+        (lambda: correlate(made(), coefficients="rbo", p=1), "p == 1"),
+        (lambda: correlate(made(), resamples=-1), "resamples == -1"),
+        (lambda: correlate(made(), level=2), "level == 2"),
+        (lambda: correlate(made(), "m9"), "no measure 'm9'"),
+        (lambda: rank_correlation([1, 2], [1, 2]), "2 systems"),
+        (lambda: rank_correlation([1, 2, 3], [1, 2]), "ranks 3 systems and y 2"),
+        (lambda: rank_correlation({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2, "d": 3}), "one ranking only"),
+        (lambda: rank_correlation([1, 2, math.nan], [1, 2, 3]), "no score"),
+    ],
+)
+def test_bad_input(call: object, message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("(", r"\(")):
+        call()  # type: ignore[operator]
+
+
+def test_a_measure_without_any_value_for_a_run_is_named() -> None:
+    scores = made()
+    values = scores.values.copy()
+    values[1, 2] = np.nan
+    with pytest.raises(UsageError, match="m1 has no value for run 'r2'"):
+        correlate(Scores(scores.measures, scores.runs, scores.topics, values))
+
+
+def test_tables_as_in_the_seeds() -> None:
+    scores = made()
+    found = correlate(scores, coefficients=["tau-a", "tau-ap-symmetric"], resamples=10)
+    table = found.table()  # Sakai 2013 Table 5
+    assert [column.header for column in table.columns] == ["", "m1", "m2"]
+    assert table.rows[0][1] == f"{found.values[0, 0, 1]:.4f}/{found.values[1, 0, 1]:.4f}"
+    assert table.rows[1][1] == "-"
+    single = found.table("tau-a")  # Sakai 2007 Table 2
+    assert single.rows[0][2] == pytest.approx(found.values[0, 0, 2])
+    assert len(found.pairs().rows) == 3
+    columns = found.columns()
+    assert len(columns["value"]) == 6
+    assert found.estimate("m0", "m2").value == columns["value"][1]
+
+
+def test_both_ways_of_a_coefficient_with_a_gold_standard() -> None:
+    found = correlate(made(), coefficients="tau-ap", resamples=0)
+    assert len(found.columns()["value"]) == 6
+    assert len(found.table().rows) == 3
+
+
+@SAMPLE
+def test_changed_gains_are_the_correlation_of_the_two_measures() -> None:
+    from cranfield.evaluation.evaluator import evaluate
+
+    given = sample()
+    found = change_gains(given.qrels, list(given.runs), ["nDCG", "Q"], gains=["3:2:1", "10:5:1"], resamples=0)
+    assert found.values[:, 0] == pytest.approx([1, 1])  # the grades themselves are linear gains
+    both = evaluate(given.qrels, list(given.runs), ["nDCG", "nDCG(gain={1:1,2:5,3:10})"])
+    assert found.values[0, 1] == pytest.approx(correlate(both, resamples=0).values[0, 0, 1])
+    assert found.columns()["gains"].tolist() == ["3:2:1", "10:5:1"] * 2
+
+
+@SAMPLE
+@pytest.mark.parametrize(
+    ("measure", "gains", "message"),
+    [
+        ("AP", ["3:2:1"], "AP knows no gains"),
+        ("Q", ["2:1"], "2 numbers, there are 3 grades"),
+        ("Q", ["a:b:c"], "numbers"),
+    ],
+)
+def test_bad_gains(measure: str, gains: list[str], message: str) -> None:
+    given = sample()
+    with pytest.raises(UsageError, match=message):
+        change_gains(given.qrels, list(given.runs), [measure], gains=gains)

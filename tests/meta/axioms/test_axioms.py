@@ -1,0 +1,110 @@
+"""Axioms: what holds by the laws of tests/laws holds here, and a counter-example can be checked by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cranfield.errors import UsageError
+from cranfield.measures import Measure, parse
+from cranfield.meta.axioms.axioms import MEANS, axioms, replacement, swap, top_heavy
+from cranfield.meta.axioms.findings import Scored
+from tests.laws.instances import ALL, ENDS_AT_THE_BEST, PLAIN, STOPS_WHEN_SATISFIED
+from tests.laws.test_laws import READS_ITS_OWN_LAG
+
+
+def test_swaps_lower_only_what_the_laws_except() -> None:
+    rated = [measure for measure in ALL if measure.properties.better != "neither"]
+    broken = {measure.name for measure in rated if not swap(measure).holds}
+    assert broken <= READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | STOPS_WHEN_SATISFIED
+    assert broken >= READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | {"BPM"}  # IFT is only broken by longer lists
+
+
+def of(measure: Measure, shown: Scored) -> float:
+    """The score of a list as it is shown; other documents of the topic are not relevant."""
+    listed, _, missed = shown.listed.partition("| missed")
+    grades = [None if word == "-" else float(word) for word in listed.split()]
+    return measure.of(grades, [*map(float, missed.split()), *[0.0] * len(grades)])
+
+
+@pytest.mark.parametrize("name", ["P+", "Pmeasure", "O", "nDCGrel"])
+def test_counter_examples_score_as_they_say(name: str) -> None:
+    measure = parse(name)
+    for found in (swap(measure), replacement(measure)):
+        if not found.holds:
+            before, after = found.example
+            assert after.score < before.score
+            assert [of(measure, one) for one in found.example] == pytest.approx([before.score, after.score])
+    assert not replacement(measure).holds
+
+
+def test_a_swap_that_lowers_P_plus_by_hand() -> None:
+    # judged 3, 2, 1: blended ratios (C(r) + cg(r)) / (r + cg*(r)), cg* = 3, 5, 6, 6
+    before = ((1 + 1) / (2 + 5) + (2 + 3) / (3 + 6) + (3 + 6) / (4 + 6)) / 3  # 0 1 2 3: down to the 3
+    after = ((1 + 1) / (2 + 5) + (2 + 4) / (3 + 6)) / 2  # 0 1 3 2: likewise
+    found = axioms("P+", only="swap")["P+", "swap"]
+    assert [one.listed for one in found.example] == ["0 1 2 3 0", "0 1 3 2 0"]
+    assert [one.score for one in found.example] == pytest.approx([before, after])
+
+
+def test_top_heavy_measures() -> None:
+    for name in ("nDCG", "DCG", "AP", "RR", "ERR", "RBP", "Q", "RBTO"):
+        assert top_heavy(parse(name)).holds, name
+    for name in ("P@10", "R", "Rprec", "Success@5", "SBTO", "bpref", "PRES", "U", "CG"):
+        assert not top_heavy(parse(name)).holds, name
+
+
+def test_top_heaviness_by_hand() -> None:
+    found = top_heavy(parse("bpref"))  # 8 relevant: (1 - (r - 1)/8)/8 at rank r, a straight line
+    assert found.says == "it gains no more from rank 2 to 1 than from 3 to 2"
+    assert [one.score for one in found.example] == pytest.approx([6 / 64, 7 / 64, 8 / 64])
+    assert not top_heavy(parse("P(rel=2)@5")).holds
+    assert top_heavy(parse("AP(rel=2)")).holds
+
+
+def test_lower_is_better_scores_are_shown_as_they_are() -> None:
+    found = top_heavy(parse("ESL(wanted=1,N=100)"))
+    assert not found.holds
+    assert all(one.score >= 0 for one in found.example)
+
+
+def test_the_table_of_figure_6() -> None:
+    told = axioms(["nDCG", "AP", "ERR"], ["graded", "normalised", "recall_free", "diminishing"])
+    assert [row[0] for row in told.table().rows] == ["graded", "normalised", "recall-free", "diminishing"]
+    # Sakai 2014 Fig. 6
+    assert [row[1:] for row in told.table().rows] == [
+        ("yes", "no", "yes"), ("yes", "yes", "no"), ("no", "no", "yes"), ("no", "no", "yes"),
+    ]  # fmt: skip
+    assert len(told.columns()["measure"]) == len(told) == 12
+    assert all(one.example for one in told if not one.holds and one.axiom in ("normalised", "recall_free"))
+
+
+def test_measures_of_diversity_are_tried_by_intent() -> None:
+    told = axioms("ERR-IA")
+    assert {one.axiom for one in told} == {
+        "graded", "intent_probabilities", "normalised", "recall_free", "diminishing", "lengths",
+    }  # fmt: skip
+    assert re.match(r"\(a?\d", told["ERR-IA", "intent_probabilities"].shown())
+
+
+def test_measures_that_describe_are_not_asked_what_they_reward() -> None:
+    told = axioms("NumRet")
+    assert not {one.axiom for one in told} & {"swap", "replacement", "normalised"}
+    assert "describes a list" in told.notes[0]
+
+
+def test_every_finding_has_a_meaning() -> None:
+    for measure in (PLAIN[0], parse("D#-nDCG")):
+        assert {one.axiom for one in axioms(measure)} <= set(MEANS)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(UsageError, match="no axiom 'swop'; did you mean 'swap'"):
+        axioms("AP", "swop")
+    with pytest.raises(UsageError, match="needs how likely documents were to be drawn"):
+        axioms("statAP")
+    with pytest.raises(UsageError, match="none of swap can be tried with alpha-nDCG"):
+        axioms("alpha-nDCG", "swap")
+    with pytest.raises(UsageError, match="'swap' was not tried with AP"):
+        axioms("AP", "graded")["AP", "swap"]

@@ -1,0 +1,221 @@
+"""The swap method: Sakai 2007 Fig. 4 line by line, in fractions, and what is known of measures on simulated systems."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cranfield.errors import UsageError
+from cranfield.meta.stability import swap
+from cranfield.meta.stability.swap import SwapRates, swap_rates
+from cranfield.scores.scores import Scores
+from tests.meta.simulated import ONE_HIGHLY_RELEVANT, systems_of_known_order
+
+
+def tenths(seed: int = 0, *, measures: int = 2, runs: int = 4, topics: int = 10) -> Scores:
+    """Scores of one decimal: differences of means fall on the edges of bins, and many are ties."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 5, (measures, runs, topics)) / 10
+    return Scores([f"m{m}" for m in range(measures)], [f"r{r}" for r in range(runs)], map(str, range(topics)), values)
+
+
+def figure_4(values: np.ndarray, sets: list[tuple[list[int], list[int]]]) -> tuple[list[int], list[int], Fraction]:
+    """Sakai 2007 Fig. 4 with its 21 bins, for one measure (systems × topics, in tenths); and the largest mean seen."""
+    count, swap_count = [0] * 21, [0] * 21
+    largest = Fraction(0)
+
+    def mean(system: int, topics: list[int]) -> Fraction:
+        return Fraction(sum(round(10 * values[system, q]) for q in topics), 10 * len(topics))
+
+    def bin_of(difference: Fraction) -> int:
+        return min(20, int(abs(difference) / Fraction(1, 100)))
+
+    for x in range(len(values)):
+        for y in range(x + 1, len(values)):
+            for q, q_other in sets:
+                d = mean(x, q) - mean(y, q)
+                d_other = mean(x, q_other) - mean(y, q_other)
+                count[bin_of(d)] += 1
+                if d * d_other > 0:
+                    continue
+                swap_count[bin_of(d)] += 1
+    for system in range(len(values)):
+        largest = max(largest, *(mean(system, one) for pair in sets for one in pair))
+    return count, swap_count, largest
+
+
+@pytest.mark.parametrize("size", [None, 7])
+def test_with_replacement_it_is_sakai_2007_figure_4(size):
+    scores = tenths()
+    found = swap_rates(scores, resamples=60, seed=3, sizes=size)
+    times = np.random.default_rng(3).multinomial(size or 10, np.full(10, 1 / 10), size=(60, 2))
+    sets = [tuple(np.repeat(np.arange(10), one).tolist() for one in pair) for pair in times]
+    for m in range(2):
+        count, swaps, largest = figure_4(scores.values[m], sets)
+        assert found.counts[m, 0].tolist() == count
+        assert found.swaps[m, 0].tolist() == swaps
+        assert found.largest[m, 0] == pytest.approx(float(largest))
+    assert found.sizes == (size or 10,)
+    assert found.counts.sum() == 2 * 6 * 60  # measures × pairs × trials
+
+
+@pytest.mark.parametrize(("topics", "size"), [(10, 5), (10, 3), (11, 5)])
+def test_without_replacement_sets_are_disjoint_and_the_rest_is_the_same(topics, size):
+    scores = tenths(1, topics=topics)
+    found = swap_rates(scores, replacement=False, sizes=size, resamples=50, seed=8)
+    drawn = np.concatenate(list(swap._draws(topics, size, False, 50, 8, 7)))
+    sets = [tuple(np.flatnonzero(one).tolist() for one in pair) for pair in drawn]
+    for one, other in sets:
+        assert len(one) == len(other) == size
+        assert not set(one) & set(other)
+    assert len({tuple(one) for one, _ in sets}) > 5
+    for m in range(2):
+        count, swaps, _ = figure_4(scores.values[m], sets)
+        assert found.counts[m, 0].tolist() == count
+        assert found.swaps[m, 0].tolist() == swaps
+
+
+def test_without_replacement_every_topic_is_drawn_alike():
+    """400 draws of 3 of 9 topics, twice: each topic is in each set 133 times, sd √(400 · 1/3 · 2/3) = 9.4."""
+    drawn = np.concatenate(list(swap._draws(9, 3, False, 400, 0, 100))).sum(axis=0)
+    assert (np.abs(drawn - 400 / 3) < 4 * 9.4).all()
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_how_many_are_worked_on_at_a_time_changes_nothing(monkeypatch, replacement):
+    whole = swap_rates(tenths(), replacement=replacement, resamples=100)
+    monkeypatch.setattr(swap, "_BLOCK", 40)
+    parts = swap_rates(tenths(), replacement=replacement, resamples=100)
+    assert parts.counts.tolist() == whole.counts.tolist()
+    assert parts.swaps.tolist() == whole.swaps.tolist()
+
+
+# Sakai 2007 Table 3.
+
+
+def record(counts: list[int], swaps: list[int], largest: float = 0.5) -> SwapRates:
+    arrays = (np.array(one)[None, None] for one in (counts, swaps))
+    return SwapRates(("AP",), (42,), *arrays, np.array([[largest]]), 0.01, 0.05, True, 30, 42, 1000, 0, ())
+
+
+def test_the_five_columns_of_sakai_2007_table_3():
+    """Rates 30%, 10%, 5%, 1%: 5% is not above 5%, so 0.02 is enough; 0.02/0.5 = 4%; (40 + 100)/260 reach it."""
+    found = record([100, 20, 40, 100], [30, 2, 2, 1])
+    assert found.table().rows == (("AP", "0.02", "0.5000", "4%", "53.8%"),)
+    assert found.data().rows == (("AP", 42, 0.02, 0.5, 0.04, 140 / 260),)
+    assert [column.header for column in found.table().columns][1:] == [
+        "abs. diff.", "max.", "diff./max.", "% pairs satisfying",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("counts", "swaps", "required", "satisfying"),
+    [
+        ([100, 100, 100, 100], [30, 1, 10, 1], 0.03, 0.25),  # the rate rises again at 0.02: it guarantees nothing
+        ([100, 100, 0, 100], [30, 10, 0, 1], 0.03, 1 / 3),  # nothing fell into 0.02
+        ([100, 100, 0, 0], [30, 1, 0, 0], 0.01, 0.5),  # nothing is as large as 0.02
+        ([100, 0, 0, 0], [1, 0, 0, 0], 0.0, 1.0),
+        ([100, 100, 100, 100], [30, 30, 30, 30], np.nan, 0.0),
+        ([100, 100, 0, 0], [1, 30, 0, 0], np.nan, 0.0),
+    ],
+)
+def test_the_difference_required_holds_from_there_on(counts, swaps, required, satisfying):
+    found = record(counts, swaps)
+    assert found.required[0, 0] == pytest.approx(required, nan_ok=True)
+    assert found.satisfying[0, 0] == pytest.approx(satisfying)
+    assert any("no difference is large enough" in note for note in found.told()) == np.isnan(required)
+
+
+def test_columns_are_the_curves():
+    columns = record([100, 20, 0, 100], [30, 2, 0, 1]).columns()
+    assert columns["difference"].tolist() == [0, 0.01, 0.02, 0.03]
+    assert columns["rate"].tolist() == pytest.approx([0.3, 0.1, np.nan, 0.01], nan_ok=True)
+
+
+def test_bins_and_their_width_can_be_chosen():
+    fine = swap_rates(tenths(), resamples=100)
+    coarse = swap_rates(tenths(), resamples=100, bins=5, width=0.05)
+    # Five bins of 0.01 make one of 0.05; the last takes what is beyond.
+    assert coarse.counts[0, 0, :4].tolist() == fine.counts[0, 0, :20].reshape(4, 5).sum(axis=1).tolist()
+    assert coarse.swaps[0, 0, 4] == fine.swaps[0, 0, 20]
+
+
+def test_a_measure_of_which_lower_is_better_has_the_same_swaps_and_its_own_maximum():
+    values = tenths(measures=1).values
+    up, down = (swap_rates(Scores([name], "abcd", map(str, range(10)), values), resamples=50) for name in ("AP", "E"))
+    assert up.swaps.tolist() == down.swaps.tolist()
+    assert up.largest.tolist() == down.largest.tolist()
+
+
+# Directions.
+
+
+def test_measures_rank_by_the_swap_method_as_in_sakai_2007_table_3():
+    """Q and AP above P+, P+ above NWRR, NWRR above RR: comparisons satisfying in six collections together."""
+    found = sum(
+        swap_rates(systems_of_known_order(seed, ONE_HIGHLY_RELEVANT), resamples=300).satisfying[:, 0]
+        for seed in range(6)
+    )
+    q, ap, p_plus, nwrr, rr = found.tolist()
+    assert min(q, ap) > p_plus > nwrr > rr
+
+
+def test_more_topics_swap_less():
+    """The larger the topic sets, the lower the rates, bin by bin: what Voorhees & Buckley 2002 is about."""
+    scores = systems_of_known_order(0, ["AP"])
+    found = swap_rates(scores, replacement=False, sizes=[5, 10, 20], resamples=400)
+    assert found.sizes == (5, 10, 20)
+    small, middle, large = found.rates[0, :, 1:5]
+    assert (small > middle).all()
+    assert (middle > large).all()
+    assert found.table().columns[1].header == "topics"
+
+
+# Rules and bad input.
+
+
+def test_all_ties_are_swaps():
+    scores = Scores(["AP"], "abc", ["1", "2", "3"], np.full((1, 3, 3), 0.3))
+    found = swap_rates(scores, resamples=20)
+    assert found.rates[0, 0, 0] == 1
+    assert np.isnan(found.required[0, 0])
+    assert found.satisfying[0, 0] == 0
+    assert found.table().rows == (("AP", "-", "0.3000", "-", "0.0%"),)
+
+
+def test_what_was_done_is_told():
+    told = " ".join(swap_rates(tenths(), resamples=70, seed=2).told())
+    for part in ("4 systems, 10 topics", "B = 70", "seed 2", "with replacement", "ties count as swaps", "0.20 up"):
+        assert part in told
+
+
+def test_progress_reaches_the_end():
+    seen = []
+    swap_rates(tenths(), sizes=[2, 5], resamples=30, progress=lambda *now: seen.append(now))
+    assert seen[-1] == (60, 60)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resamples": 0}, "resamples == 0"),
+        ({"bins": 0}, "bins == 0"),
+        ({"width": 0}, "width == 0"),
+        ({"rate": 2}, "rate == 2"),
+        ({"sizes": 11}, "sizes == 11, must be at most 10"),
+        ({"sizes": 6, "replacement": False}, "sizes == 6, must be at most 5"),
+        ({"sizes": []}, "sizes is empty"),
+        ({"sizes": [2, 0]}, "sizes == 0"),
+        ({"measures": "m9"}, "no measure 'm9'"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(UsageError, match=message):
+        swap_rates(tenths(), **options)
+
+
+def test_bad_scores():
+    with pytest.raises(UsageError, match="2 systems, must be 3 or more"):
+        swap_rates(tenths(runs=2))
+    with pytest.raises(UsageError, match="two disjoint sets need 2 or more"):
+        swap_rates(tenths(topics=1), replacement=False)

@@ -1,0 +1,457 @@
+"""Studies: what a file asks for is done once, whatever happens in between."""
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield.evaluation
+from cranfield.collection import source
+from cranfield.errors import DataError, UsageError
+from cranfield.evaluation.evaluator import evaluate
+from cranfield.meta.agreement import correlation
+from cranfield.meta.agreement.correlation import correlate
+from cranfield.meta.study import inputs as study_inputs
+from cranfield.meta.study.cache import Cache, measure_key, table_from_plain, table_to_plain
+from cranfield.meta.study.steps import METHODS, methods_table
+from cranfield.meta.study.study import Outcome, run_study
+from cranfield.meta.study.study_file import EXAMPLE, plan_of, read_study
+from cranfield.scores.summary import Estimate
+from cranfield.table import Column, Table
+
+pytestmark = pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
+
+TOPICS = 8
+STUDY = """
+measures = ["AP", "P@5"]
+seed = 1
+[collections.tiny]
+qrels = "qrels.txt"
+runs = ["*.run"]
+[methods.correlate]
+resamples = 20
+[methods.gtheory]
+[methods.tukey]
+method = "compare"
+test = "tukey"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four runs over eight topics: run k has its relevant documents further down the larger k is, topic by topic."""
+    (tmp_path / "qrels.txt").write_text("".join(f"{t} 0 d{d} {int(d < 4)}\n" for t in range(TOPICS) for d in range(8)))
+    for k in range(4):
+        lines = []
+        for t in range(TOPICS):
+            order = sorted(range(8), key=lambda d, k=k, t=t: (d * (k + 1) + t * d * d) % 11)  # type: ignore[misc]
+            lines += [f"{t} Q0 d{d} {r} {10 - r} run{k}\n" for r, d in enumerate(order, 1)]
+        (tmp_path / f"r{k}.run").write_text("".join(lines))
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
+    """What is scored: the run file, and the measures."""
+    seen: list[tuple[str, tuple[str, ...]]] = []
+
+    class Spy(cranfield.evaluation.Evaluator):
+        def evaluate(self, runs: Any, progress: Any = None) -> Any:
+            seen.append((os.path.basename(runs[0]), tuple(map(str, self.measures))))
+            return super().evaluate(runs, progress)
+
+    monkeypatch.setattr(study_inputs, "Evaluator", Spy)
+    return seen
+
+
+def states(outcome: Outcome) -> dict[str, str]:
+    return {one.label: one.state for one in outcome.steps}
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """All files of a study but those of the cache."""
+    root = folder / "study-results"
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".cache" not in path.parts
+    }
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    text = (folder / "study.toml").read_text()
+    assert old in text
+    (folder / "study.toml").write_text(text.replace(old, new))
+
+
+# -- what is done
+
+
+def test_tables_are_those_of_the_methods_themselves(folder: Path) -> None:
+    outcome = run_study(folder / "study.toml")
+    assert states(outcome) == dict.fromkeys(("correlate", "gtheory", "tukey"), "computed")
+    scores = evaluate(str(folder / "qrels.txt"), str(folder / "*.run"), ["AP", "P@5"])
+    table = correlate(scores, resamples=20, seed=1).table()
+    where = folder / "study-results" / "tiny"
+    assert (where / "correlate.csv").read_text() == table.csv() + "\n"
+    assert (where / "correlate.json").read_text() == table.json() + "\n"
+    assert (where / "correlate.tex").read_text() == table.latex() + "\n"
+    assert len((where / "tukey.data.csv").read_text().splitlines()) == 1 + 2 * 6  # two measures, six pairs
+    report = (folder / "study-results" / "report.md").read_text()
+    assert report.startswith("# study\n")
+    assert table.markdown() in report
+
+
+def test_every_method_has_a_function_and_tells_its_options() -> None:
+    assert [row[0] for row in methods_table().rows] == list(METHODS)
+    needed = {"power", "swap", "correlate", "concord", "loo", "robust", "scale", "gtheory", "compare"}
+    assert needed <= METHODS.keys()
+
+
+def test_methods_on_runs_on_measures_alone_and_with_gold_standards(folder: Path) -> None:
+    (folder / "teams.txt").write_text("run0 A\nrun1 A\nrun2 B\nrun3 B\n")
+    edit(folder, 'runs = ["*.run"]', 'runs = ["*.run"]\nteams = "teams.txt"')
+    with (folder / "study.toml").open("a") as file:
+        file.write('[methods.loo]\npool_depth = 3\n[methods.scale]\n[methods.concord]\ngold = ["P@1"]\n')
+    outcome = run_study(folder / "study.toml")
+    assert not outcome.failed
+    assert "A" in (folder / "study-results" / "tiny" / "loo-contributions.csv").read_text()
+    assert (folder / "study-results" / "scale.csv").exists()  # of no collection
+    assert "P@1" not in (folder / "study-results" / "tiny" / "correlate.csv").read_text()  # gold for concord only
+
+
+def test_every_method_can_be_asked_for(folder: Path) -> None:
+    (folder / "prefer.txt").write_text("0 run0 run1 A\n1 run1 run2 B\n2 run0 run3 A\n")
+    options: dict[str, dict[str, Any]] = {
+        "concord": {"gold": ["P@1"]},
+        "predict": {"preferences": "prefer.txt"},
+        "gains": {"gains": ["1", "3"], "measures": ["nDCG@3"]},
+    }
+    plan = plan_of(
+        {
+            "measures": ["AP", "P@5"],
+            "collections": {"tiny": {"qrels": "qrels.txt", "runs": ["*.run"]}},
+            "methods": {name: {**options.get(name, {})} for name in METHODS},
+        },
+        str(folder / "all.toml"),
+    )
+    outcome = run_study(plan)
+    assert [(one.label, one.error) for one in outcome.failed] == []
+    assert {one.label for one in outcome.steps} == METHODS.keys()
+    assert {one.state for one in run_study(plan).steps} == {"cached"}
+
+
+def test_runs_with_one_tag_are_called_as_evaluate_calls_them(folder: Path) -> None:
+    for path in folder.glob("*.run"):
+        path.write_text(path.read_text().replace(path.stem.replace("r", "run"), "same"))
+    run_study(folder / "study.toml")
+    scores = evaluate(str(folder / "qrels.txt"), str(folder / "*.run"), ["AP"])
+    ranking = (folder / "study-results" / "tiny" / "tukey.csv").read_text()
+    assert scores.runs == ("r0", "r1", "r2", "r3")
+    assert all(f",{run}," in ranking for run in scores.runs)
+
+
+def test_saved_scores_with_names_of_somebody_elses_making(folder: Path) -> None:
+    (folder / "scores.csv").write_text("topic,a,b,c\n1,0.1,0.2,0.4\n2,0.3,0.3,0.5\n3,0.2,0.4,0.4\n")
+    plan = plan_of(
+        {
+            "output": "study-results",
+            "collections": {"saved": {"scores": "scores.csv"}},
+            "methods": {"gtheory": {}, "mine": {"method": "gtheory", "measures": ["score"]}},
+        },
+        str(folder / "s.toml"),
+    )
+    assert states(run_study(plan)) == {"gtheory": "computed", "mine": "computed"}
+
+
+def test_a_step_that_cannot_be_done_is_told_and_the_others_are_done(folder: Path) -> None:
+    for k in (2, 3):
+        (folder / f"r{k}.run").unlink()
+    outcome = run_study(folder / "study.toml")
+    assert states(outcome) == {"correlate": "failed", "gtheory": "failed", "tukey": "computed"}
+    assert "2 systems, must be 3 or more" in outcome.failed[0].error
+    assert "not done: correlate: 2 systems" in (folder / "study-results" / "report.md").read_text()
+    assert "1 computed, 2 failed" in str(outcome)
+
+
+def test_a_page_of_html_does_not_run_what_a_run_is_called(folder: Path) -> None:
+    edit(folder, "seed = 1", 'seed = 1\nreport = "report.html"\ntitle = "<b>bold</b>"')
+    path = folder / "r0.run"
+    path.write_text(path.read_text().replace("run0", "<script>alert(1)</script>"))
+    run_study(folder / "study.toml")
+    page = (folder / "study-results" / "report.html").read_text()
+    assert "<script" not in page
+    assert "&lt;b&gt;bold" in page
+
+
+def test_progress_goes_up_to_the_end(folder: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    run_study(folder / "study.toml", progress=lambda done, total: seen.append((done, total)))
+    assert seen == sorted(seen)
+    assert seen[0] == (0, 3000)
+    assert seen[-1] == (3000, 3000)
+
+
+# -- nothing is computed twice
+
+
+def test_the_second_time_nothing_is_computed(folder: Path, scored: list[Any]) -> None:
+    run_study(folder / "study.toml")
+    before = results(folder)
+    assert scored == [(f"r{k}.run", ("AP", "P@5")) for k in range(4)]  # each file once, for all methods
+    scored.clear()
+    shutil.rmtree(folder / "study-results" / "tiny")
+    assert set(states(run_study(folder / "study.toml")).values()) == {"cached"}
+    assert scored == []
+    assert results(folder) == before
+
+
+def test_a_further_measure_is_all_that_is_scored(folder: Path, scored: list[Any]) -> None:
+    run_study(folder / "study.toml")
+    scored.clear()
+    edit(folder, '"P@5"]', '"P@5", "nDCG@3"]')
+    outcome = run_study(folder / "study.toml")
+    assert scored == [(f"r{k}.run", ("nDCG@3",)) for k in range(4)]
+    assert set(states(outcome).values()) == {"computed"}
+    together = evaluate(str(folder / "qrels.txt"), str(folder / "*.run"), ["AP", "P@5", "nDCG@3"])
+    expected = correlate(together, resamples=20, seed=1).table().csv()
+    assert (folder / "study-results" / "tiny" / "correlate.csv").read_text() == expected + "\n"
+
+
+def test_a_run_that_changed_is_all_that_is_scored(folder: Path, scored: list[Any]) -> None:
+    run_study(folder / "study.toml")
+    scored.clear()
+    path = folder / "r2.run"
+    path.write_text(path.read_text().replace("0 Q0 d0 ", "0 Q0 x "))
+    assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
+    assert scored == [("r2.run", ("AP", "P@5"))]
+
+
+def test_other_options_are_another_result_and_the_old_one_is_kept(folder: Path, scored: list[Any]) -> None:
+    run_study(folder / "study.toml")
+    scored.clear()
+    edit(folder, "resamples = 20", "resamples = 30")
+    assert states(run_study(folder / "study.toml")) == {"correlate": "computed", "gtheory": "cached", "tukey": "cached"}
+    assert scored == []
+    edit(folder, "resamples = 30", "resamples = 20")
+    assert set(states(run_study(folder / "study.toml")).values()) == {"cached"}
+
+
+def test_another_version_of_the_code_computes_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_study(folder / "study.toml")
+    monkeypatch.setattr("cranfield.meta.study.cache.code_version", lambda: "another")
+    assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
+
+
+def test_judgments_that_changed_compute_all_anew(folder: Path) -> None:
+    run_study(folder / "study.toml")
+    (folder / "qrels.txt").write_text((folder / "qrels.txt").read_text().replace("0 0 d0 1", "0 0 d0 0"))
+    assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
+
+
+def test_a_measure_of_ones_own_goes_by_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "own_measure_of_a_study.py"
+    module.write_text("def Own(lists):\n    return lists.num_ret * 0.0\n")
+    from cranfield.measures import parse
+
+    name = str(parse("own_measure_of_a_study:Own"))
+    before = measure_key(name)
+    module.write_text(module.read_text() + "# changed\n")
+    assert measure_key(name) != before
+    assert measure_key("nDCG@10") == "nDCG@10"
+
+
+# -- whatever happens in between
+
+
+def test_a_damaged_entry_is_computed_anew(folder: Path) -> None:
+    run_study(folder / "study.toml")
+    before = results(folder)
+    entries = [path for path in (folder / "study-results" / ".cache").rglob("*") if path.is_file()]
+    for i, path in enumerate(entries):
+        content = path.read_bytes()
+        path.write_bytes([b"", content[: len(content) // 2], content[:-1] + bytes([content[-1] ^ 1])][i % 3])
+    assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
+    assert results(folder) == before
+
+
+class Killed(BaseException):
+    """Stands for a process that ends here and now."""
+
+
+def test_stopped_before_any_write_it_goes_on_to_the_same_result(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(folder, STUDY[STUDY.index("[methods.gtheory]") :], "")
+    run_study(folder / "study.toml")
+    expected = results(folder)
+    real = os.replace
+    for moment in range(20):
+        shutil.rmtree(folder / "study-results")
+        left = [moment]
+
+        def replace(a: str, b: str, left: list[int] = left) -> None:
+            if not left[0]:
+                raise Killed
+            left[0] -= 1
+            real(a, b)
+
+        monkeypatch.setattr(source.os, "replace", replace)
+        try:
+            run_study(folder / "study.toml")
+        except Killed:
+            finished = False
+        else:
+            finished = True
+        monkeypatch.setattr(source.os, "replace", real)
+        run_study(folder / "study.toml")
+        assert results(folder) == expected
+        if finished:
+            break
+    assert finished, "more writes than moments"
+    assert moment == 4 + 1 + 4 + 1  # scores of four runs, the result, its four files, the report
+
+
+def test_killed_as_a_process_it_goes_on_to_the_same_result(folder: Path) -> None:
+    words = [sys.executable, "-m", "cranfield", "meta", "study", str(folder / "study.toml"), "--quiet"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    cache = folder / "study-results" / ".cache"
+    until = time.monotonic() + 30
+    while not any(cache.rglob("*")) and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    run_study(folder / "study.toml")
+    after = results(folder)
+    shutil.rmtree(folder / "study-results")
+    run_study(folder / "study.toml")
+    assert {name: text for name, text in after.items() if not name.endswith(".part")} == results(folder)
+
+
+def test_what_a_method_answers_after_ctrl_c_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half(scores: Any, measures: Any = None, *, resamples: int = 1000, seed: int = 0) -> Any:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:  # as resampling does, which then answers from what it has
+            return correlate(scores, measures, resamples=5, seed=seed)
+
+    handler = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(correlation, "correlate", half)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(folder / "study.toml")
+    assert signal.getsignal(signal.SIGINT) is handler
+    monkeypatch.undo()
+    assert states(run_study(folder / "study.toml"))["correlate"] == "computed"
+
+
+def test_an_entry_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    cache = Cache(str(tmp_path / "c"))
+    assert cache.get("abc") is None
+    cache.put("abc", b"line\nline")
+    assert cache.get("abc") == b"line\nline"
+
+
+def test_tables_survive_the_cache_exactly() -> None:
+    estimate = Estimate("AP", "a", 0.1, math.nan, math.inf, 3, 0, 1)
+    table = Table(
+        (Column("run"), Column("x", "number", "higher"), Column("n", "count")),
+        (("a\udcff", estimate, 3), ("b", -math.inf, None), ("c", 0.1 + 0.2, 0)),
+        "caption", ("note",), 3,
+    )  # fmt: skip
+    again = table_from_plain(json.loads(json.dumps(table_to_plain(table))))
+    assert again.render("json") == table.render("json")
+    assert again.render("text") == table.render("text")
+    assert (again.columns, again.digits, again.notes) == (table.columns, table.digits, table.notes)
+
+
+# -- the file
+
+
+def test_toml_yaml_and_json_say_the_same(folder: Path) -> None:
+    import yaml
+
+    held = tomllib.loads(STUDY)
+    (folder / "study.yaml").write_text(yaml.safe_dump(held))
+    (folder / "study.json").write_text(json.dumps(held))
+    plans = [read_study(folder / f"study.{suffix}") for suffix in ("toml", "yaml", "json")]
+    assert plans[0].collections == plans[1].collections == plans[2].collections
+    assert plans[0].tasks == plans[1].tasks == plans[2].tasks
+    assert plans[0].tasks[0].options == {"resamples": 20, "seed": 1}  # the seed of the study, where there is one
+    assert plans[0].collections[0].qrels == str(folder / "qrels.txt")  # relative to the file
+
+
+def test_the_example_is_a_study() -> None:
+    plan = plan_of(tomllib.loads(EXAMPLE), "study.toml")
+    assert [task.method.name for task in plan.tasks] == ["correlate", "concord", "loo", "compare"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("measures", "mesures", "study.toml: in the study: no key 'mesures'; did you mean 'measures'?"),
+        ("qrels =", "qrel =", "in collections.tiny: no key 'qrel'; did you mean 'qrels'?"),
+        ("resamples", "resample", "in methods.correlate: no key 'resample'; did you mean 'resamples'?"),
+        ("[methods.gtheory]", "[methods.gtheorie]", "methods.gtheorie: no method 'gtheorie'; did you mean 'gtheory'?"),
+        ('method = "compare"', 'method = "compar"', "methods.tukey: no method 'compar'; did you mean 'compare'?"),
+        ('"P@5"', '"PP@5"', "methods.correlate: there is no measure 'PP'"),
+        ('runs = ["*.run"]', "", "collections.tiny must have qrels and runs, or scores"),
+        ('runs = ["*.run"]', 'runs = ["*.run"]\nscores = "s"', "collections.tiny must have qrels and runs, or scores"),
+        ('runs = ["*.run"]', "runs = 3", "collections.tiny.runs == 3, must be a list of texts"),
+        ('runs = ["*.run"]', 'runs = ["-"]', "cannot read standard input"),
+        ('runs = ["*.run"]', 'runs = ["*.run"]\norder = "best"', "order == 'best'"),
+        ('runs = ["*.run"]', 'runs = ["*.run"]\nmissing = "no"', "collections.tiny: missing == 'no'"),
+        ("resamples = 20", 'resamples = "many"', "methods.correlate.resamples == 'many', must be a whole number"),
+        ("resamples = 20", 'collections = ["tini"]', "no collection 'tini'; did you mean 'tiny'?"),
+        ("[methods.gtheory]", '[methods."../x"]', "methods.../x: the name may hold letters"),
+        ("[methods.gtheory]", "[methods.concord]", "methods.concord: gold must be given"),
+        ("seed = 1", 'report = "r.pdf"', "report == 'r.pdf', must be a file name that ends in .md or .html"),
+        ("seed = 1", "seed == 1", "study.toml:3: this is no TOML"),
+        ('measures = ["AP", "P@5"]', "", "methods.correlate: no measures"),
+    ],
+)
+def test_what_is_wrong_with_a_study_is_named(folder: Path, old: str, new: str, says: str) -> None:
+    edit(folder, old, new)
+    with pytest.raises((UsageError, DataError), match=says.replace("?", r"\?").replace("../x", r"\.\./x")):
+        read_study(folder / "study.toml")
+
+
+def test_a_collection_of_scores_only_has_no_runs_to_leave_out(folder: Path) -> None:
+    held = {"measures": ["AP"], "collections": {"s": {"scores": "s.csv"}}, "methods": {"loo": {}}}
+    with pytest.raises(UsageError, match="loo works on runs and qrels, s has scores only"):
+        plan_of(held)
+
+
+@pytest.mark.parametrize("held", [None, [], {"methods": 3}, {"methods": {}}, {"methods": {"correlate": {}}}])
+def test_what_is_no_study_is_told(held: Any) -> None:
+    with pytest.raises(UsageError, match=r"must be a table|no methods|no collection"):
+        plan_of(held)
+
+
+@pytest.mark.parametrize(("gone", "says"), [("qrels.txt", "no such file"), ("*.run", "no file matches this pattern")])
+def test_files_that_are_not_there_fail_their_steps(folder: Path, gone: str, says: str) -> None:
+    for path in folder.glob(gone):
+        path.unlink()
+    outcome = run_study(folder / "study.toml")
+    assert set(states(outcome).values()) == {"failed"}
+    assert outcome.failed[0].error.endswith(f"{gone}: {says}")
+
+
+def test_long_tables_are_cut_in_the_report_and_whole_in_their_files(folder: Path) -> None:
+    with (folder / "study.toml").open("a") as file:
+        file.write("[methods.swap]\nresamples = 10\nbins = 60\n")
+    run_study(folder / "study.toml")
+    # Two measures, 60 bins each; a page shows 50 rows.
+    assert len((folder / "study-results" / "tiny" / "swap-curves.csv").read_text().splitlines()) == 121
+    assert (
+        "the first 50 of 120 rows; all are in tiny/swap-curves.csv"
+        in (folder / "study-results" / "report.md").read_text()
+    )

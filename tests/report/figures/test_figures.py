@@ -1,0 +1,452 @@
+"""What pictures show, as data, and how they are drawn."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.assessed.lists import Assessed
+from cranfield.comparison.compare import compare
+from cranfield.errors import UsageError
+from cranfield.measures.curves import interpolated_precision, precision_recall, roc
+from cranfield.meta import axioms
+from cranfield.report.figures import (
+    Figure,
+    describe_agreement,
+    describe_alike,
+    describe_asl,
+    describe_axioms,
+    describe_boxes,
+    describe_components,
+    describe_concordance,
+    describe_curves,
+    describe_differences,
+    describe_diversity,
+    describe_effects,
+    describe_heat,
+    describe_informativeness,
+    describe_interaction,
+    describe_intervals,
+    describe_power,
+    describe_precision_recall,
+    describe_rank_changes,
+    describe_robustness,
+    describe_spacing,
+    describe_swap_rates,
+)
+from cranfield.report.figures import __all__ as exported
+from cranfield.report.figures.draw.lines import FINE
+from cranfield.report.figures.label_placement import placed
+from cranfield.report.figures.saving import rendered, specification
+from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, text_width
+from cranfield.scores.scores import Scores
+
+NAN = math.nan
+
+
+def scores(systems: int, topics: int = 12, measure: str = "AP") -> Scores:
+    values = np.random.default_rng(0).beta(2, 3, (1, systems, topics))
+    return Scores([measure], [f"run{i}" for i in range(systems)], map(str, range(301, 301 + topics)), values)
+
+
+def figures(systems: int) -> dict[str, Figure]:
+    """One of each kind, of so many systems (or measures, where these are what is drawn)."""
+    data = scores(systems)
+    rng = np.random.default_rng(1)
+    names, some = list(data.runs), rng.random(systems)
+    twice = [name for name in names for _ in range(2)]
+    steps = np.linspace(0, 1, 11)
+    lists = ["".join(one) for one in itertools.product("01", repeat=3)]
+    return {
+        "boxes": describe_boxes(data),
+        "intervals": describe_intervals(compare(data, test="tukey")),
+        "against a baseline": describe_intervals(compare(data, baseline="run0")),
+        "asl": describe_asl({name: rng.random(20) for name in names}),
+        "swap": describe_swap_rates(
+            {"measure": twice, "difference": [0.0, 0.01] * systems, "rate": rng.random(2 * systems)}
+        ),
+        "heat": describe_heat(np.corrcoef(rng.random((systems, 9))), names),
+        "curves": describe_curves(
+            cf.measures.curves.Curves(
+                steps, rng.random((systems, 11)), "recall", "precision", tuple(names), ("1",), np.arange(systems), None
+            )
+        ),
+        "diversity": describe_diversity({"system": names, "I-rec@10": some, "D-nDCG@10": some**2}),
+        "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
+        "differences": describe_differences(data, ("run0", "run1")),
+        "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),
+        "interaction": describe_interaction(
+            {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
+        ),
+        "ranks": describe_rank_changes({"system": names, "before": range(systems), "after": range(systems)}),
+        "robustness": describe_robustness(
+            {"measure": twice, "kept": [1, 0.5] * systems, "tau": rng.random(2 * systems)}
+        ),
+        "concordance": describe_concordance(
+            {
+                "gold": ["P@10"] * (systems - 1),
+                "measure": names[:-1],
+                "other": names[1:],
+                "concordance": some[1:],
+                "other concordance": 1 - some[1:],
+            }
+        ),
+        "agreement": describe_agreement({"measure": names, "agreement": some, "low": some - 0.1, "high": some + 0.1}),
+        "informativeness": describe_informativeness({"measure": twice, "rms": rng.random(2 * systems)}),
+        "axioms": describe_axioms({"measure": names, "axiom": ["swap"] * systems, "holds": some > 0.5}),
+        "effects": describe_effects({"measure": names, "effect_ratio": some, "delta_ri": some**2}),
+        "alike": describe_alike({"topic": names, "tau": some, "overlap": some**2}),
+        "components": describe_components(
+            {"measure": twice, "component": ["system", "topic"] * systems, "variance": rng.random(2 * systems)}
+        ),
+    }
+
+
+# -- what is drawn
+
+
+def test_boxes_have_quartiles_whiskers_and_what_lies_beyond() -> None:
+    # Of 1 2 3 4 5 6 7 8 100: quartiles 3, 5, 7 (linear, at positions 2, 4, 6); reach 1.5 · 4 = 6, so whiskers end at 1
+    # and 8, and 100 is beyond. Of nine 2: everything is 2.
+    made = describe_boxes({"flat": [2.0] * 9, "long": [1.0, 2, 3, 4, 5, 6, 7, 8, 100]}, "AP")
+    told = made.columns()
+    assert told["system"].tolist() == ["long", "flat"]  # means 136 / 9 and 2
+    row = [float(told[name][0]) for name in ("low", "q1", "median", "q3", "high")]
+    assert row == [1, 3, 5, 7, 8]
+    assert [float(told[name][1]) for name in ("low", "q1", "median", "q3", "high")] == [2] * 5
+    beyond = made.also["beyond"]
+    assert beyond["system"].tolist() == ["long"]
+    assert beyond["topic"].tolist() == ["9"]
+    assert beyond["value"].tolist() == [100]
+
+
+def test_boxes_put_the_lowest_first_where_lower_is_better() -> None:
+    assert cf.parse("E").properties.better == "lower"
+    assert describe_boxes({"a": [0.5, 0.6], "b": [0.1, 0.2]}, "E").columns()["system"].tolist() == ["b", "a"]
+
+
+def test_boxes_leave_out_systems_without_scores_and_count_the_topics_of_each() -> None:
+    made = describe_boxes(Scores(["AP"], ["a", "b"], ["1", "2"], [[[0.5, NAN], [NAN, NAN]]]))
+    assert made.columns()["system"].tolist() == ["a"]
+    assert made.columns()["topics"].tolist() == [1]
+    assert "1 system without any score left out" in made.notes
+    with pytest.raises(UsageError, match="no system has a score"):
+        describe_boxes(Scores(["AP"], ["a"], ["1"], [[[NAN]]]))
+
+
+def test_tukey_intervals_meet_just_where_systems_do_not_differ() -> None:
+    data = scores(6, 30)
+    result = compare(data, test="tukey", alpha=0.3)
+    told = describe_intervals(result).columns()
+    half = result.families[0].tests.critical / 2
+    assert told["high"] - told["mean"] == pytest.approx(half)
+    assert (np.diff(told["mean"]) <= 0).all()
+    for low, high, words in zip(told["low"], told["high"], told["stands"], strict=True):
+        apart = high < told["low"][0] or low > told["high"][0]
+        assert words == ("differs from the best" if apart else "does not differ from the best")
+
+
+def test_intervals_against_a_baseline_say_who_differs_from_it() -> None:
+    # b is a + 0.1 with small noise, c is a but for one topic.
+    base = np.linspace(0.2, 0.6, 10)
+    noise = np.array([0.01, -0.01] * 5)
+    result = compare({"a": base, "b": base + 0.1 + noise, "c": base + noise}, "AP", baseline="a")
+    stands = dict(
+        zip(*(describe_intervals(result).columns()[name].tolist() for name in ("system", "stands")), strict=True)
+    )
+    assert stands == {"a": "baseline", "b": "differs from the baseline", "c": "does not differ from the baseline"}
+
+
+def test_asl_curves_are_sorted_and_the_best_measure_comes_first() -> None:
+    made = describe_asl({"RR": [0.5, 0.01, 0.2], "AP": [0.04, 0.3, 0.01]}, alpha=0.05)
+    told = made.columns()
+    assert told["measure"].tolist() == ["AP"] * 3 + ["RR"] * 3
+    assert told["p"].tolist() == [0.01, 0.04, 0.3, 0.01, 0.2, 0.5]
+    assert told["pairs"].tolist() == [1, 2, 3, 1, 2, 3]
+    assert made.notes == ("AP: 2 of 3 pairs at α = 0.05", "RR: 1 of 3 pairs at α = 0.05")
+    assert made.references[0].value == 0.05
+
+
+def test_swap_rates_leave_out_empty_bins() -> None:
+    made = describe_swap_rates({"measure": ["AP"] * 3, "difference": [0, 0.01, 0.02], "rate": [0.4, NAN, 0.1]})
+    assert made.columns()["difference"].tolist() == [0, 0.02]
+
+
+def test_heat_map_goes_row_by_row() -> None:
+    told = describe_heat([[1, 2, 3], [4, 5, 6]], ["a", "b"], ["x", "y", "z"]).columns()
+    assert told["row"].tolist() == ["a", "a", "a", "b", "b", "b"]
+    assert told["column"].tolist() == ["x", "y", "z"] * 2
+    assert told["value"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_curves_of_runs_come_highest_first() -> None:
+    sample = cf.sample()
+    runs = [path for path in sample.runs if "dense" not in path]  # which lacks a topic, and a warning would say so
+    lists = cf.join(sample.qrels, runs)
+    made = describe_curves(interpolated_precision(lists))
+    names = list(dict.fromkeys(made.columns()["system"].tolist()))
+    means = interpolated_precision(lists).mean()
+    height = dict(zip(means.runs, means.y.mean(axis=1), strict=True))
+    assert names == sorted(height, key=lambda run: -height[run])
+    assert made.columns()["precision"][:11] == pytest.approx(means.y[means.runs.index(names[0])])
+    assert describe_curves(roc(lists)).notes[0].startswith("fusion: area 0.761")  # as docs/python.md
+
+
+def test_precision_recall_has_a_point_at_each_relevant_document() -> None:
+    some = precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
+    none = precision_recall(Assessed.one([0, 0], missed=[1]), "run", "topic")
+    made = describe_precision_recall({"a": some, "b": none}, topic="301")
+    assert made.columns()["precision"].tolist() == [1, 2 / 3]
+    assert made.notes == ("without a relevant document: b",)
+    with pytest.raises(UsageError, match="no list has a relevant document"):
+        describe_precision_recall({"b": none})
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 0.5, 1.0])
+def test_along_an_iso_line_the_combination_is_the_same(gamma: float) -> None:
+    made = describe_diversity({"system": ["a", "b"], "I-rec": [0.35, 0.8], "D-nDCG": [0.2, 0.55]}, gamma=gamma)
+    lines = made.also["lines"]
+    assert len(lines["level"]) >= 6
+    assert gamma * lines["x"] + (1 - gamma) * lines["y"] == pytest.approx(lines["level"])
+    for axis, column in ((made.x, "x"), (made.y, "y")):
+        assert axis.low is not None
+        assert axis.high is not None
+        assert lines[column].min() >= axis.low - 1e-9
+        assert lines[column].max() <= axis.high + 1e-9
+    assert made.columns()["D#-nDCG"] == pytest.approx(
+        [gamma * 0.8 + (1 - gamma) * 0.55, gamma * 0.35 + (1 - gamma) * 0.2]
+    )
+
+
+def test_diversity_takes_means_of_scores() -> None:
+    data = Scores(["I-rec@10", "D-nDCG@10"], ["a"], ["1", "2"], [[[0.5, 1.0]], [[0.25, 0.75]]])
+    told = describe_diversity(data).columns()
+    assert (told["I-rec@10"].item(), told["D-nDCG@10"].item(), told["D#-nDCG@10"].item()) == (0.75, 0.5, 0.625)
+    with pytest.raises(UsageError, match="no measure that begins with I-rec"):
+        describe_diversity(data["D-nDCG@10"])
+
+
+def test_spacing_of_all_lists_of_four_is_what_seed_004_figure_19_shows() -> None:
+    """Of these measures only precision and RBP with p = 0.5 are equi-spaced (N = 4, recall base 4)."""
+    lists = ["".join(one) for one in itertools.product("01", repeat=4)]
+
+    def of(measure: str) -> list[float]:
+        return [cf.parse(measure).of([int(c) for c in one], missed=[1] * one.count("0")) for one in lists]
+
+    named = ["P@4", "AP", "RR", "RBP(p=0.3)", "RBP(p=0.5)", "RBP(p=0.8)", "DCG@4"]
+    told = describe_spacing({measure: of(measure) for measure in named}, lists).columns()
+    even = {m for m, s in zip(told["measure"].tolist(), told["spacing"].tolist(), strict=True) if s == "even"}
+    assert even == {"P@4", "RBP(p=0.5)"}
+    precision = told["measure"] == "P@4"
+    assert told["ties"][precision].tolist() == [1, 4, 6, 4, 1]  # binomial coefficients
+    assert told["lists"][precision].tolist()[3] == "0111 1011 1101 1110"
+    assert told["gap"][precision][1:] == pytest.approx([0.25] * 4)
+
+
+def test_differences_are_sorted_and_counted() -> None:
+    made = describe_differences(Scores.from_matrix([[0.1, 0.2], [0.5, 0.1], [0.3, 0.3]], runs=["a", "b"], measure="AP"))
+    assert made.columns()["difference"].tolist() == pytest.approx([0.4, 0, -0.1])
+    assert made.columns()["topic"].tolist() == ["2", "3", "1"]
+    assert "a is higher on 1, b on 1, alike on 1; mean difference +0.1000" in made.subtitle
+
+
+def test_power_has_a_line_for_each_true_difference() -> None:
+    columns = {"topics": [10, 20, 10, 20], "power": [0.1, 0.2, 0.4, 0.8], "true": [0.05, 0.05, 0.1, 0.1]}
+    made = describe_power(columns, by="true", wanted=0.8, answer=20)
+    assert made.columns()["true"].tolist() == ["0.05", "0.05", "0.1", "0.1"]
+    assert [(one.axis, one.value) for one in made.references] == [("y", 0.8), ("x", 20)]
+
+
+def test_rank_changes_and_components_are_worked_out() -> None:
+    ranks = describe_rank_changes({"system": ["a", "b", "c"], "before": [2, 1, 3], "after": [3, 1, 2]})
+    assert ranks.columns()["system"].tolist() == ["b", "a", "c"]
+    assert ranks.columns()["change"].tolist() == [0, 1, -1]
+    assert ranks.subtitle.endswith("2 of 3 systems change rank, by up to 1")
+    parts = describe_components({"component": ["s", "t", "s", "t"], "variance": [1, 3, -2, 5], "measure": list("aabb")})
+    assert parts.columns()["share"].tolist() == [0.25, 0.75, 0, 1]
+    assert parts.columns()["end"].tolist() == [0.25, 1, 0, 1]
+    assert parts.notes == ("1 estimate below 0 drawn as 0",)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: describe_asl({}), "no p-values"),
+        (lambda: describe_asl({"AP": [0.5, 1.5]}), "p-values of AP must be numbers between 0 and 1"),
+        (lambda: describe_asl({"AP": ["x"]}), "the p-values of AP must hold numbers"),
+        (lambda: describe_swap_rates({"measure": ["AP"], "rate": [0.1]}), "no column 'difference'"),
+        (lambda: describe_swap_rates({"measure": ["AP"], "difference": [], "rate": [0.1]}), "different lengths"),
+        (lambda: describe_swap_rates({"measure": [], "difference": [], "rate": []}), "nothing to draw"),
+        (lambda: describe_swap_rates(7), "columns must be"),
+        (lambda: describe_heat([[1, 2]], ["a"]), r"matrix.shape == \(1, 2\)"),
+        (lambda: describe_heat([[1, 1], [1, 1]], ["a", "a"]), "row 'a' is there twice"),
+        (lambda: describe_robustness({"measure": ["AP"], "kept": [90], "tau": [1]}), "kept == 90.0, must be between"),
+        (lambda: describe_power({"topics": [1], "power": [math.inf]}), "infinite value"),
+        (lambda: describe_interaction({"a": ["x"], "mean": [1]}, "a", "a"), "given twice"),
+        (lambda: describe_interaction({"a": list("xx"), "b": list("yy"), "mean": [1, 2]}, "a", "b"), "only 1 comb"),
+        (lambda: describe_components({"component": ["a"], "variance": [0.0]}), "nothing varies"),
+        (lambda: describe_spacing({"AP": [1]}, ["0", "1"]), "AP has 1 scores, there are 2 lists"),
+        (lambda: describe_spacing({"AP": [NAN, 1]}, ["0", "1"]), "AP has no score for list 0"),
+        (lambda: describe_boxes(scores(2), "nDCG"), "no measure 'nDCG'"),
+        (lambda: describe_diversity({"system": ["a"], "I-rec": [NAN], "D-nDCG": [1]}), "no system has both"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(call: Any, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        call()
+
+
+# -- how it is drawn
+
+
+def test_every_description_is_drawn_below() -> None:
+    assert {name for name in exported if name.startswith("describe_")} <= {
+        name for name in globals() if name.startswith("describe_")
+    }
+
+
+@pytest.mark.parametrize("systems", [2, 129])
+def test_every_picture_is_valid_labelled_and_has_all_rows(systems: int) -> None:
+    for name, figure in figures(systems).items():
+        spec = specification(figure)  # altair checks it against the schema of Vega-Lite
+        text = json.dumps(spec, ensure_ascii=False, allow_nan=False)
+        assert spec["title"]["text"] != [""], name
+        for axis in (figure.x, figure.y):
+            assert not axis.label or json.dumps(axis.label, ensure_ascii=False) in text, name
+        assert "http" not in re.sub(r'"\$schema": "[^"]*"', "", text), name
+        assert len(figure.table().rows) == len(next(iter(figure.columns().values()))), name
+
+
+def test_long_lines_are_thinned_to_what_can_be_seen() -> None:
+    many = describe_asl({"AP": np.linspace(0, 1, 8256)})
+    (drawn,) = [rows for rows in specification(many)["datasets"].values() if len(rows) > 1]
+    assert len(drawn) == FINE
+    assert (drawn[0]["x"], drawn[-1]["x"]) == (1, 8256)
+    assert len(many.columns()["p"]) == 8256
+
+
+def test_lines_beyond_what_can_be_told_apart_are_grey() -> None:
+    made = figures(129)["curves"]
+    drawn = rendered(made, "svg").decode("utf-8")
+    assert "121 others" in drawn
+    assert drawn.count('stroke-width="0.4"') == 121
+    assert drawn.count('stroke-width="1.6"') == 8
+    assert "others" not in json.dumps(specification(figures(STYLES)["curves"]))
+
+
+def lightness(colour: str) -> float:
+    """L* of CIE 1976, from sRGB."""
+    linear = [
+        (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+        for c in np.frombuffer(bytes.fromhex(colour[1:]), np.uint8) / 255
+    ]
+    y = float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+    return 116 * y ** (1 / 3) - 16 if y > 0.008856 else 903.3 * y
+
+
+def test_lines_differ_in_greyscale_and_without_colour() -> None:
+    shades = sorted(map(lightness, PALETTE))
+    assert min(np.diff(shades)) > 5
+    assert shades[-1] < 80  # visible on white
+    looks = [style(i) for i in range(STYLES)]
+    for one, two in itertools.combinations(looks, 2):
+        assert (one["dash"], one["shape"], one["fill"] == "#ffffff") != (
+            two["dash"],
+            two["shape"],
+            two["fill"] == "#ffffff",
+        )
+
+
+def test_rows_of_many_systems_fit_a_page_and_of_few_are_roomy() -> None:
+    assert row_step(2) == 22
+    assert 129 * row_step(129) < 1100
+    assert 1000 * row_step(1000) <= 2500
+
+
+def test_names_beside_points_never_cover_one_another() -> None:
+    rng = np.random.default_rng(0)
+    points = [(float(x), float(y)) for x, y in rng.random((80, 2)) * 400]
+    labels = [f"system {i}" for i in range(80)]
+    places = placed(points, labels, 400, 400)
+    boxes = []
+    for (x, y), label, place in zip(points, labels, places, strict=True):
+        if place is not None:
+            wide, begin = text_width(label), {"left": 0, "right": 1, "center": 0.5}[place.align]
+            left = x + place.dx - begin * wide
+            boxes.append((left, y + place.dy - 6, left + wide, y + place.dy + 6))
+    assert len(boxes) > 20
+    for one, two in itertools.combinations(boxes, 2):
+        assert one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1] or two[3] <= one[1]
+
+
+def test_concordance_of_both_measures_stands_on_either_side_of_the_diagonal() -> None:
+    # Q and RR: 0.9 and 0.3 with P; all gold standards at once come last, and are taken.
+    told = {
+        "gold": ["P", "P AND R"],
+        "measure": ["Q", "Q"],
+        "other": ["RR", "RR"],
+        "concordance": [0.9, 0.6],
+        "other concordance": [0.3, 0.2],
+    }
+    made = describe_concordance(told)
+    assert made.title == "Concordance with P AND R"
+    assert made.columns()["row"].tolist() == ["Q", "Q", "RR", "RR"]
+    np.testing.assert_array_equal(made.columns()["value"], [NAN, 0.6, 0.2, NAN])
+    np.testing.assert_array_equal(describe_concordance(told, "P").columns()["value"], [NAN, 0.9, 0.3, NAN])
+    with pytest.raises(UsageError, match="no gold standard 'PP'"):
+        describe_concordance(told, "PP")
+
+
+def test_holes_of_a_heat_map_are_empty() -> None:
+    drawn = rendered(describe_heat([[NAN, 0.25], [0.5, NAN]], ["a", "b"]), "svg").decode()
+    assert "0.25" in drawn
+    assert "null" not in re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+
+
+def test_agreement_has_the_highest_first_and_those_without_a_share_last() -> None:
+    holes = [NAN, NAN, NAN]
+    made = describe_agreement({"measure": ["a", "b", "c"], "agreement": [0.4, NAN, 0.6], "low": holes, "high": holes})
+    assert made.columns()["measure"].tolist() == ["c", "a", "b"]
+    assert [one.value for one in made.references] == [0.5]
+
+
+def test_axioms_are_filled_where_they_hold() -> None:
+    found = axioms(["AP", "P+"], only=["swap", "top_heavy"])
+    made = describe_axioms(found).columns()
+    cells = dict(zip(zip(made["measure"], made["axiom"], strict=True), made["found"], strict=True))
+    # P+ stops at the first of the best documents: one that moves above it may be worth less (the swap of its docstring)
+    assert cells == {
+        ("AP", "swap"): "holds", ("AP", "top-heavy"): "holds", ("P+", "swap"): "fails", ("P+", "top-heavy"): "holds",
+    }  # fmt: skip
+    assert "example" in made
+
+
+def test_effects_leave_out_measures_without_one() -> None:
+    made = describe_effects({"measure": ["AP", "RR"], "effect_ratio": [NAN, 0.5], "delta_ri": [NAN, 0.25]})
+    assert made.columns()["measure"].tolist() == ["RR"]
+    assert made.x.low < 0.5 < 1 < made.x.high  # the line ER = 1 is in the picture
+    assert made.y.low < 0 < 0.25 < made.y.high
+    with pytest.raises(UsageError, match="no measure has an effect"):
+        describe_effects({"measure": ["AP"], "effect_ratio": [NAN], "delta_ri": [NAN]})
+
+
+def test_lists_of_a_repetition_are_sorted_by_each_coefficient_without_holes() -> None:
+    made = describe_alike({"topic": ["x", "y", "z"], "tau": [0.9, NAN, 0.1], "overlap": [0.2, 0.4, 0.3]}).columns()
+    assert made["coefficient"].tolist() == ["τ union"] * 2 + ["RBO"] * 3
+    assert made["topic"].tolist() == ["z", "x", "x", "z", "y"]
+    assert made["place"].tolist() == [1, 2, 1, 2, 3]
+
+
+def test_informativeness_is_told_by_quartiles_over_lists() -> None:
+    made = describe_informativeness(
+        {"measure": ["R"] * 5 + ["AP"] * 5, "rms": [5, 1, 2, 3, 4, 0, 1, 2, 3, 4]}
+    ).columns()
+    assert made["measure"].tolist() == ["AP", "R"]
+    assert [made[name].tolist() for name in ("low", "rms", "high")] == [[1, 2], [2, 3], [3, 4]]
