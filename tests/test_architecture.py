@@ -9,7 +9,7 @@ import pytest
 import cranfield
 
 ROOMS = [
-    "errors", "types", "check", "frames", "table", "_core",
+    "errors", "types", "text", "check", "frames", "table", "record", "_core",
     "collection",
     "assessed",
     "views",

@@ -16,11 +16,12 @@ from cranfield import _core
 from cranfield.collection import text_formats as layouts
 from cranfield.collection.lint_bytes import byte_findings
 from cranfield.collection.lint_entries import entry_findings, ids_alike, plain_id
-from cranfield.collection.lint_findings import SEVERITIES, Finding, counted, some
+from cranfield.collection.lint_findings import SEVERITIES, Finding
 from cranfield.collection.records import Reading, from_buffer
 from cranfield.collection.source import Buffer, PathLike, load
 from cranfield.collection.topics import Topics
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError
+from cranfield.text import counted, listed
 
 MOST_SHOWN = 1000
 """Faults of one file that are told one by one; the rest are counted."""
@@ -148,7 +149,7 @@ def _look_at_topics(path: str, findings: list[Finding]) -> File | None:
     findings.extend(Finding(path, None, "warning", "topics", str(warning.message)) for warning in told)
     untold = [topic.id for topic in topics.values() if not (topic.title or topic.description or topic.narrative)]
     if untold:
-        findings.append(Finding(path, None, "warning", "no-text", f"topics without a text: {some(untold)}"))
+        findings.append(Finding(path, None, "warning", "no-text", f"topics without a text: {listed(untold)}"))
     findings.extend(ids_alike(path, list(topics)))
     return File(path, tuple(topics))
 
@@ -175,7 +176,7 @@ def _twice_judged(qrels: Sequence[File]) -> Iterator[Finding]:
     for file in qrels:
         again = [topic for topic in file.topics if topic in seen]
         if again:
-            what = f"topics that {seen[again[0]]} judges too: {some(again)}"
+            what = f"topics that {seen[again[0]]} judges too: {listed(again)}"
             yield Finding(file.path, None, "warning", "judged-twice", what)
         seen.update({topic: file.path for topic in file.topics if topic not in seen})
 
@@ -196,14 +197,14 @@ def _topics_apart(file: File, known: Sequence[str], state: str, where: str) -> I
     extra = [topic for topic in file.topics if topic not in others]
     lacking = [topic for topic in known if topic not in own]
     if not own & others:
-        what = f"no topic of this file is {state}: it has {some(extra)}, {where} have {some(known)}"
+        what = f"no topic of this file is {state}: it has {listed(extra)}, {where} have {listed(known)}"
         yield Finding(file.path, None, "error", "no-common-topic", what)
     else:
         if extra:
-            what = f"{counted(len(extra), 'topic is', 'topics are')} not {state}: {some(extra)}"
+            what = f"{counted(len(extra), 'topic is', 'topics are')} not {state}: {listed(extra)}"
             yield Finding(file.path, None, "warning", "unknown-topics", what)
         if lacking:
-            what = f"{counted(len(lacking), 'topic')} of {where} missing: {some(lacking)}"
+            what = f"{counted(len(lacking), 'topic')} of {where} missing: {listed(lacking)}"
             yield Finding(file.path, None, "warning", "missing-topics", what)
     spelled = {plain_id(topic): topic for topic in lacking}
     for topic in extra:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cranfield.collection.lint_findings import Finding, counted
+from cranfield.collection.lint_findings import Finding
 from cranfield.collection.source import Buffer
+from cranfield.text import counted
 
 BLANKS = (ord(" "), ord("\t"))
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.collection.lint_findings import Finding, counted, some
+from cranfield.collection.lint_findings import Finding
+from cranfield.text import counted, listed
 
 LONG_LIST = 1000
 """Documents a topic that evaluation campaigns take; longer lists are told."""
@@ -39,7 +40,7 @@ class Entries:
     def lists(self, rows: NDArray[np.int64]) -> str:
         """In how many lists some rows are, and which."""
         places = list(dict.fromkeys(self.topic_of_list[place] for place in np.unique(self.list[rows]).tolist()))
-        return f"topic{'s' if len(places) > 1 else ''} {some(places)}"
+        return f"topic{'s' if len(places) > 1 else ''} {listed(places)}"
 
     def find(
         self, rows: NDArray[np.int64], severity: str, code: str, one: str, several: str, rest: str = ""
@@ -130,7 +131,7 @@ def _irrelevant(entries: Entries) -> Iterator[Finding]:
     if len(without) == len(entries.sizes):
         yield Finding(entries.path, None, "warning", "nothing-relevant", "no document is judged relevant")
     elif without:
-        what = f"topics without a relevant document: {some(without)}"
+        what = f"topics without a relevant document: {listed(without)}"
         yield Finding(entries.path, None, "warning", "topic-without-relevant", what)
 
 
@@ -141,7 +142,7 @@ def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
     first = np.repeat(label[entries.table.list_start[:-1]], entries.sizes)
     varies = np.flatnonzero(label != first)
     if len(varies):
-        what = f"column 2 varies within topics: these are judgments by intent ({some(entries.table.labels)})"
+        what = f"column 2 varies within topics: these are judgments by intent ({listed(entries.table.labels)})"
         yield Finding(entries.path, entries.first(varies), "info", "intents", what)
 
 
@@ -151,7 +152,7 @@ def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
 def _tags(entries: Entries) -> Iterator[Finding]:
     names = entries.table.names
     if len(names) > 1:
-        yield Finding(entries.path, None, "info", "several-tags", f"{len(names)} runs in one file: {some(names)}")
+        yield Finding(entries.path, None, "info", "several-tags", f"{len(names)} runs in one file: {listed(names)}")
 
 
 def _long_lists(entries: Entries) -> Iterator[Finding]:

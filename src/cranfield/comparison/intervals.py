@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import check_topics, paired, single, unpaired
 from cranfield.comparison.methods.t import unpaired_t
-from cranfield.comparison.test_result import Interval, Record, check_alpha, plain
+from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.errors import UsageError
+from cranfield.record import Record, plain
 from cranfield.scores.summary import STATISTICS, statistic, t_interval
 from cranfield.types import Array
 

@@ -17,9 +17,10 @@ from cranfield.comparison.corrections import out_of_reach
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.letters import letters
 from cranfield.comparison.registry import PairTests
-from cranfield.comparison.test_result import Assumption, pairs_differ, plain
+from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
+from cranfield.record import plain
 from cranfield.scores.summary import t_interval
 from cranfield.table import Cell, Column, Estimate, Table, number_kind
 from cranfield.types import Array, Index64

@@ -30,13 +30,13 @@ from typing import IO
 import numpy as np
 
 from cranfield import __version__, _core
-from cranfield.collection.lint_findings import counted
 from cranfield.collection.source import Buffer, load
 from cranfield.compat.output import write
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
 from cranfield.compat.trec_request import Column, Request, atol
 from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.text import counted
 
 VERSIONS = {9: "9.0.8", 10: "10.0"}
 

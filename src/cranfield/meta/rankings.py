@@ -14,6 +14,7 @@ from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.scores.scores import Scores
+from cranfield.text import counted
 from cranfield.types import Array
 
 Levels = NDArray[np.int32]
@@ -103,11 +104,6 @@ def levels_of(values: Array, close: Array | float = 0.0) -> Levels:
     levels = np.empty_like(steps)
     np.put_along_axis(levels, order, np.cumsum(steps, axis=-1, dtype=np.int32), axis=-1)
     return levels
-
-
-def counted(n: int, what: str) -> str:
-    """`1 system`, `2 systems`."""
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _check_values(scores: Scores, who: str) -> None:

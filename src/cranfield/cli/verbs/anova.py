@@ -283,7 +283,7 @@ def _text(told: Sequence[Told], format: str, pairs: bool, digits: int | None, ou
 
 def _facts(found: Anova, compared: list[LevelPairs], means: list[LevelMeans], pairs: bool) -> dict[str, Any]:
     """Everything about one measure, as JSON can hold it."""
-    from cranfield.comparison.test_result import plain
+    from cranfield.record import plain
 
     def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
         entries = zip(*(column.tolist() for column in columns.values()), strict=True)

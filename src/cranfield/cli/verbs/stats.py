@@ -77,8 +77,8 @@ def stats_verb(
 
 def qrels_table(found: QrelsStatistics, digits: int | None) -> Table:
     """How many documents are judged, relevant, and of each grade: in all, and a topic."""
-    from cranfield.collection.lint_findings import counted
     from cranfield.table import Column, Table
+    from cranfield.text import counted
 
     rows = {"judged": found.judged, f"relevant (grade {found.rel:g} or more)": found.relevant}
     rows |= {f"grade {level:g}": spread for level, spread in found.by_level.items()}
@@ -99,8 +99,8 @@ def qrels_table(found: QrelsStatistics, digits: int | None) -> Table:
 
 def topics_table(found: QrelsStatistics, digits: int | None) -> Table:
     """The same, topic by topic."""
-    from cranfield.collection.lint_findings import counted
     from cranfield.table import Column, Table
+    from cranfield.text import counted
 
     headings = ("judged", "relevant", *(f"grade {level:g}" for level in found.levels))
     return Table(

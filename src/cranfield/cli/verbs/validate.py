@@ -69,8 +69,8 @@ def validate_verb(
 
 
 def _text(findings: list[Finding], counts: Counter[str], files: int) -> str:
-    from cranfield.collection.lint_findings import counted
     from cranfield.table import printable
+    from cranfield.text import counted
 
     told = ", ".join(counted(counts[severity], severity) for severity in ("error", "warning"))
     notes = f", {counted(counts['info'], 'note')}" if counts["info"] else ""

@@ -16,9 +16,10 @@ from cranfield.comparison.anova.layout import SYSTEM, TOPIC, Layout, from_column
 from cranfield.comparison.anova.model import SUMS, Model, Sums, terms_of
 from cranfield.comparison.data import Matrix, check_nan, sample
 from cranfield.comparison.effects import omega_squared
-from cranfield.comparison.test_result import Effect, Record, check_alpha, shown_p
+from cranfield.comparison.test_result import Effect, check_alpha, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
+from cranfield.record import Record
 from cranfield.table import Column, Table, number_kind
 from cranfield.types import Array
 

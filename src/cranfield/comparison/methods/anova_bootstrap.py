@@ -14,8 +14,9 @@ from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.data import Matrix, some
 from cranfield.comparison.methods.resamples import Resampling, check_resampling, resample
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
-from cranfield.comparison.test_result import Record, check_alpha, check_alternative, pair_table, pairs_differ
+from cranfield.comparison.test_result import check_alpha, check_alternative, pair_table, pairs_differ
 from cranfield.errors import UsageError
+from cranfield.record import Record
 from cranfield.table import Table
 from cranfield.types import Array, Index64, Progress
 

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import Pair, check_topics, paired
 from cranfield.comparison.differences import differences
-from cranfield.comparison.test_result import Interval, Record, check_alpha, plain
+from cranfield.comparison.test_result import Interval, check_alpha
+from cranfield.record import Record, plain
 from cranfield.types import Array
 
 _BLOCK = 4_000_000

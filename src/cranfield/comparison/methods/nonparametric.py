@@ -17,9 +17,10 @@ from cranfield import check
 from cranfield.comparison.data import Matrix, sample
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
-from cranfield.comparison.test_result import Record, check_alpha, pair_table, pairs_differ, plain, shown_p
+from cranfield.comparison.test_result import check_alpha, pair_table, pairs_differ, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
+from cranfield.record import Record, plain
 from cranfield.table import Table
 from cranfield.types import Array, Index64
 

@@ -21,8 +21,9 @@ from cranfield.comparison.methods.resamples import (
     threads_of,
 )
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
-from cranfield.comparison.test_result import Record, check_alpha, pair_table, pairs_differ, plain, shown_p
+from cranfield.comparison.test_result import check_alpha, pair_table, pairs_differ, shown_p
 from cranfield.errors import UsageError
+from cranfield.record import Record, plain
 from cranfield.table import Table
 from cranfield.types import Array, Index64, Progress
 

@@ -15,9 +15,10 @@ from cranfield.comparison.anova.anova import Anova, LevelMeans, Source, two_way
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
-from cranfield.comparison.test_result import Record, check_alpha, pair_table, pairs_differ
+from cranfield.comparison.test_result import check_alpha, pair_table, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.frames import need
+from cranfield.record import Record
 from cranfield.table import Table
 from cranfield.types import Array, Index64
 

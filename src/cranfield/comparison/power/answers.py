@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.power.designs import Experiment
 from cranfield.comparison.power.variance import Variance
-from cranfield.comparison.test_result import Record, plain
 from cranfield.errors import UsageError
+from cranfield.record import Record, plain
 from cranfield.table import Cell, Column, Table
 from cranfield.types import Array
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.data import paired
-from cranfield.comparison.test_result import Record, check_alpha
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
+from cranfield.record import Record
 from cranfield.types import Array
 
 _BLOCK = 2_000_000

@@ -15,9 +15,10 @@ from cranfield.comparison.distributions.rank_distributions import sign_p
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
 from cranfield.meta.agreement.coefficients import products
-from cranfield.meta.rankings import Panel, counted, names_of
+from cranfield.meta.rankings import Panel, names_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
+from cranfield.text import counted
 from cranfield.types import Array
 
 Counts = NDArray[np.int64]

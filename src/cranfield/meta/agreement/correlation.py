@@ -20,9 +20,10 @@ from cranfield.errors import UsageError
 from cranfield.frames import Tidy
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL
 from cranfield.meta.agreement.overlap import TIES
-from cranfield.meta.rankings import LEAST_SYSTEMS, Panel, counted, levels_of
+from cranfield.meta.rankings import LEAST_SYSTEMS, Panel, levels_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.text import counted
 from cranfield.types import Array
 
 _BLOCK = 1_000_000

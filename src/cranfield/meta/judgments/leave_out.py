@@ -33,8 +33,8 @@ from cranfield.meta.judgments.rescoring import (
     tau,
     undefined,
 )
-from cranfield.meta.rankings import counted
 from cranfield.table import Column, Table
+from cranfield.text import counted
 from cranfield.types import Array, Index, Progress
 
 WHO = "leave_one_out"

@@ -15,9 +15,10 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.agreement.coefficients import tau_b
-from cranfield.meta.rankings import LEAST_SYSTEMS, Levels, counted, levels_of
+from cranfield.meta.rankings import LEAST_SYSTEMS, Levels, levels_of
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
+from cranfield.text import counted
 from cranfield.types import Array, Progress
 from cranfield.views.condensed import Condensed
 from cranfield.views.ties import Ties

@@ -19,10 +19,11 @@ from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.frames import Tidy
 from cranfield.meta.judgments.rescoring import BY_TAU, PAIRED, Rescorer, chosen_measures, paired_means, tau, undefined
-from cranfield.meta.rankings import LEAST_SYSTEMS, counted
+from cranfield.meta.rankings import LEAST_SYSTEMS
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
+from cranfield.text import counted
 from cranfield.types import Array, Progress
 
 WHO = "robustness"

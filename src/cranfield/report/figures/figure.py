@@ -164,15 +164,6 @@ def in_order(labels: NDArray[Any]) -> list[str]:
     return list(dict.fromkeys(labels.tolist()))
 
 
-def counted(n: int, what: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "topic"), counted(8256, "pair")
-    ('1 topic', '8,256 pairs')
-    """
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {many or what + 's'}"
-
-
 def no_repeats(labels: Sequence[str], what: str) -> None:
     """Rows of a picture need names that differ."""
     seen: set[str] = set()

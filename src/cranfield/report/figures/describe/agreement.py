@@ -6,17 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.report.figures.figure import (
-    Axis,
-    Figure,
-    Reference,
-    columns_of,
-    counted,
-    in_order,
-    names,
-    no_repeats,
-    numbers,
-)
+from cranfield.report.figures.figure import Axis, Figure, Reference, columns_of, in_order, names, no_repeats, numbers
+from cranfield.text import counted
 
 
 def describe_agreement(columns: Any, *, level: float | None = None) -> Figure:

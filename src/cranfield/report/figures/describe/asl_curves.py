@@ -9,7 +9,8 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.report.figures.figure import Axis, Figure, Reference, counted, names, numbers
+from cranfield.report.figures.figure import Axis, Figure, Reference, names, numbers
+from cranfield.text import counted
 
 
 def describe_asl(

@@ -9,7 +9,8 @@ import numpy as np
 from cranfield.comparison.data import Matrix
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
-from cranfield.report.figures.figure import Axis, Figure, counted, names
+from cranfield.report.figures.figure import Axis, Figure, names
+from cranfield.text import counted
 
 REACH = 1.5
 """Whiskers end at the last score within so many box lengths of the box."""

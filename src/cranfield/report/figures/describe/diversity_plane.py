@@ -8,8 +8,9 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.report.figures.figure import Axis, Figure, columns_of, counted, names, numbers
+from cranfield.report.figures.figure import Axis, Figure, columns_of, names, numbers
 from cranfield.scores.scores import Scores
+from cranfield.text import counted
 from cranfield.types import Array
 
 MARGIN = 0.08

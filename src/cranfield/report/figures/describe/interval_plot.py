@@ -8,7 +8,8 @@ import numpy as np
 
 from cranfield.check import nearest
 from cranfield.comparison.result import Comparison, Family
-from cranfield.report.figures.figure import Axis, Figure, Reference, counted, names
+from cranfield.report.figures.figure import Axis, Figure, Reference, names
+from cranfield.text import counted
 
 
 def describe_intervals(comparison: Comparison, measure: str | None = None) -> Figure:

@@ -8,7 +8,8 @@ import numpy as np
 
 from cranfield.errors import UsageError
 from cranfield.measures.curves import Curve, Curves
-from cranfield.report.figures.figure import Axis, Figure, counted, names
+from cranfield.report.figures.figure import Axis, Figure, names
+from cranfield.text import counted
 
 
 def describe_curves(curves: Curves) -> Figure:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.report.figures.figure import Axis, Figure, columns_of, counted, names, no_repeats, numbers
+from cranfield.report.figures.figure import Axis, Figure, columns_of, names, no_repeats, numbers
+from cranfield.text import counted
 
 
 def describe_rank_changes(

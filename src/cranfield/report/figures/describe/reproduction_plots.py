@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import UsageError
-from cranfield.report.figures.figure import Axis, Figure, Reference, columns_of, counted, names, numbers
+from cranfield.report.figures.figure import Axis, Figure, Reference, columns_of, names, numbers
+from cranfield.text import counted
 
 ROOM = 0.12
 

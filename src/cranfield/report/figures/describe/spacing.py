@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import UsageError
-from cranfield.report.figures.figure import Axis, Figure, counted, names, numbers
+from cranfield.report.figures.figure import Axis, Figure, names, numbers
+from cranfield.text import counted
 
 ALIKE = 1e-9
 """Scores closer than this are one score, and gaps that differ less are equal."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.comparison.data import paired
-from cranfield.report.figures.figure import Axis, Figure, Reference, counted, names
+from cranfield.report.figures.figure import Axis, Figure, Reference, names
+from cranfield.text import counted
 
 
 def describe_differences(data: Any, systems: Sequence[str] | None = None, *, measure: Any = None) -> Figure:

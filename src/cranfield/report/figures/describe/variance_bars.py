@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import UsageError
-from cranfield.report.figures.figure import Axis, Figure, columns_of, counted, in_order, names, numbers
+from cranfield.report.figures.figure import Axis, Figure, columns_of, in_order, names, numbers
+from cranfield.text import counted
 
 
 def describe_components(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.report.figures.figure import Axis, Figure, counted, in_order
+from cranfield.report.figures.figure import Axis, Figure, in_order
 from cranfield.report.figures.theme import (
     DASHES,
     HEIGHT,
@@ -24,6 +24,7 @@ from cranfield.report.figures.theme import (
     rows,
     style,
 )
+from cranfield.text import counted
 
 FINE = 400
 """A line has no more points than this: a pixel or so apart."""

@@ -1,0 +1,27 @@
+"""Words for messages: a few of many names, and numbers with their nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def listed(names: Iterable[object], most: int = 5, noun: str = "") -> str:
+    """The first few names, and how many more there are.
+
+    >>> listed(["1", "2", "3"], most=2), listed("abc", most=1, noun="runs")
+    ('1, 2 and 1 more', 'a and 2 more runs')
+    """
+    every = [str(name) for name in names]
+    shown = ", ".join(every[:most])
+    if len(every) <= most:
+        return shown
+    return f"{shown} and {len(every) - most:,} more" + (f" {noun}" if noun else "")
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "topic"), counted(1200, "topic")
+    ('1 topic', '1,200 topics')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
