@@ -1,4 +1,4 @@
-"""Old module names: an import of one still works, with a DeprecationWarning that names the new one."""
+"""Old module names: they can still be imported; a DeprecationWarning gives the new name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOVED = {
 
 
 class MovedModules(MetaPathFinder, Loader):
-    """Finds a module under its old name, after the other finders have failed."""
+    """Find modules by their old names, after all other finders have failed."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -61,9 +61,9 @@ class MovedModules(MetaPathFinder, Loader):
         return old
 
     def exec_module(self, module: ModuleType) -> None:
-        """The new module has been executed already."""
+        """Do nothing: the new module is already loaded."""
 
 
 def install() -> None:
-    """Make old names importable."""
+    """Make the old names importable."""
     sys.meta_path.append(MovedModules())

@@ -1,17 +1,18 @@
-"""Complain early: name, value, way out."""
+"""Checks of parameters. The error names the parameter, its value and the values that are allowed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 from cranfield.errors import UsageError
+from cranfield.text import listed
 
 
 def finite(who: str, **values: Any) -> None:
-    """Every value a finite number.
+    """Check that every value is a finite number.
 
     >>> finite("AP", rel="high")
     Traceback (most recent call last):
@@ -23,7 +24,7 @@ def finite(who: str, **values: Any) -> None:
 
 
 def between(who: str, *, low: float, high: float, **values: float) -> None:
-    """Every value within [low, high].
+    """Check that every value is within [low, high].
 
     >>> between("RBP", low=0, high=1, p=1.2)
     Traceback (most recent call last):
@@ -35,21 +36,21 @@ def between(who: str, *, low: float, high: float, **values: float) -> None:
 
 
 def positive(who: str, **values: float) -> None:
-    """Every value above 0."""
+    """Check that every value is above 0."""
     for name, value in values.items():
         if not value > 0:
             raise UsageError(f"{who}: {name} == {value!r}, must be above 0")
 
 
 def not_negative(who: str, **values: float) -> None:
-    """Every value 0 or above."""
+    """Check that no value is below 0."""
     for name, value in values.items():
         if not value >= 0:
             raise UsageError(f"{who}: {name} == {value!r}, must be 0 or above")
 
 
 def whole(who: str, **values: Any) -> None:
-    """Every value a whole number, 1 or more; None, for a parameter that was not given, passes.
+    """Check that every value is a whole number, 1 or more. None is allowed: the parameter was left out.
 
     >>> whole("PRES", N_max=0.5)
     Traceback (most recent call last):
@@ -63,23 +64,22 @@ def whole(who: str, **values: Any) -> None:
 
 
 def one_of(who: str, choices: tuple[str, ...], **values: str) -> None:
-    """Every value among the choices."""
+    """Check that every value is one of the choices."""
     for name, value in values.items():
         if value not in choices:
             raise UsageError(f"{who}: {name} == {value!r}, must be one of {', '.join(map(repr, choices))}")
 
 
 def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
-    """The complaint about a name that is not there, with the one that was probably meant.
+    """Return the error for an unknown name; it suggests the most similar one.
 
     >>> str(nearest("ndcg@10", ["nDCG@10", "AP"], "measure"))
     "no measure 'ndcg@10'; did you mean 'nDCG@10'?"
     """
     import difflib
 
-    folded: Mapping[str, str] = {choice.casefold(): choice for choice in choices}
+    folded = {choice.casefold(): choice for choice in choices}
     close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.5)
     if close:
         return UsageError(f"no {kind} {name!r}; did you mean {folded[close[0]]!r}?")
-    shown = ", ".join(map(repr, choices[:8])) + (f" and {len(choices) - 8} more" if len(choices) > 8 else "")
-    return UsageError(f"no {kind} {name!r}; there are {shown or 'none'}")
+    return UsageError(f"no {kind} {name!r}; there are {listed(map(repr, choices), most=8) or 'none'}")

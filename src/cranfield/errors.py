@@ -1,18 +1,18 @@
-"""What can go wrong, told as `path:line: what is wrong, and what was expected`."""
+"""Errors and warnings. A message says where the problem is, what is wrong and what was expected."""
 
 from __future__ import annotations
 
 
 class CranfieldError(Exception):
-    """Anything this package complains about; the message is meant for the user, not for a traceback."""
+    """The base class of all errors of this package. The message is written for users; no traceback is needed."""
 
 
 class UsageError(CranfieldError, ValueError):
-    """The call is wrong: an unknown measure, a parameter out of range. The command line exits with 2."""
+    """A wrong call: an unknown measure, or a parameter out of range. The command line exits with 2."""
 
 
 class DataError(CranfieldError, ValueError):
-    """The data is wrong: a file that cannot be read, a short line, a duplicate. The command line exits with 1.
+    """Wrong data: a file that cannot be read, a short line, a duplicate. The command line exits with 1.
 
     >>> str(DataError("robust.qrels", 1412, "3 columns, expected topic iteration doc grade"))
     'robust.qrels:1412: 3 columns, expected topic iteration doc grade'
@@ -26,4 +26,4 @@ class DataError(CranfieldError, ValueError):
 
 
 class CranfieldWarning(UserWarning):
-    """Something was passed over; the message says how many and which."""
+    """Some data was ignored or changed; the message says how much and which."""

@@ -12,7 +12,7 @@ from cranfield.errors import UsageError
 
 
 def need(module: str, extra: str) -> Any:
-    """Import an optional package, or say how to get it."""
+    """Import an optional package; the error says how to install it. `extra` names what needs it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -21,17 +21,17 @@ def need(module: str, extra: str) -> Any:
 
 
 class Tidy:
-    """Anything that can be told as a table of columns, for pandas, polars and Arrow."""
+    """A result with columns, which can be converted to pandas, polars and Arrow."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """One array per column, all of one length."""
+        """Return one array per column, all of the same length."""
         raise NotImplementedError
 
     def _metadata(self) -> dict[str, Any]:
         return {}
 
     def to_pandas(self) -> Any:
-        """A pandas frame, one row per entry; facts that are no column are in `attrs["cranfield"]`."""
+        """Return a pandas frame. Facts that are not in a column are in `attrs["cranfield"]`."""
         frame = need("pandas", "to_pandas").DataFrame(self.columns())
         facts = self._metadata()
         if facts:
@@ -39,7 +39,7 @@ class Tidy:
         return frame
 
     def to_polars(self) -> Any:
-        """A polars frame, one row per entry; undefined is null."""
+        """Return a polars frame; undefined is null."""
         polars = need("polars", "to_polars")
         types = {"O": polars.String, "f": polars.Float64, "b": polars.Boolean, "i": polars.Int64}
         series = [
@@ -49,14 +49,14 @@ class Tidy:
         return polars.DataFrame(series).with_columns(polars.selectors.float().fill_nan(None))
 
     def to_arrow(self) -> Any:
-        """A pyarrow table, one row per entry; undefined is null; facts that are no column are metadata."""
+        """Return a pyarrow table; undefined is null. Facts that are not in a column are in the metadata."""
         arrow = need("pyarrow", "to_arrow")
         types = {"O": arrow.string(), "f": arrow.float64(), "b": arrow.bool_(), "i": arrow.int64()}
-        made = {}
+        arrays = {}
         for name, column in self.columns().items():
             undefined = np.isnan(column) if column.dtype.kind == "f" else None
-            made[name] = arrow.array(column, type=types[column.dtype.kind], mask=undefined)
-        table = arrow.table(made)
+            arrays[name] = arrow.array(column, type=types[column.dtype.kind], mask=undefined)
+        table = arrow.table(arrays)
         facts = self._metadata()
         if not facts:
             return table
@@ -65,5 +65,5 @@ class Tidy:
         return table.replace_schema_metadata({"cranfield": json.dumps(facts)})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The Arrow C stream interface: anything that reads it takes this object as it is."""
+        """Implement the Arrow C stream interface, so that other libraries can read this object."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)

@@ -1,9 +1,8 @@
-"""Tables: one record, many renderings. Plain text needs nothing but this file, so the command line starts at once."""
+"""Tables and their output formats: text, JSON, CSV, TSV, LaTeX, Markdown and HTML. Nothing heavy is imported."""
 
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,42 +11,45 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.text import one_line as one_line
+from cranfield.text import printable as printable
+from cranfield.text import visible_width as visible_width
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number for one run, with its interval and what it rests on."""
+    """A statistic of one run, with its interval and the number of topics behind it."""
 
     measure: str
     run: str
     value: float
     low: float
-    """Lower end of the interval; NaN when there is none."""
+    """Lower end of the interval; NaN without an interval."""
     high: float
     topics: int
-    """How many topics it was computed over."""
+    """Number of topics that it was computed over."""
     undefined: int
-    """How many topics were left out because the measure has no value there."""
+    """Number of topics that were left out because the measure is undefined there."""
     missing: int
-    """How many topics the run lacks."""
+    """Number of topics that the run does not have."""
 
 
 Cell = str | int | float | Estimate | None
-"""Text, a count, a number, a number with its interval, or nothing."""
+"""Text, a count, a number, a number with its interval, or an empty cell."""
 
 KINDS = ("text", "number", "count", "probability")
 BETTER = ("higher", "lower", "neither")
 FORMATS = ("text", "json", "csv", "tsv", "latex", "markdown", "html")
 DIGITS = 4
-"""Digits after the point where people read; data formats give them all."""
+"""Digits after the decimal point in formats for people; data formats give all digits."""
 UNDEFINED = "-"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, what is below it, and which end of it is best.
+    """The heading of a column, the kind of its cells, and whether higher or lower values are better.
 
-    A `probability` too small for the digits shown is `<0.0001`, never 0; otherwise it is a number.
+    A `probability` is a number; one that is too small for the digits shown is printed as `<0.0001`, never as 0.
     """
 
     header: str
@@ -60,15 +62,15 @@ class Column:
 
 
 def number_kind(header: str) -> str:
-    """The kind of a column of numbers, by its heading: p-values are probabilities."""
+    """Return the kind of a column of numbers with this heading: p-values are probabilities."""
     return "probability" if header in ("p", "p adjusted") else "number"
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns, with a caption and notes. `digits` None: four for people, all of them in data formats.
+    """Rows and columns, with a caption and notes. Without `digits`, people see four digits and data formats have all.
 
-    The best cells of a column are those that look best, so two runs shown as 0.2512 are both marked.
+    The best cell of each column is marked. Values are compared as shown, so two runs with 0.2512 are both marked.
 
     >>> table = Table((Column("run"), Column("AP", "number", "higher")), (("bm25", 0.25117), ("dense", 0.3)))
     >>> print(table.text())
@@ -96,8 +98,8 @@ class Table:
 
     @cached_property
     def best(self) -> frozenset[tuple[int, int]]:
-        """(row, column) of the cells that are best in their column; none where there is nothing to compare."""
-        found: set[tuple[int, int]] = set()
+        """The (row, column) of cells that are best in their column; empty if there is nothing to compare."""
+        cells: set[tuple[int, int]] = set()
         for c, column in enumerate(self.columns):
             if column.better == "neither":
                 continue
@@ -106,25 +108,25 @@ class Table:
             }
             if len(shown) > 1:
                 top = (max if column.better == "higher" else min)(shown.values())
-                found.update((r, c) for r, x in shown.items() if x == top)
-        return frozenset(found)
+                cells.update((r, c) for r, x in shown.items() if x == top)
+        return frozenset(cells)
 
     @property
     def _shown_digits(self) -> int:
         return DIGITS if self.digits is None else self.digits
 
     def render(self, format: str = "text", *, color: bool = False, width: int | None = None) -> str:
-        """The table as `text`, `json`, `csv`, `tsv`, `latex`, `markdown` or `html`."""
+        """Return the table as `text`, `json`, `csv`, `tsv`, `latex`, `markdown` or `html`."""
         check.one_of("table", FORMATS, format=format)
         if format == "text":
             return self.text(color=color, width=width)
-        made: str = getattr(self, format)()
-        return made
+        rendered: str = getattr(self, format)()
+        return rendered
 
-    # -- for people
+    # -- formats for people
 
     def _show(self, cell: Cell, column: Column) -> tuple[str, ...]:
-        """The parts of a cell: one, or three for a number with its interval."""
+        """Return the parts of a cell: one, or three for a number with its interval."""
         if isinstance(cell, Estimate):
             parts = (
                 [cell.value] if math.isnan(cell.low) and math.isnan(cell.high) else [cell.value, cell.low, cell.high]
@@ -141,23 +143,23 @@ class Table:
         return (f"{cell:g}" if isinstance(cell, float) and column.kind == "text" else f"{cell:.0f}",)
 
     def _shown(self) -> list[list[str]]:
-        """Every cell as text, column after column; the parts of an interval aligned below one another."""
+        """Return every cell as text, column by column, with the parts of intervals aligned."""
         out = []
         for c, column in enumerate(self.columns):
             cells = [self._show(row[c], column) for row in self.rows]
             wide = [max((visible_width(parts[i]) for parts in cells if len(parts) > i), default=0) for i in range(3)]
 
-            def together(parts: tuple[str, ...], wide: list[int] = wide) -> str:
+            def joined(parts: tuple[str, ...], wide: list[int] = wide) -> str:
                 if len(parts) < 3:
-                    # Without an interval where others have one: keep the number below the other numbers.
+                    # Other cells may have an interval: pad, so that the numbers stay aligned.
                     return parts[0] + " " * (wide[1] + wide[2] + 5 if wide[1] else 0)
                 return f"{parts[0]} [{pad(parts[1], wide[1], 'right')}, {pad(parts[2], wide[2], 'right')}]"
 
-            out.append([together(parts) for parts in cells])
+            out.append([joined(parts) for parts in cells])
         return out
 
     def text(self, *, color: bool = False, width: int | None = None) -> str:
-        """Aligned plain text. `color` marks the best in bold; `width` stacks columns that do not fit."""
+        """Return aligned plain text. `color` marks the best cells in bold; columns beyond `width` go into further blocks."""
         shown = self._shown()
         headers = [printable(column.header) for column in self.columns]
         wide = [max(map(visible_width, [head, *cells])) for head, cells in zip(headers, shown, strict=True)]
@@ -177,7 +179,7 @@ class Table:
             yield "  ".join(cells).rstrip()
 
     def _blocks(self, wide: Sequence[int], width: int | None) -> list[list[int]]:
-        """Which columns stand beside one another; those of text at the left begin every block."""
+        """Split the columns into blocks that fit the width; every block begins with the text columns on the left."""
         keys = next((c for c, column in enumerate(self.columns) if column.kind != "text"), len(wide))
         every = list(range(len(wide)))
         if width is None or sum(wide) + 2 * (len(wide) - 1) <= width:
@@ -193,7 +195,10 @@ class Table:
         return blocks or [every]
 
     def latex(self) -> str:
-        r"""A `tabular` with booktabs rules, in a `table` if captioned; the best in \textbf, notes as comments."""
+        r"""Return a `tabular` with booktabs rules, inside a `table` if there is a caption.
+
+        The best cells are in \textbf, and notes are comments.
+        """
         align = "".join("l" if column.kind == "text" else "r" for column in self.columns)
         lines = [f"% {one_line(note)}" for note in self.notes]
         if self.caption:
@@ -208,7 +213,7 @@ class Table:
         return "\n".join(lines)
 
     def markdown(self) -> str:
-        """A pipe table; the best in bold."""
+        """Return a pipe table with the best cells in bold."""
         rule = [":--" if column.kind == "text" else "--:" for column in self.columns]
         rows = [[escape_markdown(column.header) for column in self.columns], rule]
         rows += self._marked(escape_markdown, "**", "**")
@@ -218,7 +223,7 @@ class Table:
         return "\n".join(above + lines + below)
 
     def html(self) -> str:
-        """A `<table>`; the best in `<strong>`, notes below it."""
+        """Return a `<table>` with the best cells in `<strong>` and the notes below."""
         from html import escape
 
         ends = ["left" if column.kind == "text" else "right" for column in self.columns]
@@ -237,7 +242,7 @@ class Table:
         return self.html()
 
     def _marked(self, escape: Callable[[str], str], begin: str, end: str) -> list[list[str]]:
-        """Rows of escaped cells, the best between `begin` and `end`."""
+        """Return rows of escaped cells; the best cells are put between `begin` and `end`."""
         out = []
         for r, row in enumerate(self.rows):
             cells = []
@@ -248,10 +253,10 @@ class Table:
             out.append(cells)
         return out
 
-    # -- for programs
+    # -- formats for programs
 
     def _data(self) -> tuple[list[str], list[list[str | float | None]]]:
-        """Names and rows with nothing rounded (unless digits were asked for); an interval takes two further columns."""
+        """Return names and rows, rounded only if `digits` is set; an interval takes two further columns."""
         with_interval = [any(isinstance(row[c], Estimate) for row in self.rows) for c in range(len(self.columns))]
         names = []
         for column, spans in zip(self.columns, with_interval, strict=True):
@@ -275,26 +280,23 @@ class Table:
         return cell if self.digits is None else round(cell, self.digits)
 
     def json(self) -> str:
-        """{"caption", "rows": [{heading: value}], "notes"}; undefined is null, infinity the text "inf"."""
+        """Return {"caption", "rows": [{heading: value}], "notes"}; undefined is null, infinity is the text "inf"."""
         import json
 
         names, rows = self._data()
-        told = [[str(x) if isinstance(x, float) and math.isinf(x) else x for x in row] for row in rows]
-        whole = {
-            "caption": self.caption,
-            "rows": [dict(zip(names, row, strict=True)) for row in told],
-            "notes": self.notes,
-        }
-        return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1)
+        finite = [[str(x) if isinstance(x, float) and math.isinf(x) else x for x in row] for row in rows]
+        records = [dict(zip(names, row, strict=True)) for row in finite]
+        data = {"caption": self.caption, "rows": records, "notes": self.notes}
+        return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
 
     def csv(self, sep: str = ",") -> str:
-        """A line of headings and a line per row; undefined is empty. Caption and notes are left out."""
+        """Return a line of headings and a line per row; undefined is empty. Caption and notes are left out."""
         names, rows = self._data()
         lines: list[list[str | float | None]] = [[*names], *rows]
         return "\n".join(sep.join(_quoted("" if x is None else str(x), sep) for x in line) for line in lines)
 
     def tsv(self) -> str:
-        """As `csv`, with tabs."""
+        """Return the same as `csv`, with tabs instead of commas."""
         return self.csv(sep="\t")
 
 
@@ -302,55 +304,22 @@ class Table:
 
 
 def number(cell: Cell) -> float | None:
-    """What a cell is worth when cells are compared; None for text and for what is undefined."""
+    """Return the value by which a cell is compared; None for text and undefined values."""
     value = cell.value if isinstance(cell, Estimate) else cell
     return None if value is None or isinstance(value, str) or math.isnan(value) else value
 
 
-def visible_width(text: str) -> int:
-    """How many places a terminal gives this text: two for a wide East Asian character, none for a combining one.
-
-    >>> visible_width("検索"), visible_width("cafe\\u0301")
-    (4, 4)
-    """
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
-
-
 def pad(text: str, width: int, side: str) -> str:
-    """Blanks to fill `width`, on the right of text that keeps `left`."""
+    """Fill up to `width` with spaces, on the right of text that is aligned `left`."""
     blanks = " " * (width - visible_width(text))
     return text + blanks if side == "left" else blanks + text
 
 
 def bold(text: str) -> str:
-    """Bold in a terminal; blanks around the text stay as they are."""
+    """Make text bold in a terminal, but not the spaces around it."""
     bare = text.strip()
     return text.replace(bare, f"\x1b[1m{bare}\x1b[0m", 1) if bare else text
 
-
-def printable(text: str) -> str:
-    """Control characters spelled out, and those that are not seen: a run's name must not move the cursor.
-
-    >>> printable("a\\x1b[2J")
-    'a\\\\x1b[2J'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c.encode("unicode_escape").decode() if _is_control(c) else c for c in text)
-
-
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) in _CONTROL or character in _UNSEEN
-
-
-_CONTROL = ("Cc", "Cs", "Zl", "Zp")
-_UNSEEN = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""The byte order mark, blanks of no width, and marks that turn the direction of what follows."""
 
 _LATEX = str.maketrans(
     {
@@ -362,7 +331,7 @@ _LATEX = str.maketrans(
         "|": r"\textbar{}",
         '"': r"\textquotedbl{}",
         **{c: "\\" + c for c in "&%$#_{}"},
-        # Letters and signs of statistics, which pdflatex has in mathematics only.
+        # pdflatex has these signs only in mathematics.
         "α": r"$\alpha$",
         "β": r"$\beta$",
         "δ": r"$\delta$",
@@ -378,12 +347,8 @@ _LATEX = str.maketrans(
 )
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def escape_latex(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
+    r"""Escape text for LaTeX.
 
     >>> print(escape_latex("D#-nDCG & 5%, α"))
     D\#-nDCG \& 5\%, $\alpha$
@@ -392,7 +357,7 @@ def escape_latex(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown prints as it is.
+    """Escape text for Markdown.
 
     >>> print(escape_markdown("a|b_c"))
     a\\|b\\_c
@@ -401,7 +366,7 @@ def escape_markdown(text: str) -> str:
 
 
 def _quoted(cell: str, sep: str) -> str:
-    """A cell of a separated file, in quotes if it must be."""
+    """Return a cell of a CSV or TSV file, in quotes if it needs them."""
     if sep in cell or '"' in cell or "\n" in cell or "\r" in cell:
         return '"' + cell.replace('"', '""') + '"'
     return cell

@@ -1,4 +1,4 @@
-"""The types that signatures all over the package name."""
+"""Types that many signatures of the package use."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.integer[Any]]
 Index64 = NDArray[np.int64]
-"""Positions as the core takes them."""
+"""Positions, in the type that the C++ core takes."""
 Progress = Callable[[int, int], None]
-"""A function that is called with the amount of work done and the total amount."""
+"""A function that is called with the amount of work that is done, and the total."""

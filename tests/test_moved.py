@@ -1,0 +1,36 @@
+"""Modules that moved can still be imported by their old names, with a warning."""
+
+import importlib
+import sys
+
+import pytest
+
+import cranfield
+from cranfield._moved import MOVED
+
+
+@pytest.mark.parametrize(("old", "new"), sorted(MOVED.items()))
+def test_an_old_module_name_warns_and_gives_the_objects_of_the_new_module(
+    old: str, new: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, f"cranfield.{old}", raising=False)
+    with pytest.warns(DeprecationWarning, match=f"cranfield.{old} has moved to cranfield.{new}"):
+        module = importlib.import_module(f"cranfield.{old}")
+    target = importlib.import_module(f"cranfield.{new}")
+    public = [name for name in vars(target) if not name.startswith("_")]
+    assert public
+    for name in public:
+        assert getattr(module, name) is getattr(target, name)
+
+
+def test_an_old_module_name_is_an_attribute_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "cranfield.lengths", raising=False)
+    monkeypatch.delattr(cranfield, "lengths", raising=False)
+    with pytest.warns(DeprecationWarning, match=r"cranfield\.lengths has moved"):
+        module = cranfield.lengths
+    assert module.__name__ == "cranfield.lengths"
+
+
+def test_a_name_that_never_existed_is_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError, match="nonsense"):
+        importlib.import_module("cranfield.nonsense")
