@@ -411,7 +411,7 @@ def test_an_audit_takes_topics_in_the_order_of_the_judgments_and_says_what_it_le
     with pytest.warns(CranfieldWarning) as caught:
         found = audit(JUDGED, runs, GROUPS)
     said = [str(one.message) for one in caught]
-    assert "1 topic without judgments passed over: x has z" in said
+    assert "1 topic without judgments ignored: x has z" in said
     assert "1 judged topic missing from x: q" in said
     assert found.topics == ("q", "r")
     # nothing is shown where a and b are due 3/4 + 1/8 each

@@ -1,8 +1,8 @@
-"""Fairness of rankings: how attention is shared out among documents and groups of documents.
+"""Fairness of rankings: how attention is shared among documents and groups of documents.
 
-A policy is judged by what it shows over many rankings, so wherever `rankings` are asked for, there may be one ranking a
-topic (anything `Run.of` takes), a list of runs (each one a draw), or {topic: [ranking, ranking, ...]} with the
-documents of each ranking from the top. Numbers by topic come as `Scores`.
+A system may answer the same topic with different rankings, and is judged by all of them. So `rankings` can be a run
+(anything that `Run.of` takes), a list of runs (several answers of one system), or {topic: [ranking, ranking, ...]},
+where a ranking is a list of documents from the top. Functions that give a number per topic return `Scores`.
 """
 
 from cranfield.fairness.attention import GEOMETRIC, TREC, Attention

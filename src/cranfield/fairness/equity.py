@@ -1,4 +1,4 @@
-"""Attention over a sequence of rankings, against what relevance deserves."""
+"""Equity of attention: compare attention with relevance over a sequence of rankings."""
 
 from __future__ import annotations
 
@@ -18,86 +18,82 @@ from cranfield.types import Array
 
 @dataclass(frozen=True, eq=False)
 class EquityOfAttention(Tidy):
-    """What documents, or groups of them, got and deserved over a sequence of rankings."""
+    """The attention that documents or groups received and deserved over a sequence of rankings."""
 
     subjects: tuple[str, ...]
-    """Documents, or groups where groups were given."""
+    """Documents, or groups if groups were given."""
     attention: Array
-    """What each subject got."""
+    """The attention that each subject received."""
     relevance: Array
-    """What each subject deserved."""
+    """The attention that each subject deserved."""
     steps: tuple[tuple[str, float], ...]
-    """(topic, unfairness so far) after each ranking of the sequence."""
+    """(topic, unfairness so far) after each ranking."""
     left_out: tuple[str, ...]
-    """Topics that nothing is relevant to or nothing was shown for."""
+    """Topics without relevant documents, or without any document shown."""
 
     @cached_property
     def unfairness(self) -> float:
-        """The sum of all differences between what was got and deserved; 0 is fair."""
+        """The sum of absolute differences between received and deserved attention; 0 is fair."""
         return float(np.abs(self.attention - self.relevance).sum())
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """subject, attention and relevance."""
         subjects = np.array(self.subjects, dtype=object)
         return {"subject": subjects, "attention": self.attention, "relevance": self.relevance}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        got, deserved = self.attention.tolist(), self.relevance.tolist()
+        """Return plain data for JSON."""
+        pairs = zip(self.subjects, self.attention.tolist(), self.relevance.tolist(), strict=True)
         return {
             "unfairness": self.unfairness,
             "steps": [{"topic": topic, "unfairness": value} for topic, value in self.steps],
             "left_out": list(self.left_out),
-            "subjects": {
-                subject: {"attention": a, "relevance": r}
-                for subject, a, r in zip(self.subjects, got, deserved, strict=True)
-            },
+            "subjects": {subject: {"attention": a, "relevance": r} for subject, a, r in pairs},
         }
 
 
 def equity_of_attention(
     qrels: Any, rankings: Any, groups: Any = None, *, attention: Attention = GEOMETRIC
 ) -> EquityOfAttention:
-    r"""Over a sequence of rankings, how far the attention documents get is from what their relevance deserves.
+    r"""Sum up attention and relevance over a sequence of rankings, and return how far they are apart.
 
     .. math:: \sum_i \lvert A_i - R_i \rvert, \quad A_i = \sum_j a_i^j, \quad R_i = \sum_j r_i^j
 
-    In each ranking j attention sums to 1, and so does relevance: the grades above 0 of the topic, divided by their sum.
-    The sequence is topic by topic in the order of the rankings given, for each topic one ranking after the other. A
-    ranking for a topic without relevant documents, or that shows nothing, is left out.
+    In each ranking j the attention sums to 1. So does relevance: the grades above 0 of the topic, divided by their sum.
+    The sequence follows the order of `rankings`: topic by topic, and within a topic one ranking after the other. A
+    ranking is left out if its topic has no relevant documents, or if no document of it gets attention.
 
     Reference: Biega, Gummadi & Weikum, Equity of Attention: Amortizing Individual Fairness in Rankings, SIGIR 2018
 
     >>> qrels = {"q1": {"d1": 1, "d2": 1}}
-    >>> found = equity_of_attention(qrels, {"q1": [["d1", "d2"], ["d2", "d1"]]}, attention=Attention(cutoff=1))
-    >>> found.steps
+    >>> equity = equity_of_attention(qrels, {"q1": [["d1", "d2"], ["d2", "d1"]]}, attention=Attention(cutoff=1))
+    >>> equity.steps
     (('q1', 1.0), ('q1', 0.0))
     """
     grades = Qrels.of(qrels).to_dict()
-    given = rankings_of(rankings)
+    shown = rankings_of(rankings)
     table = None if groups is None else Groups.of(groups)
-    worth = {topic: {doc: float(grade) for doc, grade in grades.get(topic, {}).items() if grade > 0} for topic in given}
-    docs = list(dict.fromkeys(doc for topic, lists in given.items() for one in [worth[topic], *lists] for doc in one))
+    worth = {topic: {doc: float(g) for doc, g in grades.get(topic, {}).items() if g > 0} for topic in shown}
+    docs = list(dict.fromkeys(doc for topic, lists in shown.items() for part in [worth[topic], *lists] for doc in part))
     place = {doc: i for i, doc in enumerate(docs)}
     subjects = tuple(docs) if table is None else table.names
-    got, deserved = np.zeros(len(subjects)), np.zeros(len(subjects))
+    received, deserved = np.zeros(len(subjects)), np.zeros(len(subjects))
 
-    def add(to: Array, shares: Array, of: list[str]) -> None:
+    def add(total: Array, shares: Array, documents: list[str]) -> None:
         if table is None:
-            to[[place[doc] for doc in of]] += shares
+            total[[place[doc] for doc in documents]] += shares
         else:
-            to += shares @ table.of_documents(of)
+            total += shares @ table.of_documents(documents)
 
     steps: list[tuple[str, float]] = []
     left_out: dict[str, None] = {}
-    for topic, lists in given.items():
+    for topic, lists in shown.items():
         merit = np.array(list(worth[topic].values()))
-        for one in lists:
-            weight = attention.of(np.array([doc in worth[topic] for doc in one], dtype=bool))
+        for ranking in lists:
+            weight = attention.of(np.array([doc in worth[topic] for doc in ranking], dtype=bool))
             if not len(merit) or weight.sum() == 0:
                 left_out[topic] = None
                 continue
-            add(got, weight / weight.sum(), one)
+            add(received, weight / weight.sum(), ranking)
             add(deserved, merit / merit.sum(), list(worth[topic]))
-            steps.append((topic, float(np.abs(got - deserved).sum())))
-    return EquityOfAttention(subjects, got, deserved, tuple(steps), tuple(left_out))
+            steps.append((topic, float(np.abs(received - deserved).sum())))
+    return EquityOfAttention(subjects, received, deserved, tuple(steps), tuple(left_out))

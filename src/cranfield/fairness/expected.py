@@ -1,4 +1,4 @@
-"""How much documents and groups are exposed, and how much they would be by a fair policy."""
+"""The exposure of documents and groups, and its distance from the exposure that a fair policy gives."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ class GroupExposure:
     """The exposure of one group on one topic."""
 
     exposure: float
-    """Of all its documents together."""
+    """Exposure of all its documents together."""
     share: float
-    """Of the exposure of all groups."""
+    """Its share of the exposure of all groups."""
     members: float
-    """How many documents it has among those ranked; soft labels count by their share."""
+    """Number of its documents among those ranked; soft labels count by their share."""
     mean: float
     """Exposure per member; NaN without members."""
     merit: float
-    """The part of its members that is relevant; NaN without judgments or members."""
+    """Share of its members that are relevant; NaN without judgments or members."""
 
     @property
     def per_merit(self) -> float:
-        """Exposure per relevant member: the same for all groups where all are treated alike; NaN at merit 0."""
+        """Exposure per relevant member: equal for all groups if all are treated alike. NaN if the merit is 0."""
         return self.mean / self.merit if self.merit > 0 else np.nan
 
 
 @dataclass(frozen=True, eq=False)
 class Exposure(Tidy):
-    """The expected exposure of every document, and of every group where groups were given."""
+    """The expected exposure of every document, and of every group if groups were given."""
 
     documents: Mapping[str, Mapping[str, float]]
     """{topic: {document: exposure}}."""
@@ -49,7 +49,7 @@ class Exposure(Tidy):
     """{topic: {group: exposure}}."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """topic, doc and exposure, one entry per document."""
+        """Return topic, doc and exposure, one entry per document."""
         cells = [(topic, doc, value) for topic, docs in self.documents.items() for doc, value in docs.items()]
         return {
             "topic": np.array([topic for topic, _, _ in cells], dtype=object),
@@ -58,11 +58,11 @@ class Exposure(Tidy):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: `documents` and `groups`, by topic."""
+        """Return plain data: `documents` and `groups`, by topic."""
         return {
             "documents": {topic: dict(docs) for topic, docs in self.documents.items()},
             "groups": {
-                topic: {group: {**vars(one), "per_merit": one.per_merit} for group, one in groups.items()}
+                topic: {name: {**vars(group), "per_merit": group.per_merit} for name, group in groups.items()}
                 for topic, groups in self.groups.items()
             },
         }
@@ -71,29 +71,28 @@ class Exposure(Tidy):
 def exposure(
     rankings: Any, groups: Any = None, qrels: Any = None, *, attention: Attention = GEOMETRIC, rel: float = 1
 ) -> Exposure:
-    r"""How much attention documents, and groups of them, get on average over the rankings of a topic.
+    r"""Return the attention that documents and groups get, on average over the rankings of a topic.
 
     .. math:: \varepsilon_d = \frac{1}{n} \sum_{\pi} a(\pi, d), \quad
         \varepsilon_G = \sum_d m_G(d)\, \varepsilon_d, \quad
         \text{mean}_G = \frac{\varepsilon_G}{\sum_d m_G(d)}
 
-    where m is how much a document belongs to the group. With judgments there is also the exposure per merit, which
-    Singh and Joachims want equal (disparate treatment); without, they compare the means (demographic parity).
+    m is how much a document belongs to the group. Singh and Joachims compare the means of the groups (demographic
+    parity) or, with judgments, the exposure per merit (disparate treatment); both should be equal.
 
     Reference: Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018
 
-    >>> found = exposure({"q": [["d1", "d2"], ["d2", "d1"]]}, {"d1": "a", "d2": "b"})
-    >>> found.documents["q"], found.groups["q"]["a"].share
+    >>> exposed = exposure({"q": [["d1", "d2"], ["d2", "d1"]]}, {"d1": "a", "d2": "b"})
+    >>> exposed.documents["q"], exposed.groups["q"]["a"].share
     ({'d1': 0.75, 'd2': 0.75}, 0.5)
     """
-    given = rankings_of(rankings)
     grades = {} if qrels is None else Qrels.of(qrels).to_dict()
     table = None if groups is None else Groups.of(groups)
     documents: dict[str, dict[str, float]] = {}
     by_group: dict[str, dict[str, GroupExposure]] = {}
-    for topic, lists in given.items():
+    for topic, lists in rankings_of(rankings).items():
         level = relevant_grades(grades.get(topic, {}), rel)
-        docs = list(dict.fromkeys(doc for one in lists for doc in one))
+        docs = list(dict.fromkeys(doc for ranking in lists for doc in ranking))
         exposed = _expected(lists, docs, level, attention)
         documents[topic] = dict(zip(docs, exposed.tolist(), strict=True))
         if table is not None:
@@ -124,16 +123,16 @@ def expected_exposure(
     missing: str = "zero",
     name: str = "run",
 ) -> Scores:
-    r"""Expected exposure, compared with that of a policy which shows equally good documents equally.
+    r"""Compare expected exposure with that of a policy that shows equally good documents equally.
 
     .. math:: \text{EE-L} = \lVert \varepsilon - \varepsilon^* \rVert^2
         = \underbrace{\lVert \varepsilon \rVert^2}_{\text{EE-D}}
         - 2\, \underbrace{\varepsilon^\top \varepsilon^*}_{\text{EE-R}} + \lVert \varepsilon^* \rVert^2
 
-    The target ε* is the mean over all rankings that put better grades before worse ones. Grades below `rel`, and
-    documents nobody judged, are the lowest grade; the documents are those judged or ranked. With groups, exposure and
-    target are summed by group first. EE-D is disparity, EE-R relevance, EE-L the loss: lower is fairer.
-    A topic without rankings (`missing="zero"`) shows nothing; `"skip"` leaves it out.
+    The target ε* is the mean over all rankings that put better grades before worse ones. All judged or ranked
+    documents count; unjudged documents and grades below `rel` are the lowest grade. With groups, exposure and target
+    are first summed by group. EE-D is the disparity, EE-R the relevance and EE-L the loss: lower is fairer.
+    A topic without rankings has exposure 0 (`missing="zero"`) or is left out (`"skip"`).
 
     Reference: Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating Stochastic Rankings with Expected Exposure,
     CIKM 2020
@@ -146,13 +145,13 @@ def expected_exposure(
     """
     check.one_of("expected_exposure", ("zero", "skip"), missing=missing)
     judgments = Qrels.of(qrels)
-    given = rankings_of(rankings)
+    shown = rankings_of(rankings)
     table = None if groups is None else Groups.of(groups)
     grades = judgments.to_dict()
     values = np.zeros((3, 1, len(judgments.topics)))
     for t, topic in enumerate(judgments.topics):
-        lists = given.get(topic, [])
-        docs = list(dict.fromkeys([*grades.get(topic, {}), *(doc for one in lists for doc in one)]))
+        lists = shown.get(topic, [])
+        docs = list(dict.fromkeys([*grades.get(topic, {}), *(doc for ranking in lists for doc in ranking)]))
         level = relevant_grades(grades.get(topic, {}), rel)
         reached = _expected(lists, docs, level, attention)
         target = _target(docs, level, attention)
@@ -160,20 +159,20 @@ def expected_exposure(
             membership = table.of_documents(docs)
             reached, target = reached @ membership, target @ membership
         values[:, 0, t] = reached @ reached, reached @ target, ((reached - target) ** 2).sum()
-    lacking = np.array([[topic not in given for topic in judgments.topics]])
+    lacking = np.array([[topic not in shown for topic in judgments.topics]])
     return Scores(("EE-D", "EE-R", "EE-L"), (name,), judgments.topics, values, lacking, missing)
 
 
 def _expected(lists: list[list[str]], docs: list[str], level: Mapping[str, float], attention: Attention) -> Array:
     place = {doc: i for i, doc in enumerate(docs)}
     total = np.zeros(len(docs))
-    for one in lists:
-        total[[place[doc] for doc in one]] += attention.of(np.array([doc in level for doc in one], dtype=bool))
+    for ranking in lists:
+        total[[place[doc] for doc in ranking]] += attention.of(np.array([doc in level for doc in ranking], dtype=bool))
     return total / len(lists) if lists else total
 
 
 def _target(docs: list[str], level: Mapping[str, float], attention: Attention) -> Array:
-    """The ideal ranking's attention, shared equally among documents of the same grade."""
+    """Return the attention of the ideal ranking, shared equally among documents of the same grade."""
     grade = np.array([level.get(doc, -np.inf) for doc in docs])
     best_first = np.argsort(-grade, kind="stable")
     ideal = np.zeros(len(docs))

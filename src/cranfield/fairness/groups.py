@@ -1,4 +1,4 @@
-"""Which groups documents belong to: a table of labels, hard or soft."""
+"""The groups that documents belong to, with hard or soft labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from cranfield.collection.source import load, unmarked
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.collection.text_formats import COLUMNS, column_key
 from cranfield.errors import DataError, UsageError
+from cranfield.text import counted, listed
 from cranfield.types import Array
 
 NAMES = {"doc": COLUMNS["doc"], "group": ("group", "label", "category"), "weight": ("weight", "share", "probability")}
-"""What the columns of a table are called."""
+"""Accepted names of the columns of a table."""
 
 UNKNOWN = "unknown"
 EXPECTED = "doc group [weight]"
@@ -27,7 +28,7 @@ EXPECTED = "doc group [weight]"
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Documents and how much each of them belongs to every group; a document's shares sum to 1.
+    """How much each document belongs to each group; the shares of a document sum to 1.
 
     >>> groups = Groups.of({"d1": "north", "d2": {"north": 0.25, "south": 0.75}})
     >>> groups.names
@@ -44,16 +45,18 @@ class Groups:
 
     @staticmethod
     def of(thing: Any) -> Groups:
-        """From {document: group}, {document: {group: weight}}, a frame, a file, or triples (document, group, weight).
+        """Read {document: group}, {document: {group: weight}}, a frame, a file, or (document, group, weight) tuples.
 
-        A file has lines `doc group` or `doc group weight`, separated by blanks, tabs or commas; a first line of names
-        is allowed. Parquet files are read too. A document on several lines belongs to several groups, and its weights
-        are divided by their sum.
+        A file has lines `doc group` or `doc group weight`, separated by blanks, tabs or commas; the first line may
+        hold the column names. Parquet files are also read. A document on several lines belongs to several groups, and
+        its weights are divided by their sum.
         """
         if isinstance(thing, Groups):
             return thing
         if isinstance(thing, Mapping):
-            return _made(((doc, group, weight) for doc, of in thing.items() for group, weight in _shares(of)), "groups")
+            return _made(
+                ((doc, group, weight) for doc, label in thing.items() for group, weight in _shares(label)), "groups"
+            )
         if is_frame(thing):
             return _from_frame(thing, "frame")
         if isinstance(thing, str | os.PathLike):
@@ -65,7 +68,7 @@ class Groups:
         )
 
     def __len__(self) -> int:
-        """How many documents have a label."""
+        """Return the number of documents that have a label."""
         return len(self.documents)
 
     @cached_property
@@ -73,16 +76,16 @@ class Groups:
         return {doc: i for i, doc in enumerate(self.documents)}
 
     def of_documents(self, documents: Sequence[str]) -> Array:
-        """documents × groups: the shares of these documents."""
+        """Return the shares of these documents, as an array documents × groups."""
         lacking = [doc for doc in documents if doc not in self._place]
         if lacking:
-            told = ", ".join(lacking[:5]) + (f" and {len(lacking) - 5:,} more" if len(lacking) > 5 else "")
-            many = f"{len(lacking):,} document{'s have' if len(lacking) > 1 else ' has'} no group"
-            raise DataError(self.origin, None, f"{many}: {told}; add them, or use covering(documents)")
+            many = counted(len(lacking), "document has", "documents have")
+            message = f"{many} no group: {listed(lacking)}; add them, or use covering(documents)"
+            raise DataError(self.origin, None, message)
         return np.asarray(self.membership[[self._place[doc] for doc in documents]])
 
     def covering(self, documents: Iterable[str], group: str = UNKNOWN) -> Groups:
-        """The same table with every one of `documents` that has no label in a group of its own.
+        """Return these groups with all of `documents`; those without a label are put in `group`.
 
         >>> Groups.of({"d1": "a"}).covering(["d1", "d2"]).of_documents(["d2"]).tolist()
         [[0.0, 1.0]]
@@ -97,17 +100,18 @@ class Groups:
         return Groups(names, (*self.documents, *new), membership, self.origin)
 
     def column(self, group: str) -> int:
-        """Which column a group is."""
+        """Return the column of a group in `membership`."""
         check.one_of("groups", self.names, group=group)
         return self.names.index(group)
 
 
-def _shares(of: Any) -> list[tuple[Any, Any]]:
-    if isinstance(of, Mapping):
-        return list(of.items())
-    if isinstance(of, list | tuple | set | frozenset):
-        return [(group, 1.0) for group in (sorted(of) if isinstance(of, set | frozenset) else of)]
-    return [(of, 1.0)]
+def _shares(label: Any) -> list[tuple[Any, Any]]:
+    """Return the (group, weight) pairs of one document."""
+    if isinstance(label, Mapping):
+        return list(label.items())
+    if isinstance(label, set | frozenset):
+        label = sorted(label)
+    return [(group, 1.0) for group in (label if isinstance(label, list | tuple) else [label])]
 
 
 def _triple(record: Any) -> tuple[Any, Any, Any]:
@@ -181,5 +185,5 @@ def _made(triples: Iterable[tuple[Any, Any, Any]], origin: str, lines: Sequence[
     total = membership.sum(axis=1)
     if (total == 0).any():
         doc = list(documents)[int(np.flatnonzero(total == 0)[0])]
-        raise DataError(origin, None, f"document {doc!r}: all its weights are 0, expected one above")
+        raise DataError(origin, None, f"document {doc!r}: all its weights are 0, expected one above 0")
     return Groups(tuple(names), tuple(documents), membership / total[:, None], origin)

@@ -1,4 +1,4 @@
-"""How well groups are represented in rankings, near the top above all."""
+"""How well groups are represented in rankings, above all near the top."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cranfield.scores.scores import Scores
 from cranfield.types import Array
 
 ROUNDING = 1e-9
-"""Sums of shares that differ by less are the same."""
+"""Sums of shares that differ by less than this are equal."""
 
 
 def awrf(
@@ -30,14 +30,14 @@ def awrf(
     rel: float = 1,
     name: str = "run",
 ) -> Scores:
-    r"""Attention-weighted rank fairness: how near the groups' shares of attention come to a target.
+    r"""Attention-weighted rank fairness: how close the groups' shares of attention are to a target.
 
     .. math:: 1 - \text{JS}(\hat{g}, g^*), \quad \hat{g} = \frac{\sum_r a(r)\, m(d_r)}{\sum_r a(r)}
 
-    `target` is {group: share}, the same for all topics (shares are divided by their sum), or judgments: then it is the
-    mean membership of the topic's relevant documents. The divergence is in nats as in the TREC tracks, which makes
-    1 − ln 2 the lowest value; with `base=2` that is 0. The mean over the rankings of a topic.
-    Undefined where nothing is retrieved or, by judgments, nothing is relevant.
+    `target` is {group: share} for all topics (shares are divided by their sum), or judgments: then the target is the
+    mean membership of the topic's relevant documents. The divergence is in nats, as in the TREC tracks, so the lowest
+    value is 1 − ln 2; with `base=2` it is 0. Several rankings of a topic are averaged.
+    Undefined if nothing is retrieved or, with judgments as the target, nothing is relevant.
 
     Reference: Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair Group
     Representation in Ranked Lists, WWW 2019; Ekstrand, McDonald, Raj & Johnson, Overview of the TREC 2021 Fair Ranking
@@ -51,23 +51,21 @@ def awrf(
     if base <= 1:
         raise UsageError(f"AWRF: base == {base!r}, must be above 1")
     if attention.stop:
-        raise UsageError(f"AWRF: stop == {attention.stop!r}, must be 0: attention there depends on the rank alone")
-    given, table = rankings_of(rankings), Groups.of(groups)
+        raise UsageError(f"AWRF: stop == {attention.stop!r}, must be 0: in AWRF, attention depends only on the rank")
+    shown, table = rankings_of(rankings), Groups.of(groups)
     fixed = _fixed_target(target, table)
     grades = {} if fixed is not None else Qrels.of(target).to_dict()
-    topics = tuple(given if fixed is not None else grades)
+    topics = tuple(shown if fixed is not None else grades)
     values = np.full((1, 1, len(topics)), np.nan)
     for t, topic in enumerate(topics):
         wanted = fixed
         if wanted is None:
             relevant = list(relevant_grades(grades[topic], rel))
             wanted = table.of_documents(relevant).mean(axis=0) if relevant else None
-        lists = [one for one in given.get(topic, []) if one]
-        if wanted is None or not lists:
-            continue
-        found = [_shares_of_attention(one, table, attention) for one in lists]
-        values[0, 0, t] = np.mean([1.0 - jensen_shannon(one, wanted) / np.log(base) for one in found])
-    lacking = np.array([[topic not in given for topic in topics]])
+        shares = [_shares_of_attention(ranking, table, attention) for ranking in shown.get(topic, []) if ranking]
+        if wanted is not None and shares:
+            values[0, 0, t] = np.mean([1.0 - jensen_shannon(share, wanted) / np.log(base) for share in shares])
+    lacking = np.array([[topic not in shown for topic in topics]])
     return Scores(("AWRF",), (name,), topics, values, lacking)
 
 
@@ -77,7 +75,7 @@ def _shares_of_attention(docs: list[str], table: Groups, attention: Attention) -
 
 
 def _fixed_target(target: Any, table: Groups) -> Array | None:
-    """A target as numbers in the order of the groups; None if it is judgments."""
+    """Return the target shares in the order of the groups; None if the target is judgments."""
     if not isinstance(target, Mapping) or any(isinstance(share, Mapping) for share in target.values()):
         return None
     unknown = [group for group in target if group not in table.names]
@@ -85,12 +83,12 @@ def _fixed_target(target: Any, table: Groups) -> Array | None:
         raise UsageError(f"target: no group {unknown[0]!r}; there are {', '.join(map(repr, table.names))}")
     shares = np.array([target.get(group, 0.0) for group in table.names], dtype=np.float64)
     if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.sum() > 0):
-        raise UsageError(f"target == {dict(target)!r}, must be shares of 0 or more, one of them above 0")
+        raise UsageError(f"target == {dict(target)!r}, must be shares of 0 or more, at least one above 0")
     return np.asarray(shares / shares.sum())
 
 
 def jensen_shannon(p: Array, q: Array) -> float:
-    r"""The Jensen-Shannon divergence of two distributions, in nats.
+    r"""Return the Jensen-Shannon divergence of two distributions, in nats.
 
     .. math:: \tfrac12 \text{KL}(p, m) + \tfrac12 \text{KL}(q, m), \quad m = \tfrac12 (p + q)
 
@@ -107,7 +105,7 @@ def _kullback_leibler(p: Array, q: Array) -> float:
 
 
 def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 10, name: str = "run") -> Scores:
-    r"""rND, rKL and rRD: how far the part of a protected group in the first 10, 20, ... is from that in all.
+    r"""rND, rKL and rRD: compare the share of a protected group in the first 10, 20, ... documents with that in all.
 
     .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i}\, \Delta_i
 
@@ -115,11 +113,11 @@ def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 1
     |---|---|
     | rND | :math:`\lvert s_i / i - s / N \rvert` |
     | rKL | KL divergence of :math:`(s_i / i, 1 - s_i / i)` from :math:`(s / N, 1 - s / N)` |
-    | rRD | :math:`\lvert s_i / (i - s_i) - s / (N - s) \rvert`, a fraction being 0 where its denominator is |
+    | rRD | :math:`\lvert s_i / (i - s_i) - s / (N - s) \rvert`, a fraction with denominator 0 is 0 |
 
-    Z is the largest value that any ranking of the same documents has, so 0 is fair and 1 the least fair. Where labels
-    are soft, s counts documents by how much they belong to the group. The mean over the rankings of a topic.
-    Undefined where no ranking differs from another: up to `step` documents, or all alike.
+    Z is the largest value of any ranking of the same documents, so 0 is fair and 1 is the least fair. With soft labels,
+    s counts documents by how much they belong to the group. Several rankings of a topic are averaged.
+    Undefined if all rankings are equally fair: with `step` or fewer documents, or if all documents have the same label.
 
     Reference: Yang & Stoyanovich, Measuring Fairness in Ranked Outputs, SSDBM 2017
 
@@ -132,17 +130,17 @@ def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 1
     check.whole("prefix_fairness", step=step)
     if step < 2:
         raise UsageError(f"prefix_fairness: step == {step!r}, must be 2 or more: log2(1) is 0")
-    given, table = rankings_of(rankings), Groups.of(groups)
+    shown, table = rankings_of(rankings), Groups.of(groups)
     column = table.column(protected)
-    values = np.full((3, 1, len(given)), np.nan)
-    for t, lists in enumerate(given.values()):
+    values = np.full((3, 1, len(shown)), np.nan)
+    for t, lists in enumerate(shown.values()):
         shares = [table.of_documents(docs)[:, column] for docs in lists]
         if shares:
             values[:, 0, t] = np.mean([_prefix(share, step) for share in shares], axis=0)
-    return Scores(tuple(_DIFFERENCES), (name,), tuple(given), values)
+    return Scores(tuple(_DIFFERENCES), (name,), tuple(shown), values)
 
 
-def _difference_of_parts(s: Array, i: Array, all_s: float, n: float) -> Array:
+def _difference_of_shares(s: Array, i: Array, all_s: float, n: float) -> Array:
     return np.abs(s / i - all_s / n)
 
 
@@ -159,47 +157,47 @@ def _divergence(s: Array, i: Array, all_s: float, n: float) -> Array:
     return np.asarray(part(s / i, all_s / n) + part(rest, 1 - all_s / n))
 
 
-_DIFFERENCES = {"rND": _difference_of_parts, "rKL": _divergence, "rRD": _difference_of_ratios}
+_DIFFERENCES = {"rND": _difference_of_shares, "rKL": _divergence, "rRD": _difference_of_ratios}
 
 
 def _prefix(protected: Array, step: int) -> list[float]:
-    """rND, rKL and rRD of one ranking, given how much each of its documents belongs to the protected group."""
+    """Return rND, rKL and rRD of a ranking; `protected` is how much each document belongs to the protected group."""
     n, all_s = len(protected), float(protected.sum())
     if n <= step or np.ptp(protected) <= ROUNDING:
         return [np.nan] * len(_DIFFERENCES)
     cut = np.arange(step, n + 1, step)
     counts = np.vstack([np.cumsum(protected)[cut - 1], _least_fair(protected, cut)])
-    found = []
+    results = []
     for difference in _DIFFERENCES.values():
         here, *others = (difference(counts, cut.astype(np.float64), all_s, float(n)) / np.log2(cut)).sum(axis=1)
         worst = max(others)
-        found.append(float(here / worst) if worst > ROUNDING else np.nan)
-    return found
+        results.append(float(here / worst) if worst > ROUNDING else np.nan)
+    return results
 
 
 def _least_fair(protected: Array, cut: NDArray[np.int64]) -> Array:
-    """rankings × prefixes: how many members the prefixes hold, for rankings one of which is the least fair.
+    """Return the number of members in each prefix (rankings × prefixes), for rankings that include the least fair one.
 
-    Members first and members last are the farthest that prefixes can be from the whole. But the fraction of rRD, which
-    grows as a prefix comes nearer to all members, is 0 once it is there: so also members first, with the next best
-    document put among them after none, one, two, ... of the prefixes.
+    For rND and rKL the least fair ranking has all members first or all members last. The fraction of rRD grows as a
+    prefix fills up with members, but is 0 if it holds nothing else. So there are further rankings: all members first,
+    with the next best document put among them after none, one, two, ... of the prefixes.
     """
     first = np.sort(protected)[::-1]
     best, least = np.cumsum(first)[cut - 1], np.cumsum(first[::-1])[cut - 1]
     members = int((first >= 1 - ROUNDING).sum())
     after = np.concatenate(([0], cut[cut < members]))[:, None]
-    less = 1.0 - first[members]  # there is one, or all would be alike
+    less = 1.0 - first[members]  # exists: not all documents are full members
     mixed = np.where((cut > after) & (cut <= members), best - less, best)
     return np.vstack([best, least, mixed])
 
 
 def pairwise_parity(rankings: Any, groups: Any, *, name: str = "run") -> Scores:
-    r"""For each group, in how many of the pairs of a member and a non-member the member stands higher.
+    r"""For each group, the share of pairs of a member and a non-member in which the member is ranked higher.
 
     .. math:: \frac{\sum_{r < s} m(d_r)\,(1 - m(d_s))}{\sum_{r \ne s} m(d_r)\,(1 - m(d_s))}
 
-    One half is parity, 1 a group that stands above all others, 0 one below. Soft labels count pairs by their shares.
-    The mean over the rankings of a topic. Undefined without such pairs.
+    One half is parity; 1 means that the group is ranked above all others, 0 below. Soft labels count pairs by their
+    shares. Several rankings of a topic are averaged. Undefined without such pairs.
 
     Reference: Kuhlman, VanValkenburg & Rundensteiner, FARE: Diagnostics for Fair Ranking using Pairwise Error Metrics,
     WWW 2019
@@ -207,12 +205,12 @@ def pairwise_parity(rankings: Any, groups: Any, *, name: str = "run") -> Scores:
     >>> pairwise_parity({"q": [["x", "y", "z"]]}, {"x": "a", "y": "b", "z": "a"}).mean()["run"]
     {'parity(a)': 0.5, 'parity(b)': 0.5}
     """
-    given, table = rankings_of(rankings), Groups.of(groups)
-    values = np.full((len(table.names), 1, len(given)), np.nan)
-    for t, lists in enumerate(given.values()):
+    shown, table = rankings_of(rankings), Groups.of(groups)
+    values = np.full((len(table.names), 1, len(shown)), np.nan)
+    for t, lists in enumerate(shown.values()):
         if lists:
             values[:, 0, t] = np.mean([_parity(table.of_documents(docs)) for docs in lists], axis=0)
-    return Scores([f"parity({group})" for group in table.names], (name,), tuple(given), values)
+    return Scores([f"parity({group})" for group in table.names], (name,), tuple(shown), values)
 
 
 def _parity(member: Array) -> Array:

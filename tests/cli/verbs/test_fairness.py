@@ -72,18 +72,20 @@ def test_a_target_of_one_s_own(cranfield: Cranfield, files: tuple[str, ...]) -> 
     told = cranfield(*files, "--groups", "groups.txt", "-m", "AWRF", "--target", "north=1,south=0")
     # JS of (1/2, 1/2) and (1, 0) in nats: 0.2158; the table shows 1 - 0.2158
     assert "0.7842" in told.out
-    assert "AWRF: target the shares given" in told.out
+    assert "AWRF: target: the given shares" in told.out
 
 
 def test_per_topic_and_every_format(cranfield: Cranfield, files: tuple[str, ...]) -> None:
     words = (*files, "--groups", "groups.txt", "-q")
     table = cranfield(*words).out
     assert table.count("topic ") == 2
-    assert "equity adds up over the topics in order" in table
+    assert "equity is summed over the topics in order" in table
     for format in ("tsv", "latex", "markdown", "html"):
         told = cranfield(*words, "-f", format)
         assert told.code == 0
-        assert ("note: equity adds up over the topics in order" in told.err) == (format == "tsv")  # has no room for it
+        assert ("note: equity is summed over the topics in order" in told.err) == (
+            format == "tsv"
+        )  # has no room for it
         assert (told.err == "") == (format != "tsv")
         assert "EE-L" in told.out
     rows = json.loads(cranfield(*words, "-m", "EE-L", "-f", "json").out)["rows"]
@@ -95,7 +97,7 @@ def test_documents_without_a_group_are_counted_and_named(cranfield: Cranfield, f
     assert told.code == 1
     assert "few.txt: no group for 1 document of the runs and the judgments: d3; add them" in told.err
     told = cranfield(*files, "--groups", "few.txt", "--missing-group", "unknown", "-m", "exposure")
-    assert "no group for 1 document of the runs and the judgments, taken for 'unknown': d3" in told.err
+    assert "no group for 1 document of the runs and the judgments, put in 'unknown': d3" in told.err
     assert "unknown" in told.out
 
 
@@ -105,13 +107,13 @@ def test_documents_without_a_group_are_counted_and_named(cranfield: Cranfield, f
         ("--groups empty.txt", 1, "empty.txt: is empty, expected lines of doc group [weight]"),
         ("--groups wide.txt", 1, "wide.txt:2: 4 columns, expected doc group [weight]"),
         ("--groups none.txt", 1, "none.txt: no such file"),
-        ("-m AWRF", 2, "AWRF needs to know the groups of documents: give a file of lines 'doc group'"),
+        ("-m AWRF", 2, "AWRF needs the groups of documents: a file of lines 'doc group'"),
         ("-m nDCG", 2, "measure == 'nDCG', must be one of 'AWRF'"),
         ("--groups groups.txt --protected east", 2, "group == 'east', must be one of 'north', 'south'"),
         ("--groups groups.txt --target east=1", 2, "target: no group 'east'"),
         ("--groups groups.txt --target north", 2, "--target north: expected groups and shares"),
         ("--groups groups.txt --target north=1,north=2", 2, "group 'north' is given twice"),
-        ("--groups groups.txt -m EE-L --protected north", 2, "but rKL or rND or rRD is not asked for"),
+        ("--groups groups.txt -m EE-L --protected north", 2, "protected == ['north'] applies only to rKL, rND, rRD"),
         ("--groups groups.txt --step 1", 2, "step == 1, must be 2 or more"),
         ("--attention flat", 2, "kind == 'flat', must be one of"),
         ("--attention log --p 0.5", 2, "--p 0.5 is for geometric attention"),
