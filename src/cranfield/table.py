@@ -159,7 +159,7 @@ class Table:
         return out
 
     def text(self, *, color: bool = False, width: int | None = None) -> str:
-        """Return aligned plain text. `color` marks the best cells in bold; columns beyond `width` go into further blocks."""
+        """Return aligned plain text. `color` marks the best in bold; columns beyond `width` go into further blocks."""
         shown = self._shown()
         headers = [printable(column.header) for column in self.columns]
         wide = [max(map(visible_width, [head, *cells])) for head, cells in zip(headers, shown, strict=True)]

@@ -1,1 +1,1 @@
-"""Scores told to people and programs: tables in plain text, LaTeX, Markdown, HTML, CSV and JSON."""
+"""Reports: tables of scores, and figures."""

@@ -1,4 +1,4 @@
-"""Scores as tables: a row per run, a row per run and topic, or the lines trec_eval prints."""
+"""Tables of scores: a row per run, a row per run and topic, or lines in the format of trec_eval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from cranfield.scores.risk import Risk
 from cranfield.scores.scores import Scores
-from cranfield.table import DIGITS, Cell, Column, Table, printable
+from cranfield.table import DIGITS, Cell, Column, Table
+from cranfield.text import listed, printable
 
 
 def summary_table(
@@ -21,9 +22,9 @@ def summary_table(
     digits: int | None = None,
     seed: int = 0,
 ) -> Table:
-    """A row per run, a column per measure: its mean (or other statistic) over topics, with an interval if asked for.
+    """Return a row per run and a column per measure: the mean (or another statistic) over topics, with its interval.
 
-    `better` says for which measures lower values are better (`lower`) or no value is (`neither`); the rest: `higher`.
+    `better` is {measure: "lower" or "neither"} for measures whose higher values are not better.
 
     >>> scores = Scores.from_matrix([[0.2, 0.4], [0.6, 0.6]], runs=["a", "b"], measure="AP")
     >>> print(summary_table(scores).text())
@@ -32,16 +33,15 @@ def summary_table(
     b         2  0.5000
     """
     summary = scores.summary(statistic, interval=interval, method=method, seed=seed)
-    # A spread is neither good nor bad.
-    ends = {m: "neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures}
+    best = {m: "neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures}
     columns = [Column("run"), Column("topics", "count")]
-    columns += [Column(m, "number", ends[m]) for m in scores.measures]
+    columns += [Column(m, "number", best[m]) for m in scores.measures]
     used = (~scores.missing | (scores.missing_rule == "zero")).sum(axis=1).tolist()
     rows: list[tuple[Cell, ...]] = []
     for run, n in zip(scores.runs, used, strict=True):
         cells = [summary[m, run] if summary.interval is not None else summary[m, run].value for m in scores.measures]
         rows.append((run, n, *cells))
-    notes = list(_about(scores))
+    notes = list(_notes(scores))
     if summary.interval is not None:
         how = {"t": "Student's t", "bootstrap": "percentile bootstrap over topics"}[str(summary.method)]
         notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval, {how}")
@@ -51,7 +51,7 @@ def summary_table(
 
 
 def risk_table(scores: Scores, risk: Risk, *, digits: int | None = None) -> Table:
-    """A row per run, a column per measure: how much the run risks.
+    """Return a row per run and a column per measure: the risk of the run.
 
     >>> scores = Scores.from_matrix([[0.4, 0.5], [0.4, 0.2]], runs=["base", "new"], measure="AP")
     >>> print(risk_table(scores, scores.risk("URisk", "base")).text())
@@ -61,14 +61,14 @@ def risk_table(scores: Scores, risk: Risk, *, digits: int | None = None) -> Tabl
     URisk against base, losses counted 2 times
     """
     against = "all runs together" if risk.baseline is None else risk.baseline
-    told = f"{risk.kind} against {against}, losses counted {1 + risk.alpha:g} times"
+    note = f"{risk.kind} against {against}, losses counted {1 + risk.alpha:g} times"
     columns = (Column("run"), *(Column(m, "number", "higher") for m in risk.measures))
     rows = tuple((run, *values) for run, values in zip(risk.runs, risk.values.T.tolist(), strict=True))
-    return Table(columns, rows, notes=(*_about(scores), told), digits=digits)
+    return Table(columns, rows, notes=(*_notes(scores), note), digits=digits)
 
 
 def topic_table(scores: Scores, *, digits: int | None = None) -> Table:
-    """A row per run and topic, a column per measure; a column says what is missing if anything is.
+    """Return a row per run and topic and a column per measure; missing topics are marked in a further column.
 
     >>> print(topic_table(Scores.from_matrix([[0.2], [0.6]], runs=["a"], topics=["301", "302"], measure="AP")).text())
     run  topic      AP
@@ -84,28 +84,27 @@ def topic_table(scores: Scores, *, digits: int | None = None) -> Table:
         for t, topic in enumerate(scores.topics):
             mark = ("missing" if scores.missing[r, t] else "",) if lacking else ()
             rows.append((run, topic, *mark, *values[r][t]))
-    return Table(tuple(columns), tuple(rows), notes=tuple(_about(scores)), digits=digits)
+    return Table(tuple(columns), tuple(rows), notes=tuple(_notes(scores)), digits=digits)
 
 
-def _about(scores: Scores) -> Iterator[str]:
-    """What a reader must know: the scores' own notes, what is missing, what is undefined."""
+def _notes(scores: Scores) -> Iterator[str]:
+    """Yield the notes of the scores, and which topics are missing or undefined."""
     yield from scores.notes
-    lacking = [(run, n) for run, n in zip(scores.runs, scores.missing.sum(axis=1).tolist(), strict=True) if n]
+    counts = zip(scores.runs, scores.missing.sum(axis=1).tolist(), strict=True)
+    lacking = [f"{run} ({n})" for run, n in counts if n]
     if lacking:
         fate = "scored as empty lists" if scores.missing_rule == "zero" else "left out of its mean"
-        shown = ", ".join(f"{run} ({n})" for run, n in lacking[:5])
-        more = f" and {len(lacking) - 5} more runs" if len(lacking) > 5 else ""
-        yield f"missing topics, {fate}: {shown}{more}"
+        yield f"missing topics, {fate}: {listed(lacking, noun='runs')}"
     undefined = scores.undefined.any(axis=1).sum(axis=1).tolist()
-    bare = [f"{m} ({n})" for m, n in zip(scores.measures, undefined, strict=True) if n]
-    if bare:
-        yield f"topics without a value for some run, left out of its mean: {', '.join(bare)}"
+    incomplete = [f"{m} ({n})" for m, n in zip(scores.measures, undefined, strict=True) if n]
+    if incomplete:
+        yield f"topics without a value for some run, left out of its mean: {', '.join(incomplete)}"
 
 
 def trec_lines(scores: Scores, *, per_topic: bool = False, summary: bool = True, digits: int = DIGITS) -> Iterator[str]:
-    """Lines as trec_eval prints them: name, topic or `all`, value; run after run, each topic before the means.
+    """Yield lines as trec_eval prints them: name, topic or `all`, value. Each run has its topics first, then the means.
 
-    A topic skipped as missing has no lines; an undefined value is `nan`.
+    A missing topic that is skipped has no lines; an undefined value is `nan`.
 
     >>> for line in trec_lines(Scores.from_matrix([[0.25]], runs=["bm25"], measure="AP")):
     ...     print(line.expandtabs(1))

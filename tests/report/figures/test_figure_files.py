@@ -59,7 +59,7 @@ def test_pictures_on_paper_do_not_zoom() -> None:
 
 @pytest.mark.parametrize("name", ["boxes.bmp", "boxes", "-", "boxes.svg.gz"])
 def test_unknown_endings_are_told_the_known_ones(name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"a picture ends in \.html, \.svg, \.pdf, \.png, \.json or \.csv"):
+    with pytest.raises(UsageError, match=r"a figure ends in \.html, \.svg, \.pdf, \.png, \.json or \.csv"):
         describe_boxes(scores(2)).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 

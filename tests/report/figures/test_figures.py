@@ -42,7 +42,7 @@ from cranfield.report.figures import (
     describe_swap_rates,
 )
 from cranfield.report.figures import __all__ as exported
-from cranfield.report.figures.draw.lines import FINE
+from cranfield.report.figures.draw.lines import MOST_POINTS
 from cranfield.report.figures.label_placement import placed
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, text_width
@@ -254,7 +254,7 @@ def test_differences_are_sorted_and_counted() -> None:
     made = describe_differences(Scores.from_matrix([[0.1, 0.2], [0.5, 0.1], [0.3, 0.3]], runs=["a", "b"], measure="AP"))
     assert made.columns()["difference"].tolist() == pytest.approx([0.4, 0, -0.1])
     assert made.columns()["topic"].tolist() == ["2", "3", "1"]
-    assert "a is higher on 1, b on 1, alike on 1; mean difference +0.1000" in made.subtitle
+    assert "a is higher on 1, b on 1, equal on 1; mean difference +0.1000" in made.subtitle
 
 
 def test_power_has_a_line_for_each_true_difference() -> None:
@@ -286,7 +286,7 @@ def test_rank_changes_and_components_are_worked_out() -> None:
         (lambda: describe_swap_rates({"measure": [], "difference": [], "rate": []}), "nothing to draw"),
         (lambda: describe_swap_rates(7), "columns must be"),
         (lambda: describe_heat([[1, 2]], ["a"]), r"matrix.shape == \(1, 2\)"),
-        (lambda: describe_heat([[1, 1], [1, 1]], ["a", "a"]), "row 'a' is there twice"),
+        (lambda: describe_heat([[1, 1], [1, 1]], ["a", "a"]), "row 'a' appears twice"),
         (lambda: describe_robustness({"measure": ["AP"], "kept": [90], "tau": [1]}), "kept == 90.0, must be between"),
         (lambda: describe_power({"topics": [1], "power": [math.inf]}), "infinite value"),
         (lambda: describe_interaction({"a": ["x"], "mean": [1]}, "a", "a"), "given twice"),
@@ -327,7 +327,7 @@ def test_every_picture_is_valid_labelled_and_has_all_rows(systems: int) -> None:
 def test_long_lines_are_thinned_to_what_can_be_seen() -> None:
     many = describe_asl({"AP": np.linspace(0, 1, 8256)})
     (drawn,) = [rows for rows in specification(many)["datasets"].values() if len(rows) > 1]
-    assert len(drawn) == FINE
+    assert len(drawn) == MOST_POINTS
     assert (drawn[0]["x"], drawn[-1]["x"]) == (1, 8256)
     assert len(many.columns()["p"]) == 8256
 

@@ -1,30 +1,26 @@
-"""Pictures: `describe_*` gives a `Figure` (tidy data, tested), which draws itself with altair and saves itself.
+"""Figures: `describe_*` functions return a `Figure`, which is data; its methods draw it with altair and save it.
 
->>> made = describe_boxes({"bm25": [0.1, 0.2, 0.3, 0.4, 0.9], "dense": [0.3, 0.4, 0.4, 0.5, 0.6]}, "AP")
->>> made.title
+>>> figure = describe_boxes({"bm25": [0.1, 0.2, 0.3, 0.4, 0.9], "dense": [0.3, 0.4, 0.4, 0.5, 0.6]}, "AP")
+>>> figure.title
 'AP of 2 systems on 5 topics'
 
-`made.save("boxes.html")` writes a page that needs nothing else; also .svg, .pdf, .png, .json and .csv.
+`figure.save("boxes.html")` writes a self-contained page; .svg, .pdf, .png, .json and .csv also work.
 """
 
 from __future__ import annotations
 
-from cranfield.report.figures.describe.agreement import describe_agreement, describe_informativeness
-from cranfield.report.figures.describe.asl_curves import describe_asl
-from cranfield.report.figures.describe.axiom_grid import describe_axioms
 from cranfield.report.figures.describe.box_plots import describe_boxes
-from cranfield.report.figures.describe.concordance_grid import describe_concordance
 from cranfield.report.figures.describe.diversity_plane import describe_diversity
-from cranfield.report.figures.describe.heat_map import describe_heat
+from cranfield.report.figures.describe.grids import describe_axioms, describe_concordance, describe_heat
 from cranfield.report.figures.describe.interaction import describe_interaction
-from cranfield.report.figures.describe.interval_plot import describe_intervals
+from cranfield.report.figures.describe.measure_curves import describe_asl, describe_robustness, describe_swap_rates
+from cranfield.report.figures.describe.measure_intervals import describe_agreement, describe_informativeness
 from cranfield.report.figures.describe.power_curves import describe_power
 from cranfield.report.figures.describe.precision_recall import describe_curves, describe_precision_recall
 from cranfield.report.figures.describe.rank_changes import describe_rank_changes
 from cranfield.report.figures.describe.reproduction_plots import describe_alike, describe_effects
-from cranfield.report.figures.describe.robustness_curves import describe_robustness
 from cranfield.report.figures.describe.spacing import describe_spacing
-from cranfield.report.figures.describe.swap_curves import describe_swap_rates
+from cranfield.report.figures.describe.system_intervals import describe_intervals
 from cranfield.report.figures.describe.topic_differences import describe_differences
 from cranfield.report.figures.describe.variance_bars import describe_components
 from cranfield.report.figures.figure import Axis, Figure, Reference

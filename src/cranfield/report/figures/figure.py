@@ -1,4 +1,4 @@
-"""What a picture shows, as data: tidy columns, axes, titles and notes. Drawing comes after, and needs more packages."""
+"""What a figure shows, as data: columns, axes, titles and notes. Only drawing it needs further packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
-from cranfield.table import Cell, Column, Table, printable
+from cranfield.table import Cell, Column, Table
+from cranfield.text import printable
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -24,9 +25,9 @@ AXIS_KINDS = ("number", "share", "count", "category")
 
 @dataclass(frozen=True)
 class Axis:
-    """Which column runs along an axis, and how the axis is labelled; a unit stands in the label.
+    """The column of an axis, and its label.
 
-    `low` and `high` fix its ends. A `share` is told in percent; a `category` keeps the order of the column.
+    `low` and `high` fix its ends. A `share` is shown in percent; a `category` keeps the order of the column.
     """
 
     column: str
@@ -42,7 +43,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Reference:
-    """A line to read values against, such as α, across the whole picture."""
+    """A reference line across the whole figure, such as α."""
 
     axis: str
     value: float
@@ -54,7 +55,7 @@ class Reference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure(Tidy):
-    """A picture before it is drawn. `kind` says how it is drawn: the module of this package with that name does it.
+    """A figure before it is drawn. `kind` is the name of the module in `draw/` that draws it.
 
     >>> from cranfield.report.figures import describe_asl
     >>> describe_asl({"AP": [0.04, 0.01], "RR": [0.2, 0.03]})
@@ -66,13 +67,13 @@ class Figure(Tidy):
     x: Axis
     y: Axis
     by: Axis | None = None
-    """The column that tells lines (or parts of bars) from one another."""
+    """The column that has a value for each line, or for each part of a bar."""
     title: str = ""
     subtitle: str = ""
-    """What must be known to read the picture, in a line or two below the title."""
+    """How to read the figure, in a line or two below the title."""
     references: tuple[Reference, ...] = ()
     also: Mapping[str, Columns] = field(default_factory=dict)
-    """Further rows that are drawn: points beyond whiskers, iso-lines."""
+    """Further data to draw: points beyond whiskers, iso-lines."""
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -86,22 +87,22 @@ class Figure(Tidy):
         return f"Figure({self.kind}: {n:,} rows of {', '.join(self.data)})"
 
     def table(self, digits: int | None = None) -> Table:
-        """The numbers behind the picture, for every output format."""
+        """Return the data as a table, for all output formats."""
         kinds = {"f": "number", "i": "count", "u": "count"}
         heads = tuple(Column(name, kinds.get(column.dtype.kind, "text")) for name, column in self.data.items())
-        told = [_cells(column) for column in self.data.values()]
-        rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*told, strict=True))
+        cells = [[("yes" if x else "") if isinstance(x, bool) else x for x in c.tolist()] for c in self.data.values()]
+        rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*cells, strict=True))
         notes = tuple(text for text in (*self.subtitle.split("\n"), *self.notes) if text)
         return Table(heads, rows, caption=self.title, notes=notes, digits=digits)
 
     def draw(self) -> Any:
-        """An altair chart, to be shown in a notebook or worked on further."""
+        """Return an altair chart."""
         return import_module(f"cranfield.report.figures.draw.{self.kind}").draw(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture; the ending of the name says how: html, svg, pdf, png, json (Vega-Lite) or csv (the data).
+        """Write the figure; the suffix of the path is the format: html, svg, pdf, png, json (Vega-Lite) or csv (data).
 
-        Neither a browser nor a network is needed, to write it or to look at it.
+        No browser or network is needed to write it, and no network to view it.
         """
         from cranfield.report.figures.saving import save
 
@@ -111,63 +112,65 @@ class Figure(Tidy):
         return self.draw()._repr_mimebundle_(include, exclude)
 
 
-def _cells(column: NDArray[Any]) -> list[Any]:
-    return [("yes" if x else "") if isinstance(x, bool) else x for x in column.tolist()]
-
-
-# -- what descriptions are made of
+# -- helpers for the functions that describe figures
 
 
 def names(labels: Any) -> NDArray[Any]:
-    """Labels as a picture can show them: control characters and bytes that are no text are spelled out."""
-    return np.array([printable(str(one)) for one in labels], dtype=object)
+    """Return labels with control characters and undecodable bytes escaped."""
+    return np.array([printable(str(label)) for label in labels], dtype=object)
 
 
 def numbers(values: Any, who: str) -> NDArray[np.float64]:
-    """A column of numbers; NaN is a hole, infinity cannot be drawn."""
+    """Return a column of numbers; NaN is a gap, infinity is an error."""
     try:
-        made = np.asarray(values, dtype=np.float64)
+        column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise UsageError(f"{who} must hold numbers") from None
-    if made.ndim != 1:
-        raise UsageError(f"{who}.shape == {made.shape}, must be one number a row")
-    if np.isinf(made).any():
-        raise UsageError(f"{who} has an infinite value (row {int(np.flatnonzero(np.isinf(made))[0]) + 1})")
-    return made
+    if column.ndim != 1:
+        raise UsageError(f"{who}.shape == {column.shape}, must be one number per row")
+    if np.isinf(column).any():
+        raise UsageError(f"{who} has an infinite value (row {int(np.flatnonzero(np.isinf(column))[0]) + 1})")
+    return column
 
 
 def columns_of(source: Any, *wanted: str) -> dict[str, NDArray[Any]]:
-    """All columns of a mapping, of a frame, or of any record that tells its columns; those wanted must be there.
+    """Return all columns of a mapping, a frame or a record. The `wanted` columns must exist, and have the same length.
 
     >>> columns_of({"n": [10, 20], "power": [0.2, 0.4]}, "n", "powr")
     Traceback (most recent call last):
     cranfield.errors.UsageError: no column 'powr'; did you mean 'power'?
     """
-    told = source.columns() if isinstance(source, Tidy) else source
+    data = source.columns() if isinstance(source, Tidy) else source
     try:
-        found = {str(name): np.asarray(told[name]) for name in (told if isinstance(told, Mapping) else told.columns)}
+        columns = {str(name): np.asarray(data[name]) for name in (data if isinstance(data, Mapping) else data.columns)}
     except (AttributeError, TypeError):
         raise UsageError(f"columns must be {{name: values}} or a record that has columns, not {type(source)}") from None
     for name in wanted:
-        if name not in found:
-            raise nearest(name, list(found), "column")
-    sizes = {name: len(found[name]) for name in wanted}
+        if name not in columns:
+            raise nearest(name, list(columns), "column")
+    sizes = {name: len(columns[name]) for name in wanted}
     if len(set(sizes.values())) > 1:
         raise UsageError(f"columns of different lengths: {', '.join(f'{k} {n}' for k, n in sizes.items())}")
     if wanted and not sizes[wanted[0]]:
         raise UsageError(f"nothing to draw: column {wanted[0]!r} is empty")
-    return found
+    return columns
+
+
+def ends_of(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float64]]:
+    """Return the columns `low` and `high` of intervals; nothing unless both exist."""
+    ends = ("low", "high")
+    return {end: numbers(columns[end], end) for end in ends} if columns.keys() >= set(ends) else {}
 
 
 def in_order(labels: NDArray[Any]) -> list[str]:
-    """Each label once, in the order of appearance."""
+    """Return each label once, in the order of appearance."""
     return list(dict.fromkeys(labels.tolist()))
 
 
 def no_repeats(labels: Sequence[str], what: str) -> None:
-    """Rows of a picture need names that differ."""
+    """Check that the labels of rows or columns differ."""
     seen: set[str] = set()
-    for one in labels:
-        if one in seen:
-            raise UsageError(f"{what} {one!r} is there twice; a picture needs names that differ")
-        seen.add(one)
+    for label in labels:
+        if label in seen:
+            raise UsageError(f"{what} {label!r} appears twice; a figure needs different names")
+        seen.add(label)

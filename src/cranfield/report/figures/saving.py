@@ -1,4 +1,4 @@
-"""Pictures as files: a page that needs nothing else, vector and pixel graphics, the specification, the numbers."""
+"""Writing figures: self-contained HTML, SVG, PDF, PNG, Vega-Lite and CSV."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 SUFFIXES = ("html", "svg", "pdf", "png", "json", "csv")
 PIXELS = 3
-"""Pixels of a PNG to a pixel of the picture: 288 to the inch, as printers want."""
+"""Pixels of a PNG per pixel of the figure: 288 per inch."""
 
 
 def check_path(path: str | os.PathLike[str]) -> str:
-    """The suffix of a file that a picture can be written to; an error tells those that are known.
+    """Return the suffix of a path; raise an error if no figure can be written with it.
 
     >>> check_path("boxes.bmp")
     Traceback (most recent call last):
-    cranfield.errors.UsageError: boxes.bmp: a picture ends in .html, .svg, .pdf, .png, .json or .csv
+    cranfield.errors.UsageError: boxes.bmp: a figure ends in .html, .svg, .pdf, .png, .json or .csv
     """
     suffix = PurePath(path).suffix.lower().removeprefix(".")
     if suffix not in SUFFIXES:
-        known = ", ".join(f".{one}" for one in SUFFIXES[:-1])
-        raise UsageError(f"{os.fspath(path)}: a picture ends in {known} or .{SUFFIXES[-1]}")
+        known = ", ".join(f".{suffix}" for suffix in SUFFIXES[:-1])
+        raise UsageError(f"{os.fspath(path)}: a figure ends in {known} or .{SUFFIXES[-1]}")
     return suffix
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a picture; the file appears whole or not at all."""
+    """Write a figure; the file is complete or does not appear at all."""
     write_bytes(path, rendered(figure, check_path(path)))
 
 
 def rendered(figure: Figure, suffix: str) -> bytes:
-    """The bytes of a file with this suffix."""
+    """Return the content of a file with this suffix."""
     if suffix == "csv":
         return _csv(figure).encode("utf-8")
     spec = specification(figure)
@@ -51,30 +51,26 @@ def rendered(figure: Figure, suffix: str) -> bytes:
     convert = converter()
     if suffix == "html":
         return page(spec, figure, bundle()).encode("utf-8")
-    # Zooming clips what stands on the edge of a picture, and paper cannot be zoomed.
+    # A figure that can be zoomed clips marks on its edge, and the formats below cannot be zoomed.
     if "params" in spec:
-        spec["params"] = [one for one in spec["params"] if one.get("bind") != "scales"]
-    nowhere: dict[str, Any] = {"allowed_base_urls": []}
+        spec["params"] = [param for param in spec["params"] if param.get("bind") != "scales"]
+    options: dict[str, Any] = {"allowed_base_urls": []}
     if suffix == "svg":
-        return str(convert.vegalite_to_svg(spec, **nowhere)).encode("utf-8")
-    made: bytes = (
-        convert.vegalite_to_pdf(spec, **nowhere)
-        if suffix == "pdf"
-        else convert.vegalite_to_png(spec, scale=PIXELS, **nowhere)
-    )
-    return made
+        return str(convert.vegalite_to_svg(spec, **options)).encode("utf-8")
+    if suffix == "pdf":
+        return bytes(convert.vegalite_to_pdf(spec, **options))
+    return bytes(convert.vegalite_to_png(spec, scale=PIXELS, **options))
 
 
 def specification(figure: Figure) -> dict[str, Any]:
-    """The picture in Vega-Lite; data that charts hold as text (see `theme.rows`) are rows here."""
-    made: dict[str, Any] = figure.draw().to_dict()
-    for name, words in made["datasets"].items():
-        made["datasets"][name] = json.loads(words)
-    return made
+    """Return the figure in Vega-Lite, with the data as rows (charts hold it as text, see `theme.rows`)."""
+    spec: dict[str, Any] = figure.draw().to_dict()
+    spec["datasets"] = {name: json.loads(text) for name, text in spec["datasets"].items()}
+    return spec
 
 
 def converter() -> Any:
-    """The package that turns specifications into graphics, without a browser."""
+    """Import vl-convert, which renders Vega-Lite without a browser; the error says how to install it."""
     try:
         import vl_convert
     except ImportError:
@@ -84,11 +80,11 @@ def converter() -> Any:
 
 @lru_cache(maxsize=1)
 def bundle() -> str:
-    """The scripts that a page draws with; putting them together takes seconds, so once is enough."""
+    """Return the scripts of Vega. Bundling them takes seconds, so it is done once."""
     return str(converter().javascript_bundle())
 
 
-# The scripts are inside and nothing may be fetched; Vega compiles its expressions, which is what unsafe-eval allows.
+# The page contains all scripts and must not fetch anything. Vega compiles its expressions, which needs unsafe-eval.
 PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -124,20 +120,20 @@ vegaEmbed("#picture", JSON.parse(words), {{ renderer: "svg", actions: actions }}
 
 
 def page(spec: dict[str, Any], figure: Figure, scripts: str) -> str:
-    """A page with everything inside. Names of runs come from anywhere: none of them can end a script or begin one."""
-    words = json.dumps(spec, ensure_ascii=False)
+    """Return a self-contained page. Everything is escaped, so that no name of a run can start or end a script."""
+    text = json.dumps(spec, ensure_ascii=False)
     for letter in "<>&\u2028\u2029":
-        words = words.replace(letter, f"\\u{ord(letter):04x}")
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
     notes = "".join(f"<p>{escape(note)}</p>" for note in figure.notes)
     return PAGE.format(
-        title=escape(figure.title or "picture"),
+        title=escape(figure.title or "figure"),
         notes=notes,
-        spec=words,
+        spec=text,
         scripts=scripts.replace("</script", "<\\/script"),
     )
 
 
 def _csv(figure: Figure) -> str:
     columns = {name: column.tolist() for name, column in figure.columns().items()}
-    told = {name: [None if isinstance(x, float) and x != x else x for x in column] for name, column in columns.items()}
-    return to_delimited(told, ",")
+    cells = {name: [None if isinstance(x, float) and x != x else x for x in column] for name, column in columns.items()}
+    return to_delimited(cells, ",")

@@ -1,35 +1,35 @@
-"""How every picture looks: one palette, one type, and ways to tell lines apart without colour."""
+"""The look of all figures: palette, fonts, axes, and line styles that differ even without colour."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cranfield.errors import UsageError
-from cranfield.report.figures.figure import Axis, Columns, Figure
+from cranfield.report.figures.figure import Axis, Columns, Figure, in_order
+from cranfield.text import visible_width
 
 INK, GREY, PALE = "#000000", "#8a8a8a", "#d9d9d9"
 PALETTE = ("#000000", "#D55E00", "#0072B2", "#E69F00", "#5B2A86", "#7CC8F2", "#00604A", "#CC79A7")
-"""Hues of Okabe and Ito, some darker or lighter, so that no two are alike to the colour-blind or in greyscale."""
+"""Hues of Okabe and Ito, some darker or lighter, so that all differ for colour-blind readers and in greyscale."""
 _X = "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z"
 _BAR = "M-1,-0.35L1,-0.35L1,0.35L-1,0.35Z"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", _X, _BAR)
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 1), (1, 1), (10, 3), (6, 2, 1, 2, 1, 2))
 STYLES = 3 * len(PALETTE)
-"""How many lines can be told apart; with more, the first few are marked and the rest is grey."""
+"""The number of distinct line styles. With more lines, the first `MARKED` have a style and the others are grey."""
 MARKED = len(PALETTE)
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 SIZE = 11
 WIDTH, HEIGHT = 460, 300
-MISSING = "pictures need altair and vl-convert-python, which are not installed: pip install 'cranfield[plot]'"
+MISSING = "figures need altair and vl-convert-python, which are not installed: pip install 'cranfield[plot]'"
 
 
 def altair() -> Any:
-    """The package that draws, or how to get it."""
+    """Import altair; the error says how to install it."""
     try:
         import altair
     except ImportError:
@@ -38,17 +38,17 @@ def altair() -> Any:
 
 
 def rows(columns: Columns) -> Any:
-    """Columns as the data of a chart; NaN is a hole.
+    """Return columns as the data of a chart; NaN is a gap.
 
-    They go in as one text, which Vega reads as the rows it stands for: altair copies and checks whatever it can look
-    into at every step, which takes ten times as long as the drawing.
+    The data is one string of JSON, which Vega parses: altair would copy and validate a list at every step, which takes
+    ten times as long as the drawing.
     """
     import json
 
     lists = {name: _plain(column) for name, column in columns.items()}
-    made = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    records = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     alt = altair()
-    return alt.InlineData(values=json.dumps(made, ensure_ascii=False), format=alt.JsonDataFormat(type="json"))
+    return alt.InlineData(values=json.dumps(records, ensure_ascii=False), format=alt.JsonDataFormat(type="json"))
 
 
 def _plain(column: Any) -> list[Any]:
@@ -57,7 +57,7 @@ def _plain(column: Any) -> list[Any]:
 
 
 def style(number: int) -> dict[str, Any]:
-    """Colour, dash, width, shape and filling of the so-many-th line: each repeats only when the others have changed.
+    """Return colour, dash, width, shape and fill of a line; all styles below `STYLES` differ.
 
     >>> style(0)["shape"], style(8)["shape"], style(0)["fill"] == style(8)["fill"]
     ('circle', 'circle', False)
@@ -74,41 +74,33 @@ def style(number: int) -> dict[str, Any]:
 
 
 def quantitative(axis: Axis, *, channel: str, column: str | None = None, grid: bool = True, zero: bool = False) -> Any:
-    """A numeric axis with its label, for its own column or another of the same scale."""
+    """Return a numeric axis with its label, for its own column or for another one on the same scale."""
     alt = altair()
-    shown = {"share": "~%", "count": ",~r", "number": "~g"}
-    # Numbers as small as 1e-5 keep d3's own format, which writes 0.00001.
-    format = shown[axis.kind] if axis.kind != "number" else alt.Undefined
-    ends: dict[str, Any] = {}
-    if axis.low is not None:
-        ends["domainMin"] = axis.low
-    if axis.high is not None:
-        ends["domainMax"] = axis.high
-    made = alt.X if channel == "x" else alt.Y
+    # The default format of d3 writes 1e-5 as 0.00001.
+    format = {"share": "~%", "count": ",~r"}.get(axis.kind, alt.Undefined)
+    ends = {end: value for end, value in (("domainMin", axis.low), ("domainMax", axis.high)) if value is not None}
+    encoding = alt.X if channel == "x" else alt.Y
     scale = alt.Scale(zero=zero, nice=not ends, reverse=axis.reverse, **ends)
     whole = {"labelExpr": "datum.value % 1 ? '' : datum.label"} if axis.kind == "count" else {}
-    shown_axis = alt.Axis(format=format, grid=grid, tickCount=8, **whole)
-    return made(f"{column or axis.column}:Q", title=axis.label, scale=scale, axis=shown_axis)
+    ticks = alt.Axis(format=format, grid=grid, tickCount=8, **whole)
+    return encoding(f"{column or axis.column}:Q", title=axis.label, scale=scale, axis=ticks)
 
 
 def text_width(text: str) -> float:
-    """About how many pixels a label takes."""
-    from cranfield.table import visible_width
-
+    """Return the approximate width of a label in pixels."""
     return 0.56 * SIZE * visible_width(text)
 
 
 def finished(chart: Any, figure: Figure, *, width: float = WIDTH) -> Any:
-    """Titles, fonts and lines, the same in every picture."""
+    """Add titles, and set the fonts and lines that all figures share."""
     alt = altair()
     letters = max(40, int(width / (0.43 * SIZE)))
     title = alt.TitleParams(
         text=textwrap.wrap(figure.title, int(letters * 0.8)) or [""],
         subtitle=[line for part in figure.subtitle.split("\n") for line in textwrap.wrap(part, letters)],
     )
-    told = {"cranfield": {"notes": list(figure.notes)}}
     return (
-        chart.properties(title=title, background="white", usermeta=told)
+        chart.properties(title=title, background="white", usermeta={"cranfield": {"notes": list(figure.notes)}})
         .configure(font=FONT)
         .configure_view(stroke=None)
         .configure_title(
@@ -127,11 +119,11 @@ def finished(chart: Any, figure: Figure, *, width: float = WIDTH) -> Any:
     )  # fmt: skip
 
 
-# -- a row per system
+# -- figures with a row per system or measure
 
 
 def row_step(n: int) -> float:
-    """How high a row is: roomy for a few, and never so high that many do not fit a page.
+    """Return the height of a row: large for few rows, small enough for many to fit a page.
 
     >>> row_step(2), row_step(129)
     (22.0, 8.0)
@@ -139,38 +131,37 @@ def row_step(n: int) -> float:
     return float(max(2.5, min(22.0, max(8.0, 440 / n), 1600 / n)))
 
 
-def system_axis(axis: Axis, order: Sequence[str], **options: Any) -> Any:
-    """Names down the page, which are read without turning the head; in small type, or only some, where many are."""
+def row_chart(figure: Figure, data: Columns | None = None) -> tuple[Any, float]:
+    """Return a chart with a row per name on the vertical axis, and the height of a row. Default data: the figure's.
+
+    If there are many rows, the type is small, or only some names are shown.
+    """
     alt = altair()
+    columns = figure.data if data is None else data
+    order = in_order(figure.data[figure.y.column])
     step = row_step(len(order))
-    each = int(np.ceil(7.5 / step))
-    shown = alt.Axis(
-        values=list(order[::each]),
-        labelFontSize=min(SIZE, max(6.5, step * 0.85)),
-        labelLimit=260,
-        labelOverlap=False,
-        ticks=False,
-        domain=False,
-        labelPadding=6,
-        grid=len(order) > 30,
-    )
-    return alt.Y(f"{axis.column}:N", sort=list(order), title=axis.label, axis=shown, **options)
+    every = int(np.ceil(7.5 / step))
+    axis = alt.Axis(
+        values=order[::every], labelFontSize=min(SIZE, max(6.5, step * 0.85)), labelLimit=260, labelOverlap=False,
+        ticks=False, domain=False, labelPadding=6, grid=len(order) > 30,
+    )  # fmt: skip
+    y = alt.Y(f"{figure.y.column}:N", sort=order, title=figure.y.label, axis=axis)
+    tooltip = [f"{name}:{'N' if column.dtype == object else 'Q'}" for name, column in columns.items()]
+    return alt.Chart(rows(columns)).encode(y=y, tooltip=tooltip), step
 
 
 def references(figure: Figure) -> list[Any]:
-    """Layers of lines to read values against, each with its text at the end."""
+    """Return the layers of the reference lines, each with its text at the end."""
     alt = altair()
-    made = []
-    for one in figure.references:
-        data = rows({"value": np.array([one.value]), "text": np.array([one.text], dtype=object)})
-        base = alt.Chart(data)
-        if one.axis == "y":
-            place: Mapping[str, Any] = {"y": alt.Y("value:Q")}
-            words = {"x": alt.value("width"), "align": "right", "dx": -3, "dy": -6}
+    layers = []
+    for line in figure.references:
+        base = alt.Chart(rows({"value": np.array([line.value]), "text": np.array([line.text], dtype=object)}))
+        if line.axis == "y":
+            at, end = {"y": alt.Y("value:Q")}, {"x": alt.value("width")}
+            text = base.mark_text(color="#444444", fontSize=SIZE - 1, align="right", dx=-3, dy=-6)
         else:
-            place = {"x": alt.X("value:Q")}
-            words = {"y": alt.value(0), "align": "left", "dx": 4, "dy": 7}
-        at = {name: words.pop(name) for name in ("x", "y") if name in words}
-        made.append(base.mark_rule(color="#444444", strokeDash=[4, 3], strokeWidth=1).encode(**place))
-        made.append(base.mark_text(color="#444444", fontSize=SIZE - 1, **words).encode(**place, **at, text="text:N"))
-    return made
+            at, end = {"x": alt.X("value:Q")}, {"y": alt.value(0)}
+            text = base.mark_text(color="#444444", fontSize=SIZE - 1, align="left", dx=4, dy=7)
+        layers.append(base.mark_rule(color="#444444", strokeDash=[4, 3], strokeWidth=1).encode(**at))
+        layers.append(text.encode(**at, **end, text="text:N"))
+    return layers

@@ -1,1 +1,1 @@
-"""What each figure shows, as data."""
+"""What each figure shows, as data: columns, axes, titles and notes."""

@@ -1,21 +1,19 @@
-"""Power: what so many topics can find."""
+"""Power curves: what a number of topics can find."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from cranfield.report.figures.figure import Axis, Figure, Reference, columns_of, names, numbers
 
 LABELS = {
     "power": "power: probability of finding the difference",
-    "difference": "smallest difference that is found",
+    "difference": "smallest difference found",
     "width": "expected width of the interval",
 }
 TITLES = {
     "power": "Power by number of topics",
-    "difference": "What so many topics find",
+    "difference": "Difference found by number of topics",
     "width": "Width of intervals by number of topics",
 }
 
@@ -31,22 +29,21 @@ def describe_power(
     answer: int | None = None,
     subtitle: str = "",
 ) -> Figure:
-    """Power (or the difference found, or an interval's width: `value`) against the number of topics.
+    """Show `value` (power, the difference found, or the width of an interval) against the number of topics.
 
-    `columns` are those of a `PowerCurve` or of any mapping; `by` names the column that lines differ in, such as the
-    measure or the true difference. `wanted` is a line across the picture, `answer` one at a number of topics.
+    `columns` are those of a `PowerCurve` or of any mapping; there is a line for each value of the column `by`, such as
+    the measure or the true difference. `wanted` draws a horizontal line, `answer` a vertical one.
 
     >>> describe_power({"topics": [25, 50], "power": [0.36, 0.64]}, wanted=0.8).references[0].text
     '0.8'
     """
-    found = columns_of(columns, topics, value, *([by] if by else []))
-    if by is None and "measure" in found and len(set(found["measure"].tolist())) > 1:
+    table = columns_of(columns, topics, value, *([by] if by else []))
+    if by is None and "measure" in table and len(set(table["measure"].tolist())) > 1:
         by = "measure"
-    data: dict[str, Any] = {"topics": numbers(found[topics], topics), value: numbers(found[value], value)}
+    data: dict[str, Any] = {"topics": numbers(table[topics], topics), value: numbers(table[value], value)}
     if by is not None:
-        named = found[by]
-        told = [f"{x:g}" for x in named.tolist()] if np.asarray(named).dtype.kind == "f" else named
-        data = {by: names(told), **data}
+        labels = [f"{x:g}" for x in table[by].tolist()] if table[by].dtype.kind == "f" else table[by]
+        data = {by: names(labels), **data}
     marks = [Reference("y", wanted, f"{wanted:g}")] if wanted is not None else []
     marks += [Reference("x", answer, f"{answer:,} topics")] if answer is not None else []
     return Figure(

@@ -1,4 +1,4 @@
-"""Precision against recall, ROC, and any other curves of several systems."""
+"""Precision against recall, and ROC curves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cranfield.text import counted
 
 
 def describe_curves(curves: Curves) -> Figure:
-    """The mean curve of every run, the highest first; with `.area` in the notes where it is known.
+    """Show the mean curve of every run, highest first; the notes give the area, if known.
 
     >>> from cranfield.assessed.lists import Assessed
     >>> from cranfield.measures.curves import interpolated_precision
@@ -22,14 +22,14 @@ def describe_curves(curves: Curves) -> Figure:
     """
     mean = curves.mean()
     height = mean.y.mean(axis=1) if mean.area is None else mean.area
-    there = np.flatnonzero(~np.isnan(height))
-    if not len(there):
+    defined = np.flatnonzero(~np.isnan(height))
+    if not len(defined):
         raise UsageError("no run has a curve: the measure is undefined on all topics")
-    order = there[np.argsort(-height[there], kind="stable")]
+    order = defined[np.argsort(-height[defined], kind="stable")]
     points = len(mean.x)
-    what = "Interpolated precision against recall" if mean.y_name == "precision" else "ROC"
+    title = "Interpolated precision against recall" if mean.y_name == "precision" else "ROC"
     notes = [] if mean.area is None else [f"{mean.runs[i]}: area {mean.area[i]:.4f}" for i in order.tolist()]
-    lost = len(mean.runs) - len(there)
+    lost = len(mean.runs) - len(defined)
     if lost:
         notes.append(f"{counted(lost, 'run')} without a curve left out")
     return Figure(
@@ -42,32 +42,32 @@ def describe_curves(curves: Curves) -> Figure:
         x=Axis(mean.x_name, mean.x_name, low=0, high=1),
         y=Axis(mean.y_name, mean.y_name, low=0, high=1),
         by=Axis("system", "system", "category"),
-        title=what,
-        subtitle=f"means over {counted(_defined(curves), 'topic')}",
+        title=title,
+        subtitle=f"means over {counted(_topics(curves), 'topic')}",
         notes=tuple(notes),
     )
 
 
-def _defined(curves: Curves) -> int:
-    """On how many topics some run has a curve."""
+def _topics(curves: Curves) -> int:
+    """Return the number of topics on which at least one run has a curve."""
     if curves.topic is None:
         return len(curves.topics)
     return len(np.unique(curves.topic[~np.isnan(curves.y).any(axis=1)]))
 
 
 def describe_precision_recall(curves: Mapping[str, Curve], *, topic: str = "") -> Figure:
-    """Precision against recall of single lists, a point at each relevant document; {system: curve of one topic}.
+    """Show precision against recall of single lists: {system: curve of one topic}. Each relevant document is a point.
 
     >>> from cranfield.assessed.lists import Assessed
     >>> from cranfield.measures.curves import precision_recall
-    >>> made = precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
-    >>> describe_precision_recall({"bm25": made}).columns()["recall"].tolist()
+    >>> curve = precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
+    >>> describe_precision_recall({"bm25": curve}).columns()["recall"].tolist()
     [0.25, 0.5]
     """
-    if not any(len(curve.x) for curve in curves.values()):
-        raise UsageError("no list has a relevant document, so there is no curve to draw")
-    empty = [name for name, curve in curves.items() if not len(curve.x)]
     shown = {name: curve for name, curve in curves.items() if len(curve.x)}
+    if not shown:
+        raise UsageError("no list has a relevant document, so there is no curve to draw")
+    empty = [name for name in curves if name not in shown]
     return Figure(
         "lines",
         {

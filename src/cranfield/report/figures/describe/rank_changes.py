@@ -1,4 +1,4 @@
-"""Rank changes: where each system stands, and where it would stand had it not been pooled."""
+"""Rank changes: the rank of each system with all judgments, and when it is left out of the pool."""
 
 from __future__ import annotations
 
@@ -20,29 +20,26 @@ def describe_rank_changes(
     before_label: str = "with its own documents judged",
     after_label: str = "left out of the pool",
 ) -> Figure:
-    """The rank of every system before and after, such as with all judgments and when it is left out of the pool.
+    """Show the rank of every system before and after, such as with all judgments and when it is left out of the pool.
 
-    >>> made = describe_rank_changes({"system": ["a", "b", "c"], "before": [1, 2, 3], "after": [2, 2, 3]}).columns()
-    >>> made["change"].tolist()
+    >>> changes = describe_rank_changes({"system": ["a", "b", "c"], "before": [1, 2, 3], "after": [2, 2, 3]})
+    >>> changes.columns()["change"].tolist()
     [1.0, 0.0, 0.0]
     """
-    found = columns_of(columns, system, before, after)
-    labels = names(found[system])
+    table = columns_of(columns, system, before, after)
+    labels = names(table[system])
     no_repeats(labels.tolist(), "system")
-    first, second = numbers(found[before], before), numbers(found[after], after)
+    first, second = numbers(table[before], before), numbers(table[after], after)
     order = np.argsort(first, kind="stable")
     change = (second - first)[order]
-    moved, most = int((change != 0).sum()), float(np.nanmax(np.abs(change)))
+    moved = int((change != 0).sum())
+    extent = f"by up to {np.nanmax(np.abs(change)):g}"
+    outcome = f"{moved:,} of {counted(len(labels), 'system')} change rank, {extent}" if moved else "no rank changes"
     return Figure(
-        "ranks",
+        "dumbbells",
         {"system": labels[order], "before": first[order], "after": second[order], "change": change},
         x=Axis("before", "rank", "count"),
         y=Axis("system", "", "category"),
         title=f"Ranks{f' by {measure}' if measure else ''}: {after_label}",
-        subtitle=f"filled: {before_label}; hollow: {after_label}\n"
-        + (
-            f"{moved:,} of {counted(len(labels), 'system')} change rank, by up to {most:g}"
-            if moved
-            else "no rank changes"
-        ),
+        subtitle=f"filled: {before_label}; hollow: {after_label}\n{outcome}",
     )

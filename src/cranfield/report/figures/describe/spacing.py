@@ -1,4 +1,4 @@
-"""Spacing plots: every list there can be, at its score."""
+"""Spacing plots: every possible list at its score."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from cranfield.report.figures.figure import Axis, Figure, names, numbers
 from cranfield.text import counted
 
 ALIKE = 1e-9
-"""Scores closer than this are one score, and gaps that differ less are equal."""
+"""Scores, and gaps between scores, that differ by less than this are equal."""
 
 
 def describe_spacing(scores: Mapping[str, Any], lists: Sequence[str], *, subtitle: str = "") -> Figure:
-    """Where each measure puts all lists of a length: a row for each score it gives, with the lists that share it.
+    """Show the scores that each measure gives to all lists of a length, with the lists that share each score.
 
-    `scores` has an entry per list for each measure; `lists` are their grades, such as "1010". `gap` is the distance to
-    the score below. Ferro & Maistro 2024 Fig. 19.
+    `scores` is {measure: a score per list}; `lists` are the grades of the lists, such as "1010". `gap` is the distance
+    to the next lower score. Ferro & Maistro 2024 Fig. 19.
 
-    >>> made = describe_spacing({"P": [0, 0.5, 0.5, 1]}, ["00", "01", "10", "11"]).columns()
-    >>> made["lists"].tolist(), made["spacing"].tolist()
+    >>> table = describe_spacing({"P": [0, 0.5, 0.5, 1]}, ["00", "01", "10", "11"]).columns()
+    >>> table["lists"].tolist(), table["spacing"].tolist()
     (['00', '01 10', '11'], ['even', 'even', 'even'])
     """
     if not scores or not len(lists):
-        raise UsageError("nothing to draw: give scores of one measure or more, and the lists they are of")
+        raise UsageError("nothing to draw: give the scores of at least one measure, and the lists")
     out: dict[str, list[Any]] = {name: [] for name in ("measure", "score", "gap", "ties", "lists", "spacing")}
-    for measure, given in scores.items():
-        values = numbers(given, f"the scores of {measure}")
+    for measure, column in scores.items():
+        values = numbers(column, f"the scores of {measure}")
         if len(values) != len(lists):
             raise UsageError(f"{measure} has {len(values)} scores, there are {len(lists)} lists")
         if np.isnan(values).any():

@@ -1,4 +1,4 @@
-"""Variance components: what scores differ by."""
+"""Variance components: where the variance of scores comes from."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from cranfield.text import counted
 def describe_components(
     columns: Any, *, component: str = "component", variance: str = "variance", measure: str = "measure"
 ) -> Figure:
-    """The share of each variance component (system, topic, both together ...) for every measure.
+    """Show the share of each variance component (system, topic, their interaction ...) for every measure.
 
-    `columns` have a row per measure and component; without a column of measures there is one bar. An estimate below 0
-    counts as 0.
+    `columns` have a row per measure and component; without a column of measures there is one bar. Estimates below 0
+    count as 0.
 
-    >>> made = {"component": ["system", "topic", "system × topic"], "variance": [1.0, 2.0, 1.0]}
-    >>> describe_components(made).columns()["share"].tolist()
+    >>> table = {"component": ["system", "topic", "system × topic"], "variance": [1.0, 2.0, 1.0]}
+    >>> describe_components(table).columns()["share"].tolist()
     [0.25, 0.5, 0.25]
     """
-    found = columns_of(columns, component, variance)
-    several = measure in found
-    labels = names(found[measure] if several else [""] * len(found[component]))
-    given = numbers(found[variance], variance)
-    if np.isnan(given).any():
-        raise UsageError(f"{variance} has no value in row {int(np.flatnonzero(np.isnan(given))[0]) + 1}")
-    kept = np.maximum(given, 0.0)
+    table = columns_of(columns, component, variance)
+    several = measure in table
+    labels = names(table[measure] if several else [""] * len(table[component]))
+    variances = numbers(table[variance], variance)
+    if np.isnan(variances).any():
+        raise UsageError(f"{variance} has no value in row {int(np.flatnonzero(np.isnan(variances))[0]) + 1}")
+    kept = np.maximum(variances, 0.0)
     order = in_order(labels)
-    places = np.array([order.index(one) for one in labels.tolist()])
+    places = np.array([order.index(label) for label in labels.tolist()])
     total = np.bincount(places, kept)
     if (total == 0).any():
         raise UsageError(
-            f"nothing varies{f' in {order[int(np.argmin(total))]}' if several else ''}; there are no shares to draw"
+            f"nothing varies{f' in {order[int(np.argmin(total))]}' if several else ''}, so there are no shares to draw"
         )
     share = kept / total[places]
     end = np.empty_like(share)
     for number in range(len(order)):
         end[places == number] = np.cumsum(share[places == number])
-    below = int((given < 0).sum())
+    below = int((variances < 0).sum())
     return Figure(
-        "components",
+        "stacked_bars",
         {
             "measure": labels,
-            "component": names(found[component]),
-            "variance": given,
+            "component": names(table[component]),
+            "variance": variances,
             "share": share,
             "begin": end - share,
             "end": end,

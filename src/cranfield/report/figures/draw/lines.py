@@ -1,4 +1,4 @@
-"""Lines, told apart by colour, dash and the shape of their points."""
+"""Lines that differ in colour, dash and the shape of their points."""
 
 from __future__ import annotations
 
@@ -26,89 +26,83 @@ from cranfield.report.figures.theme import (
 )
 from cranfield.text import counted
 
-FINE = 400
-"""A line has no more points than this: a pixel or so apart."""
-FEW = 24
-"""Lines with no more points than this have a mark on each; others a few marks along the way."""
+MOST_POINTS = 400
+"""A line is thinned to this many points, about a pixel apart."""
+MARK_ALL = 24
+"""Lines with at most this many points have a mark on each point; others have about `MARKS`."""
 MARKS = 8
 
 
 def draw(figure: Figure) -> Any:
-    """Lines of `y` along `x`, one for each value of `by`; a column `low` and one `high` are bars around the points."""
+    """Draw a line of `y` against `x` for each value of `by`; columns `low` and `high` become bars around the points."""
     alt = altair()
     data, legend = _prepared(figure)
-    base = alt.Chart(rows(data)).encode(x=_along(figure, data["x"]), y=quantitative(figure.y, channel="y", column="y"))
+    base = alt.Chart(rows(data)).encode(x=_x_axis(figure, data["x"]), y=quantitative(figure.y, channel="y", column="y"))
     chosen = alt.selection_point(fields=["line"], bind="legend") if len(legend) > 1 else None
     line_style, point_style = _styles(figure, legend, chosen)
-    cut = {"clip": True} if _is_cut(figure) else {}
-    # Whoever zooms or picks a line acts on the lines; in a layer of another scale there would be nothing to act on.
-    params = [one for one in (chosen, _zoom(figure)) if one is not None]
-    lines = base.mark_line(strokeJoin="round", **cut).encode(**line_style)
+    clip = {"clip": True} if _is_cut(figure) else {}
+    # The layer of lines takes the parameters for zooming and choosing: other layers may have other scales.
+    zoom = alt.selection_interval(bind="scales") if figure.x.kind != "category" else None
+    params = [param for param in (chosen, zoom) if param is not None]
+    lines = base.mark_line(strokeJoin="round", **clip).encode(**line_style)
     layers = [*references(figure), lines.add_params(*params) if params else lines]
     if {"low", "high"} <= data.keys():
         span = {"y": alt.Y("low:Q", title=figure.y.label), "y2": "high:Q"}
-        only = {name: line_style[name] for name in ("color", "opacity") if name in line_style}
-        layers.append(base.mark_rule(strokeWidth=1, **cut).encode(**span, **only))
-    told = [alt.Tooltip("name:N", title=figure.by.label)] if figure.by else []
-    told += [alt.Tooltip(f"x:{'N' if figure.x.kind == 'category' else 'Q'}", title=figure.x.label)]
-    told += [alt.Tooltip("y:Q", title=figure.y.label, format=".4~g")]
-    spots = base.transform_filter("datum.marked").mark_point(size=38, strokeWidth=1.3, opacity=1, **cut)
-    layers.append(spots.encode(**point_style, tooltip=told))
-    wide = _width(figure, data["x"])
-    return finished(alt.layer(*layers).properties(width=wide, height=HEIGHT), figure, width=wide + 120)
-
-
-def _zoom(figure: Figure) -> Any:
-    return altair().selection_interval(bind="scales") if figure.x.kind != "category" else None
+        colour = {name: line_style[name] for name in ("color", "opacity") if name in line_style}
+        layers.append(base.mark_rule(strokeWidth=1, **clip).encode(**span, **colour))
+    tooltip = [alt.Tooltip("name:N", title=figure.by.label)] if figure.by else []
+    tooltip += [alt.Tooltip(f"x:{'N' if figure.x.kind == 'category' else 'Q'}", title=figure.x.label)]
+    tooltip += [alt.Tooltip("y:Q", title=figure.y.label, format=".4~g")]
+    points = base.transform_filter("datum.marked").mark_point(size=38, strokeWidth=1.3, opacity=1, **clip)
+    layers.append(points.encode(**point_style, tooltip=tooltip))
+    width = _width(figure, data["x"])
+    return finished(alt.layer(*layers).properties(width=width, height=HEIGHT), figure, width=width + 120)
 
 
 def _styles(figure: Figure, legend: dict[str, dict[str, Any]], chosen: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """How lines and points look, by the entry of the legend; those that are not chosen fade."""
+    """Return the encodings of lines and of points, by legend entry; lines that are not chosen fade."""
     alt = altair()
     if figure.by is None:
-        return {"color": alt.value(INK), "strokeWidth": alt.value(1.6)}, {
-            "color": alt.value(INK),
-            "fill": alt.value(INK),
-        }
+        ink = alt.value(INK)
+        return {"color": ink, "strokeWidth": alt.value(1.6)}, {"color": ink, "fill": ink}
     order = list(legend)
     key = alt.Legend(title=figure.by.label) if chosen is not None else None
 
     def scale(part: str) -> Any:
-        return alt.Scale(domain=order, range=[legend[one][part] for one in order])
+        return alt.Scale(domain=order, range=[look[part] for look in legend.values()])
 
     colour = alt.Color("line:N", scale=scale("color"), legend=key)
-    seen = {"opacity": alt.condition(chosen, alt.value(1), alt.value(0.12))} if chosen is not None else {}
+    fade = {"opacity": alt.condition(chosen, alt.value(1), alt.value(0.12))} if chosen is not None else {}
 
     def numbered(channel: Any, part: str) -> Any:
-        """By the number of the entry: by the same names, the legend would draw its symbols with dashes, too."""
-        looks = alt.Scale(type="ordinal", domain=list(range(len(order))), range=[legend[one][part] for one in order])
-        return channel("number:O", scale=looks, legend=None)
+        """Encode by number, not by name: with the same names, the legend would draw its symbols with dashes."""
+        looks = [look[part] for look in legend.values()]
+        number = alt.Scale(type="ordinal", domain=list(range(len(order))), range=looks)
+        return channel("number:O", scale=number, legend=None)
 
-    dash, wide = numbered(alt.StrokeDash, "dash"), numbered(alt.StrokeWidth, "width")
-    fill, shape = (
-        channel("line:N", scale=scale(part), legend=key) for channel, part in ((alt.Fill, "fill"), (alt.Shape, "shape"))
-    )
-    return (
-        {
-            "color": colour,
-            "strokeDash": dash,
-            "strokeWidth": wide,
-            "detail": "name:N",
-            "tooltip": alt.Tooltip("name:N", title=figure.by.label),
-            **seen,
-        },
-        {"color": colour, "fill": fill, "shape": shape, **seen},
-    )
+    line_style = {
+        "color": colour,
+        "strokeDash": numbered(alt.StrokeDash, "dash"),
+        "strokeWidth": numbered(alt.StrokeWidth, "width"),
+        "detail": "name:N",
+        "tooltip": alt.Tooltip("name:N", title=figure.by.label),
+    }
+    point_style = {
+        "color": colour,
+        "fill": alt.Fill("line:N", scale=scale("fill"), legend=key),
+        "shape": alt.Shape("line:N", scale=scale("shape"), legend=key),
+    }
+    return {**line_style, **fade}, {**point_style, **fade}
 
 
 def _is_cut(figure: Figure) -> bool:
-    """Do values lie beyond the ends of the vertical axis?"""
+    """Return whether some values lie beyond the ends of the vertical axis."""
     values = figure.data[figure.y.column]
     low, high = figure.y.low, figure.y.high
     return bool((high is not None and np.nanmax(values) > high) or (low is not None and np.nanmin(values) < low))
 
 
-def _along(figure: Figure, places: NDArray[Any]) -> Any:
+def _x_axis(figure: Figure, places: NDArray[Any]) -> Any:
     if figure.x.kind != "category":
         return quantitative(figure.x, channel="x", column="x")
     alt = altair()
@@ -125,11 +119,10 @@ def _width(figure: Figure, places: NDArray[Any]) -> float:
 
 
 def _prepared(figure: Figure) -> tuple[dict[str, NDArray[Any]], dict[str, dict[str, Any]]]:
-    """The columns to draw, thinned, and the legend.
+    """Return the columns to draw, thinned, and the legend.
 
-    They have names of their own (a chart reads dots and brackets in a column's name as paths): `x`, `y`, `name`, the
-    entry of the legend it belongs to (`line`) and its `number`, whether a point is `marked`, the ends of bars, `low`
-    and `high`.
+    The columns are renamed, because Vega reads dots and brackets in names as paths: `x`, `y`, `name`, the legend entry
+    (`line`) and its `number`, whether a point is `marked`, and the ends of bars, `low` and `high`.
     """
     data = {"x": figure.data[figure.x.column], "y": figure.data[figure.y.column]}
     data |= {end: figure.data[end] for end in ("low", "high") if {"low", "high"} <= figure.data.keys()}
@@ -137,41 +130,42 @@ def _prepared(figure: Figure) -> tuple[dict[str, NDArray[Any]], dict[str, dict[s
     by = figure.data[figure.by.column] if figure.by is not None else np.zeros(size, dtype=object)
     order = in_order(by)
     kept, marked = [], np.zeros(size, dtype=bool)
-    for number, one in enumerate(order):
-        mine = np.flatnonzero(by == one)
-        fine = mine if len(mine) <= FINE else mine[np.unique(np.linspace(0, len(mine) - 1, FINE).round().astype(int))]
-        kept.append(fine)
-        marked[_marks(fine, number, len(order))] = True
+    for number, name in enumerate(order):
+        points = np.flatnonzero(by == name)
+        if len(points) > MOST_POINTS:
+            points = points[np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int))]
+        kept.append(points)
+        marked[_marks(points, number, len(order))] = True
     legend, line = _legend(order, figure.by)
     data["marked"] = marked
     if figure.by is not None:
         data["name"] = by
-        place = {one: number for number, one in enumerate(legend)}
-        data["line"] = np.array([line[one] for one in by.tolist()], dtype=object)
-        data["number"] = np.array([place[one] for one in data["line"].tolist()])
+        entries = list(legend)
+        data["line"] = np.array([line[name] for name in by.tolist()], dtype=object)
+        data["number"] = np.array([entries.index(entry) for entry in data["line"].tolist()])
         if len(order) > STYLES:
             data["marked"] = marked & (data["line"] == by)
-            kept = kept[MARKED:] + kept[:MARKED]  # those that are marked are drawn above the rest
+            kept = kept[MARKED:] + kept[:MARKED]  # draw the marked lines above the others
     together = np.concatenate(kept)
     return {name: column[together] for name, column in data.items()}, legend
 
 
-def _marks(mine: NDArray[Any], number: int, lines: int) -> NDArray[Any]:
-    """Which points of a line are marked: all of a few; some of many, for each line at other places."""
-    if len(mine) <= FEW:
-        return mine
-    gap = len(mine) / MARKS
+def _marks(points: NDArray[Any], number: int, lines: int) -> NDArray[Any]:
+    """Return the points of a line that are marked; if not all are, each line has its marks at other places."""
+    if len(points) <= MARK_ALL:
+        return points
+    gap = len(points) / MARKS
     begin = gap * (number % max(lines, 1)) / max(min(lines, MARKED), 1) % gap
-    return np.asarray(mine[np.unique(np.arange(begin, len(mine), gap).astype(int))])
+    return np.asarray(points[np.unique(np.arange(begin, len(points), gap).astype(int))])
 
 
 def _legend(order: list[str], by: Axis | None) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """How each entry of the legend looks, and the entry of each line."""
+    """Return the style of each legend entry, and the entry of each line."""
     if by is None:
         return {}, {}
     if len(order) <= STYLES:
-        return {one: style(number) for number, one in enumerate(order)}, {one: one for one in order}
-    rest = f"{counted(len(order) - MARKED, 'other')}"
-    looks = {one: style(number) for number, one in enumerate(order[:MARKED])}
+        return {name: style(number) for number, name in enumerate(order)}, {name: name for name in order}
+    rest = counted(len(order) - MARKED, "other")
+    looks = {name: style(number) for number, name in enumerate(order[:MARKED])}
     looks[rest] = {"color": "#c4c4c4", "dash": DASHES[0], "shape": SHAPES[-1], "fill": "#c4c4c4", "width": 0.4}
-    return looks, {one: one if number < MARKED else rest for number, one in enumerate(order)}
+    return looks, {name: name if number < MARKED else rest for number, name in enumerate(order)}

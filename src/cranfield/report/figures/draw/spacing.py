@@ -1,4 +1,4 @@
-"""Spacing plots: every list there can be, at its score."""
+"""Spacing plots: lists named beside their scores, or a stroke per score if there are many."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from cranfield.report.figures.figure import Axis, Figure, in_order
 from cranfield.report.figures.theme import INK, SIZE, WIDTH, altair, finished, quantitative, rows, text_width
 
 NAMED = 32
-"""Lists are named beside their scores when there are no more than this."""
-
-
+"""Lists are named beside their scores if there are at most this many."""
 PANELS = 8
-
-
-HIGH = 460
+"""The most measures for which lists are named."""
+HEIGHT = 460
 
 
 def draw(figure: Figure) -> Any:
@@ -27,43 +24,46 @@ def draw(figure: Figure) -> Any:
 
 def _headed(figure: Figure, measures: list[str]) -> dict[str, str]:
     spacing = dict(zip(figure.data["measure"].tolist(), figure.data["spacing"].tolist(), strict=True))
-    return {one: f"{one} ({spacing[one]})" for one in measures}
+    return {measure: f"{measure} ({spacing[measure]})" for measure in measures}
 
 
 def _columns(figure: Figure, measures: list[str]) -> Any:
-    """A column for each measure, its lists named to the right of their scores."""
+    """Draw a column per measure, with the lists named to the right of their scores."""
     alt = altair()
     heads = _headed(figure, measures)
     panels = []
-    for number, one in enumerate(measures):
-        mine = figure.data["measure"] == one
-        data = {name: column[mine] for name, column in figure.data.items()}
+    for number, measure in enumerate(measures):
+        selected = figure.data["measure"] == measure
+        data = {name: column[selected] for name, column in figure.data.items()}
         data["shown"] = np.array([_folded(text) for text in data["lists"].tolist()], dtype=object)
         longest = max(max(map(len, text)) for text in data["shown"].tolist())
-        wide = max(text_width("0" * longest) * 0.85 + 16, text_width(heads[one]) * 1.02)
+        wide = max(text_width("0" * longest) * 0.85 + 16, text_width(heads[measure]) * 1.02)
         y = quantitative(Axis("score", figure.x.label if number == 0 else ""), channel="y", grid=False)
         base = alt.Chart(rows(data)).encode(y=y, x=alt.value(5), tooltip=["score:Q", "gap:Q", "ties:Q", "lists:N"])
         spots = base.mark_square(color="#0072B2", size=34, opacity=1)
         words = base.mark_text(
             align="left", baseline="middle", dx=7, fontSize=SIZE - 3, font="monospace", lineHeight=SIZE - 3
         ).encode(text="shown:N")
-        head = alt.TitleParams(heads[one], anchor="start", fontSize=SIZE, fontWeight="normal", offset=8)
-        panels.append(alt.layer(spots, words).properties(width=wide, height=HIGH, title=head))
+        head = alt.TitleParams(heads[measure], anchor="start", fontSize=SIZE, fontWeight="normal", offset=8)
+        panels.append(alt.layer(spots, words).properties(width=wide, height=HEIGHT, title=head))
     chart = alt.hconcat(*panels, spacing=18).resolve_scale(y="independent")
     return finished(chart, figure, width=170 * len(measures))
 
 
 def _folded(text: str) -> list[str]:
-    """Lists that share a score, three to a line."""
+    """Split the lists that share a score into lines of three."""
     words = text.split(" ")
     return [" ".join(words[i : i + 3]) for i in range(0, len(words), 3)]
 
 
 def _rug(figure: Figure, measures: list[str]) -> Any:
-    """A row for each measure, a stroke for each score."""
+    """Draw a row per measure, with a stroke per score."""
     alt = altair()
     heads = _headed(figure, measures)
-    data = {**figure.data, "head": np.array([heads[one] for one in figure.data["measure"].tolist()], dtype=object)}
+    data = {
+        **figure.data,
+        "head": np.array([heads[measure] for measure in figure.data["measure"].tolist()], dtype=object),
+    }
     axis = alt.Axis(ticks=False, domain=False, labelLimit=260, labelPadding=8)
     thin = 1.0 if len(figure.data["score"]) / len(measures) < 120 else 0.5
     chart = (

@@ -1,4 +1,4 @@
-"""Means with intervals: which systems differ from the best, or from a baseline."""
+"""Means of systems with intervals, and which systems differ from the best or from a baseline."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from cranfield.text import counted
 
 
 def describe_intervals(comparison: Comparison, measure: str | None = None) -> Figure:
-    """Every system's mean with its interval, best first, and whether it differs from the best (or the baseline).
+    """Show every system's mean with its interval, best first, and whether it differs from the best or the baseline.
 
-    Where the test has one critical difference for all pairs, an interval is half of it to each side: two systems differ
-    just if their intervals do not meet (Ferro & Maistro 2024 (11)). Otherwise intervals are Student's, of each mean.
+    If the test has one critical difference for all pairs, an interval extends half of it to each side: two systems
+    differ exactly if their intervals do not overlap (Ferro & Maistro 2024 (11)). Otherwise each mean has its own
+    Student's t interval.
 
     >>> from cranfield.comparison.compare import compare
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}
@@ -24,25 +25,24 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
     ['b', 'a', 'c']
     """
     family = _family(comparison, measure)
-    matrix = family.matrix
+    matrix, ranking, baseline = family.matrix, family.ranking, comparison.baseline
     low, high = family.intervals(1 - comparison.alpha)
-    ranking = family.ranking
-    against = matrix.column(comparison.baseline) if comparison.baseline is not None else int(ranking[0])
-    found = family.adjusted <= comparison.alpha
-    other = np.zeros(len(matrix.systems), dtype=bool)
-    for one, two in ((family.first, family.second), (family.second, family.first)):
-        other[one[found & (two == against)]] = True
-    whom = "the baseline" if comparison.baseline is not None else "the best"
-    words = np.where(other, f"differs from {whom}", f"does not differ from {whom}").astype(object)
-    if comparison.baseline is not None:
-        words[against] = "baseline"
-    if not math.isnan(family.tests.critical):
-        rule = "two systems whose intervals do not meet differ"
-        mark = (Reference("x", float(low[against]), ""),) if not family.lower_is_better else ()
-    else:
+    against = int(ranking[0]) if baseline is None else matrix.column(baseline)
+    significant = family.adjusted <= comparison.alpha
+    differs = np.zeros(len(matrix.systems), dtype=bool)
+    for system, other in ((family.first, family.second), (family.second, family.first)):
+        differs[system[significant & (other == against)]] = True
+    reference = "the best" if baseline is None else "the baseline"
+    stands = np.where(differs, f"differs from {reference}", f"does not differ from {reference}").astype(object)
+    if baseline is not None:
+        stands[against] = "baseline"
+    marks: tuple[Reference, ...] = ()
+    if math.isnan(family.tests.critical):
         level = f"{100 * (1 - comparison.alpha):g}%"
-        rule = f"{level} intervals of each mean alone: whether two systems differ is told by filled and hollow points"
-        mark = ()
+        rule = f"{level} interval of each mean alone; the fill of a point shows whether systems differ"
+    else:
+        rule = "systems whose intervals do not overlap differ"
+        marks = () if family.lower_is_better else (Reference("x", float(low[against]), ""),)
     where = f"{family.collection}: " if family.collection else ""
     return Figure(
         "intervals",
@@ -51,14 +51,14 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
             "mean": family.means[ranking],
             "low": low[ranking],
             "high": high[ranking],
-            "stands": words[ranking],
+            "stands": stands[ranking],
         },
         x=Axis("mean", f"mean {matrix.measure}"),
         y=Axis("system", "", "category"),
         by=Axis("stands", "", "category"),
         title=f"{where}{matrix.measure} of {counted(len(matrix.systems), 'system')} on {counted(matrix.n, 'topic')}",
         subtitle=f"{comparison.method()}\n{rule}",
-        references=mark,
+        references=marks,
         notes=tuple(comparison.notes()),
     )
 

@@ -1,10 +1,10 @@
-"""Axioms: what each measure rewards, and what it does not."""
+"""Grids of filled and hollow points."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cranfield.report.figures.describe.axiom_grid import FAILS, HOLDS
+from cranfield.report.figures.describe.grids import FAILS, HOLDS
 from cranfield.report.figures.figure import Figure, in_order
 from cranfield.report.figures.theme import INK, SIZE, altair, finished, rows
 

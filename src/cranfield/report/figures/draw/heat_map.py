@@ -1,4 +1,4 @@
-"""Heat maps: how alike measures rank systems."""
+"""Heat maps: a grid of cells, darker for higher values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cranfield.report.figures.figure import Figure, in_order
 from cranfield.report.figures.theme import SIZE, altair, finished, rows
 
 NUMBERED = 24
-"""Numbers are written into the cells of a table that has no more rows and columns than this."""
+"""Cells show their numbers if there are at most this many rows and columns."""
 
 
 def draw(figure: Figure) -> Any:
@@ -22,7 +22,7 @@ def draw(figure: Figure) -> Any:
     numbered = many <= NUMBERED
     values = figure.data["value"]
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    # One colour from light to dark, so that grey print keeps the order; 0 and 1 are ends that people know.
+    # One colour from light to dark keeps the order when printed in grey; the scale ends at 0 and 1 where possible.
     ends = [min(0.0, low) if low < 0.4 else np.floor(10 * low) / 10, 1.0 if 0.5 < high <= 1 else high]
     middle = ends[0] + 0.55 * (ends[1] - ends[0])
     size = min(SIZE, max(6.5, 0.85 * cell))
@@ -40,7 +40,7 @@ def draw(figure: Figure) -> Any:
     layers = [base.mark_rect(**border).encode(color=alt.Color("value:Q", scale=scale, legend=key))]
     if numbered:
         ink = alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
-        # A hole is left empty; the text of no number would be "null".
+        # An undefined cell stays empty; its text would be "null".
         text = (
             base.transform_filter("isValid(datum.value)")
             .mark_text(fontSize=min(SIZE - 1, 0.36 * cell))

@@ -1,20 +1,16 @@
-"""Rank changes: where each system stands, and where it would stand had it not been pooled."""
+"""Dumbbells: a filled and a hollow point in each row, joined by a line."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cranfield.report.figures.figure import Figure, in_order
-from cranfield.report.figures.theme import GREY, INK, WIDTH, altair, finished, quantitative, row_step, rows, system_axis
+from cranfield.report.figures.figure import Figure
+from cranfield.report.figures.theme import GREY, INK, WIDTH, altair, finished, quantitative, row_chart
 
 
 def draw(figure: Figure) -> Any:
     alt = altair()
-    order = in_order(figure.data["system"])
-    step = row_step(len(order))
-    base = alt.Chart(rows(figure.data)).encode(
-        y=system_axis(figure.y, order), tooltip=["system:N", "before:Q", "after:Q", "change:Q"]
-    )
+    base, step = row_chart(figure)
     span = {"x": quantitative(figure.x, channel="x"), "x2": "after:Q"}
     size = min(40, 3.5 * step)
     layers = [

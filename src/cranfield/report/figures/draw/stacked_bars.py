@@ -1,4 +1,4 @@
-"""Variance components: what scores differ by."""
+"""Stacked bars of shares, a row each."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from cranfield.report.figures.figure import Figure, in_order
 from cranfield.report.figures.theme import SIZE, WIDTH, altair, finished, rows
 
 FILLS = ("#0072B2", "#E69F00", "#d9d9d9", "#5B2A86", "#7CC8F2", "#00604A", "#CC79A7", "#000000")
-"""Dark beside light, so that neighbours differ in grey print."""
+"""Dark next to light, so that neighbours differ when printed in grey."""
+LIGHT = ("#E69F00", "#d9d9d9", "#7CC8F2", "#CC79A7")
 
 
 def draw(figure: Figure) -> Any:
     alt = altair()
     measures, parts = in_order(figure.data["measure"]), in_order(figure.data["component"])
     fills = [FILLS[i % len(FILLS)] for i in range(len(parts))]
-    light = {
-        part: fill in ("#E69F00", "#d9d9d9", "#7CC8F2", "#CC79A7") for part, fill in zip(parts, fills, strict=True)
-    }
+    light = {part for part, fill in zip(parts, fills, strict=True) if fill in LIGHT}
     shown = [f"{100 * x:.0f}%" if x >= 0.05 else "" for x in figure.data["share"].tolist()]
     data = {
         **figure.data,
         "middle": (figure.data["begin"] + figure.data["end"]) / 2,
         "shown": np.array(shown, dtype=object),
-        "light": np.array([light[one] for one in figure.data["component"].tolist()]),
+        "light": np.array([part in light for part in figure.data["component"].tolist()]),
     }
     axis = alt.Axis(ticks=False, domain=False, labelLimit=260, labelPadding=6, labels=measures != [""])
     base = alt.Chart(rows(data)).encode(

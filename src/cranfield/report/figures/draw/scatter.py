@@ -1,0 +1,65 @@
+"""Scatter plots of named points, with reference lines or with lines of equal value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.report.figures.figure import Axis, Figure
+from cranfield.report.figures.label_placement import placed
+from cranfield.report.figures.theme import INK, SIZE, altair, finished, quantitative, references, rows
+from cranfield.types import Array
+
+SIDE = 400
+
+
+def draw(figure: Figure) -> Any:
+    """Draw a point for each row; the first column holds the names."""
+    alt = altair()
+    axes = {"x": figure.x, "y": figure.y, **({"combined": figure.by} if figure.by else {})}
+    labels = next(iter(figure.data.values()))
+    # Column names may contain dots and brackets, which Vega reads as paths; so the columns are renamed.
+    data = {"label": labels, **{name: figure.data[axis.column] for name, axis in axes.items()}}
+    at = {name: quantitative(axes[name], channel=name, column=name, grid=False) for name in ("x", "y")}
+    tooltip = [alt.Tooltip("label:N", title=next(iter(figure.data)))]
+    tooltip += [alt.Tooltip(f"{name}:Q", title=axis.label, format=".4f") for name, axis in axes.items()]
+    points = alt.Chart(rows(data)).mark_point(filled=True, color=INK, size=38, opacity=0.9)
+    layers = [*_iso_lines(figure, at), *references(figure), points.encode(**at, tooltip=tooltip)]
+    places = placed(_pixels(data["x"], data["y"], figure), labels.tolist(), SIDE, SIDE)
+    for place in dict.fromkeys(place for place in places if place is not None):
+        here = np.array([other == place for other in places])
+        names = alt.Chart(rows({name: column[here] for name, column in data.items()})).mark_text(
+            align=place.align, baseline="middle", dx=place.dx, dy=place.dy, fontSize=SIZE - 1
+        )
+        layers.append(names.encode(x="x:Q", y="y:Q", text="label:N"))
+    chart = alt.layer(*layers).properties(width=SIDE, height=SIDE)
+    if not figure.references:
+        chart = chart.add_params(alt.selection_interval(bind="scales"))
+    return finished(chart, figure, width=SIDE)
+
+
+def _iso_lines(figure: Figure, at: dict[str, Any]) -> list[Any]:
+    """Return the layers of the lines along which the combined value is equal, and of their labels."""
+    if "lines" not in figure.also:
+        return []
+    alt = altair()
+    lines = figure.also["lines"]
+    left_ends = {name: column[::2] for name, column in lines.items()}
+    levels = alt.Chart(rows(left_ends)).mark_text(
+        align="left", baseline="bottom", dx=3, dy=-2, fontSize=SIZE - 2, color="#666666"
+    )
+    return [
+        alt.Chart(rows(lines)).mark_line(color="#b5b5b5", strokeWidth=1).encode(**at, detail="level:N"),
+        levels.encode(x="x:Q", y="y:Q", text=alt.Text("level:Q", format="~g")),
+    ]
+
+
+def _pixels(x: Array, y: Array, figure: Figure) -> list[tuple[float, float]]:
+    """Return the points in pixels from the top left corner."""
+
+    def along(values: Array, axis: Axis) -> Array:
+        low, high = axis.low or 0.0, 1.0 if axis.high is None else axis.high
+        return (values - low) / (high - low) * SIDE
+
+    return list(zip(along(x, figure.x).tolist(), (SIDE - along(y, figure.y)).tolist(), strict=True))
