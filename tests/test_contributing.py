@@ -1,0 +1,88 @@
+"""CONTRIBUTING.md is complete and true: its map has every folder, and its examples work."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import norm
+
+import cranfield as cf
+from cranfield.collection.text_formats import RUNS, Layout
+from cranfield.comparison.registry import TESTS, known_tests
+from cranfield.measures import sets
+from cranfield.measures.base import REGISTRY
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Path(cf.__file__).parent
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+MAP = "\n".join(re.findall(r"^\| (`.*?) \|", GUIDE, re.MULTILINE))
+
+
+def example(beginning: str) -> str:
+    """The code block that begins with this text."""
+    blocks = (textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```$", GUIDE, re.DOTALL | re.M))
+    (block,) = (block for block in blocks if block.startswith(beginning))
+    return block
+
+
+def test_the_map_has_every_folder_and_module_of_the_package() -> None:
+    folders = [f"{path.parent.relative_to(PACKAGE)}/" for path in PACKAGE.rglob("*/__init__.py")]
+    modules = [path.name for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
+    assert not [name for name in (*folders, *modules) if f"`{name}`" not in MAP]
+
+
+def test_the_map_has_nothing_that_does_not_exist() -> None:
+    names = [name.strip("`") for name in re.findall(r"`[^`]*`", MAP)]
+    assert not [name for name in names if not ((PACKAGE / name).exists() or (ROOT / name).exists())]
+
+
+@contextmanager
+def restored(registry: dict[str, Any]) -> Iterator[None]:
+    """Remove what an example adds to a registry."""
+    before = dict(registry)
+    try:
+        yield
+    finally:
+        registry.clear()
+        registry.update(before)
+
+
+def test_the_example_of_a_measure_scores_lists() -> None:
+    with restored(REGISTRY):
+        exec(example("@measure"), vars(sets).copy())
+        # weights 1, 3/4, 1/2, 1/4
+        assert cf.parse("Linear(depth=4)").of([1, 0, 1]) == pytest.approx(1 + 1 / 2)
+
+
+def test_the_example_of_a_significance_test_compares_systems() -> None:
+    known_tests()  # all files of tests are loaded before, so that only the example is removed
+    with restored(TESTS):
+        exec(example('"""The z test'), {})
+        # differences 1, 2, 3: mean 2, standard error 1 / √3, z = 2√3; p by scipy.stats.norm.sf
+        row = next(cf.compare({"a": [1.0, 3.0, 5.0], "b": [0.0, 1.0, 2.0]}, test="z").rows())
+        assert row["p"] == pytest.approx(2 * norm.sf(2 * math.sqrt(3)))
+
+
+def test_the_example_of_a_format_reads_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RUNS, "short", eval("{" + example('"short"') + "}", {"Layout": Layout})["short"])
+    path = tmp_path / "short.txt"
+    cf.Run.of({"q": {"d1": 2.0, "d2": 1.0}}).write(path, format="short")
+    assert path.read_text().split() == ["q", "d1", "2.0", "q", "d2", "1.0"]
+    assert cf.Run.read(path, format="short").to_dict() == {"q": {"d1": 2.0, "d2": 1.0}}
+
+
+def test_the_example_of_a_verb_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scope: dict[str, Any] = {}
+    exec(example('"""`cranfield topics`'), scope)
+    path = tmp_path / "qrels.txt"
+    path.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
+    assert scope["topics_verb"](str(path), least=2) == 0
+    assert capsys.readouterr().out == "1 2\n"
+    assert "topics" in eval("{" + example('"topics"') + "}")
