@@ -1,7 +1,7 @@
-"""Comparing 129 systems on 50 topics, all 8,256 pairs: our tests, and the bootstrap as a loop over scipy's.
+"""Tests of all 8,256 pairs of 129 systems on 50 topics: ours, and the bootstrap as a loop over scipy.
 
-`python -m bench.comparisons NAME` runs one, alone in its process, and prints seconds and bytes as JSON. Time goes from
-scores in an array to p-values and intervals of all pairs; everything is imported and the array made before.
+`python -m bench.comparisons NAME` runs one test in its own process, and prints seconds and bytes as JSON. The time goes
+from scores in an array to p-values and intervals of all pairs; imports and the making of the array are not included.
 """
 
 import json
@@ -16,25 +16,25 @@ from bench.peers import peak_bytes
 TOPICS, SYSTEMS = 50, 129
 PAIRS = SYSTEMS * (SYSTEMS - 1) // 2
 SCIPY_PAIRS = 24
-"""scipy is timed on so many pairs, evenly spread; its time for all is that, scaled up."""
+"""scipy is timed on this many pairs, evenly spread; the time for all pairs is scaled up."""
 
 Timed = Callable[[], Any]
 
 
 def scores() -> np.ndarray:
-    """Like average precision: skewed, topics harder or easier for all, systems that differ a little."""
+    """Return scores like those of average precision: skewed, with hard and easy topics and similar systems."""
     rng = np.random.default_rng(0)
     topic, system = rng.normal(0, 1, (TOPICS, 1)), rng.normal(0, 0.3, (1, SYSTEMS))
     return 1 / (1 + np.exp(1 - topic - system - rng.normal(0, 0.7, (TOPICS, SYSTEMS))))
 
 
 def engine(name: str, resamples: int) -> Timed:
-    from cranfield.comparison import registry as pairs
+    from cranfield.comparison.registry import Matrix, TestSettings, find_test
 
-    matrix = pairs.Matrix.of(scores())
+    matrix = Matrix.of(scores())
     first, second = (side.astype(np.int64) for side in np.triu_indices(SYSTEMS, 1))
-    test = pairs.find_test(name)
-    return lambda: test.run(matrix, first, second, pairs.Asked(resamples=resamples)).p
+    test = find_test(name)
+    return lambda: test.run(matrix, first, second, TestSettings(resamples=resamples)).p
 
 
 def anova_with_tukey() -> Timed:
@@ -49,7 +49,7 @@ def anova_with_tukey() -> Timed:
 
 
 def scipy_bootstrap() -> Timed:
-    """The same test: t of the shifted differences in 10,000 resamples, p by counting. The interval is percentile's."""
+    """The same test by scipy: t of the shifted differences in 10,000 resamples, p by counting, percentile interval."""
     from scipy import stats
 
     values = scores()

@@ -1,7 +1,7 @@
-"""Makes the collections that are timed: the same bytes every time, from numpy, without a Python loop over lines.
+"""Make the collections for the benchmarks: the same bytes every time, with numpy, without a Python loop over lines.
 
-`python -m bench.data FOLDER PART ...` writes what the named parts of the benchmark need and is not there yet. No two
-scores of a list are equal, also not as 32-bit floats: tools that break ties differently must still agree.
+`python -m bench.data FOLDER PART ...` writes the files that these parts of the benchmark need, unless they exist. No two
+scores of a list are equal, even as 32-bit floats, because tools break ties differently.
 """
 
 import sys
@@ -10,21 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-LARGE = (6980, 1000)  # topics and documents a topic, as in a run on the MS MARCO passage development set
-SCALE = [((6980, 100), (6980, 1000)), ((698, 1000), (698, 10_000))]  # each pair: ten times the documents a topic
+LARGE = (6980, 1000)  # topics and documents per topic, as in a run on the MS MARCO passage development set
+SCALE = [((6980, 100), (6980, 1000)), ((698, 1000), (698, 10_000))]  # each pair: ten times the documents per topic
 MANY_RUNS, MANY_TOPICS, MANY_DEPTH = 129, 50, 1000  # the size of TREC-8 ad hoc
 DIVERSE_RUNS, DIVERSE_TOPICS, DIVERSE_INTENTS, DIVERSE_DEPTH = 30, 50, 20, 1000
 
 
 def passages(folder: Path, topics: int, depth: int) -> tuple[Path, Path]:
-    """The qrels and the run of one large list a topic: numbers as ids, about 1.06 relevant passages a topic."""
+    """Make qrels and one large run: ids are numbers, with about 1.06 relevant passages per topic."""
     qrels, run = folder / f"passages-{topics}x{depth}.qrels", folder / f"passages-{topics}x{depth}.run"
     if not (qrels.exists() and run.exists()):
         rng = np.random.default_rng([1, topics, depth])
         ids = rng.choice(np.arange(100_000, 1_200_000), topics, replace=False)
         walk = Walk(rng, topics, 9_999_991)
 
-        # 86 in 100 relevant passages are listed, at ranks spread evenly on a log scale; a second one is further down.
+        # 86 % of relevant passages are retrieved, at ranks spread evenly on a log scale; a second one is further down.
         found = rng.random(topics) < 0.86
         first = np.where(found, depth ** rng.random(topics) - 1, depth + 7).astype(int)
         second = first + rng.integers(1, 500, topics)
@@ -45,10 +45,10 @@ def passages(folder: Path, topics: int, depth: int) -> tuple[Path, Path]:
 
 
 def ad_hoc(folder: Path) -> tuple[Path, list[Path]]:
-    """The qrels and the runs of a TREC-like track.
+    """Make the qrels and the runs of a TREC-like track.
 
-    Newspaper ids; 1,000 to 2,000 judged documents a topic, 10 to 15 % of them relevant with grades 1 to 3; lists that
-    share their documents, of which 17 % are judged.
+    Topics have 1,000 to 2,000 judged documents, of which 10 to 15 % are relevant with grades 1 to 3. The runs share
+    documents, of which 17 % are judged. Ids are those of newspaper articles.
     """
     folder = folder / "ad-hoc"
     qrels, runs = folder / "qrels", [folder / f"run{number:03}.run" for number in range(1, MANY_RUNS + 1)]
@@ -60,7 +60,7 @@ def ad_hoc(folder: Path) -> tuple[Path, list[Path]]:
     walk = Walk(rng, MANY_TOPICS, len(ids))
     topic_ids = np.arange(401, 401 + MANY_TOPICS).astype("S3")
 
-    # A topic's documents are numbered: the relevant ones from 0, then the other judged ones, the rest from 2,000.
+    # The documents of a topic are numbered: relevant ones from 0, then the other judged ones, unjudged ones from 2,000.
     number, topic = np.arange(2000), np.arange(MANY_TOPICS)[:, None]
     judged = rng.integers(1000, 2000, (MANY_TOPICS, 1))
     relevant = (judged * rng.uniform(0.10, 0.15, (MANY_TOPICS, 1))).astype(int)
@@ -72,7 +72,7 @@ def ad_hoc(folder: Path) -> tuple[Path, list[Path]]:
     rows = np.repeat(np.arange(MANY_TOPICS), MANY_DEPTH)
     ranks = np.tile(position + 1, MANY_TOPICS).astype("S4")
     for path in runs:
-        # Judged documents thin out with the rank, and a better run draws documents of a high grade sooner.
+        # Judged documents become rarer down the ranks, and a better run retrieves high grades earlier.
         is_judged = rng.random((MANY_TOPICS, MANY_DEPTH)) < np.exp(-position / 170)
         waiting = rng.exponential(size=grade.shape) / (1 + rng.uniform(1, 8) * grade)
         drawn = np.argsort(np.where(number < judged, waiting, np.inf), axis=1)
@@ -85,10 +85,10 @@ def ad_hoc(folder: Path) -> tuple[Path, list[Path]]:
 
 
 def diverse(folder: Path) -> tuple[Path, list[Path]]:
-    """The qrels by intent and the runs of a diversity track.
+    """Make the qrels with intents and the runs of a diversity track.
 
-    1,000 documents a topic are judged for each of its 20 intents, relevant (grade 1) to 15 % of them; half of what the
-    runs list is judged.
+    Each topic has 1,000 documents, judged for each of its 20 intents and relevant (grade 1) to 15 % of them. Half of
+    the retrieved documents are judged.
     """
     folder = folder / "diverse"
     qrels, runs = folder / "qrels", [folder / f"run{number:02}.run" for number in range(1, DIVERSE_RUNS + 1)]
@@ -126,16 +126,16 @@ class Walk:
 
 
 def falling_scores(rng: np.random.Generator, topics: int, depth: int) -> np.ndarray:
-    """Scores with six decimals that fall along each list, by steps that 32-bit floats can tell apart."""
+    """Return scores with six decimals that decrease along each list, in steps that 32-bit floats can represent."""
     steps = rng.integers(50, 24_000, (topics, depth))
     millionths = np.cumsum(steps[:, ::-1], axis=1)[:, ::-1].ravel() + 8_000_000
     decimals = (millionths % 10**6 + 10**6).astype("S7").view("u1").reshape(-1, 7).copy()
-    decimals[:, 0] = ord(".")  # in place of the 1 that kept the leading zeros
+    decimals[:, 0] = ord(".")  # replaces the 1 that kept the leading zeros
     return np.char.add((millionths // 10**6).astype("S3"), decimals.view("S7").ravel())
 
 
 def newspaper_ids(count: int) -> np.ndarray:
-    """WSJ870102-0001, WSJ870102-0002 ...: 200 articles a day."""
+    """Return ids such as WSJ870102-0001, WSJ870102-0002: 200 articles per day."""
     day, article = np.divmod(np.arange(count), 200)
     dashed = np.datetime_as_string(np.datetime64("1987-01-02") + day).astype("S10").view("u1").reshape(-1, 10)
     date = dashed[:, [2, 3, 5, 6, 8, 9]].copy().view("S6").ravel()
@@ -144,7 +144,7 @@ def newspaper_ids(count: int) -> np.ndarray:
 
 
 def lines(*columns: np.ndarray | bytes) -> bytes:
-    """The columns side by side. numpy pads byte strings with zero bytes, which one mask over the table drops."""
+    """Join columns to lines. numpy pads byte strings with zero bytes; a mask over the whole table removes them."""
     height = max(len(column) for column in columns if isinstance(column, np.ndarray))
     fields = []
     for column in columns:
@@ -156,7 +156,7 @@ def lines(*columns: np.ndarray | bytes) -> bytes:
 
 
 def save(path: Path, parts: Iterable[bytes]) -> None:
-    """Writes beside and renames, so that an interrupted run leaves no half file to be timed later."""
+    """Write to a temporary name and rename, so that an interrupted run leaves no incomplete file."""
     unfinished = path.with_name(path.name + ".part")
     with open(unfinished, "wb") as file:
         file.writelines(parts)

@@ -1,7 +1,7 @@
 """Meta-evaluation of 20 measures on 129 systems and 50 topics.
 
-`python -m bench.meta NAME` runs one method, alone in its process, and prints seconds and bytes as JSON. Time goes from
-scores in memory to the record; everything is imported and the scores made before.
+`python -m bench.meta NAME` runs one method in its own process, and prints seconds and bytes as JSON. The time goes from
+scores in memory to the result; imports and the making of the scores are not included.
 """
 
 import json
@@ -20,7 +20,7 @@ Timed = Callable[[], Any]
 
 
 def panel() -> Any:
-    """`Scores` by measures of which each is noisier than the one before."""
+    """Return `Scores` of several measures, each noisier than the one before."""
     from cranfield.scores.scores import Scores
 
     rng = np.random.default_rng(1)
@@ -34,30 +34,30 @@ def power() -> Timed:
     from cranfield.comparison.registry import find_test
     from cranfield.meta.stability.discrimination import discriminative_power
 
-    made = panel()
+    data = panel()
     find_test("bootstrap")  # imports all tests
-    return lambda: discriminative_power(made, test="bootstrap", resamples=1_000)
+    return lambda: discriminative_power(data, test="bootstrap", resamples=1_000)
 
 
 def swap() -> Timed:
     from cranfield.meta.stability.swap import swap_rates
 
-    made = panel()
-    return lambda: swap_rates(made, resamples=1_000)
+    data = panel()
+    return lambda: swap_rates(data, resamples=1_000)
 
 
 def concordance() -> Timed:
     from cranfield.meta.agreement.concordance import concord
 
-    made = panel()
-    return lambda: concord(made, made.measures[:2], made.measures)
+    data = panel()
+    return lambda: concord(data, data.measures[:2], data.measures)
 
 
 def correlation() -> Timed:
     from cranfield.meta.agreement.correlation import correlate
 
-    made = panel()
-    return lambda: correlate(made, coefficients=["tau-b", "tau-ap-symmetric"], resamples=1_000)
+    data = panel()
+    return lambda: correlate(data, coefficients=["tau-b", "tau-ap-symmetric"], resamples=1_000)
 
 
 POWER, SWAP = "discriminative power, bootstrap, B = 1,000", "swap method, B = 1,000"
@@ -71,7 +71,7 @@ CONTESTANTS: dict[str, Callable[[], Timed]] = {
     CORRELATE: correlation,
 }
 LIMITS = {POWER: 20.0, SWAP: 20.0, CONCORD: 10.0, CORRELATE: 20.0}
-"""Seconds that each may take."""
+"""Time limits in seconds."""
 
 
 def main(name: str) -> None:

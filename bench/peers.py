@@ -1,7 +1,7 @@
-"""The contestants. Each prepares (imports, and what a part gives away for free) and returns the function that is timed.
+"""The contestants: each function does its imports and preparation, and returns the function that is timed.
 
-`python -m bench.peers NAME JOB` runs one, alone in its process so that the peak memory is its own, and prints seconds,
-bytes and means as JSON. Means are measures x runs, in the order asked.
+`python -m bench.peers NAME JOB` runs one contestant in its own process, so that the peak memory is its own. It prints
+seconds, bytes and means as JSON. Means are measures × runs, in the order of the job.
 """
 
 import json
@@ -43,7 +43,7 @@ def pytrec_eval(job: Job) -> Timed:
 def ir_measures(job: Job) -> Timed:
     import ir_measures as irm
 
-    # It spells bpref with a capital.
+    # ir_measures writes Bpref.
     measures = [irm.parse_measure(name.replace("bpref", "Bpref")) for name in job.measures]
 
     def timed() -> Means:
@@ -59,7 +59,7 @@ def ranx(job: Job) -> Timed:
 
     names = ranx_names(job.measures)
 
-    # Compiles what will be timed. Below ten topics ranx would restrict itself to one thread, also for what follows.
+    # Compile the code that will be timed. With fewer than ten topics, ranx would stay on one thread from then on.
     tiny = {f"topic{number}": {"a": 1, "b": 2} for number in range(20)}
     evaluate(Qrels.from_dict(tiny), Run.from_dict({topic: {"a": 2.0, "b": 1.0} for topic in tiny}), names)
 
@@ -102,7 +102,7 @@ def pytrec_eval_dicts(job: Job) -> Timed:
 def pyndeval(job: Job) -> Timed:
     import pyndeval as pnd
 
-    def timed() -> Means:  # it has no reader: the shortest one can write
+    def timed() -> Means:  # pyndeval has no reader; this is the shortest loop
         evaluator = pnd.RelevanceEvaluator(intent_tuples(job.qrels), pyndeval_names(job.measures))
         return columns(pyndeval_means(evaluator, run_tuples(run)) for run in job.runs)
 
@@ -144,7 +144,7 @@ CONTESTANTS: dict[str, Callable[[Job], Timed]] = {
 
 
 def trec_names(measures: list[str]) -> list[str]:
-    """As trec_eval and pytrec_eval take them: `AP@100` and `AP@1000` are map_cut.100,1000 together."""
+    """Return the names that trec_eval and pytrec_eval take: `AP@100` and `AP@1000` become map_cut.100,1000."""
     cutoffs: dict[str, list[str]] = {}
     for key in trec_keys(measures):
         name, cutoff = re.fullmatch(r"([a-zA-Z_]+?)(?:_([\d.]+))?", key).groups()  # type: ignore[union-attr]
@@ -153,7 +153,7 @@ def trec_names(measures: list[str]) -> list[str]:
 
 
 def trec_keys(measures: list[str]) -> list[str]:
-    """As they print them: `P@5` is P_5, `IPrec@0.5` iprec_at_recall_0.50."""
+    """Return the names that trec_eval and pytrec_eval print: `P@5` is P_5, `IPrec@0.5` is iprec_at_recall_0.50."""
     plain = {"AP": "map", "nDCG": "ndcg", "RR": "recip_rank"}
     cut = {"AP": "map_cut", "nDCG": "ndcg_cut", "R": "recall", "Success": "success", "IPrec": "iprec_at_recall"}
     keys = []
@@ -201,7 +201,7 @@ def parsed(parse: Callable[[Any], Any], path: str) -> Any:
 
 
 def dicts(job: Job) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """The files as dicts of dicts, one Python string a line, as a program that made its run in memory holds it."""
+    """Read the files into dicts of dicts, as a program that made its run in memory would hold them."""
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     with open(job.qrels) as file:
@@ -214,14 +214,14 @@ def dicts(job: Job) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, floa
 
 
 def columns(rows: Any) -> Means:
-    """Runs x measures to measures x runs."""
+    """Transpose runs × measures to measures × runs."""
     return [list(column) for column in zip(*rows, strict=True)]
 
 
 def peak_bytes() -> int:
-    """The most memory this process or one it started had resident.
+    """Return the peak resident memory of this process and of those it started.
 
-    getrusage counts from the parent's memory at the fork, so Linux is asked for the process's own high-water mark.
+    getrusage includes the memory of the parent at the fork, so on Linux the value comes from /proc instead.
     """
     unit = 1 if sys.platform == "darwin" else 1024
     peaks = [resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit]

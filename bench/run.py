@@ -1,10 +1,10 @@
-"""`python -m bench.run [PART ...]`: us and our peers on the same files, in one run.
+"""`python -m bench.run [PART ...]`: run cranfield and other tools on the same files.
 
-Each contestant runs in a process of its own, in turns. Its time goes from opening the files to the means in hand,
-without the start of the interpreter, imports and (ranx) compiling; `with imports` adds the last two, and what is
-done beforehand where things are in memory. The best of the repeats counts, and of the peaks of memory the worst.
-A peer that is not installed is left out. Exits with 1 when a target is missed, a contestant breaks, contestants do not
-agree, or we are not installed.
+Contestants take turns, each in its own process. The time goes from opening the files to the means, without the start of
+the interpreter, imports and the compilation of ranx; the column `with imports` includes the last two, and the
+preparation of data in memory. The best time and the highest peak memory of the repeats count. Tools that are not
+installed are left out. The exit code is 1 if a target is missed, a contestant fails, contestants disagree, or cranfield
+is not installed.
 """
 
 import argparse
@@ -35,11 +35,11 @@ THIRTY = [
 DIVERSE = [
     f"{name}@{cutoff}"
     for name in ("ERR-IA(dialect='ndeval')", "nERR-IA", "alpha-DCG(dialect='ndeval')", "alpha-nDCG", "P-IA", "I-rec")
-    for cutoff in (5, 10, 20)  # pyndeval knows none beyond
+    for cutoff in (5, 10, 20)  # pyndeval has no higher cutoffs
 ] + ["NRBP", "nNRBP", "AP-IA"]
 DEEPER = [name.replace("@20", "@100") for name in DIVERSE if name.endswith("@20")]
-TOLERANCE = {"trec_eval": 6e-5}  # it prints four decimals
-PATIENCE = 40  # seconds a contestant may have spent before it gets no more repeats
+TOLERANCE = {"trec_eval": 6e-5}  # prints four decimals
+PATIENCE = 40  # a contestant is not repeated after this many seconds
 
 
 class Entry(NamedTuple):
@@ -114,8 +114,8 @@ def diversity(folder: Path, repeats: int) -> Part:
     in_memory = ratio(rows, "pyndeval, in memory", "cranfield, in memory")
     targets = [
         Target("times faster than pyndeval", ratio(rows, "pyndeval", "cranfield"), at_least=10),
-        Target("times, with cutoff 100 besides", ratio(rows, "pyndeval", "cranfield, also @100"), at_least=10),
-        Target("times, everything read before", in_memory, at_least=10),
+        Target("times faster, also with cutoff 100", ratio(rows, "pyndeval", "cranfield, also @100"), at_least=10),
+        Target("times faster, data in memory", in_memory, at_least=10),
     ]
     size = f"{len(runs)} runs x {data.DIVERSE_TOPICS} topics x {data.DIVERSE_DEPTH:,} documents"
     return Part(f"{size}, {data.DIVERSE_INTENTS} intents a topic, {len(DIVERSE)} measures", rows, targets)
@@ -153,7 +153,7 @@ def start(folder: Path, repeats: int) -> Part:
     importing = None if imported is None else (imported - bare) / (numpy - bare)
     targets = [
         Target("cranfield eval over twice import numpy and 60 ms", evaluating, at_most=1),
-        Target("import cranfield over import numpy, python's own start taken off both", importing, at_most=1.5),
+        Target("import cranfield over import numpy, without the start of python", importing, at_most=1.5),
     ]
     title = f"whole processes, {data.MANY_TOPICS} topics x {data.MANY_DEPTH:,} documents, five measures"
     return Part(title, rows, targets)
@@ -184,7 +184,7 @@ def compare(folder: Path, repeats: int) -> Part:
             ratio(rows, SCIPY, BOOTSTRAP),
             at_least=200,
         ),
-        Target("GB, the most any of ours held", None if None in peaks else max(peaks) / 1e9, at_most=1),
+        Target("GB, highest peak memory of ours", None if None in peaks else max(peaks) / 1e9, at_most=1),
     ]
     return Part("129 systems x 50 topics, p-values and intervals of all 8,256 pairs", rows, targets)
 
@@ -195,7 +195,7 @@ def meta(folder: Path, repeats: int) -> Part:
     rows = in_turns("bench.meta", CONTESTANTS, repeats)
     peaks = [row.get("peak") for row in rows.values()]
     targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
-    targets.append(Target("GB, the most any of ours held", None if None in peaks else max(peaks) / 1e9, at_most=1))
+    targets.append(Target("GB, highest peak memory of ours", None if None in peaks else max(peaks) / 1e9, at_most=1))
     return Part("meta-evaluation, 129 systems x 50 topics x 20 measures", rows, targets)
 
 
@@ -212,7 +212,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
 
 
 def in_turns(module: str, labels: Iterable[str], repeats: int) -> dict[str, dict[str, Any]]:
-    """Every contestant of a module that brings its own data, round after round."""
+    """Run the contestants of a module that makes its own data, round after round."""
     tries: dict[str, list[dict[str, Any]]] = {label: [] for label in labels}
     for _ in range(repeats):
         for label, so_far in tries.items():
@@ -223,7 +223,7 @@ def in_turns(module: str, labels: Iterable[str], repeats: int) -> dict[str, dict
 
 
 def race(entries: list[Entry], repeats: int) -> dict[str, dict[str, Any]]:
-    """Every entry in turn, round after round, so that a slow minute of the machine hits all alike."""
+    """Run the entries in turns, so that a slow minute of the machine affects all of them."""
     tries: dict[str, list[dict[str, Any]]] = {entry.label: [] for entry in entries}
     warm({path for entry in entries for path in (entry.job.qrels, *entry.job.runs)})
     for _ in range(repeats):
@@ -238,7 +238,6 @@ def race(entries: list[Entry], repeats: int) -> dict[str, dict[str, Any]]:
 
 
 def best_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    # One failure among the repeats is a failure.
     if faults := [run for run in runs if "seconds" not in run]:
         return faults[0]
     best = min(runs, key=lambda run: run["seconds"])
@@ -250,7 +249,7 @@ def run_alone(entry: Entry) -> dict[str, Any]:
 
 
 def alone(module: str, *words: str) -> dict[str, Any]:
-    """What a contestant prints, in a process of its own."""
+    """Run a contestant in its own process and return what it prints."""
     command = [sys.executable, "-m", module, *words]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=HERE.parent)
     if done.returncode:
@@ -260,7 +259,7 @@ def alone(module: str, *words: str) -> dict[str, Any]:
 
 
 def check_agreement(entries: list[Entry], rows: dict[str, dict[str, Any]]) -> None:
-    """Notes in each row how far its means are from those of the first entry with the same job."""
+    """Add to each row how far its means are from those of the first entry with the same job."""
     first: dict[str, str] = {}
     for label, contestant, job in entries:
         if "means" not in rows[label]:
@@ -271,12 +270,12 @@ def check_agreement(entries: list[Entry], rows: dict[str, dict[str, Any]]) -> No
             for measure, mine, theirs in zip(job.measures, rows[label]["means"], reference, strict=True)
         }
         tolerance = TOLERANCE.get(contestant, 1e-6)
-        # Written so that a NaN counts as a disagreement.
+        # `not gap <= tolerance` counts NaN as a disagreement.
         rows[label]["disagrees"] = {measure: gap for measure, gap in gaps.items() if not gap <= tolerance}
 
 
 def show(name: str, part: Part) -> None:
-    """The table is Markdown, ready for the README."""
+    """Print the results as a Markdown table, and the targets."""
     ours = next(iter(part.rows.values())).get("seconds")
     table = [["", "seconds", "ratio", "with imports", "peak MB", "repeats"]]
     notes = []
@@ -342,13 +341,13 @@ def passages_job(folder: Path, topics: int, depth: int) -> Job:
 
 
 def script(name: str) -> str:
-    """The command as installed beside this Python, else as found on the path."""
+    """Return the command that is installed with this Python, or else the one on the path."""
     beside = Path(sys.executable).with_name(name)
     return str(beside) if beside.exists() else shutil.which(name) or name
 
 
 def warm(paths: Iterable[str]) -> None:
-    """Into the page cache: what is timed is the tools, not the disk."""
+    """Read files into the page cache, so that the disk is not timed."""
     for path in paths:
         with open(path, "rb") as file:
             while file.read(1 << 20):
@@ -369,9 +368,11 @@ def last_line(text: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all when none is named")
-    parser.add_argument("--data", type=Path, default=HERE / ".data", help="where the files are made and kept (1 GB)")
-    parser.add_argument("--repeats", type=int, default=5, help=f"at most; none after {PATIENCE} seconds (default: 5)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"parts to run: {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--data", type=Path, default=HERE / ".data", help="folder of the data files (1 GB)")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help=f"repeats; fewer after {PATIENCE} seconds (default: 5)"
+    )
     options = parser.parse_args()
     names = options.parts or list(PARTS)
     if unknown := set(names) - set(PARTS):
@@ -380,7 +381,7 @@ def main() -> int:
         parser.error(f"--repeats == {options.repeats}, must be at least 1")
 
     folder = options.data.resolve()
-    # In a process of its own: this one stays small, since a forked process counts its parent's memory as its own.
+    # In another process: a forked process inherits the memory of its parent, so this one must stay small.
     subprocess.run([sys.executable, "-m", "bench.data", str(folder), *names], check=True, cwd=HERE.parent)
     results_file = HERE / "results.json"
     results = json.loads(results_file.read_text()) if results_file.exists() else {}
