@@ -1,7 +1,7 @@
 """Make the collections for the benchmarks: the same bytes every time, with numpy, without a Python loop over lines.
 
-`python -m bench.data FOLDER PART ...` writes the files that these parts of the benchmark need, unless they exist. No two
-scores of a list are equal, even as 32-bit floats, because tools break ties differently.
+`python -m bench.data FOLDER PART ...` writes the files that these parts of the benchmark need and that do not exist. No
+two scores of a list are equal, even as 32-bit floats, because tools break ties differently.
 """
 
 import sys

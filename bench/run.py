@@ -370,9 +370,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"parts to run: {', '.join(PARTS)} (default: all)")
     parser.add_argument("--data", type=Path, default=HERE / ".data", help="folder of the data files (1 GB)")
-    parser.add_argument(
-        "--repeats", type=int, default=5, help=f"repeats; fewer after {PATIENCE} seconds (default: 5)"
-    )
+    parser.add_argument("--repeats", type=int, default=5, help=f"repeats; fewer after {PATIENCE} seconds (default: 5)")
     options = parser.parse_args()
     names = options.parts or list(PARTS)
     if unknown := set(names) - set(PARTS):

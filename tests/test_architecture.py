@@ -1,4 +1,4 @@
-"""The flow of data is the order of the rooms: a module imports only from its own room and from those above it."""
+"""The order of rooms follows the flow of data: a module imports only from its own room and from rooms above it."""
 
 import ast
 from collections import Counter
@@ -25,7 +25,7 @@ ROOMS = [
     "cli",
     "__main__", "_moved",
 ]  # fmt: skip
-"""Every folder and loose module of the package, in the order in which data flows through them."""
+"""Every folder and loose module of the package, in the order of the flow of data."""
 
 MOST_LOOSE_MODULES = 8
 PACKAGE = Path(cranfield.__file__).parent
@@ -49,20 +49,20 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_imports_only_from_its_own_room_and_those_above(path: Path) -> None:
+def test_a_module_imports_only_from_its_own_room_and_rooms_above(path: Path) -> None:
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     assert own in ROOMS, f"{path.name}: add {own} to ROOMS, at its place in the flow of data"
     below = {name for name in imported(path) if ROOMS.index(room(name)) > ROOMS.index(own)}
     assert not below, f"{own} imports from rooms below it: {sorted(below)}"
 
 
-def test_few_modules_are_loose() -> None:
+def test_there_are_few_loose_modules() -> None:
     loose = [path.name for path in PACKAGE.glob("*.py") if not path.name.startswith("_")]
     assert len(loose) <= MOST_LOOSE_MODULES, loose
 
 
 def test_no_two_modules_share_a_name() -> None:
-    """Files of verbs are named after the verb and kinds of drawings after the kind, so these two folders are exempt."""
+    """Two folders are exempt: files in `verbs` are named after verbs, and files in `draw` after kinds of figures."""
     named = [path for path in MODULES if path.name != "__init__.py" and not {"verbs", "draw"} & set(path.parts)]
     shared = {name: n for name, n in Counter(path.name for path in named).items() if n > 1}
     assert not shared

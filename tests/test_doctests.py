@@ -1,4 +1,4 @@
-"""Every example in a docstring, in the README and in the documentation pages runs and prints what it says."""
+"""Every example in a docstring, in the README and in the documentation runs and prints what it shows."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""The README is true: its commands are those of CI, its terminal examples print what it shows."""
+"""The README is true: CI runs its test command, and its examples print what it shows."""
 
 import os
 import re

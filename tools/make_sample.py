@@ -27,9 +27,7 @@ SEED = 1967  # Cleverdon's report on the second Cranfield tests
 NOTES = 1800  # notes in the invented corpus
 DEPTH = 100  # notes per topic in a run
 POOL_DEPTH = 20  # notes of a published run that are judged
-EXTRA_POOL_DEPTH = (
-    60  # the same for runs that only contribute to the pool; gives judgments below rank 20
-)
+EXTRA_POOL_DEPTH = 60  # the same for runs that only contribute to the pool; gives judgments below rank 20
 NO_RELEVANT = "113"  # this topic has no relevant notes
 NOT_ANSWERED = ("dense", "114")  # this run has no results for this topic
 NOT_POOLED = "coord"  # this run is not in the pool, so it also has unjudged notes near its top

@@ -1,4 +1,4 @@
-"""Group labels of documents: every way in gives the same table, and faults are named."""
+"""Groups of documents: all sources give the same groups, and errors name the problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cranfield.fairness.groups import Groups
         "docid group\nd1 a\nd2 a\nd2 b\n",
     ],
 )
-def test_files_of_every_layout(text: str, tmp_path: Path) -> None:
+def test_files_can_have_any_layout(text: str, tmp_path: Path) -> None:
     path = tmp_path / "groups.txt"
     path.write_text(text)
     groups = Groups.of(path)
@@ -42,14 +42,14 @@ def test_files_of_every_layout(text: str, tmp_path: Path) -> None:
         pd.DataFrame({"share": [1, 0.5, 0.5], "group": ["a", "a", "b"], "doc_id": ["d1", "d2", "d2"]}),
     ],
 )
-def test_objects_of_every_shape(thing: Any) -> None:
+def test_groups_can_be_any_object(thing: Any) -> None:
     groups = Groups.of(thing)
     assert groups.names == ("a", "b")
     assert groups.of_documents(["d1", "d2"]).tolist() == [[1, 0], [0.5, 0.5]]
     assert Groups.of(groups) is groups
 
 
-def test_documents_without_a_group_are_named_or_put_in_one() -> None:
+def test_documents_without_a_group_are_an_error_or_put_in_a_group() -> None:
     groups = Groups.of({"d1": "a"})
     with pytest.raises(DataError, match="2 documents have no group: d2, d3; add them, or use covering"):
         groups.of_documents(["d2", "d1", "d3"])
@@ -71,14 +71,14 @@ def test_documents_without_a_group_are_named_or_put_in_one() -> None:
         ("d1 a 0\n", "document 'd1': all its weights are 0"),
     ],
 )
-def test_faults_in_files(text: str, fault: str, tmp_path: Path) -> None:
+def test_errors_in_files(text: str, fault: str, tmp_path: Path) -> None:
     path = tmp_path / "groups.txt"
     path.write_text(text)
     with pytest.raises(DataError, match=fault):
         Groups.of(path)
 
 
-def test_faults_in_objects() -> None:
+def test_errors_in_objects() -> None:
     with pytest.raises(UsageError, match="int cannot be read as groups"):
         Groups.of(3)
     with pytest.raises(DataError, match="no column for the group among doc, colour"):

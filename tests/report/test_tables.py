@@ -1,4 +1,4 @@
-"""Tables: what is shown, marked, aligned and escaped."""
+"""Tables: formats, marks, alignment and escaping."""
 
 from __future__ import annotations
 
@@ -48,27 +48,27 @@ def test_summary_table_as_text() -> None:
     ]
 
 
-def test_the_best_is_marked_by_what_is_better() -> None:
+def test_the_best_cell_depends_on_whether_higher_or_lower_is_better() -> None:
     table = summary_table(SCORES, better=BETTER)
-    assert table.best == {(1, 2), (1, 3)}  # dense_2 by AP (higher) and by E (lower); NumRet rates nothing
+    assert table.best == {(1, 2), (1, 3)}  # dense_2 by AP (higher) and by E (lower); NumRet is neither better nor worse
     assert summary_table(SCORES, better={"E": "higher"}).best == {(1, 2), (0, 3), (0, 4), (1, 4)}
     assert summary_table(SCORES, statistic="std").best == frozenset()
 
 
-def test_values_that_look_the_same_are_best_together() -> None:
+def test_values_that_are_equal_when_rounded_are_both_best() -> None:
     columns = (Column("run"), Column("AP", "number", "higher"))
     rows = (("a", 0.25001), ("b", 0.25002), ("c", 0.2))
     assert Table(columns, rows).best == {(0, 1), (1, 1)}
     assert Table(columns, rows, digits=5).best == {(1, 1)}
 
 
-def test_nothing_is_best_alone_or_undefined() -> None:
+def test_a_single_value_is_not_marked_as_best() -> None:
     columns = (Column("run"), Column("AP", "number", "higher"))
     assert Table(columns, (("a", 0.5),)).best == frozenset()
     assert Table(columns, (("a", 0.5), ("b", NAN))).best == frozenset()
 
 
-def test_bold_is_there_only_when_asked_for_and_keeps_the_columns() -> None:
+def test_color_adds_bold_and_keeps_the_alignment() -> None:
     table = summary_table(SCORES, better=BETTER)
     assert "\x1b" not in table.text()
     colored = table.text(color=True)
@@ -76,7 +76,7 @@ def test_bold_is_there_only_when_asked_for_and_keeps_the_columns() -> None:
     assert colored.replace("\x1b[1m", "").replace("\x1b[0m", "") == table.text()
 
 
-def test_intervals_stand_below_one_another() -> None:
+def test_intervals_are_aligned() -> None:
     scores = Scores.from_matrix([[0.1, 10.0], [0.2, 20.0], [0.3, 30.0]], runs=["a", "b"], measure="AP")
     # t(0.975, 2) = 4.302653; half widths 0.1 / sqrt(3) * t = 0.24841 and 24.841
     assert summary_table(scores, interval=0.95).text().splitlines() == [
@@ -87,7 +87,7 @@ def test_intervals_stand_below_one_another() -> None:
     ]
 
 
-def test_a_number_without_interval_stays_below_the_others() -> None:
+def test_a_number_without_interval_is_aligned_with_the_others() -> None:
     rows = (
         ("a", Estimate("AP", "a", 0.5, 0.25, 0.75, 2, 0, 0)),
         ("b", Estimate("AP", "b", 0.25, NAN, NAN, 1, 0, 0)),
@@ -96,7 +96,7 @@ def test_a_number_without_interval_stays_below_the_others() -> None:
     assert lines[1:] == ["a    0.50 [0.25, 0.75]", "b    0.25"]
 
 
-def test_east_asian_names_keep_the_columns() -> None:
+def test_east_asian_names_keep_the_alignment() -> None:
     scores = Scores.from_matrix([[0.5, 0.25]], runs=["検索モデル", "naïve"], measure="AP")
     lines = summary_table(scores).text().splitlines()
     assert {visible_width(line) for line in lines} == {visible_width(lines[0])}
@@ -104,7 +104,7 @@ def test_east_asian_names_keep_the_columns() -> None:
 
 
 @given(st.text(st.characters(categories=["L", "M", "N", "P", "S"])))
-def test_visible_width_counts_wide_twice_and_marks_not_at_all(text: str) -> None:
+def test_visible_width_counts_wide_characters_twice_and_marks_as_0(text: str) -> None:
     expected = 0
     for c in text:
         if unicodedata.category(c) not in ("Mn", "Me"):
@@ -119,7 +119,7 @@ def test_a_name_cannot_move_the_cursor() -> None:
         assert "a\\x1b[2J\\nb" in shown
 
 
-def test_a_narrow_terminal_gets_stacked_columns() -> None:
+def test_columns_are_stacked_in_a_narrow_terminal() -> None:
     scores = Scores([f"m{i}" for i in range(5)], ["a"], ["1"], np.full((5, 1, 1), 0.5))
     lines = summary_table(scores).text(width=30).splitlines()
     assert all(len(line) <= 30 for line in lines)
@@ -155,7 +155,7 @@ def test_csv_and_json_have_all_digits_and_no_nan() -> None:
     assert summary_table(scores, digits=2).csv().splitlines()[1] == "a,3,0.33,"
 
 
-def test_intervals_are_columns_of_their_own_in_data() -> None:
+def test_intervals_are_separate_columns_in_data_formats() -> None:
     scores = Scores.from_matrix([[0.25], [0.75]], runs=["a"], measure="AP")
     table = summary_table(scores, interval=0.5)
     # t(0.75, 1) = 1, standard error 0.25: 0.5 ± 0.25
@@ -169,7 +169,7 @@ def test_intervals_are_columns_of_their_own_in_data() -> None:
     }
 
 
-def test_latex_has_rules_bold_and_escapes() -> None:
+def test_latex_has_rules_bold_cells_and_escapes() -> None:
     table = summary_table(SCORES, better=BETTER, digits=2)
     assert table.latex().splitlines() == [
         "% order: score",
@@ -189,7 +189,7 @@ def test_latex_has_rules_bold_and_escapes() -> None:
     assert r"\caption{50\% more}" in Table((Column("a"),), (("b",),), caption="50% more").latex()
 
 
-def test_markdown_and_html_mark_and_escape() -> None:
+def test_markdown_and_html_have_marks_and_escapes() -> None:
     rows = (("a|b", 0.5), ("<i>", 0.25))
     table = Table((Column("run"), Column("AP", "number", "higher")), rows, caption="A & B", notes=("n < 3",))
     assert table.markdown().splitlines() == [
@@ -209,7 +209,7 @@ def test_markdown_and_html_mark_and_escape() -> None:
     assert "<p>n &lt; 3</p>" in html
 
 
-def test_topic_table_has_a_row_per_run_and_topic_and_says_what_is_missing() -> None:
+def test_topic_table_has_a_row_per_run_and_topic_and_marks_missing_topics() -> None:
     lines = topic_table(SCORES["AP"], digits=1).text().splitlines()
     assert lines[:5] == [
         "run      topic  missing   AP",
@@ -220,7 +220,7 @@ def test_topic_table_has_a_row_per_run_and_topic_and_says_what_is_missing() -> N
     ]
 
 
-def test_trec_lines_read_back(tmp_path: Path) -> None:
+def test_trec_lines_can_be_read_again(tmp_path: Path) -> None:
     lines = list(trec_lines(SCORES, per_topic=True))
     assert lines[0] == "AP                    \t1\t0.2000"
     assert lines[6:11] == [
@@ -237,7 +237,7 @@ def test_trec_lines_read_back(tmp_path: Path) -> None:
     assert back.values == pytest.approx(SCORES.values, abs=1e-4, nan_ok=True)
 
 
-def test_trec_lines_leave_out_topics_skipped_as_missing() -> None:
+def test_trec_lines_leave_out_missing_topics_that_are_skipped() -> None:
     skip = Scores(SCORES.measures, SCORES.runs, SCORES.topics, SCORES.values, SCORES.missing, "skip")
     of_dense = list(trec_lines(skip.select("AP", "dense_2"), per_topic=True))
     assert [line.split("\t")[1:] for line in of_dense] == [
@@ -249,7 +249,7 @@ def test_trec_lines_leave_out_topics_skipped_as_missing() -> None:
     assert len(list(trec_lines(skip, per_topic=True, summary=False))) == 9  # 3 measures × 3 lists that are there
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_wrong_tables_raise_errors() -> None:
     with pytest.raises(UsageError, match="row 0 has 2 cells, there are 1 columns"):
         Table((Column("a"),), ((1, 2),))
     with pytest.raises(UsageError, match="kind == 'date', must be one of"):
@@ -269,7 +269,7 @@ def test_every_format_shows_every_row(format: str) -> None:
     assert "dense" in shown
 
 
-def test_numpy_numbers_are_cells_too() -> None:
+def test_cells_can_be_numpy_numbers() -> None:
     table = Table((Column("n", "count"), Column("x", "number")), ((np.int64(3), np.float32(0.5)),))  # type: ignore[arg-type]
     assert json.loads(table.json())["rows"] == [{"n": 3, "x": 0.5}]
 
@@ -280,7 +280,7 @@ def test_a_small_probability_is_never_shown_as_0() -> None:
     assert table.csv().splitlines()[1] == "1e-05"
 
 
-def test_tables_load_nothing_heavy() -> None:
+def test_tables_do_not_import_heavy_packages() -> None:
     heavy = ("scipy", "pandas", "polars", "pyarrow", "rich", "typer")
     code = f"import sys, cranfield.report.tables; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Files of pictures: they are what their names say, need nothing else, and no run name gets into a script."""
+"""Files of figures: formats, self-contained pages, and names that cannot get into a script."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ def scores(systems: int) -> Scores:
 @pytest.mark.parametrize(
     ("suffix", "begins"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG"), ("json", b"{"), ("csv", b"system,")]
 )
-def test_files_are_what_their_name_says(suffix: str, begins: bytes, tmp_path: Path) -> None:
+def test_the_suffix_gives_the_format(suffix: str, begins: bytes, tmp_path: Path) -> None:
     path = tmp_path / f"boxes.{suffix.upper()}"
     describe_boxes(scores(3)).save(path)
     assert path.read_bytes().startswith(begins)
 
 
-def test_csv_holds_the_numbers() -> None:
-    made = describe_power({"topics": [10, 20], "power": [0.25, NAN]})
-    assert list(csv.reader(io.StringIO(rendered(made, "csv").decode()))) == [
+def test_csv_has_the_data() -> None:
+    figure = describe_power({"topics": [10, 20], "power": [0.25, NAN]})
+    assert list(csv.reader(io.StringIO(rendered(figure, "csv").decode()))) == [
         ["topics", "power"],
         ["10.0", "0.25"],
         ["20.0", ""],
     ]
 
 
-def test_json_has_the_rows_as_rows() -> None:
+def test_json_has_the_data_as_rows() -> None:
     spec = json.loads(rendered(describe_boxes(scores(3)), "json"))
     assert any(isinstance(rows, list) and rows[0]["system"].startswith("run") for rows in spec["datasets"].values())
 
 
-def test_pictures_on_paper_do_not_zoom() -> None:
-    made = describe_asl({"AP": [0.1, 0.2], "RR": [0.2, 0.3]})
-    assert "scales" in [one.get("bind") for one in specification(made)["params"]]
-    assert b"AP" in rendered(made, "svg")
+def test_figures_without_interaction_are_rendered_without_zoom() -> None:
+    figure = describe_asl({"AP": [0.1, 0.2], "RR": [0.2, 0.3]})
+    assert "scales" in [param.get("bind") for param in specification(figure)["params"]]
+    assert b"AP" in rendered(figure, "svg")
 
 
 @pytest.mark.parametrize("name", ["boxes.bmp", "boxes", "-", "boxes.svg.gz"])
-def test_unknown_endings_are_told_the_known_ones(name: str, tmp_path: Path) -> None:
+def test_an_unknown_suffix_is_an_error_that_lists_the_known_ones(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a figure ends in \.html, \.svg, \.pdf, \.png, \.json or \.csv"):
         describe_boxes(scores(2)).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
@@ -69,7 +69,7 @@ def hostile() -> Figure:
     return describe_boxes({name: [0.1, 0.2, 0.3 + i] for i, name in enumerate(names)}, "AP</title><b>")
 
 
-def test_a_page_needs_nothing_else_and_names_cannot_get_into_its_scripts(tmp_path: Path) -> None:
+def test_a_page_is_self_contained_and_names_cannot_get_into_its_scripts(tmp_path: Path) -> None:
     path = tmp_path / "boxes.html"
     hostile().save(path)
     text = path.read_text("utf-8")
@@ -81,7 +81,7 @@ def test_a_page_needs_nothing_else_and_names_cannot_get_into_its_scripts(tmp_pat
     assert len(text) > 500_000  # Vega is inside
 
 
-def test_what_a_page_draws_is_the_specification() -> None:
+def test_a_page_contains_the_specification() -> None:
     figure = hostile()
     spec = specification(figure)
     text = page(spec, figure, "const x = '</script>';")
@@ -91,7 +91,7 @@ def test_what_a_page_draws_is_the_specification() -> None:
     assert "<title>AP&lt;/title&gt;&lt;b&gt; of 3 systems" in text
 
 
-def test_names_are_escaped_in_svg_and_spelled_out_where_they_are_no_text() -> None:
+def test_names_are_escaped_in_svg() -> None:
     text = rendered(hostile(), "svg").decode("utf-8")
     assert "<script" not in text
     assert "<img" not in text
@@ -101,7 +101,7 @@ def test_names_are_escaped_in_svg_and_spelled_out_where_they_are_no_text() -> No
             assert rendered(hostile(), suffix)
 
 
-def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_says_how_to_install_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     figure = describe_boxes(scores(2))
     for absent in ("altair", "vl_convert"):
         with monkeypatch.context() as without:
@@ -111,7 +111,7 @@ def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch
             assert rendered(figure, "csv").startswith(b"system,")
 
 
-def test_describing_needs_no_package_that_draws() -> None:
+def test_describing_a_figure_does_not_import_drawing_packages() -> None:
     script = (
         "import sys; from cranfield.report.figures import describe_boxes; describe_boxes({'a': [0.1, 0.2]}, 'AP');"
         "assert not {'altair', 'vl_convert'} & set(sys.modules)"

@@ -1,4 +1,4 @@
-"""What pictures show, as data, and how they are drawn."""
+"""The data of figures, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def scores(systems: int, topics: int = 12, measure: str = "AP") -> Scores:
 
 
 def figures(systems: int) -> dict[str, Figure]:
-    """One of each kind, of so many systems (or measures, where these are what is drawn)."""
+    """Return a figure of each kind, with this many systems or measures."""
     data = scores(systems)
     rng = np.random.default_rng(1)
     names, some = list(data.runs), rng.random(systems)
     twice = [name for name in names for _ in range(2)]
     steps = np.linspace(0, 1, 11)
-    lists = ["".join(one) for one in itertools.product("01", repeat=3)]
+    lists = ["".join(grades) for grades in itertools.product("01", repeat=3)]
     return {
         "boxes": describe_boxes(data),
         "intervals": describe_intervals(compare(data, test="tukey")),
@@ -109,51 +109,51 @@ def figures(systems: int) -> dict[str, Figure]:
     }
 
 
-# -- what is drawn
+# -- the data
 
 
-def test_boxes_have_quartiles_whiskers_and_what_lies_beyond() -> None:
+def test_boxes_have_quartiles_whiskers_and_outliers() -> None:
     # Of 1 2 3 4 5 6 7 8 100: quartiles 3, 5, 7 (linear, at positions 2, 4, 6); reach 1.5 · 4 = 6, so whiskers end at 1
     # and 8, and 100 is beyond. Of nine 2: everything is 2.
-    made = describe_boxes({"flat": [2.0] * 9, "long": [1.0, 2, 3, 4, 5, 6, 7, 8, 100]}, "AP")
-    told = made.columns()
-    assert told["system"].tolist() == ["long", "flat"]  # means 136 / 9 and 2
-    row = [float(told[name][0]) for name in ("low", "q1", "median", "q3", "high")]
+    figure = describe_boxes({"flat": [2.0] * 9, "long": [1.0, 2, 3, 4, 5, 6, 7, 8, 100]}, "AP")
+    table = figure.columns()
+    assert table["system"].tolist() == ["long", "flat"]  # means 136 / 9 and 2
+    row = [float(table[name][0]) for name in ("low", "q1", "median", "q3", "high")]
     assert row == [1, 3, 5, 7, 8]
-    assert [float(told[name][1]) for name in ("low", "q1", "median", "q3", "high")] == [2] * 5
-    beyond = made.also["beyond"]
+    assert [float(table[name][1]) for name in ("low", "q1", "median", "q3", "high")] == [2] * 5
+    beyond = figure.also["beyond"]
     assert beyond["system"].tolist() == ["long"]
     assert beyond["topic"].tolist() == ["9"]
     assert beyond["value"].tolist() == [100]
 
 
-def test_boxes_put_the_lowest_first_where_lower_is_better() -> None:
+def test_boxes_put_the_lowest_mean_first_if_lower_is_better() -> None:
     assert cf.parse("E").properties.better == "lower"
     assert describe_boxes({"a": [0.5, 0.6], "b": [0.1, 0.2]}, "E").columns()["system"].tolist() == ["b", "a"]
 
 
 def test_boxes_leave_out_systems_without_scores_and_count_the_topics_of_each() -> None:
-    made = describe_boxes(Scores(["AP"], ["a", "b"], ["1", "2"], [[[0.5, NAN], [NAN, NAN]]]))
-    assert made.columns()["system"].tolist() == ["a"]
-    assert made.columns()["topics"].tolist() == [1]
-    assert "1 system without any score left out" in made.notes
+    figure = describe_boxes(Scores(["AP"], ["a", "b"], ["1", "2"], [[[0.5, NAN], [NAN, NAN]]]))
+    assert figure.columns()["system"].tolist() == ["a"]
+    assert figure.columns()["topics"].tolist() == [1]
+    assert "1 system without any score left out" in figure.notes
     with pytest.raises(UsageError, match="no system has a score"):
         describe_boxes(Scores(["AP"], ["a"], ["1"], [[[NAN]]]))
 
 
-def test_tukey_intervals_meet_just_where_systems_do_not_differ() -> None:
+def test_tukey_intervals_overlap_exactly_if_systems_do_not_differ() -> None:
     data = scores(6, 30)
     result = compare(data, test="tukey", alpha=0.3)
-    told = describe_intervals(result).columns()
+    table = describe_intervals(result).columns()
     half = result.families[0].tests.critical / 2
-    assert told["high"] - told["mean"] == pytest.approx(half)
-    assert (np.diff(told["mean"]) <= 0).all()
-    for low, high, words in zip(told["low"], told["high"], told["stands"], strict=True):
-        apart = high < told["low"][0] or low > told["high"][0]
+    assert table["high"] - table["mean"] == pytest.approx(half)
+    assert (np.diff(table["mean"]) <= 0).all()
+    for low, high, words in zip(table["low"], table["high"], table["stands"], strict=True):
+        apart = high < table["low"][0] or low > table["high"][0]
         assert words == ("differs from the best" if apart else "does not differ from the best")
 
 
-def test_intervals_against_a_baseline_say_who_differs_from_it() -> None:
+def test_intervals_show_which_systems_differ_from_the_baseline() -> None:
     # b is a + 0.1 with small noise, c is a but for one topic.
     base = np.linspace(0.2, 0.6, 10)
     noise = np.array([0.01, -0.01] * 5)
@@ -165,106 +165,108 @@ def test_intervals_against_a_baseline_say_who_differs_from_it() -> None:
 
 
 def test_asl_curves_are_sorted_and_the_best_measure_comes_first() -> None:
-    made = describe_asl({"RR": [0.5, 0.01, 0.2], "AP": [0.04, 0.3, 0.01]}, alpha=0.05)
-    told = made.columns()
-    assert told["measure"].tolist() == ["AP"] * 3 + ["RR"] * 3
-    assert told["p"].tolist() == [0.01, 0.04, 0.3, 0.01, 0.2, 0.5]
-    assert told["pairs"].tolist() == [1, 2, 3, 1, 2, 3]
-    assert made.notes == ("AP: 2 of 3 pairs at α = 0.05", "RR: 1 of 3 pairs at α = 0.05")
-    assert made.references[0].value == 0.05
+    figure = describe_asl({"RR": [0.5, 0.01, 0.2], "AP": [0.04, 0.3, 0.01]}, alpha=0.05)
+    table = figure.columns()
+    assert table["measure"].tolist() == ["AP"] * 3 + ["RR"] * 3
+    assert table["p"].tolist() == [0.01, 0.04, 0.3, 0.01, 0.2, 0.5]
+    assert table["pairs"].tolist() == [1, 2, 3, 1, 2, 3]
+    assert figure.notes == ("AP: 2 of 3 pairs at α = 0.05", "RR: 1 of 3 pairs at α = 0.05")
+    assert figure.references[0].value == 0.05
 
 
 def test_swap_rates_leave_out_empty_bins() -> None:
-    made = describe_swap_rates({"measure": ["AP"] * 3, "difference": [0, 0.01, 0.02], "rate": [0.4, NAN, 0.1]})
-    assert made.columns()["difference"].tolist() == [0, 0.02]
+    figure = describe_swap_rates({"measure": ["AP"] * 3, "difference": [0, 0.01, 0.02], "rate": [0.4, NAN, 0.1]})
+    assert figure.columns()["difference"].tolist() == [0, 0.02]
 
 
 def test_heat_map_goes_row_by_row() -> None:
-    told = describe_heat([[1, 2, 3], [4, 5, 6]], ["a", "b"], ["x", "y", "z"]).columns()
-    assert told["row"].tolist() == ["a", "a", "a", "b", "b", "b"]
-    assert told["column"].tolist() == ["x", "y", "z"] * 2
-    assert told["value"].tolist() == [1, 2, 3, 4, 5, 6]
+    table = describe_heat([[1, 2, 3], [4, 5, 6]], ["a", "b"], ["x", "y", "z"]).columns()
+    assert table["row"].tolist() == ["a", "a", "a", "b", "b", "b"]
+    assert table["column"].tolist() == ["x", "y", "z"] * 2
+    assert table["value"].tolist() == [1, 2, 3, 4, 5, 6]
 
 
-def test_curves_of_runs_come_highest_first() -> None:
+def test_curves_are_sorted_from_highest_to_lowest() -> None:
     sample = cf.sample()
-    runs = [path for path in sample.runs if "dense" not in path]  # which lacks a topic, and a warning would say so
+    runs = [path for path in sample.runs if "dense" not in path]  # it has a missing topic, which gives a warning
     lists = cf.join(sample.qrels, runs)
-    made = describe_curves(interpolated_precision(lists))
-    names = list(dict.fromkeys(made.columns()["system"].tolist()))
+    figure = describe_curves(interpolated_precision(lists))
+    names = list(dict.fromkeys(figure.columns()["system"].tolist()))
     means = interpolated_precision(lists).mean()
     height = dict(zip(means.runs, means.y.mean(axis=1), strict=True))
     assert names == sorted(height, key=lambda run: -height[run])
-    assert made.columns()["precision"][:11] == pytest.approx(means.y[means.runs.index(names[0])])
+    assert figure.columns()["precision"][:11] == pytest.approx(means.y[means.runs.index(names[0])])
     assert describe_curves(roc(lists)).notes[0].startswith("fusion: area 0.761")  # as docs/python.md
 
 
 def test_precision_recall_has_a_point_at_each_relevant_document() -> None:
     some = precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
     none = precision_recall(Assessed.one([0, 0], missed=[1]), "run", "topic")
-    made = describe_precision_recall({"a": some, "b": none}, topic="301")
-    assert made.columns()["precision"].tolist() == [1, 2 / 3]
-    assert made.notes == ("without a relevant document: b",)
+    figure = describe_precision_recall({"a": some, "b": none}, topic="301")
+    assert figure.columns()["precision"].tolist() == [1, 2 / 3]
+    assert figure.notes == ("without a relevant document: b",)
     with pytest.raises(UsageError, match="no list has a relevant document"):
         describe_precision_recall({"b": none})
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 0.5, 1.0])
-def test_along_an_iso_line_the_combination_is_the_same(gamma: float) -> None:
-    made = describe_diversity({"system": ["a", "b"], "I-rec": [0.35, 0.8], "D-nDCG": [0.2, 0.55]}, gamma=gamma)
-    lines = made.also["lines"]
+def test_the_combined_value_is_equal_along_an_iso_line(gamma: float) -> None:
+    figure = describe_diversity({"system": ["a", "b"], "I-rec": [0.35, 0.8], "D-nDCG": [0.2, 0.55]}, gamma=gamma)
+    lines = figure.also["lines"]
     assert len(lines["level"]) >= 6
     assert gamma * lines["x"] + (1 - gamma) * lines["y"] == pytest.approx(lines["level"])
-    for axis, column in ((made.x, "x"), (made.y, "y")):
+    for axis, column in ((figure.x, "x"), (figure.y, "y")):
         assert axis.low is not None
         assert axis.high is not None
         assert lines[column].min() >= axis.low - 1e-9
         assert lines[column].max() <= axis.high + 1e-9
-    assert made.columns()["D#-nDCG"] == pytest.approx(
+    assert figure.columns()["D#-nDCG"] == pytest.approx(
         [gamma * 0.8 + (1 - gamma) * 0.55, gamma * 0.35 + (1 - gamma) * 0.2]
     )
 
 
 def test_diversity_takes_means_of_scores() -> None:
     data = Scores(["I-rec@10", "D-nDCG@10"], ["a"], ["1", "2"], [[[0.5, 1.0]], [[0.25, 0.75]]])
-    told = describe_diversity(data).columns()
-    assert (told["I-rec@10"].item(), told["D-nDCG@10"].item(), told["D#-nDCG@10"].item()) == (0.75, 0.5, 0.625)
+    table = describe_diversity(data).columns()
+    assert (table["I-rec@10"].item(), table["D-nDCG@10"].item(), table["D#-nDCG@10"].item()) == (0.75, 0.5, 0.625)
     with pytest.raises(UsageError, match="no measure that begins with I-rec"):
         describe_diversity(data["D-nDCG@10"])
 
 
-def test_spacing_of_all_lists_of_four_is_what_seed_004_figure_19_shows() -> None:
+def test_spacing_of_all_lists_of_four_is_that_of_ferro_and_maistro_figure_19() -> None:
     """Of these measures only precision and RBP with p = 0.5 are equi-spaced (N = 4, recall base 4)."""
-    lists = ["".join(one) for one in itertools.product("01", repeat=4)]
+    lists = ["".join(grades) for grades in itertools.product("01", repeat=4)]
 
     def of(measure: str) -> list[float]:
-        return [cf.parse(measure).of([int(c) for c in one], missed=[1] * one.count("0")) for one in lists]
+        return [cf.parse(measure).of([int(c) for c in grades], missed=[1] * grades.count("0")) for grades in lists]
 
     named = ["P@4", "AP", "RR", "RBP(p=0.3)", "RBP(p=0.5)", "RBP(p=0.8)", "DCG@4"]
-    told = describe_spacing({measure: of(measure) for measure in named}, lists).columns()
-    even = {m for m, s in zip(told["measure"].tolist(), told["spacing"].tolist(), strict=True) if s == "even"}
+    table = describe_spacing({measure: of(measure) for measure in named}, lists).columns()
+    even = {m for m, s in zip(table["measure"].tolist(), table["spacing"].tolist(), strict=True) if s == "even"}
     assert even == {"P@4", "RBP(p=0.5)"}
-    precision = told["measure"] == "P@4"
-    assert told["ties"][precision].tolist() == [1, 4, 6, 4, 1]  # binomial coefficients
-    assert told["lists"][precision].tolist()[3] == "0111 1011 1101 1110"
-    assert told["gap"][precision][1:] == pytest.approx([0.25] * 4)
+    precision = table["measure"] == "P@4"
+    assert table["ties"][precision].tolist() == [1, 4, 6, 4, 1]  # binomial coefficients
+    assert table["lists"][precision].tolist()[3] == "0111 1011 1101 1110"
+    assert table["gap"][precision][1:] == pytest.approx([0.25] * 4)
 
 
 def test_differences_are_sorted_and_counted() -> None:
-    made = describe_differences(Scores.from_matrix([[0.1, 0.2], [0.5, 0.1], [0.3, 0.3]], runs=["a", "b"], measure="AP"))
-    assert made.columns()["difference"].tolist() == pytest.approx([0.4, 0, -0.1])
-    assert made.columns()["topic"].tolist() == ["2", "3", "1"]
-    assert "a is higher on 1, b on 1, equal on 1; mean difference +0.1000" in made.subtitle
+    figure = describe_differences(
+        Scores.from_matrix([[0.1, 0.2], [0.5, 0.1], [0.3, 0.3]], runs=["a", "b"], measure="AP")
+    )
+    assert figure.columns()["difference"].tolist() == pytest.approx([0.4, 0, -0.1])
+    assert figure.columns()["topic"].tolist() == ["2", "3", "1"]
+    assert "a is higher on 1, b on 1, equal on 1; mean difference +0.1000" in figure.subtitle
 
 
 def test_power_has_a_line_for_each_true_difference() -> None:
     columns = {"topics": [10, 20, 10, 20], "power": [0.1, 0.2, 0.4, 0.8], "true": [0.05, 0.05, 0.1, 0.1]}
-    made = describe_power(columns, by="true", wanted=0.8, answer=20)
-    assert made.columns()["true"].tolist() == ["0.05", "0.05", "0.1", "0.1"]
-    assert [(one.axis, one.value) for one in made.references] == [("y", 0.8), ("x", 20)]
+    figure = describe_power(columns, by="true", wanted=0.8, answer=20)
+    assert figure.columns()["true"].tolist() == ["0.05", "0.05", "0.1", "0.1"]
+    assert [(line.axis, line.value) for line in figure.references] == [("y", 0.8), ("x", 20)]
 
 
-def test_rank_changes_and_components_are_worked_out() -> None:
+def test_rank_changes_and_shares_of_variance_are_computed() -> None:
     ranks = describe_rank_changes({"system": ["a", "b", "c"], "before": [2, 1, 3], "after": [3, 1, 2]})
     assert ranks.columns()["system"].tolist() == ["b", "a", "c"]
     assert ranks.columns()["change"].tolist() == [0, 1, -1]
@@ -298,22 +300,22 @@ def test_rank_changes_and_components_are_worked_out() -> None:
         (lambda: describe_diversity({"system": ["a"], "I-rec": [NAN], "D-nDCG": [1]}), "no system has both"),
     ],
 )  # fmt: skip
-def test_bad_input_is_named(call: Any, says: str) -> None:
+def test_bad_input_raises_an_error_that_names_it(call: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         call()
 
 
-# -- how it is drawn
+# -- the drawing
 
 
-def test_every_description_is_drawn_below() -> None:
+def test_every_figure_is_tested_below() -> None:
     assert {name for name in exported if name.startswith("describe_")} <= {
         name for name in globals() if name.startswith("describe_")
     }
 
 
 @pytest.mark.parametrize("systems", [2, 129])
-def test_every_picture_is_valid_labelled_and_has_all_rows(systems: int) -> None:
+def test_every_figure_is_valid_has_labels_and_all_rows(systems: int) -> None:
     for name, figure in figures(systems).items():
         spec = specification(figure)  # altair checks it against the schema of Vega-Lite
         text = json.dumps(spec, ensure_ascii=False, allow_nan=False)
@@ -324,7 +326,7 @@ def test_every_picture_is_valid_labelled_and_has_all_rows(systems: int) -> None:
         assert len(figure.table().rows) == len(next(iter(figure.columns().values()))), name
 
 
-def test_long_lines_are_thinned_to_what_can_be_seen() -> None:
+def test_long_lines_are_thinned() -> None:
     many = describe_asl({"AP": np.linspace(0, 1, 8256)})
     (drawn,) = [rows for rows in specification(many)["datasets"].values() if len(rows) > 1]
     assert len(drawn) == MOST_POINTS
@@ -332,9 +334,9 @@ def test_long_lines_are_thinned_to_what_can_be_seen() -> None:
     assert len(many.columns()["p"]) == 8256
 
 
-def test_lines_beyond_what_can_be_told_apart_are_grey() -> None:
-    made = figures(129)["curves"]
-    drawn = rendered(made, "svg").decode("utf-8")
+def test_lines_are_grey_if_there_are_more_than_styles() -> None:
+    figure = figures(129)["curves"]
+    drawn = rendered(figure, "svg").decode("utf-8")
     assert "121 others" in drawn
     assert drawn.count('stroke-width="0.4"') == 121
     assert drawn.count('stroke-width="1.6"') == 8
@@ -356,21 +358,17 @@ def test_lines_differ_in_greyscale_and_without_colour() -> None:
     assert min(np.diff(shades)) > 5
     assert shades[-1] < 80  # visible on white
     looks = [style(i) for i in range(STYLES)]
-    for one, two in itertools.combinations(looks, 2):
-        assert (one["dash"], one["shape"], one["fill"] == "#ffffff") != (
-            two["dash"],
-            two["shape"],
-            two["fill"] == "#ffffff",
-        )
+    distinct = {(look["dash"], look["shape"], look["fill"] == "#ffffff") for look in looks}
+    assert len(distinct) == STYLES
 
 
-def test_rows_of_many_systems_fit_a_page_and_of_few_are_roomy() -> None:
+def test_rows_are_high_for_few_systems_and_fit_a_page_for_many() -> None:
     assert row_step(2) == 22
     assert 129 * row_step(129) < 1100
     assert 1000 * row_step(1000) <= 2500
 
 
-def test_names_beside_points_never_cover_one_another() -> None:
+def test_names_beside_points_do_not_overlap() -> None:
     rng = np.random.default_rng(0)
     points = [(float(x), float(y)) for x, y in rng.random((80, 2)) * 400]
     labels = [f"system {i}" for i in range(80)]
@@ -382,71 +380,71 @@ def test_names_beside_points_never_cover_one_another() -> None:
             left = x + place.dx - begin * wide
             boxes.append((left, y + place.dy - 6, left + wide, y + place.dy + 6))
     assert len(boxes) > 20
-    for one, two in itertools.combinations(boxes, 2):
-        assert one[2] <= two[0] or two[2] <= one[0] or one[3] <= two[1] or two[3] <= one[1]
+    for a, b in itertools.combinations(boxes, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
-def test_concordance_of_both_measures_stands_on_either_side_of_the_diagonal() -> None:
+def test_concordance_has_both_measures_on_either_side_of_the_diagonal() -> None:
     # Q and RR: 0.9 and 0.3 with P; all gold standards at once come last, and are taken.
-    told = {
+    table = {
         "gold": ["P", "P AND R"],
         "measure": ["Q", "Q"],
         "other": ["RR", "RR"],
         "concordance": [0.9, 0.6],
         "other concordance": [0.3, 0.2],
     }
-    made = describe_concordance(told)
-    assert made.title == "Concordance with P AND R"
-    assert made.columns()["row"].tolist() == ["Q", "Q", "RR", "RR"]
-    np.testing.assert_array_equal(made.columns()["value"], [NAN, 0.6, 0.2, NAN])
-    np.testing.assert_array_equal(describe_concordance(told, "P").columns()["value"], [NAN, 0.9, 0.3, NAN])
+    figure = describe_concordance(table)
+    assert figure.title == "Concordance with P AND R"
+    assert figure.columns()["row"].tolist() == ["Q", "Q", "RR", "RR"]
+    np.testing.assert_array_equal(figure.columns()["value"], [NAN, 0.6, 0.2, NAN])
+    np.testing.assert_array_equal(describe_concordance(table, "P").columns()["value"], [NAN, 0.9, 0.3, NAN])
     with pytest.raises(UsageError, match="no gold standard 'PP'"):
-        describe_concordance(told, "PP")
+        describe_concordance(table, "PP")
 
 
-def test_holes_of_a_heat_map_are_empty() -> None:
+def test_undefined_cells_of_a_heat_map_are_empty() -> None:
     drawn = rendered(describe_heat([[NAN, 0.25], [0.5, NAN]], ["a", "b"]), "svg").decode()
     assert "0.25" in drawn
     assert "null" not in re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
 
 
-def test_agreement_has_the_highest_first_and_those_without_a_share_last() -> None:
+def test_agreement_is_sorted_and_undefined_shares_are_last() -> None:
     holes = [NAN, NAN, NAN]
-    made = describe_agreement({"measure": ["a", "b", "c"], "agreement": [0.4, NAN, 0.6], "low": holes, "high": holes})
-    assert made.columns()["measure"].tolist() == ["c", "a", "b"]
-    assert [one.value for one in made.references] == [0.5]
+    figure = describe_agreement({"measure": ["a", "b", "c"], "agreement": [0.4, NAN, 0.6], "low": holes, "high": holes})
+    assert figure.columns()["measure"].tolist() == ["c", "a", "b"]
+    assert [line.value for line in figure.references] == [0.5]
 
 
-def test_axioms_are_filled_where_they_hold() -> None:
-    found = axioms(["AP", "P+"], only=["swap", "top_heavy"])
-    made = describe_axioms(found).columns()
-    cells = dict(zip(zip(made["measure"], made["axiom"], strict=True), made["found"], strict=True))
+def test_axioms_are_filled_if_they_hold() -> None:
+    result = axioms(["AP", "P+"], only=["swap", "top_heavy"])
+    table = describe_axioms(result).columns()
+    cells = dict(zip(zip(table["measure"], table["axiom"], strict=True), table["found"], strict=True))
     # P+ stops at the first of the best documents: one that moves above it may be worth less (the swap of its docstring)
     assert cells == {
         ("AP", "swap"): "holds", ("AP", "top-heavy"): "holds", ("P+", "swap"): "fails", ("P+", "top-heavy"): "holds",
     }  # fmt: skip
-    assert "example" in made
+    assert "example" in table
 
 
-def test_effects_leave_out_measures_without_one() -> None:
-    made = describe_effects({"measure": ["AP", "RR"], "effect_ratio": [NAN, 0.5], "delta_ri": [NAN, 0.25]})
-    assert made.columns()["measure"].tolist() == ["RR"]
-    assert made.x.low < 0.5 < 1 < made.x.high  # the line ER = 1 is in the picture
-    assert made.y.low < 0 < 0.25 < made.y.high
+def test_effects_leave_out_measures_without_an_effect() -> None:
+    figure = describe_effects({"measure": ["AP", "RR"], "effect_ratio": [NAN, 0.5], "delta_ri": [NAN, 0.25]})
+    assert figure.columns()["measure"].tolist() == ["RR"]
+    assert figure.x.low < 0.5 < 1 < figure.x.high  # the line ER = 1 is in the figure
+    assert figure.y.low < 0 < 0.25 < figure.y.high
     with pytest.raises(UsageError, match="no measure has an effect"):
         describe_effects({"measure": ["AP"], "effect_ratio": [NAN], "delta_ri": [NAN]})
 
 
-def test_lists_of_a_repetition_are_sorted_by_each_coefficient_without_holes() -> None:
-    made = describe_alike({"topic": ["x", "y", "z"], "tau": [0.9, NAN, 0.1], "overlap": [0.2, 0.4, 0.3]}).columns()
-    assert made["coefficient"].tolist() == ["τ union"] * 2 + ["RBO"] * 3
-    assert made["topic"].tolist() == ["z", "x", "x", "z", "y"]
-    assert made["place"].tolist() == [1, 2, 1, 2, 3]
+def test_lists_of_a_repetition_are_sorted_by_each_coefficient() -> None:
+    table = describe_alike({"topic": ["x", "y", "z"], "tau": [0.9, NAN, 0.1], "overlap": [0.2, 0.4, 0.3]}).columns()
+    assert table["coefficient"].tolist() == ["τ union"] * 2 + ["RBO"] * 3
+    assert table["topic"].tolist() == ["z", "x", "x", "z", "y"]
+    assert table["place"].tolist() == [1, 2, 1, 2, 3]
 
 
-def test_informativeness_is_told_by_quartiles_over_lists() -> None:
-    made = describe_informativeness(
+def test_informativeness_shows_quartiles_over_lists() -> None:
+    figure = describe_informativeness(
         {"measure": ["R"] * 5 + ["AP"] * 5, "rms": [5, 1, 2, 3, 4, 0, 1, 2, 3, 4]}
     ).columns()
-    assert made["measure"].tolist() == ["AP", "R"]
-    assert [made[name].tolist() for name in ("low", "rms", "high")] == [[1, 2], [2, 3], [3, 4]]
+    assert figure["measure"].tolist() == ["AP", "R"]
+    assert [figure[name].tolist() for name in ("low", "rms", "high")] == [[1, 2], [2, 3], [3, 4]]
