@@ -81,7 +81,7 @@ class Audit(Tidy):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return {run: {measure: value, "groups": {group: {measure: value}}}}, over all topics."""
-        result: dict[str, dict[str, Any]] = {run: {} for run in self.runs}
+        result: dict[str, dict[str, Any]] = {}
         for r, run in enumerate(self.runs):
             result[run] = {measure: float(self.overall(measure)[r]) for measure in self.of_runs}
             if self.of_groups:

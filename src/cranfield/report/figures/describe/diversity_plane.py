@@ -84,23 +84,15 @@ def _iso_lines(gamma: float, across: tuple[float, float], up: tuple[float, float
     least, most = (gamma * a + (1 - gamma) * b for a, b in zip(across, up, strict=True))
     steps = np.array([0.01, 0.02, 0.05, 0.1, 0.2])
     step = float(steps[np.argmin(np.abs((most - least) / steps - LEVELS))])
-    out: dict[str, list[float]] = {"level": [], "x": [], "y": []}
-    for number in range(int(np.ceil(least / step)), int(np.floor(most / step)) + 1):
-        level = number * step
-        ends = set()
-        if gamma < 1:
-            for x in across:
-                y = (level - gamma * x) / (1 - gamma)
-                if up[0] - 1e-9 <= y <= up[1] + 1e-9:
-                    ends.add((round(x, 9), round(y, 9)))
-        if gamma > 0:
-            for y in up:
-                x = (level - (1 - gamma) * y) / gamma
-                if across[0] - 1e-9 <= x <= across[1] + 1e-9:
-                    ends.add((round(x, 9), round(y, 9)))
-        if len(ends) > 1:
-            for x, y in (min(ends), max(ends)):
-                out["level"].append(round(level, 9))
-                out["x"].append(x)
-                out["y"].append(y)
-    return {name: np.array(values, dtype=np.float64) for name, values in out.items()}
+    ends: list[tuple[float, float, float]] = []
+    for level in step * np.arange(np.ceil(least / step), np.floor(most / step) + 1):
+        crossings = [(x, (level - gamma * x) / (1 - gamma)) for x in across if gamma < 1]
+        crossings += [((level - (1 - gamma) * y) / gamma, y) for y in up if gamma > 0]
+        inside = {(round(x, 9), round(y, 9)) for x, y in crossings if _within(x, across) and _within(y, up)}
+        if len(inside) > 1:
+            ends += [(round(level, 9), *min(inside)), (round(level, 9), *max(inside))]
+    return dict(zip(("level", "x", "y"), np.array(ends, dtype=np.float64).reshape(-1, 3).T, strict=True))
+
+
+def _within(value: float, ends: tuple[float, float]) -> bool:
+    return ends[0] - 1e-9 <= value <= ends[1] + 1e-9

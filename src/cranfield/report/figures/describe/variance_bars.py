@@ -30,17 +30,13 @@ def describe_components(
     if np.isnan(variances).any():
         raise UsageError(f"{variance} has no value in row {int(np.flatnonzero(np.isnan(variances))[0]) + 1}")
     kept = np.maximum(variances, 0.0)
-    order = in_order(labels)
-    places = np.array([order.index(label) for label in labels.tolist()])
-    total = np.bincount(places, kept)
-    if (total == 0).any():
-        raise UsageError(
-            f"nothing varies{f' in {order[int(np.argmin(total))]}' if several else ''}, so there are no shares to draw"
-        )
-    share = kept / total[places]
-    end = np.empty_like(share)
-    for number in range(len(order)):
-        end[places == number] = np.cumsum(share[places == number])
+    share, end = np.empty_like(kept), np.empty_like(kept)
+    for label in in_order(labels):
+        bar = labels == label
+        if not kept[bar].any():
+            raise UsageError(f"nothing varies{f' in {label}' if several else ''}, so there are no shares to draw")
+        share[bar] = kept[bar] / kept[bar].sum()
+        end[bar] = np.cumsum(share[bar])
     below = int((variances < 0).sum())
     return Figure(
         "stacked_bars",
