@@ -34,7 +34,7 @@ def engine(name: str, resamples: int) -> Timed:
     matrix = pairs.Matrix.of(scores())
     first, second = (side.astype(np.int64) for side in np.triu_indices(SYSTEMS, 1))
     test = pairs.find_test(name)
-    return lambda: test.run(matrix, first, second, pairs.Asked(resamples=resamples)).p
+    return lambda: test.run(matrix, first, second, pairs.TestSettings(resamples=resamples)).p
 
 
 def anova_with_tukey() -> Timed:

@@ -18,6 +18,7 @@ from cranfield.comparison.assumptions import (
     same_variance,
 )
 from cranfield.comparison.data import Matrix
+from cranfield.comparison.methods.ranks import RANKS_DIFFERENCES
 from cranfield.comparison.normality import shapiro_wilk
 
 
@@ -53,7 +54,7 @@ def test_brown_forsythe_agrees_with_scipy() -> None:
 def test_few_topics() -> None:
     assert few_topics(24).holds is False
     assert few_topics(25).holds is True
-    assert few_topics(1).says.startswith("1 topic is few: 25 are the bare minimum")
+    assert few_topics(1).says.startswith("1 topic is few: the minimum is 25")
 
 
 @pytest.mark.parametrize(("zeros", "holds"), [(15, True), (16, False)])
@@ -81,8 +82,8 @@ def test_scales_as_measures_declare_them(measure: str, holds: bool | None) -> No
 
 
 def test_the_reason_for_an_interval_scale_is_the_tests_own() -> None:
-    assert "it takes means" in interval_scale("AP").says
-    assert "ranks differences" in interval_scale("AP", "wilcoxon").says
+    assert "it uses means" in interval_scale("AP").says
+    assert "ranks differences" in interval_scale("AP", RANKS_DIFFERENCES).says
 
 
 def test_pairs_are_checked_as_one_by_one() -> None:
@@ -100,9 +101,9 @@ def test_pairs_are_checked_as_one_by_one() -> None:
     assert f"in {crooked} of 27 pairs" in told["normality"].says
     assert told["normality"].holds is False
     assert told["scale"].holds is False
-    ordinal = check_matrix(Matrix.of(values, "AP"), first, second, interval_scale=False, test="sign")
+    ordinal = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=None)
     assert [one.name for one in ordinal] == ["topics", "zeros"]
-    ranks = check_matrix(Matrix.of(values, "AP"), first, second, test="wilcoxon")
+    ranks = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=RANKS_DIFFERENCES)
     assert [one.name for one in ranks] == ["topics", "zeros", "scale"]
     assert "ranks differences" in ranks[-1].says
 

@@ -49,7 +49,7 @@ def test_a_topic_that_a_system_lacks_has_no_value_and_is_said() -> None:
 
 def test_no_topic_has_a_value_for_all() -> None:
     three = Matrix.of([[0.2, np.nan, 0.1], [np.nan, 0.3, 0.1]])
-    with pytest.raises(UsageError, match="no topic has a value for all 3 systems; compare fewer, or say nan="):
+    with pytest.raises(UsageError, match="no topic has a score for all 3 systems; compare fewer systems, or use nan="):
         three.complete()
     two = three.select(["run1", "run2"])  # for which pairwise would be no way out
     with pytest.raises(UsageError, match="score: run1 and run2 have no topic in common"):
@@ -57,14 +57,14 @@ def test_no_topic_has_a_value_for_all() -> None:
 
 
 def test_a_system_without_any_value_is_named() -> None:
-    with pytest.raises(UsageError, match="no topic has a value for run2"):
+    with pytest.raises(UsageError, match="no topic has a score for run2"):
         Matrix.of([[0.2, np.nan], [0.1, np.nan]]).complete()
 
 
 def test_paired_dicts_are_matched_by_topic() -> None:
     pair = paired({"1": 0.5, "2": 0.7}, {"2": 0.1, "3": 0.9})
     assert pair.topics == ("2",)
-    assert pair.notes == ("compared on 1 topics; 2 that only one system has left out",)
+    assert pair.notes == ("compared on 1 topic; 2 topics of only one system left out",)
 
 
 def test_paired_series_are_matched_by_index() -> None:
@@ -75,14 +75,14 @@ def test_paired_series_are_matched_by_index() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([0.1, 0.2], [0.1], "x has 2 scores and y 1"),
+        ([0.1, 0.2], [0.1], "x has 2 scores and y has 1"),
         ({"1": 0.1}, {"2": 0.1}, "no topic in common"),
-        ([np.nan], [0.1], "no topic has a value for both"),
+        ([np.nan], [0.1], "no topic has a score for both"),
         ([np.inf], [0.1], "infinite score"),
-        ([[0.1]], [0.1], "one score a topic"),
+        ([[0.1]], [0.1], "one score per topic"),
         (["high"], [0.1], "must hold numbers"),
         ([0.1] * 3, None, r"scores.shape == \(3,\), must be topics × systems"),
-        (np.ones((3, 3)), None, "there are 3 systems, say which two"),
+        (np.ones((3, 3)), None, "there are 3 systems; choose two"),
     ],
 )
 def test_what_cannot_be_paired(x: object, y: object, message: str) -> None:
@@ -93,12 +93,12 @@ def test_what_cannot_be_paired(x: object, y: object, message: str) -> None:
 def test_unpaired_samples_may_differ_in_length_and_lose_what_has_no_value() -> None:
     pair = unpaired([0.1, np.nan, 0.3], [0.2])
     assert pair.x.tolist() == [0.1, 0.3]
-    assert pair.notes == ("1 of 3 entries of x left out: no value",)
+    assert pair.notes == ("1 of 3 scores of x left out: undefined",)
 
 
 def test_several_measures_must_be_told_apart() -> None:
     both = Scores.combine(SCORES, Scores.from_matrix(VALUES, runs=["a", "b"], topics=SCORES.topics, measure="RR"))
-    with pytest.raises(UsageError, match="there are 2 measures, say which: AP, RR"):
+    with pytest.raises(UsageError, match="there are 2 measures; choose one of AP, RR"):
         Matrix.of(both)
     assert Matrix.of(both, "RR").measure == "RR"
 

@@ -110,7 +110,7 @@ def test_bad_input_is_told() -> None:
         mean_interval(X, resamples=0)
     with pytest.raises(UsageError, match="method == 't' is for"):
         mean_interval(X, summary="median", method="t")
-    with pytest.raises(UsageError, match="method == 't' is for the mean"):
+    with pytest.raises(UsageError, match="method == 't' works only for the mean"):
         difference_interval(X, Y, summary="gmean", method="t")
     with pytest.raises(UsageError, match="a number for each row"):
         mean_interval(X, summary=np.median)

@@ -14,7 +14,7 @@ from scipy import stats
 from statsmodels.stats.anova import anova_lm
 
 from cranfield.comparison.anova.anova import anova, one_way, two_way
-from cranfield.comparison.anova.layout import from_columns
+from cranfield.comparison.anova.factors import from_columns
 from cranfield.comparison.anova.model import Model, terms_of
 from cranfield.comparison.effects import omega_squared
 from cranfield.errors import DataError, UsageError
@@ -111,7 +111,7 @@ def test_npk_as_r_prints_it() -> None:
 
 def test_what_is_confounded_is_left_out_and_said() -> None:
     found = anova(NPK, value="yield", interactions="N:P:K")
-    assert "left out, as other terms say the same: N:P:K" in found.notes
+    assert "left out, because other terms explain the same: N:P:K" in found.notes
     assert found["error"].df == 12  # as R's
 
 
@@ -206,7 +206,7 @@ def test_seeds_that_do_not_matter_leave_the_residual(rng: np.random.Generator) -
     # Against seeds that are all alike any difference would be significant.
     assert found["system"].against == "error"
     assert found["system"].f == pytest.approx(found["system"].ms / found["error"].ms)
-    assert "run(system) varies no more than the error, against which system is tested" in found.notes
+    assert "run(system) varies no more than the error, so system is tested against the error" in found.notes
 
 
 def test_seeds_crossed_with_systems_are_a_factor_of_their_own(rng: np.random.Generator) -> None:
@@ -338,7 +338,7 @@ def test_constant_scores() -> None:
 def test_scores_without_error() -> None:
     found = two_way(np.arange(4)[:, None] * 0.1 + np.arange(3) * 0.2)
     assert (found["system"].f, found["system"].p) == (math.inf, 0.0)
-    assert any("nothing is left for the error" in note for note in found.notes)
+    assert any("there is no error variance" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -346,8 +346,8 @@ def test_scores_without_error() -> None:
     [
         (lambda: two_way([[0.1, 0.2]]), "1 topic"),
         (lambda: two_way([[0.1], [0.2]]), "1 system"),
-        (lambda: two_way(np.full((3, 2), np.nan)), "no topic has a value"),
-        (lambda: anova(np.eye(3), interactions="topic:system"), "leave no degrees of freedom for the error"),
+        (lambda: two_way(np.full((3, 2), np.nan)), "no topic has a score"),
+        (lambda: anova(np.eye(3), interactions="topic:system"), "no degrees of freedom are left for the error"),
         (lambda: anova(np.eye(3), interactions="topic:sytem"), "no factor 'sytem'; did you mean 'system'"),
         (lambda: anova(np.eye(3), interactions="topic"), "must join two factors"),
         (lambda: anova(np.eye(3), type="IV"), "must be one of 'I', 'II', 'III'"),
@@ -377,7 +377,7 @@ def test_a_table_of_factors_from_a_file(tmp_path: Any, rng: np.random.Generator)
 
 def test_a_factor_that_does_not_vary_is_left_out(rng: np.random.Generator) -> None:
     table = {"run": ["run1", "run2"], "system": ["a", "b"], "stemmer": ["no", "no"]}
-    assert "stemmer left out: it is no everywhere" in anova(rng.random((4, 2)), factors=table).notes
+    assert "stemmer left out: its only level is no" in anova(rng.random((4, 2)), factors=table).notes
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_topics_that_lack_a_shard_are_left_out(scores: np.ndarray) -> None:
     hole[2, 1] = np.nan
     found = bootstrap_anova({"a": scores, "b": hole}, shards=True, resamples=50)
     assert found.topics == len(scores) - 1
-    assert f"1 of {len(scores)} topics left out: no value somewhere (3)" in found.notes
+    assert f"1 of {len(scores)} topics left out: a score is missing somewhere (3)" in found.notes
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cranfield import UsageError
-from cranfield.comparison.methods.resampling import (
+from cranfield.comparison import (
     paired_bootstrap,
     permutation,
     randomisation,
@@ -63,7 +63,7 @@ def test_randomised_tukey_of_two_systems_is_the_randomisation_test():
 
 
 def test_randomised_tukey_s_interval_holds_zero_exactly_if_p_is_above_alpha():
-    found = run("randomised-tukey", scores(20, 15, spread=0.4), resamples=999, level=0.9)
+    found = run("randomised-tukey", scores(20, 15, spread=0.4), resamples=999, alpha=0.1)
     assert 0 < (found.p <= 0.1).sum() < len(found.p)
     np.testing.assert_array_equal(found.p <= 0.1, (found.low > 0) | (found.high < 0))
     np.testing.assert_array_equal(found.p <= 0.1, np.abs(found.statistic) > found.critical)
@@ -82,7 +82,7 @@ def test_all_systems_the_same_have_p_1_by_randomised_tukey():
     found = randomised_tukey(np.tile(X, (3, 1)).T, resamples=50)
     assert (found.p == 1).all()
     assert not found.differ().any()
-    assert "all systems score the same" in str(found)
+    assert "all systems have the same score" in str(found)
 
 
 def test_one_system_is_too_few():

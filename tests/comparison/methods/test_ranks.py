@@ -177,7 +177,7 @@ def test_many_topics_fall_back_to_the_normal_curve() -> None:
     missed = 2 * stats.norm.pdf(z) * kurtosis / 24 * (z**3 - 3 * z)
     assert abs(missed) > 1e-4
     assert found.p[0] + missed == pytest.approx(wilcoxon(values, method="exact").p, abs=3e-5)
-    assert "the others from the normal curve" in found.notes[0]
+    assert "the others use the normal approximation" in found.notes[0]
 
 
 def test_identical_systems_have_p_1() -> None:
@@ -188,7 +188,7 @@ def test_identical_systems_have_p_1() -> None:
     for test in (wilcoxon_of_pairs, sign_of_pairs):
         found = test(matrix, np.array([0]), np.array([1]), TestSettings(alternative="less"))
         assert found.p.tolist() == [1]
-        assert found.notes == ("1 pair has the same score on every topic: p = 1",)
+        assert found.notes == ("the scores are the same on every topic in 1 pair: p = 1",)
 
 
 def test_under_the_null_rank_tests_reject_at_most_as_often_as_they_say() -> None:
@@ -222,7 +222,7 @@ def test_bad_input_is_told() -> None:
         sign_test(BEFORE, AFTER, margin=-1)
     with pytest.raises(UsageError, match="ties == 'keep'"):
         sign_test(BEFORE, AFTER, ties="keep")
-    with pytest.raises(UsageError, match="no topic has a value"):
+    with pytest.raises(UsageError, match="no topic has a score"):
         wilcoxon([math.nan], [0.3])
 
 

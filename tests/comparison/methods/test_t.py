@@ -120,7 +120,7 @@ def test_identical_systems_have_p_1_and_effect_0() -> None:
         assert (found.statistic, found.p) == (0, 1)
         assert found.effect is not None
         assert found.effect.value == 0
-        assert "the systems score the same on every topic: p = 1" in found.notes
+        assert "the systems have the same score on every topic: p = 1" in found.notes
     assert unpaired_t([0.1] * 3, [0.1] * 7).p == 1
     assert one_sample_t([0.5, 0.5], 0.5).p == 1
 
@@ -131,7 +131,7 @@ def test_a_steady_difference_gives_the_limit_of_p() -> None:
     found = paired_t(y + 0.2, y)
     assert (found.statistic, found.p) == (math.inf, 0)
     assert paired_t(y + 0.2, y, alternative="less").p == 1
-    assert "t is infinite and p its limit" in found.notes[0]
+    assert "t is infinite and p is its limit" in found.notes[0]
     assert unpaired_t([0.1] * 3, [0.2] * 7).statistic == -math.inf
     both = t_of_pairs(Matrix.of(np.stack([y + 0.2, y, y], axis=1)), np.array([0, 1]), np.array([1, 2]), TestSettings())
     assert both.statistic.tolist() == [math.inf, 0]
@@ -156,7 +156,7 @@ def test_bad_input_is_told() -> None:
         paired_t([0.1, 0.2], [0.2, 0.1], level=1)
     with pytest.raises(UsageError, match="alternative == 'larger'"):
         paired_t([0.1, 0.2], [0.2, 0.1], alternative="larger")
-    with pytest.raises(UsageError, match="x has no values"):
+    with pytest.raises(UsageError, match="x has no scores"):
         unpaired_t([math.nan, math.nan], [0.2, 0.1])
     with pytest.raises(UsageError, match="mu == nan"):
         one_sample_t([0.1, 0.2], math.nan)

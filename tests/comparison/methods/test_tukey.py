@@ -110,7 +110,7 @@ def test_groups_of_different_sizes_are_tukey_kramer() -> None:
     found = tukey(one_way(groups))
     assert found.p == pytest.approx(stats.tukey_hsd(*groups.values()).pvalue[np.triu_indices(3, 1)], abs=1e-6)
     assert math.isnan(found.critical)
-    assert "standard errors differ from pair to pair: no single half-width" in found.notes
+    assert "standard errors differ between pairs, so there is no single half-width" in found.notes
 
 
 def test_equations_9_to_11(scores: np.ndarray) -> None:
@@ -186,9 +186,10 @@ def test_the_engine_is_the_function(scores: np.ndarray, name: str) -> None:
     first, second = np.triu_indices(scores.shape[1], 1)
     found = test.run(Matrix.of(scores), first, second, TestSettings())
     expected = tukey(scores)
-    assert found.p.tolist() == expected.p.tolist()
-    assert found.critical == expected.critical
-    assert found.low.tolist() == expected.low.tolist()
+    # The function fits the model and the engine averages columns, so the last bits may differ.
+    assert found.p == pytest.approx(expected.p, rel=1e-9)
+    assert found.critical == pytest.approx(expected.critical, rel=1e-12)
+    assert found.low == pytest.approx(expected.low, rel=1e-12)
     assert found.n.tolist() == [len(scores)] * len(first)
 
 
@@ -223,7 +224,7 @@ def test_two_identical_systems_among_others(scores: np.ndarray) -> None:
 def test_differences_without_error(call: Any) -> None:
     found = call(np.arange(4)[:, None] * 0.1 + np.arange(3) * 0.2)
     assert found.p.tolist() == [0.0, 0.0, 0.0]
-    assert any("no error is left" in note for note in found.notes)
+    assert any("there is no error variance" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_simulation_keeps_the_shape_of_the_differences_there_are() -> None:
 def test_simulation_needs_something_to_draw_from() -> None:
     with pytest.raises(UsageError, match="either scores of two systems, or variance="):
         simulated_power(difference=0.1, topics=10)
-    with pytest.raises(UsageError, match="nothing to draw"):
+    with pytest.raises(UsageError, match="no variance to draw from"):
         simulated_power([0.1, 0.2], [0.1, 0.2], difference=0.1, topics=10)
     with pytest.raises(UsageError, match="simulations == 0"):
         simulated_power(difference=0.1, topics=10, variance=1.0, simulations=0)

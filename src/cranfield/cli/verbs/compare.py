@@ -143,7 +143,7 @@ def compare_verb(
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
     from cranfield.comparison.corrections import find_correction
-    from cranfield.comparison.methods.resamples import check_resampling
+    from cranfield.comparison.resampling import check_resampling
     from cranfield.comparison.registry import find_test
     from cranfield.comparison.test_result import check_alpha
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield import UsageError, _core
-from cranfield.comparison.methods.resampling import permutation, unpaired_bootstrap
+from cranfield.comparison import permutation, unpaired_bootstrap
 from tests.comparison.simulated import scores, within_binomial_error
 from tests.oracles import resample as oracle
 
@@ -110,5 +110,5 @@ def test_scores_alone_hold_both_samples_and_two_collections_one_each(test):
     assert test(together, systems=("a", "b"), resamples=500).p == plain.p
     apart = test(old, new, systems=("a", "b"), resamples=500)
     assert (apart.p, apart.measure, apart.systems) == (plain.p, "AP", ("a", "b"))
-    with pytest.raises(UsageError, match="there are 2 systems, say which"):
+    with pytest.raises(UsageError, match="there are 2 systems; choose one"):
         test(old, new)

@@ -9,16 +9,17 @@ import pytest
 from scipy import stats
 
 from cranfield import UsageError, _core
-from cranfield.comparison.methods import resampling
-from cranfield.comparison.methods.resampling import (
+from cranfield.comparison import (
     paired_bootstrap,
     permutation,
     randomisation,
     randomised_tukey,
     unpaired_bootstrap,
 )
+from cranfield.comparison.data import all_pairs
+from cranfield.comparison.methods import paired_resampling
 from cranfield.comparison.registry import TESTS, plain_name
-from tests.comparison.simulated import X, Y, all_pairs, run, scores, within_binomial_error
+from tests.comparison.simulated import X, Y, run, scores, within_binomial_error
 from tests.oracles import resample as oracle
 
 ENGINES = ("bootstrap", "randomisation", "randomised-tukey")
@@ -178,7 +179,7 @@ def test_bootstrap_randomisation_and_t_differ_little():
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_the_bootstrap_s_interval_holds_zero_exactly_if_p_is_above_alpha(alternative):
-    found = run("bootstrap", scores(20, 25, spread=0.3), resamples=999, alternative=alternative, level=0.9)
+    found = run("bootstrap", scores(20, 25, spread=0.3), resamples=999, alternative=alternative, alpha=0.1)
     assert 0 < (found.p <= 0.1).sum() < len(found.p)
     np.testing.assert_array_equal(found.p <= 0.1, (found.low > 0) | (found.high < 0))
 
@@ -235,7 +236,7 @@ def test_a_pair_with_one_common_topic_is_not_tested_and_it_says_so(name):
 def test_identical_systems_have_p_1_and_effect_0(function, alternative):
     found = function(X, X, alternative=alternative)
     assert (found.statistic, found.p, found.effect.value) == (0, 1, 0)
-    assert "the systems score the same on every topic" in str(found)
+    assert "the systems have the same score on every topic" in str(found)
     json.loads(found.to_json())
 
 
@@ -326,7 +327,7 @@ def test_very_many_pairs_are_taken_in_parts_and_nothing_changes(monkeypatch):
     values = scores(20, 9)
     values[2, 0] = values[1:, 1] = np.nan
     whole = run("bootstrap", values, resamples=300)
-    monkeypatch.setattr(resampling, "MOST_HELD", 10 * 30)  # ten pairs at a time: 300 resamples keep 2 × 15 of each
+    monkeypatch.setattr(paired_resampling, "MOST_HELD", 10 * 30)  # ten pairs at once: 2 × 15 values of each are kept
     seen = []
     parts = run("bootstrap", values, resamples=300, progress=lambda done, total: seen.append((done, total)))
     for field in ("statistic", "p", "low", "high", "n"):
@@ -339,10 +340,10 @@ def test_very_many_pairs_are_taken_in_parts_and_nothing_changes(monkeypatch):
 
 def test_intervals_rest_on_fewer_resamples_where_memory_is_short_and_it_says_so(monkeypatch):
     values = scores(50, 4)
-    monkeypatch.setattr(resampling, "MOST_HELD", 1000)
-    monkeypatch.setattr(resampling, "ENOUGH", 1400)  # topics for 1,304 resamples are drawn at a time
+    monkeypatch.setattr(paired_resampling, "MOST_HELD", 1000)
+    monkeypatch.setattr(paired_resampling, "ENOUGH", 1400)  # topics for 1,304 resamples are drawn at a time
     some, few = (run("bootstrap", values, resamples=b) for b in (6000, 1304))
-    assert "intervals rest on the first 1,304 resamples" in some.notes
+    assert "intervals are based on the first 1,304 resamples" in some.notes
     for field in ("statistic", "low", "high"):
         np.testing.assert_array_equal(getattr(some, field), getattr(few, field))
     monkeypatch.undo()
