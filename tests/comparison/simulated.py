@@ -1,4 +1,4 @@
-"""Simulated scores, and tests of all pairs of them."""
+"""Simulated scores, and a shortcut to test all their pairs."""
 
 import math
 
@@ -12,7 +12,7 @@ Y = [0.4, 0.5, 0.3, 0.3, 0.3, 0.4, 0.4, 0.7]
 
 
 def scores(n, m, seed=0, spread=0.0):
-    """Beta-distributed scores, a little correlated by topic; `spread` apart in the means."""
+    """Beta-distributed scores, slightly correlated by topic; the means are spread over `spread`."""
     rng = np.random.default_rng(seed)
     return np.clip(rng.beta(2, 3, (n, m)) * 0.8 + rng.beta(2, 3, (n, 1)) * 0.2 + np.linspace(0, spread, m), 0, 1)
 

@@ -1,4 +1,4 @@
-"""All systems at once: pairs, corrections, groups, intervals, and what a reader must know."""
+"""Comparing all systems at once: pairs, corrections, groups, intervals and notes."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def test_every_pair_by_t_with_holm_is_scipy_and_statsmodels() -> None:
 
 def test_wins_ties_and_losses_are_counted_topic_by_topic() -> None:
     row = next(cf.compare({"a": [0.3, 0.1, 0.5, 0.2], "b": [0.1 + 0.2, 0.2, 0.4, 0.1]}).rows())
-    assert (row["win"], row["tie"], row["loss"]) == (2, 1, 1)  # 0.1 + 0.2 is 0.3 but for its last bit
+    assert (row["win"], row["tie"], row["loss"]) == (2, 1, 1)  # 0.1 + 0.2 differs from 0.3 only in its last bit
 
 
 def test_against_a_baseline_the_difference_is_system_minus_baseline() -> None:
@@ -68,7 +68,7 @@ def test_intervals_overlap_exactly_when_systems_do_not_differ(test: str) -> None
         assert overlap == (p > 0.05)
 
 
-def test_letters_tell_the_same_as_the_pairs() -> None:
+def test_letters_agree_with_the_pairs() -> None:
     result = cf.compare(SCORES, test="tukey")
     groups = {row[1]: set(str(row[3])) for row in result.ranking().rows}
     for row in result.rows():
@@ -100,7 +100,7 @@ def test_runs_of_one_system_are_averaged_topic_by_topic() -> None:
     assert any("dense (2)" in note for note in result.notes)
 
 
-def test_identical_systems_have_p_1_and_effect_0_and_it_says_so() -> None:
+def test_identical_systems_have_p_1_and_effect_0_with_a_note() -> None:
     x = VALUES[:, 0].tolist()
     for test in known_tests():
         row = next((result := cf.compare({"a": x, "b": x}, test=test, resamples=200)).rows())
@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_p_at_any_number_of_threads(test: str) -> N
     assert one != other
 
 
-def test_listwise_leaves_out_everywhere_pairwise_only_where_it_must() -> None:
+def test_listwise_drops_a_topic_everywhere_pairwise_only_where_needed() -> None:
     holes = VALUES.copy()
     holes[0, 0] = math.nan
     listwise, pairwise = (
@@ -138,26 +138,26 @@ def test_listwise_leaves_out_everywhere_pairwise_only_where_it_must() -> None:
     assert pairwise == [29, 29, 29, 30, 30, 30]
 
 
-def test_a_measure_that_is_better_when_lower_is_ranked_so() -> None:
+def test_a_measure_for_which_lower_is_better_is_ranked_so() -> None:
     scores = Scores.from_matrix([[0.2, 0.5], [0.3, 0.4]], runs=["good", "bad"], measure="E")
     assert [row[1] for row in cf.compare(scores).ranking().rows] == ["good", "bad"]
 
 
-def test_topics_that_decide_come_first() -> None:
+def test_topics_are_sorted_by_their_difference() -> None:
     table = cf.compare({"a": [0.9, 0.5, 0.2], "b": [0.1, 0.5, 0.3]}).topics("a", "b")
     assert [row[0] for row in table.rows] == ["1", "3", "2"]
     assert table.rows[0][4] == pytest.approx((-0.1 + 0) / 2)  # without topic 1
     assert "without its most favourable topic" in table.notes[0]
 
 
-def test_json_holds_everything_and_no_nan() -> None:
-    told = json.loads(cf.compare(SCORES, test="wilcoxon").to_json())
-    assert told["test"] == "wilcoxon"
-    assert told["comparisons"] == len(told["pairs"]) == 6
-    assert len(told["ranking"]) == 4
+def test_json_has_all_fields_and_no_nan() -> None:
+    text = json.loads(cf.compare(SCORES, test="wilcoxon").to_json())
+    assert text["test"] == "wilcoxon"
+    assert text["comparisons"] == len(text["pairs"]) == 6
+    assert len(text["ranking"]) == 4
 
 
-def test_latex_is_a_papers_table() -> None:
+def test_latex_is_a_table_for_a_paper() -> None:
     text = cf.compare(SCORES, baseline="bm25").to_latex()
     assert r"\begin{tabular}{ll}" in text
     assert r"\textbf{" in text
@@ -202,24 +202,24 @@ def test_as_frames() -> None:
         ({"a": {"1": 0.1, "2": 0.2}, "b": {"3": 0.1, "4": 0.2}}, {}, "a and b have no topic in common"),
     ],
 )
-def test_bad_input_is_told_by_name_value_and_way_out(data: object, options: dict[str, object], message: str) -> None:
+def test_errors_name_the_parameter_and_its_value(data: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         cf.compare(data, **options)  # type: ignore[arg-type]
 
 
-def test_no_measure_at_all_is_told() -> None:
+def test_no_measure_raises_an_error() -> None:
     with pytest.raises(UsageError, match="no measure to compare by"):
         cf.compare(cf.Scores.from_matrix(np.eye(3), measure="AP"), [])
 
 
-def test_a_single_pair_is_told_as_one() -> None:
+def test_the_sentence_about_a_single_pair_is_singular() -> None:
     notes = "\n".join(cf.compare({"a": [0.1, 0.1, 0.1, 0.9], "b": [0.1, 0.1, 0.1, 0.2]}).notes)
     assert "0 of 1 pair differs" in notes
     assert "corrected" not in notes
     assert "caution: the systems have the same score on more than half of the topics" in notes
 
 
-def test_too_few_resamples_for_the_correction_are_told() -> None:
+def test_too_few_resamples_for_the_correction_give_a_caution() -> None:
     scores = (
         np.linspace(0, 1, 30)[:, None] * 0.5 + np.arange(8) * 0.05 + np.random.default_rng(0).normal(0, 0.01, (30, 8))
     )
@@ -232,7 +232,7 @@ def test_too_few_resamples_for_the_correction_are_told() -> None:
         assert not any("use more resamples" in note for note in enough.notes)
 
 
-def test_interrupted_it_answers_from_what_is_done_and_does_not_start_anew() -> None:
+def test_an_interrupted_comparison_uses_the_finished_resamples() -> None:
     seen = []
 
     def progress(done: int, total: int) -> None:
@@ -250,7 +250,7 @@ def test_interrupted_it_answers_from_what_is_done_and_does_not_start_anew() -> N
     assert any(note.startswith("interrupted after") for note in result.notes)
 
 
-def test_constant_scores_are_no_crash() -> None:
+def test_constant_scores_do_not_crash() -> None:
     for test in known_tests():
         row = next(cf.compare({"a": [0.5] * 5, "b": [0.4] * 5}, test=test, resamples=200).rows())
         assert 0 <= row["p"] <= 1, test

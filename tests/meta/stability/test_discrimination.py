@@ -51,7 +51,7 @@ def test_the_borderline_resample_where_many_have_the_same_t(rank):
     n, resamples = 8, 40
     x, y = np.random.default_rng(3).integers(0, 3, (2, n)) / 8
     matrix = Matrix.of({"x": x.tolist(), "y": y.tolist()})
-    asked = TestSettings(level=1 - rank / resamples, resamples=resamples, seed=5)
+    asked = TestSettings(alpha=rank / resamples, resamples=resamples, seed=5)
     w = [Fraction(a) - Fraction(b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     w = [one - sum(w) / n for one in w]
     drawn = []
