@@ -47,6 +47,14 @@ class Record(Tidy):
         return {name: plain(getattr(self, name)) for name in names}
 
 
+class OneRow(Record):
+    """A record with a single row; it is a dataclass, and its JSON holds all fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON; undefined is None."""
+        return dict(plain(self))
+
+
 def table_of(columns: Mapping[str, NDArray[Any]], order: NDArray[Any] | None = None, **options: Any) -> Table:
     """A table of columns; True is shown as "yes". `order` selects and sorts rows, `options` are passed to `Table`.
 

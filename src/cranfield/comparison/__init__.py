@@ -1,7 +1,7 @@
-"""Are these systems different? Tests, effect sizes, intervals, power; and all pairs of systems at once.
+"""Are these systems different? Significance tests, effect sizes, intervals and power.
 
-`compare` answers for many systems in one call. The functions here are the single methods: each takes arrays, {topic:
-score}, frames or `Scores`, and gives a record with statistic, p, interval, effect size and what was assumed.
+`compare` tests many systems in one call. The other functions are single methods: each accepts arrays, {topic: score},
+frames or `Scores`, and returns a record with the statistic, p, interval, effect size and assumptions.
 """
 
 from cranfield.comparison.anova.anova import anova, one_way, two_way

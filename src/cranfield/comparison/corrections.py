@@ -32,9 +32,6 @@ class Correction:
     assumes: str
     source: str
 
-    def __call__(self, p: Any) -> Array:
-        return adjust(p, self.name)
-
 
 def bonferroni(p: Any) -> Array:
     """Bonferroni's correction, c·p.

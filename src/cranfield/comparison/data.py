@@ -361,5 +361,9 @@ def _matched(x: dict[Any, Any], y: dict[Any, Any]) -> tuple[list[Any], list[Any]
     if not shared:
         raise UsageError("the two systems have no topic in common")
     alone = len(x) + len(y) - 2 * len(shared)
-    notes = (f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out",) if alone else ()
+    notes = (
+        (f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out",)
+        if alone
+        else ()
+    )
     return [x[t] for t in shared], [y[t] for t in shared], tuple(map(str, shared)), notes

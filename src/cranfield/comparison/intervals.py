@@ -14,7 +14,7 @@ from cranfield.comparison.data import check_topics, paired, single, unpaired
 from cranfield.comparison.methods.t import unpaired_t
 from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.errors import UsageError
-from cranfield.record import Record, one_row, plain
+from cranfield.record import OneRow, one_row
 from cranfield.scores.summary import STATISTICS, statistic, t_interval
 from cranfield.types import Array
 
@@ -28,7 +28,7 @@ Summary = Callable[[Array], Any]
 
 
 @dataclass(frozen=True)
-class Estimated(Record):
+class Estimated(OneRow):
     """A summary of scores with its interval."""
 
     name: str
@@ -48,10 +48,6 @@ class Estimated(Record):
         return "\n".join([f"{what} = {self.value:.4f} {self.interval}, n = {n}{drawn}", *self.notes])
 
     __repr__ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, ready for JSON."""
-        return dict(plain(self))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, summary, value, low, high, n."""

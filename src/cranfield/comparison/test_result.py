@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.record import Record, one_row, plain, table_of
+from cranfield.record import OneRow, one_row, table_of
 from cranfield.table import Table
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -59,7 +59,7 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class TestResult(Record):
+class TestResult(OneRow):
     """The result of one test.
 
     >>> print(TestResult("paired t", "t", 2.5, 0.02, "two-sided", n=(20,), df=(19.0,)))
@@ -107,10 +107,6 @@ class TestResult(Record):
         return "\n".join([*lines, *(f"caution: {sentence}" for sentence in self._cautions()), *self.notes])
 
     __repr__ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, ready for JSON; undefined is None."""
-        return dict(plain(self))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, test, alternative, n, statistic, p, estimate, low, high, effect."""

@@ -52,7 +52,7 @@ def range_sf(q: Array, k: int, df: float) -> Array:
     return np.asarray(np.clip(out, 0.0, 1.0).reshape(q.shape))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def range_quantile(alpha: float, k: int, df: float) -> float:
     """The value that the studentized range exceeds with probability alpha.
 

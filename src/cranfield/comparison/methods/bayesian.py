@@ -25,7 +25,7 @@ from cranfield import check
 from cranfield.comparison.data import Pair, check_topics, paired
 from cranfield.comparison.differences import differences
 from cranfield.comparison.test_result import Interval, check_alpha
-from cranfield.record import Record, one_row, plain
+from cranfield.record import OneRow, one_row
 from cranfield.types import Array
 
 _BLOCK = 4_000_000
@@ -33,7 +33,7 @@ _BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
-class Posterior(Record):
+class Posterior(OneRow):
     """The probabilities that x is worse than y, practically equal, or better."""
 
     method: str
@@ -62,10 +62,6 @@ class Posterior(Record):
         return "\n".join([*lines, *self.notes])
 
     __repr__ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, ready for JSON."""
-        return dict(plain(self))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, method, less, equal, greater, rope, estimate, low, high, n."""

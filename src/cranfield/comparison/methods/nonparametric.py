@@ -132,9 +132,8 @@ def _friedman(data: Any, measure: Any, alpha: float) -> tuple[RankTest, float]:
     perfect = left <= 1e-9 * n * (k - 1)  # all topics rank all systems alike
     f = math.inf if perfect else (n - 1) * chi / left
     f_df = (k - 1, (k - 1) * (n - 1))
-    first, second = all_pairs(k)
     spread = math.sqrt(variance / n)
-    difference, z, p = _nemenyi(means, spread, first, second)
+    first, second = all_pairs(k)
     result = RankTest(
         test="Friedman",
         measure=matrix.measure,
@@ -149,11 +148,7 @@ def _friedman(data: Any, measure: Any, alpha: float) -> tuple[RankTest, float]:
         effect=chi / (n * (k - 1)),
         mean_rank=means,
         n=(n,),
-        first=first,
-        second=second,
-        difference=difference,
-        z=z,
-        p=p,
+        **_nemenyi(means, spread, first, second),
         posthoc="Nemenyi",
         alpha=alpha,
         critical=range_quantile(alpha, k, math.inf) * spread,
@@ -186,7 +181,6 @@ def kruskal_wallis(data: Any, measure: Any = None, *, posthoc: str = "tukey", al
     pooled = _pooled(names, samples)
     k = len(names)
     first, second = all_pairs(k)
-    difference, z, p = _dunn(pooled, first, second, posthoc)
     critical = math.nan
     if len(set(pooled.n)) == 1 and posthoc == "tukey":
         critical = range_quantile(alpha, k, math.inf) * math.sqrt(pooled.variance / pooled.n[0])
@@ -203,11 +197,7 @@ def kruskal_wallis(data: Any, measure: Any = None, *, posthoc: str = "tukey", al
         effect=pooled.statistic / (sum(pooled.n) - 1),
         mean_rank=pooled.mean_rank,
         n=pooled.n,
-        first=first,
-        second=second,
-        difference=difference,
-        z=z,
-        p=p,
+        **_dunn(pooled, first, second, posthoc),
         posthoc="Tukey–Kramer on mean ranks" if posthoc == "tukey" else "Dunn, Bonferroni",
         alpha=alpha,
         critical=critical,
@@ -260,26 +250,28 @@ def _samples(data: Any, measure: Any) -> tuple[tuple[str, ...], list[Array], str
     return names, kept, measure_name, (*notes, f"{lost} scores are undefined and left out") if lost else notes
 
 
-def _nemenyi(means: Array, spread: float, first: Index64, second: Index64) -> tuple[Array, Array, Array]:
-    """The difference, the statistic and the p-value of each pair."""
+def _nemenyi(means: Array, spread: float, first: Index64, second: Index64) -> dict[str, Any]:
+    """The fields of a `RankTest` that have an entry per pair."""
     difference = means[first] - means[second]
+    pairs = {"first": first, "second": second, "difference": difference}
     if spread == 0.0:
-        return difference, np.zeros(len(difference)), np.ones(len(difference))
-    return difference, difference / spread, range_sf(difference / spread, len(means), math.inf)
+        return {**pairs, "z": np.zeros(len(first)), "p": np.ones(len(first))}
+    return {**pairs, "z": difference / spread, "p": range_sf(difference / spread, len(means), math.inf)}
 
 
-def _dunn(pooled: _Pooled, first: Index64, second: Index64, posthoc: str) -> tuple[Array, Array, Array]:
-    """The difference, the statistic and the p-value of each pair."""
-    difference = pooled.mean_rank[first] - pooled.mean_rank[second]
+def _dunn(pooled: _Pooled, first: Index64, second: Index64, posthoc: str) -> dict[str, Any]:
+    """The fields of a `RankTest` that have an entry per pair."""
     if pooled.variance == 0.0:
-        return difference, np.zeros(len(difference)), np.ones(len(difference))
+        return _nemenyi(pooled.mean_rank, 0.0, first, second)
+    difference = pooled.mean_rank[first] - pooled.mean_rank[second]
     n = np.array(pooled.n, dtype=np.float64)
     z = difference / np.sqrt(pooled.variance * (1 / n[first] + 1 / n[second]))
-    k = len(n)
     if posthoc == "tukey":
-        return difference, z, range_sf(math.sqrt(2) * z, k, math.inf)
-    pairs = k * (k - 1) // 2
-    return difference, z, np.minimum(1.0, pairs * 2 * need("scipy.special", "Dunn's test").ndtr(-np.abs(z)))
+        p = range_sf(math.sqrt(2) * z, len(n), math.inf)
+    else:
+        tails = need("scipy.special", "Dunn's test").ndtr(-np.abs(z))
+        p = np.minimum(1.0, len(n) * (len(n) - 1) // 2 * 2 * tails)
+    return {"first": first, "second": second, "difference": difference, "z": z, "p": p}
 
 
 @pair_test(
@@ -295,10 +287,10 @@ def _dunn(pooled: _Pooled, first: Index64, second: Index64, posthoc: str) -> tup
 def friedman_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     """Nemenyi's comparison of mean ranks within topics; it has no interval of the difference of scores."""
     result, spread = _friedman(matrix, None, settings.alpha)
-    _, z, p = _nemenyi(result.mean_rank, spread, first, second)
+    pairs = _nemenyi(result.mean_rank, spread, first, second)
     none = np.full(len(first), np.nan)
     notes = (f"{result.headline()}; pairs by Nemenyi's test of mean ranks",)
-    return PairTests(z, p, none, none, np.full(len(first), matrix.n, dtype=np.int64), notes=notes)
+    return PairTests(pairs["z"], pairs["p"], none, none, np.full(len(first), matrix.n, dtype=np.int64), notes=notes)
 
 
 @pair_test(
@@ -313,11 +305,11 @@ def friedman_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
 def kruskal_wallis_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     """Tukey–Kramer on mean ranks over all scores, as if topics were not shared; it has no interval."""
     pooled = _pooled(matrix.systems, [scores[~np.isnan(scores)] for scores in matrix.values.T])
-    _, z, p = _dunn(pooled, first, second, "tukey")
+    pairs = _dunn(pooled, first, second, "tukey")
     none = np.full(len(first), np.nan)
     n = np.array(pooled.n, dtype=np.int64)
     note = (
         f"Kruskal–Wallis test: χ²({len(n) - 1}) = {pooled.statistic:.4f}, {shown_p(pooled.p)}; "
         "pairs by Tukey–Kramer on mean ranks, topics not matched"
     )
-    return PairTests(z, p, none, none, np.minimum(n[first], n[second]), notes=(note,))
+    return PairTests(pairs["z"], pairs["p"], none, none, np.minimum(n[first], n[second]), notes=(note,))

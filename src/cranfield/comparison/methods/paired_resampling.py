@@ -73,10 +73,11 @@ def paired_bootstrap(
     >>> round(result.statistic, 3), round(result.p, 3)
     (2.746, 0.092)
     """
-    check_resampling("paired_bootstrap", resamples, seed, threads, asl)
     check_settings("paired_bootstrap", alternative, level)
     settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result("paired bootstrap", "t", "bootstrap-t", x, y, systems, measure, level, settings, asl, _bootstrap)
+    return _result(
+        "paired bootstrap", "t", "bootstrap-t", x, y, systems, measure, level, settings, asl, bootstrap_of_pairs
+    )
 
 
 def randomisation(
@@ -107,10 +108,11 @@ def randomisation(
     >>> randomisation([0.5, 0.7, 0.3, 0.6, 0.4], [0.4, 0.5, 0.3, 0.3, 0.3]).p
     0.125
     """
-    check_resampling("randomisation", resamples, seed, threads, asl)
     check_settings("randomisation", alternative, level)
     settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result("randomisation", "mean difference", "t", x, y, systems, measure, level, settings, asl, _randomise)
+    return _result(
+        "randomisation", "mean difference", "t", x, y, systems, measure, level, settings, asl, randomisation_of_pairs
+    )
 
 
 randomization = randomisation
@@ -129,6 +131,7 @@ def _result(
     asl: str,
     run: Callable[[Matrix, Index64, Index64, TestSettings, str], PairTests],
 ) -> TestResult:
+    check_resampling(test, settings.resamples, settings.seed, settings.threads, asl)
     pair = paired(x, y, systems=systems, measure=measure)
     check_topics(len(pair.x), 2, f"a {test} test")
     tests = run(*one_pair(pair.x, pair.y), settings, asl)
@@ -170,23 +173,7 @@ def _result(
     resampling=True,
     source="Efron & Tibshirani 1993; Sakai 2006 (Sakai 2014 Fig. 11-12)",
 )
-def bootstrap_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
-    return _bootstrap(matrix, first, second, settings)
-
-
-@pair_test(
-    "randomisation",
-    aliases=("permutation", "paired-permutation", "sign-flip"),
-    function=randomisation,
-    statistic="mean difference",
-    resampling=True,
-    source="Fisher 1935; Smucker, Allan & Carterette 2007 (Ferro & Maistro 2024 §4)",
-)
-def randomisation_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
-    return _randomise(matrix, first, second, settings)
-
-
-def _bootstrap(
+def bootstrap_of_pairs(
     matrix: Matrix,
     first: Index64,
     second: Index64,
@@ -196,7 +183,7 @@ def _bootstrap(
     part: bool = False,
 ) -> PairTests:
     if settings.alternative == "less":  # is the opposite difference greater?
-        return _opposite(_bootstrap(matrix, second, first, replace(settings, alternative="greater"), asl))
+        return _opposite(bootstrap_of_pairs(matrix, second, first, replace(settings, alternative="greater"), asl))
     # A block of resamples is small enough for the drawn topics to stay in the processor's cache.
     size = min(8192, max(64, 65_536 // max(1, matrix.n) // 8 * 8))
     for_ends, pairs_at_once = _room(len(first), settings, size)
@@ -268,7 +255,7 @@ def _bootstrap_in_parts(
                 settings.progress(before + done, len(parts) * total)
 
         results.append(
-            _bootstrap(matrix, first[part], second[part], replace(settings, progress=progress), asl, part=True)
+            bootstrap_of_pairs(matrix, first[part], second[part], replace(settings, progress=progress), asl, part=True)
         )
     t, p, low, high, n = (
         np.concatenate([getattr(result, name) for result in results]) for name in ("statistic", "p", "low", "high", "n")
@@ -278,11 +265,19 @@ def _bootstrap_in_parts(
     return PairTests(t, p, low, high, n, resamples=settings.resamples, notes=(*notes, *few))
 
 
-def _randomise(
+@pair_test(
+    "randomisation",
+    aliases=("permutation", "paired-permutation", "sign-flip"),
+    function=randomisation,
+    statistic="mean difference",
+    resampling=True,
+    source="Fisher 1935; Smucker, Allan & Carterette 2007 (Ferro & Maistro 2024 §4)",
+)
+def randomisation_of_pairs(
     matrix: Matrix, first: Index64, second: Index64, settings: TestSettings, asl: str = "plus-one"
 ) -> PairTests:
     if settings.alternative == "less":
-        return _opposite(_randomise(matrix, second, first, replace(settings, alternative="greater"), asl))
+        return _opposite(randomisation_of_pairs(matrix, second, first, replace(settings, alternative="greater"), asl))
     moments = moments_of(matrix, first, second)
     notes = check_common_topics(moments.n, 2, "a randomisation test")
     groups = [group for group in groups_of(matrix, first, second) if group.n > 1]

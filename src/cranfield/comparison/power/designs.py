@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -188,9 +187,6 @@ class Experiment:
         from scipy import special
 
         if self.design.name == "tukey":
-            flat = [_quantile(self.alpha, self.systems, float(value)) ** 2 / 2 for value in np.ravel(df)]
+            flat = [range_quantile(self.alpha, self.systems, float(value)) ** 2 / 2 for value in np.ravel(df)]
             return np.array(flat).reshape(np.shape(df))
         return np.asarray(special.fdtri(self.design.between(self.systems), df, 1 - self.alpha))
-
-
-_quantile = lru_cache(maxsize=4096)(range_quantile)
