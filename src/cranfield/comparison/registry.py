@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,7 @@ class TestSettings:
 
 
 Engine = Callable[[Matrix, Index64, Index64, TestSettings], PairTests]
+E = TypeVar("E", bound=Engine)
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,13 @@ def pair_test(
     normal: bool = False,
     needs: str | None = MEANS,
     source: str,
-) -> Callable[[Engine], Engine]:
+) -> Callable[[E], E]:
     """Register a test of pairs; the parameters are the fields of `PairTest`.
 
     If `complete`, the matrix contains no NaN. Otherwise the test leaves out topics without a score itself.
     """
 
-    def register(engine: Engine) -> Engine:
+    def register(engine: E) -> E:
         TESTS[name] = PairTest(
             name, aliases, engine, function, statistic, simultaneous, resampling, complete, normal, needs, source
         )
