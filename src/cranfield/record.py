@@ -1,39 +1,38 @@
-"""Results as records: one mixin gives every result its table, JSON, LaTeX, HTML and frames."""
+"""Results as records: one mixin gives every result its table, JSON, LaTeX, HTML and frames.
+
+A record defines `columns()`: an array per column, all of one length. It may also have `notes`, sentences that a reader
+of the numbers needs, and `_metadata()`, facts that hold for all rows. Everything else follows from these three.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.frames import Tidy
 from cranfield.table import Column, Table, number_kind
 
 
 class Record(Tidy):
-    """A result that can be read in a terminal, a notebook, a paper, by a program or in a frame."""
+    """A result that can be shown in a terminal, a notebook or a paper, and read as JSON or as a frame."""
 
     def table(self) -> Table:
         """A row per entry of `columns`."""
-        columns = self.columns()
-        kinds = {"i": "count", "O": "text"}
-        heads = tuple(Column(name, kinds.get(one.dtype.kind) or number_kind(name)) for name, one in columns.items())
-        rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
-        return Table(heads, rows, notes=tuple(getattr(self, "notes", ())))
+        return table_of(self.columns(), notes=tuple(getattr(self, "notes", ())))
 
     def to_dict(self) -> dict[str, Any]:
-        """Facts, and a row per entry of `columns`, for JSON; undefined is None."""
-        columns = self.columns()
-        entries = zip(*(column.tolist() for column in columns.values()), strict=True)
-        rows = [dict(zip(columns, entry, strict=True)) for entry in entries]
-        facts = {"notes": getattr(self, "notes", ()), **self._metadata(), "rows": rows}
+        """Notes, facts and a row per entry of `columns`, ready for JSON; undefined is None."""
+        facts = {"notes": getattr(self, "notes", ()), **self._metadata(), "rows": rows_of(self.columns())}
         return {name: plain(value) for name, value in facts.items()}
 
     def to_json(self) -> str:
-        """As `to_dict`, as text."""
+        """The content of `to_dict` as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
 
     def to_latex(self) -> str:
@@ -43,15 +42,65 @@ class Record(Tidy):
     def _repr_html_(self) -> str:
         return self.table().html()
 
+    def _facts(self, *names: str) -> dict[str, Any]:
+        """Some attributes by name, as JSON holds them."""
+        return {name: plain(getattr(self, name)) for name in names}
+
+
+class OneRow(Record):
+    """A record with a single row; it is a dataclass, and its JSON holds all fields."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON; undefined is None."""
+        return dict(plain(self))
+
+
+def table_of(columns: Mapping[str, NDArray[Any]], order: NDArray[Any] | None = None, **options: Any) -> Table:
+    """A table of columns; True is shown as "yes". `order` selects and sorts rows, `options` are passed to `Table`.
+
+    >>> columns = {"first": np.array(["a"], dtype=object), "p": np.array([0.2]), "differ": np.array([False])}
+    >>> print(table_of(columns).text())
+    first       p  differ
+    a      0.2000
+    """
+    kinds = {"O": "text", "b": "text", "i": "count"}
+    heads = tuple(Column(name, kinds.get(column.dtype.kind) or number_kind(name)) for name, column in columns.items())
+    shown = [np.where(column, "yes", "") if column.dtype.kind == "b" else column for column in columns.values()]
+    rows = zip(*((column if order is None else column[order]).tolist() for column in shown), strict=True)
+    return Table(heads, tuple(rows), **options)
+
+
+def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    """A dict per row.
+
+    >>> rows_of({"run": np.array(["a", "b"], dtype=object), "mean": np.array([0.2, 0.3])})
+    [{'run': 'a', 'mean': 0.2}, {'run': 'b', 'mean': 0.3}]
+    """
+    entries = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, entry, strict=True)) for entry in entries]
+
+
+def one_row(values: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The columns of a record with a single row.
+
+    >>> {name: column.tolist() for name, column in one_row({"test": "t", "p": 0.2}).items()}
+    {'test': ['t'], 'p': [0.2]}
+    """
+    return {name: np.array([value], dtype=object if isinstance(value, str) else None) for name, value in values.items()}
+
 
 def plain(value: Any) -> Any:
-    """What JSON can hold: NaN is None, infinity its name, tuples are lists."""
+    """The value as JSON can hold it: NaN is None, infinity is text, tuples are lists, dataclasses are objects."""
     if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: plain(entry) for key, entry in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(one) for one in value]
+        return [plain(entry) for entry in value]
     return value

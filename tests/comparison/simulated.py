@@ -1,10 +1,10 @@
-"""Simulated scores, and tests of all pairs of them."""
+"""Simulated scores, and a shortcut to test all their pairs."""
 
 import math
 
 import numpy as np
 
-from cranfield.comparison.data import Matrix
+from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.registry import TESTS, TestSettings
 
 X = [0.5, 0.7, 0.3, 0.6, 0.4, 0.9, 0.2, 0.8]
@@ -12,21 +12,16 @@ Y = [0.4, 0.5, 0.3, 0.3, 0.3, 0.4, 0.4, 0.7]
 
 
 def scores(n, m, seed=0, spread=0.0):
-    """Beta-distributed scores, a little correlated by topic; `spread` apart in the means."""
+    """Beta-distributed scores, slightly correlated by topic; the means are spread over `spread`."""
     rng = np.random.default_rng(seed)
     return np.clip(rng.beta(2, 3, (n, m)) * 0.8 + rng.beta(2, 3, (n, 1)) * 0.2 + np.linspace(0, spread, m), 0, 1)
 
 
-def all_pairs(m):
-    first, second = np.triu_indices(m, 1)
-    return first.astype(np.int64), second.astype(np.int64)
-
-
-def run(name, values, first=None, second=None, **asked):
+def run(name, values, first=None, second=None, **settings):
     matrix = Matrix.of(values)
     if first is None:
         first, second = all_pairs(len(matrix.systems))
-    return TESTS[name].run(matrix, first, second, TestSettings(**asked))
+    return TESTS[name].run(matrix, first, second, TestSettings(**settings))
 
 
 def within_binomial_error(rejected, alpha=0.05):

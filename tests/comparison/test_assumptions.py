@@ -1,4 +1,4 @@
-"""What tests take for granted, against scipy's tests and what measures say of themselves."""
+"""Assumptions of tests, against scipy's tests and the scales that measures declare."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from cranfield.comparison.assumptions import (
     same_variance,
 )
 from cranfield.comparison.data import Matrix
+from cranfield.comparison.methods.ranks import RANKS_DIFFERENCES
 from cranfield.comparison.normality import shapiro_wilk
 
 
@@ -32,7 +33,7 @@ def test_shapiro_wilk_agrees_with_scipy(n: int) -> None:
     assert p == pytest.approx([one.pvalue for one in witness], abs=1e-6)
 
 
-def test_shapiro_wilk_leaves_out_what_it_cannot_tell() -> None:
+def test_shapiro_wilk_is_undefined_for_constant_and_tiny_samples() -> None:
     rows = np.array([[0.1, 0.5, 0.2, math.nan], [0.3, 0.3, 0.3, 0.3], [0.1, 0.2, math.nan, math.nan]])
     w, p = shapiro_wilk(rows)
     assert w[0] == pytest.approx(stats.shapiro([0.1, 0.5, 0.2]).statistic)
@@ -44,26 +45,26 @@ def test_brown_forsythe_agrees_with_scipy() -> None:
     rng = np.random.default_rng(3)
     for scale in (1.0, 4.0):
         x, y = rng.normal(size=20), rng.normal(0, scale, 13)
-        found, witness = same_variance(x, y), stats.levene(x, y, center="median")
-        assert f"F = {witness.statistic:.3f}, p = {witness.pvalue:.4f}" in found.says
-        assert found.holds is bool(witness.pvalue >= 0.05)
+        result, witness = same_variance(x, y), stats.levene(x, y, center="median")
+        assert f"F = {witness.statistic:.3f}, p = {witness.pvalue:.4f}" in result.says
+        assert result.holds is bool(witness.pvalue >= 0.05)
     assert same_variance(np.array([0.1, 0.1]), np.array([0.2, 0.2])).holds is None
 
 
 def test_few_topics() -> None:
     assert few_topics(24).holds is False
     assert few_topics(25).holds is True
-    assert few_topics(1).says.startswith("1 topic is few: 25 are the bare minimum")
+    assert few_topics(1).says.startswith("1 topic is few: the minimum is 25")
 
 
 @pytest.mark.parametrize(("zeros", "holds"), [(15, True), (16, False)])
 def test_many_zeros_are_more_than_half(zeros: int, holds: bool) -> None:
     x = np.where(np.arange(30) < zeros, 0.0, 0.1 + np.arange(30) / 100)
-    told = {one.name: one.holds for one in check_paired(x)}
-    assert told["zeros"] is holds
+    text = {one.name: one.holds for one in check_paired(x)}
+    assert text["zeros"] is holds
     matrix = Matrix.of(np.stack([x, np.zeros(30)], axis=1))
-    told = {one.name: one.holds for one in check_matrix(matrix, np.array([0]), np.array([1]))}
-    assert told["zeros"] is holds
+    text = {one.name: one.holds for one in check_matrix(matrix, np.array([0]), np.array([1]))}
+    assert text["zeros"] is holds
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_many_zeros_are_more_than_half(zeros: int, holds: bool) -> None:
         # Ferro & Maistro 2024 §7.7.2: precision, recall, RBP with p = 1/2 are on an interval scale; AP, DCG, ERR not
         ("P@10", True), ("R@10", True), ("RBP(p=0.5)", True), ("RBP(p=0.8)", False),
         ("AP", False), ("nDCG@10", False), ("ERR", False),
-        # graded RBP: for one p that depends on the gains; and what is no measure's name
+        # graded RBP: for one p that depends on the gains; and a name that is not a measure
         ("RBP(p=0.5, gain={1: 1, 2: 2})", None), ("my own score", None),
     ],
 )  # fmt: skip
@@ -80,9 +81,9 @@ def test_scales_as_measures_declare_them(measure: str, holds: bool | None) -> No
     assert interval_scale(measure).holds is holds
 
 
-def test_the_reason_for_an_interval_scale_is_the_tests_own() -> None:
-    assert "it takes means" in interval_scale("AP").says
-    assert "ranks differences" in interval_scale("AP", "wilcoxon").says
+def test_each_test_states_why_it_needs_an_interval_scale() -> None:
+    assert "it uses means" in interval_scale("AP").says
+    assert "ranks differences" in interval_scale("AP", RANKS_DIFFERENCES).says
 
 
 def test_pairs_are_checked_as_one_by_one() -> None:
@@ -90,19 +91,19 @@ def test_pairs_are_checked_as_one_by_one() -> None:
     values = np.round(np.clip(rng.exponential(0.1, (30, 8)), 0, 0.9), 1)
     values[:, 1] = values[:, 0]
     first, second = np.triu_indices(8, 1)
-    told = {one.name: one for one in check_matrix(Matrix.of(values, "AP"), first, second)}
+    text = {one.name: one for one in check_matrix(Matrix.of(values, "AP"), first, second)}
     one_by_one = [check_paired(np.round(values[:, a] - values[:, b], 6)) for a, b in zip(first, second, strict=True)]
     by_name = [{one.name: one.holds for one in checks} for checks in one_by_one]
     zeros = sum(checks["zeros"] is False for checks in by_name)
     crooked = sum(checks["normality"] is False for checks in by_name)
     assert zeros > 0
-    assert f"in {zeros} of 28 pairs" in told["zeros"].says
-    assert f"in {crooked} of 27 pairs" in told["normality"].says
-    assert told["normality"].holds is False
-    assert told["scale"].holds is False
-    ordinal = check_matrix(Matrix.of(values, "AP"), first, second, interval_scale=False, test="sign")
+    assert f"in {zeros} of 28 pairs" in text["zeros"].says
+    assert f"in {crooked} of 27 pairs" in text["normality"].says
+    assert text["normality"].holds is False
+    assert text["scale"].holds is False
+    ordinal = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=None)
     assert [one.name for one in ordinal] == ["topics", "zeros"]
-    ranks = check_matrix(Matrix.of(values, "AP"), first, second, test="wilcoxon")
+    ranks = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=RANKS_DIFFERENCES)
     assert [one.name for one in ranks] == ["topics", "zeros", "scale"]
     assert "ranks differences" in ranks[-1].says
 
@@ -110,12 +111,12 @@ def test_pairs_are_checked_as_one_by_one() -> None:
 def test_normal_differences_raise_no_doubt() -> None:
     values = np.random.default_rng(2).normal(size=(40, 30))
     first, second = np.arange(0, 30, 2), np.arange(1, 30, 2)
-    told = {one.name: one for one in check_matrix(Matrix.of(values), first, second)}
-    assert all(one.holds for one in told.values())
+    text = {one.name: one for one in check_matrix(Matrix.of(values), first, second)}
+    assert all(one.holds for one in text.values())
 
 
 def test_unpaired_samples() -> None:
     x, y = np.arange(30.0), np.arange(30.0) ** 3
-    told = check_unpaired(x, y, "AP", equal_variance=True)
-    assert [one.name for one in told] == ["topics", "normality", "normality", "equal variance", "scale"]
-    assert [one.holds for one in told] == [True, True, False, False, False]
+    text = check_unpaired(x, y, "AP", equal_variance=True)
+    assert [one.name for one in text] == ["topics", "normality", "normality", "equal variance", "scale"]
+    assert [one.holds for one in text] == [True, True, False, False, False]

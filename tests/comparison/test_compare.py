@@ -1,4 +1,4 @@
-"""All systems at once: pairs, corrections, groups, intervals, and what a reader must know."""
+"""Comparing all systems at once: pairs, corrections, groups, intervals and notes."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def test_every_pair_by_t_with_holm_is_scipy_and_statsmodels() -> None:
 
 def test_wins_ties_and_losses_are_counted_topic_by_topic() -> None:
     row = next(cf.compare({"a": [0.3, 0.1, 0.5, 0.2], "b": [0.1 + 0.2, 0.2, 0.4, 0.1]}).rows())
-    assert (row["win"], row["tie"], row["loss"]) == (2, 1, 1)  # 0.1 + 0.2 is 0.3 but for its last bit
+    assert (row["win"], row["tie"], row["loss"]) == (2, 1, 1)  # 0.1 + 0.2 differs from 0.3 only in its last bit
 
 
 def test_against_a_baseline_the_difference_is_system_minus_baseline() -> None:
@@ -68,7 +68,7 @@ def test_intervals_overlap_exactly_when_systems_do_not_differ(test: str) -> None
         assert overlap == (p > 0.05)
 
 
-def test_letters_tell_the_same_as_the_pairs() -> None:
+def test_letters_agree_with_the_pairs() -> None:
     result = cf.compare(SCORES, test="tukey")
     groups = {row[1]: set(str(row[3])) for row in result.ranking().rows}
     for row in result.rows():
@@ -97,16 +97,16 @@ def test_runs_of_one_system_are_averaged_topic_by_topic() -> None:
     result = cf.compare(data, systems=seeds)
     row = next(result.rows())
     assert row["p"] == pytest.approx(stats.ttest_rel(VALUES[:, 0], VALUES[:, 1:3].mean(axis=1)).pvalue, rel=1e-9)
-    assert any("dense (2)" in note for note in result.notes())
+    assert any("dense (2)" in note for note in result.notes)
 
 
-def test_identical_systems_have_p_1_and_effect_0_and_it_says_so() -> None:
+def test_identical_systems_have_p_1_and_effect_0_with_a_note() -> None:
     x = VALUES[:, 0].tolist()
     for test in known_tests():
         row = next((result := cf.compare({"a": x, "b": x}, test=test, resamples=200)).rows())
         assert row["p"] == 1, test
         assert row["d_z"] == 0, test
-        assert any("identical on every topic" in note for note in result.notes()), test
+        assert any("identical on every topic" in note for note in result.notes), test
 
 
 def test_every_registered_test_finds_a_large_difference_and_not_a_null_one() -> None:
@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_p_at_any_number_of_threads(test: str) -> N
     assert one != other
 
 
-def test_listwise_leaves_out_everywhere_pairwise_only_where_it_must() -> None:
+def test_listwise_drops_a_topic_everywhere_pairwise_only_where_needed() -> None:
     holes = VALUES.copy()
     holes[0, 0] = math.nan
     listwise, pairwise = (
@@ -138,26 +138,26 @@ def test_listwise_leaves_out_everywhere_pairwise_only_where_it_must() -> None:
     assert pairwise == [29, 29, 29, 30, 30, 30]
 
 
-def test_a_measure_that_is_better_when_lower_is_ranked_so() -> None:
+def test_a_measure_for_which_lower_is_better_is_ranked_so() -> None:
     scores = Scores.from_matrix([[0.2, 0.5], [0.3, 0.4]], runs=["good", "bad"], measure="E")
     assert [row[1] for row in cf.compare(scores).ranking().rows] == ["good", "bad"]
 
 
-def test_topics_that_decide_come_first() -> None:
+def test_topics_are_sorted_by_their_difference() -> None:
     table = cf.compare({"a": [0.9, 0.5, 0.2], "b": [0.1, 0.5, 0.3]}).topics("a", "b")
     assert [row[0] for row in table.rows] == ["1", "3", "2"]
     assert table.rows[0][4] == pytest.approx((-0.1 + 0) / 2)  # without topic 1
-    assert "without the 1 topics" in table.notes[0]
+    assert "without its most favourable topic" in table.notes[0]
 
 
-def test_json_holds_everything_and_no_nan() -> None:
-    told = json.loads(cf.compare(SCORES, test="wilcoxon").to_json())
-    assert told["test"] == "wilcoxon"
-    assert told["comparisons"] == len(told["pairs"]) == 6
-    assert len(told["ranking"]) == 4
+def test_json_has_all_fields_and_no_nan() -> None:
+    text = json.loads(cf.compare(SCORES, test="wilcoxon").to_json())
+    assert text["test"] == "wilcoxon"
+    assert text["comparisons"] == len(text["pairs"]) == 6
+    assert len(text["ranking"]) == 4
 
 
-def test_latex_is_a_papers_table() -> None:
+def test_latex_is_a_table_for_a_paper() -> None:
     text = cf.compare(SCORES, baseline="bm25").to_latex()
     assert r"\begin{tabular}{ll}" in text
     assert r"\textbf{" in text
@@ -176,8 +176,8 @@ def test_as_frames() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (np.ones((2, 4000)), {}, "4,000 systems have 7,998,000 pairs, at most 5,000,000 .* name a baseline"),
-        ({"a": [0.1, 0.2]}, {}, r"1 system \(a\), to compare takes 2 or more"),
+        (np.ones((2, 4000)), {}, "4,000 systems have 7,998,000 pairs, more than 5,000,000; name a baseline"),
+        ({"a": [0.1, 0.2]}, {}, r"1 system \(a\), a comparison needs 2 or more"),
         (SCORES, {"alpha": 0}, "alpha == 0, must be above 0 and below 1"),
         (SCORES, {"alpha": 1.5}, "alpha == 1.5, must be above 0 and below 1"),
         (SCORES, {"resamples": 0}, "resamples == 0, must be a whole number, 1 or more"),
@@ -185,9 +185,9 @@ def test_as_frames() -> None:
         (SCORES, {"correction": "holms"}, "did you mean 'holm'"),
         (SCORES, {"baseline": "bm52"}, "no system 'bm52'; did you mean 'bm25'"),
         (SCORES, {"alternative": "bigger"}, "alternative == 'bigger'"),
-        (SCORES, {"alternative": "greater"}, "needs a baseline, or two systems only"),
+        (SCORES, {"alternative": "greater"}, "needs a baseline or exactly two systems"),
         (SCORES, {"test": "tukey", "correction": "holm"}, "leave out correction='holm'"),
-        (SCORES, {"test": "tukey", "nan": "pairwise"}, "needs every system on every topic"),
+        (SCORES, {"test": "tukey", "nan": "pairwise"}, "needs a score of every system on every topic"),
         (SCORES, {"nan": "omit"}, "nan == 'omit'"),
         (SCORES, {"systems": {"bm24": "x"}}, "no run 'bm24'; did you mean 'bm25'"),
         (SCORES, {"effect": "eta"}, "'eta'"),
@@ -198,41 +198,41 @@ def test_as_frames() -> None:
         (SCORES, {"baseline": 7}, "no system 7"),
         (SCORES, {"systems": {"bm25": "lexical"}, "baseline": "bm25"}, "a run of system 'lexical'; name the system"),
         ({"a": [0.1], "b": [0.2]}, {}, "1 topic"),
-        ({"a": [math.nan, math.nan], "b": [0.1, 0.2]}, {}, "no topic has a value for a"),
+        ({"a": [math.nan, math.nan], "b": [0.1, 0.2]}, {}, "no topic has a score for a"),
         ({"a": {"1": 0.1, "2": 0.2}, "b": {"3": 0.1, "4": 0.2}}, {}, "a and b have no topic in common"),
     ],
 )
-def test_bad_input_is_told_by_name_value_and_way_out(data: object, options: dict[str, object], message: str) -> None:
+def test_errors_name_the_parameter_and_its_value(data: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         cf.compare(data, **options)  # type: ignore[arg-type]
 
 
-def test_no_measure_at_all_is_told() -> None:
+def test_no_measure_raises_an_error() -> None:
     with pytest.raises(UsageError, match="no measure to compare by"):
         cf.compare(cf.Scores.from_matrix(np.eye(3), measure="AP"), [])
 
 
-def test_a_single_pair_is_told_as_one() -> None:
-    notes = "\n".join(cf.compare({"a": [0.1, 0.1, 0.1, 0.9], "b": [0.1, 0.1, 0.1, 0.2]}).notes())
+def test_the_sentence_about_a_single_pair_is_singular() -> None:
+    notes = "\n".join(cf.compare({"a": [0.1, 0.1, 0.1, 0.9], "b": [0.1, 0.1, 0.1, 0.2]}).notes)
     assert "0 of 1 pair differs" in notes
     assert "corrected" not in notes
-    assert "caution: the systems score the same on more than half of the topics" in notes
+    assert "caution: the systems have the same score on more than half of the topics" in notes
 
 
-def test_too_few_resamples_for_the_correction_are_told() -> None:
+def test_too_few_resamples_for_the_correction_give_a_caution() -> None:
     scores = (
         np.linspace(0, 1, 30)[:, None] * 0.5 + np.arange(8) * 0.05 + np.random.default_rng(0).normal(0, 0.01, (30, 8))
     )
     few = cf.compare(scores, test="bootstrap", resamples=500)  # 28 pairs: 28 / 501 > 0.05
     assert few.significant == 0
-    assert any("corrected for 28 comparisons none is below α; take more resamples" in note for note in few.notes())
+    assert any("the correction for 28 comparisons none is below α; use more resamples" in note for note in few.notes)
     for options in ({"resamples": 600}, {"resamples": 500, "correction": "bh"}, {"resamples": 500, "baseline": "run1"}):
         enough = cf.compare(scores, test="bootstrap", **options)  # type: ignore[arg-type]
         assert enough.significant > 0
-        assert not any("take more resamples" in note for note in enough.notes())
+        assert not any("use more resamples" in note for note in enough.notes)
 
 
-def test_interrupted_it_answers_from_what_is_done_and_does_not_start_anew() -> None:
+def test_an_interrupted_comparison_uses_the_finished_resamples() -> None:
     seen = []
 
     def progress(done: int, total: int) -> None:
@@ -247,10 +247,10 @@ def test_interrupted_it_answers_from_what_is_done_and_does_not_start_anew() -> N
     assert result.resamples is not None
     assert 100 <= result.resamples < 30_000
     assert {family.tests.resamples for family in result.families} == {result.resamples}
-    assert any(note.startswith("interrupted after") for note in result.notes())
+    assert any(note.startswith("interrupted after") for note in result.notes)
 
 
-def test_constant_scores_are_no_crash() -> None:
+def test_constant_scores_do_not_crash() -> None:
     for test in known_tests():
         row = next(cf.compare({"a": [0.5] * 5, "b": [0.4] * 5}, test=test, resamples=200).rows())
         assert 0 <= row["p"] <= 1, test

@@ -33,7 +33,7 @@ STATSMODELS = {
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-def test_every_correction_has_a_witness() -> None:
+def test_every_correction_is_compared_with_statsmodels() -> None:
     assert set(STATSMODELS) | {"none"} == set(CORRECTIONS)
 
 
@@ -67,7 +67,7 @@ def test_benjamini_hochberg_step_by_step(p: list[float]) -> None:
 
 
 @given(p=probabilities)
-def test_adjusted_values_are_no_smaller_and_in_the_same_order(p: list[float]) -> None:
+def test_adjusted_p_values_are_not_smaller_and_keep_their_order(p: list[float]) -> None:
     for name in CORRECTIONS:
         adjusted = adjust(p, name)
         assert (adjusted >= np.array(p) - 1e-15).all()
@@ -75,7 +75,7 @@ def test_adjusted_values_are_no_smaller_and_in_the_same_order(p: list[float]) ->
     assert (adjust(p, "holm") <= bonferroni(p) + 1e-15).all()
 
 
-def test_tests_that_were_not_done_are_not_counted() -> None:
+def test_nan_does_not_count_as_a_test() -> None:
     p = [0.01, math.nan, 0.04]
     for name in CORRECTIONS:
         adjusted = adjust(p, name)
@@ -105,7 +105,7 @@ def test_names_and_bad_input() -> None:
         family_wise_error(0, 3)
 
 
-def test_under_the_null_errors_are_as_rare_as_promised() -> None:
+def test_under_the_null_the_error_rate_is_alpha() -> None:
     # 2,000 families of 20 independent true hypotheses: any rejection is a false one, and then all discoveries are
     p = np.random.default_rng(4).random((2000, 20))
     error = 3.5 * math.sqrt(0.05 * 0.95 / 2000)
@@ -124,6 +124,6 @@ def test_false_discoveries_among_independent_tests() -> None:
 
     shares = []
     for row in norm.sf(z):
-        found = adjust(row, "bh") <= 0.05
-        shares.append(found[:15].sum() / max(found.sum(), 1))
+        result = adjust(row, "bh") <= 0.05
+        shares.append(result[:15].sum() / max(result.sum(), 1))
     assert np.mean(shares) == pytest.approx(0.0375, abs=4 * np.std(shares) / math.sqrt(2000))

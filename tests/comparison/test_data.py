@@ -1,4 +1,4 @@
-"""Scores come in as anything that holds them, and nothing is guessed in silence."""
+"""Scores are accepted in every form, and errors and notes report problems."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ SCORES = Scores.from_matrix(VALUES, runs=["a", "b"], topics=["301", "302", "303"
     ],
     ids=["Scores", "array", "lists", "columns", "dicts", "wide pandas", "wide polars", "pandas", "polars", "arrow"],
 )
-def test_all_ways_in_give_the_same_matrix(thing: object) -> None:
+def test_every_input_format_gives_the_same_matrix(thing: object) -> None:
     assert np.array_equal(Matrix.of(thing).values, VALUES)
 
 
@@ -40,31 +40,31 @@ def test_a_file_of_scores(tmp_path: object) -> None:
     assert Matrix.of(path).measure == "AP"
 
 
-def test_a_topic_that_a_system_lacks_has_no_value_and_is_said() -> None:
+def test_a_missing_topic_is_nan_with_a_note() -> None:
     matrix = Matrix.of({"a": {"1": 0.2, "2": 0.3}, "b": {"1": 0.4}})
     assert np.isnan(matrix.values[1, 1])
     assert matrix.complete().topics == ("1",)
     assert any("1 of 2 topics left out" in note for note in matrix.complete().notes)
 
 
-def test_no_topic_has_a_value_for_all() -> None:
+def test_no_topic_with_all_scores_raises_an_error() -> None:
     three = Matrix.of([[0.2, np.nan, 0.1], [np.nan, 0.3, 0.1]])
-    with pytest.raises(UsageError, match="no topic has a value for all 3 systems; compare fewer, or say nan="):
+    with pytest.raises(UsageError, match="no topic has a score for all 3 systems; compare fewer systems, or use nan="):
         three.complete()
-    two = three.select(["run1", "run2"])  # for which pairwise would be no way out
+    two = three.select(["run1", "run2"])  # for two systems, pairwise would not help
     with pytest.raises(UsageError, match="score: run1 and run2 have no topic in common"):
         two.complete()
 
 
 def test_a_system_without_any_value_is_named() -> None:
-    with pytest.raises(UsageError, match="no topic has a value for run2"):
+    with pytest.raises(UsageError, match="no topic has a score for run2"):
         Matrix.of([[0.2, np.nan], [0.1, np.nan]]).complete()
 
 
 def test_paired_dicts_are_matched_by_topic() -> None:
     pair = paired({"1": 0.5, "2": 0.7}, {"2": 0.1, "3": 0.9})
     assert pair.topics == ("2",)
-    assert pair.notes == ("compared on 1 topics; 2 that only one system has left out",)
+    assert pair.notes == ("compared on 1 topic; 2 topics of only one system left out",)
 
 
 def test_paired_series_are_matched_by_index() -> None:
@@ -75,30 +75,30 @@ def test_paired_series_are_matched_by_index() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([0.1, 0.2], [0.1], "x has 2 scores and y 1"),
+        ([0.1, 0.2], [0.1], "x has 2 scores and y has 1"),
         ({"1": 0.1}, {"2": 0.1}, "no topic in common"),
-        ([np.nan], [0.1], "no topic has a value for both"),
+        ([np.nan], [0.1], "no topic has a score for both"),
         ([np.inf], [0.1], "infinite score"),
-        ([[0.1]], [0.1], "one score a topic"),
+        ([[0.1]], [0.1], "one score per topic"),
         (["high"], [0.1], "must hold numbers"),
         ([0.1] * 3, None, r"scores.shape == \(3,\), must be topics × systems"),
-        (np.ones((3, 3)), None, "there are 3 systems, say which two"),
+        (np.ones((3, 3)), None, "there are 3 systems; choose two"),
     ],
 )
-def test_what_cannot_be_paired(x: object, y: object, message: str) -> None:
+def test_samples_that_cannot_be_paired_raise_an_error(x: object, y: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         paired(x, y)
 
 
-def test_unpaired_samples_may_differ_in_length_and_lose_what_has_no_value() -> None:
+def test_unpaired_samples_may_differ_in_length_and_nan_is_left_out() -> None:
     pair = unpaired([0.1, np.nan, 0.3], [0.2])
     assert pair.x.tolist() == [0.1, 0.3]
-    assert pair.notes == ("1 of 3 entries of x left out: no value",)
+    assert pair.notes == ("1 of 3 scores of x left out: undefined",)
 
 
-def test_several_measures_must_be_told_apart() -> None:
+def test_one_of_several_measures_must_be_chosen() -> None:
     both = Scores.combine(SCORES, Scores.from_matrix(VALUES, runs=["a", "b"], topics=SCORES.topics, measure="RR"))
-    with pytest.raises(UsageError, match="there are 2 measures, say which: AP, RR"):
+    with pytest.raises(UsageError, match="there are 2 measures; choose one of AP, RR"):
         Matrix.of(both)
     assert Matrix.of(both, "RR").measure == "RR"
 

@@ -30,7 +30,7 @@ Y = [0.35, 0.60, 0.20, 0.55, 0.41, 0.50, 0.22, 0.71]
 D = [a - b for a, b in zip(X, Y, strict=True)]
 
 
-def test_values_as_defined() -> None:
+def test_values_follow_their_definition() -> None:
     d, s_x, s_y = mean(D), stdev(X), stdev(Y)
     expected = {
         "d_z": d / stdev(D),
@@ -67,27 +67,27 @@ def test_hedges_correction_is_near_its_well_known_approximation() -> None:
 
 @pytest.mark.parametrize("level", [0.95, 0.8])
 def test_intervals_of_d_end_where_the_noncentral_t_says(level: float) -> None:
-    found = paired_effect(X, Y, level=level)
-    t = found.value * math.sqrt(8)
-    assert stats.nct.cdf(t, 7, found.low * math.sqrt(8)) == pytest.approx((1 + level) / 2)
-    assert stats.nct.cdf(t, 7, found.high * math.sqrt(8)) == pytest.approx((1 - level) / 2)
-    found = unpaired_effect(X, Y[:5], level=level)
+    result = paired_effect(X, Y, level=level)
+    t = result.value * math.sqrt(8)
+    assert stats.nct.cdf(t, 7, result.low * math.sqrt(8)) == pytest.approx((1 + level) / 2)
+    assert stats.nct.cdf(t, 7, result.high * math.sqrt(8)) == pytest.approx((1 - level) / 2)
+    result = unpaired_effect(X, Y[:5], level=level)
     root = math.sqrt(1 / 8 + 1 / 5)
-    assert stats.nct.cdf(found.value / root, 11, found.low / root) == pytest.approx((1 + level) / 2)
-    assert stats.nct.cdf(found.value / root, 11, found.high / root) == pytest.approx((1 - level) / 2)
+    assert stats.nct.cdf(result.value / root, 11, result.low / root) == pytest.approx((1 + level) / 2)
+    assert stats.nct.cdf(result.value / root, 11, result.high / root) == pytest.approx((1 - level) / 2)
 
 
 @settings(max_examples=150, deadline=None)
 @example(1.6e-111, 1, 0.005)
 @example(-7.5, 1, 0.005)
 @given(st.floats(-60, 60), st.integers(1, 500), st.sampled_from([0.005, 0.025, 0.5, 0.975, 0.995]))
-def test_noncentrality_turns_the_distribution_round(t: float, df: int, probability: float) -> None:
+def test_noncentrality_inverts_the_distribution(t: float, df: int, probability: float) -> None:
     centre = noncentrality(t, df, probability).item()
     seen = t if abs(t) > 1e-20 else 0.0  # scipy's own function is undefined for some t next to 0
     assert stats.nct.cdf(seen, df, centre) == pytest.approx(probability, abs=1e-8)
 
 
-def test_noncentrality_of_what_is_not_finite() -> None:
+def test_noncentrality_of_infinite_and_undefined_t() -> None:
     assert noncentrality(np.array([math.inf, -math.inf]), 5, 0.5).tolist() == [math.inf, -math.inf]
     assert math.isnan(noncentrality(math.nan, 5, 0.5))
 
@@ -99,11 +99,11 @@ def test_all_pairs_at_once_are_the_effects_of_each(kind: str) -> None:
     values[2, 0] = values[4, 1] = math.nan
     values[:, 4] = values[:, 3]
     first, second = np.triu_indices(5, 1)
-    found = paired_effects(Matrix.of(values), first, second, kind)
+    result = paired_effects(Matrix.of(values), first, second, kind)
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
         one = paired_effect(values[:, a], values[:, b], kind=kind)
-        assert tuple(part[i] for part in found) == pytest.approx((one.value, one.low, one.high), rel=1e-7), (a, b)
-    assert [part[-1] for part in found] == [0, 0, 0]  # the same system twice
+        assert tuple(part[i] for part in result) == pytest.approx((one.value, one.low, one.high), rel=1e-7), (a, b)
+    assert [part[-1] for part in result] == [0, 0, 0]  # the same system twice
 
 
 @given(
@@ -114,9 +114,9 @@ def test_cliffs_delta_and_its_interval_by_the_dominance_matrix(x: list[int], y: 
     signs = np.sign(np.subtract.outer(np.array(x, dtype=float), np.array(y, dtype=float)))
     n, m = signs.shape
     delta = signs.mean()
-    found = unpaired_effect(x, y, kind="cliff")
-    assert found.value == pytest.approx(delta)
-    assert -1 <= found.low <= found.value <= found.high <= 1
+    result = unpaired_effect(x, y, kind="cliff")
+    assert result.value == pytest.approx(delta)
+    assert -1 <= result.low <= result.value <= result.high <= 1
     if abs(delta) == 1:
         return
     # Cliff's unbiased variance, and no less than (1 - δ²)/(nm - 1)
@@ -126,11 +126,11 @@ def test_cliffs_delta_and_its_interval_by_the_dominance_matrix(x: list[int], y: 
     z = stats.norm.ppf(0.975)
     root = z * math.sqrt(variance * ((1 - delta**2) ** 2 + z**2 * variance))
     below = 1 - delta**2 + z**2 * variance
-    assert found.low == pytest.approx(max((delta - delta**3 - root) / below, -1))
-    assert found.high == pytest.approx(min((delta - delta**3 + root) / below, 1))
+    assert result.low == pytest.approx(max((delta - delta**3 - root) / below, -1))
+    assert result.high == pytest.approx(min((delta - delta**3 + root) / below, 1))
 
 
-def test_intervals_of_matched_samples_hold_what_they_should() -> None:
+def test_intervals_of_matched_samples_have_their_level() -> None:
     # 3,000 experiments of 40 topics with a true d_z of 0.5 (differences normal, mean 0.5, variance 1)
     rng = np.random.default_rng(9)
     topic = rng.normal(size=(40, 1))
@@ -148,13 +148,13 @@ def test_intervals_of_matched_samples_hold_what_they_should() -> None:
     assert ((low <= delta) & (high >= delta)).mean() == pytest.approx(0.95, abs=0.02)  # asymptotic, n = 40
 
 
-def test_bonetts_interval_holds_what_it_should_when_variances_differ() -> None:
+def test_bonetts_interval_has_its_level_if_variances_differ() -> None:
     # means 2√2.5 apart, variances 1 and 4, so the true standardised difference is 2; 3,000 experiments of 40 and 25
     rng = np.random.default_rng(12)
     held = 0
     for _ in range(3000):
-        found = unpaired_effect(rng.normal(2 * math.sqrt(2.5), 1, 40), rng.normal(0, 2, 25), kind="smd")
-        held += found.low <= 2 <= found.high
+        result = unpaired_effect(rng.normal(2 * math.sqrt(2.5), 1, 40), rng.normal(0, 2, 25), kind="smd")
+        held += result.low <= 2 <= result.high
     assert held / 3000 == pytest.approx(0.95, abs=0.013)  # 3 standard errors; the interval is asymptotic
 
 
@@ -162,8 +162,8 @@ def test_omega_squared_of_table_1_of_seed_004() -> None:
     assert omega_squared(251.9463, 49, 6450).value == pytest.approx(0.6559, abs=5e-5)  # topics
     assert omega_squared(34.4635, 128, 6450).value == pytest.approx(0.3991, abs=5e-5)  # systems
     assert omega_squared(0.5, 3, 100).value == 0  # negative counts as 0
-    found = omega_squared(5.0, 3, 40, df_error=36)
-    for end, probability in ((found.low, 0.975), (found.high, 0.025)):
+    result = omega_squared(5.0, 3, 40, df_error=36)
+    for end, probability in ((result.low, 0.975), (result.high, 0.025)):
         assert stats.ncf.cdf(5.0, 3, 36, 40 * end / (1 - end)) == pytest.approx(probability, abs=1e-6)
     assert omega_squared(1.0, 3, 40, df_error=36).low == 0
 
@@ -190,7 +190,7 @@ def test_no_variance() -> None:
     assert unpaired_effect([0.1] * 3, [0.2] * 7, kind="cliff").value == -1
 
 
-def test_bad_input_is_told() -> None:
+def test_bad_input_raises_an_error() -> None:
     with pytest.raises(UsageError, match="1 topic, an effect size needs 2 or more"):
         paired_effect([0.1], [0.2])
     with pytest.raises(UsageError, match="kind == 'cohen'"):

@@ -22,8 +22,8 @@ SUMMARIES: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-def ends(found: object) -> tuple[float, float]:
-    interval = found.interval  # type: ignore[attr-defined]
+def ends(result: object) -> tuple[float, float]:
+    interval = result.interval  # type: ignore[attr-defined]
     return interval.low, interval.high
 
 
@@ -33,10 +33,10 @@ def test_one_sample_agrees_with_scipy_draw_by_draw(summary: str, method: str) ->
     of, how = SUMMARIES[summary], {"percentile": "percentile", "bca": "BCa"}[method]
     rng = np.random.default_rng(5)
     witness = stats.bootstrap((X,), of, n_resamples=2000, method=how, random_state=rng).confidence_interval
-    found = mean_interval(X, summary=summary, method=method, resamples=2000, seed=5)
-    assert ends(found) == pytest.approx((witness.low, witness.high), rel=1e-9)
+    result = mean_interval(X, summary=summary, method=method, resamples=2000, seed=5)
+    assert ends(result) == pytest.approx((witness.low, witness.high), rel=1e-9)
     own = mean_interval(X, summary=lambda rows: of(rows, axis=-1), method=method, resamples=2000, seed=5)
-    assert ends(own) == pytest.approx(ends(found), rel=1e-9)
+    assert ends(own) == pytest.approx(ends(result), rel=1e-9)
 
 
 @pytest.mark.parametrize("matched", [True, False])
@@ -50,24 +50,24 @@ def test_differences_agree_with_scipy_draw_by_draw(matched: bool) -> None:
         paired=matched,
         random_state=np.random.default_rng(3),
     ).confidence_interval
-    found = difference_interval(X, y, matched=matched, resamples=2000, seed=3)
-    assert ends(found) == pytest.approx((witness.low, witness.high), rel=1e-9)
-    assert found.value == pytest.approx(X.mean() - y.mean())
+    result = difference_interval(X, y, matched=matched, resamples=2000, seed=3)
+    assert ends(result) == pytest.approx((witness.low, witness.high), rel=1e-9)
+    assert result.value == pytest.approx(X.mean() - y.mean())
 
 
 def test_t_intervals_agree_with_scipy() -> None:
     assert ends(mean_interval(X, method="t")) == pytest.approx(stats.ttest_1samp(X, 0).confidence_interval())
     assert ends(difference_interval(X, Y, method="t")) == pytest.approx(stats.ttest_rel(X, Y).confidence_interval())
-    found = difference_interval(X, Y[:9], matched=False, method="t")
-    assert ends(found) == pytest.approx(stats.ttest_ind(X, Y[:9], equal_var=False).confidence_interval())
+    result = difference_interval(X, Y[:9], matched=False, method="t")
+    assert ends(result) == pytest.approx(stats.ttest_ind(X, Y[:9], equal_var=False).confidence_interval())
 
 
 def test_percentiles_are_those_of_the_summary_of_scores() -> None:
     scores = Scores.from_matrix(X[:, None], runs=["a"], measure="AP")
-    told = scores.summary(interval=0.9, method="bootstrap", resamples=1000, seed=4)["AP", "a"]
-    found = mean_interval(scores, method="percentile", level=0.9, resamples=1000, seed=4)
-    assert ends(found) == pytest.approx((told.low, told.high))
-    assert (found.measure, found.systems) == ("AP", ("a",))
+    text = scores.summary(interval=0.9, method="bootstrap", resamples=1000, seed=4)["AP", "a"]
+    result = mean_interval(scores, method="percentile", level=0.9, resamples=1000, seed=4)
+    assert ends(result) == pytest.approx((text.low, text.high))
+    assert (result.measure, result.systems) == ("AP", ("a",))
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:
@@ -75,7 +75,7 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     assert mean_interval(X, seed=1) != mean_interval(X, seed=2)
 
 
-def test_bca_holds_the_mean_of_skewed_scores_nearly_as_often_as_it_says() -> None:
+def test_bca_intervals_of_skewed_scores_have_nearly_their_level() -> None:
     # 400 samples of 30 from an exponential distribution with mean 1; BCa falls a little short in small samples
     rng = np.random.default_rng(8)
     held = [
@@ -86,22 +86,22 @@ def test_bca_holds_the_mean_of_skewed_scores_nearly_as_often_as_it_says() -> Non
 
 
 def test_constant_scores_have_a_point_for_an_interval() -> None:
-    found = mean_interval([0.1, 0.1, 0.1])
-    assert ends(found) == pytest.approx((0.1, 0.1))
-    assert "the interval is a point" in found.notes[0]
+    result = mean_interval([0.1, 0.1, 0.1])
+    assert ends(result) == pytest.approx((0.1, 0.1))
+    assert "the interval is a point" in result.notes[0]
     steady = difference_interval([0.3, 0.4, 0.7], [0.2, 0.3, 0.6], method="percentile")
     assert ends(steady) == pytest.approx((0.1, 0.1))
 
 
-def test_told_as_a_sentence_and_as_data() -> None:
-    found = mean_interval([0.2, 0.4, 0.6], measure="AP", resamples=100, seed=3)
-    assert str(found).startswith("AP, x: mean = 0.4000 [")
-    assert str(found).endswith("n = 3, B = 100, seed 3")
-    assert found.to_dict()["interval"]["method"] == "bootstrap BCa"
-    assert found.to_pandas().loc[0, "value"] == pytest.approx(0.4)
+def test_output_as_a_sentence_and_as_data() -> None:
+    result = mean_interval([0.2, 0.4, 0.6], measure="AP", resamples=100, seed=3)
+    assert str(result).startswith("AP, x: mean = 0.4000 [")
+    assert str(result).endswith("n = 3, B = 100, seed 3")
+    assert result.to_dict()["interval"]["method"] == "bootstrap BCa"
+    assert result.to_pandas().loc[0, "value"] == pytest.approx(0.4)
 
 
-def test_bad_input_is_told() -> None:
+def test_bad_input_raises_an_error() -> None:
     with pytest.raises(UsageError, match="1 topic, an interval needs 2 or more"):
         mean_interval([0.2])
     with pytest.raises(UsageError, match="summary == 'max'"):
@@ -110,9 +110,9 @@ def test_bad_input_is_told() -> None:
         mean_interval(X, resamples=0)
     with pytest.raises(UsageError, match="method == 't' is for"):
         mean_interval(X, summary="median", method="t")
-    with pytest.raises(UsageError, match="method == 't' is for the mean"):
+    with pytest.raises(UsageError, match="method == 't' works only for the mean"):
         difference_interval(X, Y, summary="gmean", method="t")
-    with pytest.raises(UsageError, match="a number for each row"):
+    with pytest.raises(UsageError, match="a number per row"):
         mean_interval(X, summary=np.median)
-    with pytest.raises(UsageError, match="has no value for"):
+    with pytest.raises(UsageError, match="is undefined for"):
         mean_interval(X, summary=lambda rows: np.full(len(rows), math.nan))

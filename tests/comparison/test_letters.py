@@ -1,4 +1,4 @@
-"""Letters: two systems differ exactly when they share none, and no letter could be left out."""
+"""Letters: two systems differ exactly if they share no letter, and no letter is redundant."""
 
 import numpy as np
 from hypothesis import given
@@ -25,7 +25,7 @@ def test_two_systems_share_a_letter_exactly_when_they_do_not_differ(differ: np.n
 
 
 @given(symmetric())
-def test_every_group_is_a_largest_one(differ: np.ndarray) -> None:
+def test_every_group_is_maximal(differ: np.ndarray) -> None:
     shown = letters(differ)
     assert shown is not None
     for letter in set("".join(shown)):

@@ -1,7 +1,7 @@
-"""Are these systems different? Tests, effect sizes, intervals, power; and all pairs of systems at once.
+"""Are these systems different? Significance tests, effect sizes, intervals and power.
 
-`compare` answers for many systems in one call. The functions here are the single methods: each takes arrays, {topic:
-score}, frames or `Scores`, and gives a record with statistic, p, interval, effect size and what was assumed.
+`compare` tests many systems in one call. The other functions are single methods: each accepts arrays, {topic: score},
+frames or `Scores`, and returns a record with the statistic, p, interval, effect size and assumptions.
 """
 
 from cranfield.comparison.anova.anova import anova, one_way, two_way
@@ -14,12 +14,12 @@ from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
 from cranfield.comparison.methods.bayesian import bayesian_signed_rank, bayesian_t
 from cranfield.comparison.methods.equivalence import tost
 from cranfield.comparison.methods.nonparametric import friedman, kruskal_wallis
+from cranfield.comparison.methods.paired_resampling import paired_bootstrap, randomisation
 from cranfield.comparison.methods.randomised_tukey import randomised_tukey
 from cranfield.comparison.methods.ranks import rank_sum, sign_test, wilcoxon
-from cranfield.comparison.methods.resampling import paired_bootstrap, randomisation
 from cranfield.comparison.methods.t import one_sample_t, paired_t, unpaired_t
 from cranfield.comparison.methods.tukey import scheffe, tukey
-from cranfield.comparison.methods.two_samples import permutation, unpaired_bootstrap
+from cranfield.comparison.methods.unpaired_resampling import permutation, unpaired_bootstrap
 from cranfield.comparison.power.simulated_power import simulated_power
 from cranfield.comparison.power.topic_set_size import achieved_power, detectable_difference, topic_set_size
 from cranfield.comparison.power.variance import estimated_variance, pooled_variance

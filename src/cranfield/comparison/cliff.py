@@ -1,7 +1,7 @@
-"""Cliff's δ: how much oftener a score of the one sample is above a score of the other than below.
+"""Cliff's δ: the probability that a score of one sample exceeds a score of the other, minus that of the reverse.
 
-The interval is Feng & Cliff's (Journal of Modern Applied Statistical Methods 3(2), 2004), which never leaves [−1, 1].
-For matched samples the variance is that of the sum of both systems' parts topic by topic, so it knows of their
+The interval is Feng & Cliff's (Journal of Modern Applied Statistical Methods 3(2), 2004), which stays within [−1, 1].
+For matched samples the variance is computed from the sum of both systems' parts on each topic, so it accounts for their
 correlation.
 """
 
@@ -15,9 +15,9 @@ from cranfield.types import Array
 
 
 def cliff_of_samples(x: Array, y: Array, level: float) -> tuple[float, float, float]:
-    """δ of two unmatched samples and the ends of its interval.
+    """δ of two independent samples, and both ends of its interval.
 
-    >>> [round(one, 4) for one in cliff_of_samples(np.array([1.0, 2, 3]), np.array([1.0, 2, 2]), 0.95)]
+    >>> [round(value, 4) for value in cliff_of_samples(np.array([1.0, 2, 3]), np.array([1.0, 2, 2]), 0.95)]
     [0.2222, -0.6089, 0.8207]
     """
     n, m = len(x), len(y)
@@ -34,25 +34,27 @@ def cliff_of_samples(x: Array, y: Array, level: float) -> tuple[float, float, fl
 
 
 def cliff_of_pairs(x: Array, y: Array, level: float, close: Array | float = 0.0) -> tuple[Array, Array, Array]:
-    """δ of many pairs of matched samples (pairs × topics) and the ends of their intervals; NaN topics are left out."""
-    there = ~(np.isnan(x) | np.isnan(y))
-    n = np.where(there.sum(axis=1) >= 2, there.sum(axis=1), np.nan)[:, None]
-    x, y = np.where(there, x, np.inf), np.where(there, y, np.inf)  # what is left out comes last, on both sides
+    """δ of many pairs of matched samples (pairs × topics), and both ends of their intervals; NaN is left out."""
+    defined = ~(np.isnan(x) | np.isnan(y))
+    n = np.where(defined.sum(axis=1) >= 2, defined.sum(axis=1), np.nan)[:, None]
+    x, y = np.where(defined, x, np.inf), np.where(defined, y, np.inf)  # values left out come last on both sides
     together = mean_ranks(np.concatenate([x, y], axis=1), close)
     apart = np.concatenate([mean_ranks(x, close), mean_ranks(y, close)], axis=1)
-    below = together - apart  # entries of the other sample below, ties half
+    below = together - apart  # scores of the other sample below this one; ties count half
     topics = x.shape[1]
     x_above, y_above = 2 * below[:, :topics] / n - 1, 2 * below[:, topics:] / n - 1
-    wins = np.where(there, below[:, :topics], 0.0).sum(axis=1, keepdims=True)  # ties half: no rounding, so 0 is 0
+    wins = np.where(defined, below[:, :topics], 0.0).sum(
+        axis=1, keepdims=True
+    )  # multiples of 1/2, so there is no rounding and 0 stays 0
     value = (2 * wins - n**2) / n**2
-    parts = np.where(there, x_above - y_above - 2 * value, 0.0)
+    parts = np.where(defined, x_above - y_above - 2 * value, 0.0)
     variance = (parts**2).sum(axis=1) / (n * (n - 1))[:, 0]
     low, high = _interval(value[:, 0], variance, n[:, 0], level)
     return value[:, 0], low, high
 
 
 def _dominance(x: Array, y: Array, close: float) -> tuple[Array, int]:
-    """For each x, the share of y below it minus the share above; and how many ties there are."""
+    """For each x, the share of y below it minus the share above it; and the number of ties."""
     ordered = np.sort(y)
     left, right = np.searchsorted(ordered, x - close, "left"), np.searchsorted(ordered, x + close, "right")
     return (left + right) / len(y) - 1, int((right - left).sum())
@@ -68,7 +70,7 @@ def _interval(value: Array, variance: Array, n: Array, level: float) -> tuple[Ar
         half = np.sqrt(z2 * variance * (apart**2 + z2 * variance))
         below = apart + z2 * variance
         low, high = (centre - half) / below, (centre + half) / below
-        edge = (n - z2) / (n + z2)  # no overlap at all: the variance is 0, the uncertainty is not
+        edge = (n - z2) / (n + z2)  # without overlap the variance is 0, but the uncertainty is not
     low = np.where(value >= 1, edge, np.where(value <= -1, -1.0, low))
     high = np.where(value >= 1, 1.0, np.where(value <= -1, -edge, high))
     return np.clip(low, -1, 1), np.clip(high, -1, 1)

@@ -1,8 +1,7 @@
-"""Many tests at once: p-values adjusted so that α still means what it says.
+"""Corrections for many tests at once: adjusted p-values that can be compared with α.
 
-With c tests of true null hypotheses, each at α, some test is significant with probability up to 1 − (1 − α)^c
-(Ferro & Maistro 2024 §4.2.4). An adjusted p-value is compared with α itself. NaN is a test that was not done: it stays
-NaN and is not counted.
+With c independent tests of true null hypotheses, each at α, some test is significant with probability 1 − (1 − α)^c
+(Ferro & Maistro 2024 §4.2.4). NaN stands for a test that was not done: it stays NaN and does not count.
 """
 
 from __future__ import annotations
@@ -22,23 +21,20 @@ from cranfield.types import Array
 
 @dataclass(frozen=True)
 class Correction:
-    """A way to adjust p-values for how many there are."""
+    """A way to adjust p-values for their number."""
 
     name: str
     aliases: tuple[str, ...]
     of_sorted: Callable[[Array], Array]
-    """Adjusted p-values of p-values in ascending order, not yet cut off at 1."""
+    """From p-values in ascending order to adjusted p-values, which may exceed 1."""
     controls: str
-    """What stays below α: the probability of any false alarm, their share, or nothing."""
+    """What is kept below α: the family-wise error, the false discovery rate, or nothing."""
     assumes: str
     source: str
 
-    def __call__(self, p: Any) -> Array:
-        return adjust(p, self.name)
-
 
 def bonferroni(p: Any) -> Array:
-    """c·p.
+    """Bonferroni's correction, c·p.
 
     Reference: Dunn, Multiple Comparisons Among Means, JASA 56(293), 1961
 
@@ -49,7 +45,7 @@ def bonferroni(p: Any) -> Array:
 
 
 def holm(p: Any) -> Array:
-    r"""Bonferroni's, step by step from the smallest: never larger, and as safe.
+    r"""Holm's correction: Bonferroni's step by step from the smallest p. It is never larger, and controls as much.
 
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (c - j + 1)\, p_{(j)})
 
@@ -62,7 +58,7 @@ def holm(p: Any) -> Array:
 
 
 def benjamini_hochberg(p: Any) -> Array:
-    r"""The expected share of false alarms among the significant (the false discovery rate) stays below α.
+    r"""Benjamini and Hochberg's correction: it keeps the false discovery rate, the share of false alarms, below α.
 
     .. math:: \tilde p_{(i)} = \min_{j \ge i} \min(1, p_{(j)}\, c / j)
 
@@ -75,23 +71,23 @@ def benjamini_hochberg(p: Any) -> Array:
 
 
 def adjust(p: Any, method: str = "holm") -> Array:
-    """Adjusted p-values in the shape of `p`, by the name of a correction.
+    """Adjusted p-values in the shape of `p`; `method` is the name of a correction.
 
     >>> adjust([0.01, float("nan"), 0.04], "bonferroni").tolist()
     [0.02, nan, 0.08]
     """
     values = _probabilities(p)
     correction = find_correction(method)
-    there = np.flatnonzero(~np.isnan(values))
     flat = values.ravel()
-    order = there[np.argsort(flat[there], kind="stable")]
+    defined = np.flatnonzero(~np.isnan(flat))
+    order = defined[np.argsort(flat[defined], kind="stable")]
     adjusted = np.full(flat.shape, np.nan)
     adjusted[order] = np.minimum(correction.of_sorted(flat[order]), 1.0)
     return adjusted.reshape(values.shape)
 
 
 def family_wise_error(alpha: float, comparisons: int) -> float:
-    """The probability of at least one false alarm in so many independent tests at α: 1 − (1 − α)^c.
+    """The probability of at least one false alarm in c independent tests at α: 1 − (1 − α)^c.
 
     Reference: Hochberg & Tamhane, Multiple Comparison Procedures, 1987, pp. 7-8 (Ferro & Maistro 2024 §4.2.4)
 
@@ -105,7 +101,7 @@ def family_wise_error(alpha: float, comparisons: int) -> float:
 
 
 def out_of_reach(resamples: int, comparisons: int, correction: str, alpha: float) -> Iterator[str]:
-    """A caution where the smallest p that so many resamples can give is above α once it is corrected.
+    """A caution if no p from this number of resamples can be below α after the correction.
 
     >>> next(out_of_reach(1_000, 100, "holm", 0.05)).partition(", and")[0].partition(":")[2]
     ' with 1,000 resamples no p is below 0.001'
@@ -115,13 +111,13 @@ def out_of_reach(resamples: int, comparisons: int, correction: str, alpha: float
     least = 1 / (1 + resamples)
     if adjust(np.full(comparisons, least), correction).min() > alpha:
         yield (
-            f"caution: with {resamples:,} resamples no p is below {least:.2g}, and corrected for {comparisons:,} "
-            "comparisons none is below α; take more resamples, or a test that holds for all pairs together"
+            f"caution: with {resamples:,} resamples no p is below {least:.2g}, and after the correction for "
+            f"{comparisons:,} comparisons none is below α; use more resamples, or a test of all pairs together"
         )
 
 
 def find_correction(name: str) -> Correction:
-    """A correction by its name or another spelling; an error names the nearest.
+    """A correction by its name or an alias; the error message suggests the nearest name.
 
     >>> find_correction("FDR").name
     'benjamini-hochberg'
@@ -137,28 +133,28 @@ def _probabilities(p: Any) -> Array:
     try:
         values = np.asarray(p, dtype=np.float64)
     except (TypeError, ValueError):
-        raise UsageError(f"p must hold numbers, one a test; it is {type(p).__name__}") from None
+        raise UsageError(f"p must hold numbers, one per test; it is {type(p).__name__}") from None
     outside = (values < 0) | (values > 1)
     if outside.any():
         raise UsageError(f"p == {values[outside].flat[0]:g}, must be between 0 and 1")
     return values
 
 
-# -- what each does to p-values in ascending order
+# -- the corrections of p-values in ascending order
 
 
 def _countdown(p: Array) -> Array:
-    """c, c − 1, ..., 1: how many hypotheses are left at each step."""
+    """c, c − 1, ..., 1: the number of hypotheses left at each step."""
     return np.arange(len(p), 0, -1, dtype=np.float64)
 
 
 def _up(steps: Array) -> Array:
-    """Never smaller than the one before."""
+    """Each value is at least the one before."""
     return np.asarray(np.maximum.accumulate(steps))
 
 
 def _down(steps: Array) -> Array:
-    """Never larger than the one after."""
+    """Each value is at most the one after."""
     return np.asarray(np.minimum.accumulate(steps[::-1])[::-1])
 
 
@@ -179,8 +175,8 @@ _ANY = "family-wise error"
 _SHARE = "false discovery rate"
 
 CORRECTIONS: dict[str, Correction] = {
-    one.name: one
-    for one in (
+    correction.name: correction
+    for correction in (
         Correction("none", ("no",), lambda p: p, "nothing", "", ""),
         Correction("bonferroni", ("dunn",), lambda p: p * len(p), _ANY, "nothing", "Dunn, JASA 1961"),
         Correction(
@@ -206,4 +202,4 @@ CORRECTIONS: dict[str, Correction] = {
         ),
     )
 }  # fmt: skip
-"""All corrections by name. Tukey's, Scheffé's and the randomised Tukey test hold for all pairs as they are."""
+"""All corrections by name. Tukey's, Scheffé's and the randomised Tukey test need none: they hold for all pairs."""

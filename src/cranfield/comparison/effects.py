@@ -1,4 +1,4 @@
-r"""How large a difference is: effect sizes of two samples, each with an interval and its size in words.
+r"""Effect sizes of two samples, each with an interval and its size in words.
 
 | name | value | interval |
 |---|---|---|
@@ -6,15 +6,15 @@ r"""How large a difference is: effect sizes of two samples, each with an interva
 | `d_av` | mean difference / mean of the two standard deviations | noncentral t, approximate (Algina & Keselman 2003) |
 | `smd` | mean difference / √ of the mean of the two variances | paired as d_av; unpaired Bonett's (2008) |
 | Cohen's d | difference of means / pooled standard deviation | noncentral t, exact for equal variances |
-| Hedges' g | Cohen's d, or d_av of matched samples, corrected for bias in small samples | that of d, likewise |
+| Hedges' g | Cohen's d, or d_av of matched samples, corrected for bias in small samples | that of d, corrected |
 | Glass's Δ | difference of means / standard deviation of the second sample | noncentral t |
 | Cliff's δ | Pr(x > y) − Pr(x < y) | Feng & Cliff's (2004) |
 | ω² | share of variance that a factor explains (Ferro & Maistro 2024 (8)) | noncentral F |
 
-Words are rules of thumb: Cohen (1988) for d (0.2 small, 0.5 medium, 0.8 large), Romano et al. (2006) for δ (0.147,
-0.33, 0.474), Ferro & Maistro 2024 §4.2.3 for ω² (0.01, 0.06, 0.14); below all of these an effect is negligible.
+The words follow rules of thumb: Cohen (1988) for d (0.2 small, 0.5 medium, 0.8 large), Romano et al. (2006) for δ
+(0.147, 0.33, 0.474), Ferro & Maistro 2024 §4.2.3 for ω² (0.01, 0.06, 0.14); a smaller effect is negligible.
 
-No variance and no difference: 0. No variance but a difference: infinite, but for Cliff's δ.
+Without variance, an effect is 0 if there is no difference, and infinite otherwise; Cliff's δ is always finite.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from cranfield.comparison.cliff import cliff_of_pairs, cliff_of_samples
 from cranfield.comparison.data import Matrix, check_topics, paired, unpaired
 from cranfield.comparison.differences import difference_blocks, gap, noise, noise_of_pairs, row_moments, without_noise
 from cranfield.comparison.distributions.noncentral import noncentrality
+from cranfield.comparison.resampling import one_pair
 from cranfield.comparison.test_result import Effect, check_alpha
 from cranfield.types import Array, Index64
 
 PAIRED_EFFECTS = ("d_z", "d_av", "hedges", "smd", "glass", "cliff")
-"""The effect sizes of matched samples, by the names `compare` takes."""
+"""The effect sizes of matched samples, by the names that `compare` accepts."""
 
 UNPAIRED_EFFECTS = ("d", "hedges", "smd", "glass", "cliff")
-"""The effect sizes of samples that are not matched."""
+"""The effect sizes of independent samples."""
 
 NAMES = {"d_z": "d_z", "d_av": "d_av", "smd": "SMD", "d": "Cohen's d", "hedges": "Hedges' g", "glass": "Glass's Δ"}
 
@@ -49,7 +50,7 @@ _STEPS: dict[str, tuple[float, float, float]] = {
 
 
 def in_words(value: float, rule: str = "d") -> str:
-    """negligible, small, medium or large; `rule` is d, cliff or omega.
+    """The size in words: negligible, small, medium or large; `rule` is d, cliff or omega.
 
     >>> in_words(-0.6), in_words(0.3991, "omega")
     ('medium', 'large')
@@ -74,9 +75,9 @@ def paired_effect(
 
     .. math:: d_z = \frac{\bar d}{s_d} \qquad d_{av} = \frac{\bar d}{(s_x + s_y)/2}
 
-    d_z is what a paired t test sees (t = d_z √n); d_av and smd do not grow when the systems are correlated, and can be
-    compared with effects of unmatched samples; hedges is d_av times J with n − 1 degrees of freedom. Glass's Δ takes
-    the second system as the control.
+    d_z matches the paired t test (t = d_z √n). d_av and smd do not grow with the correlation of the systems, so they
+    can be compared with effects of independent samples. hedges is d_av times J with n − 1 degrees of freedom. Glass's Δ
+    uses the second system as the control.
 
     References: Cohen, Statistical Power Analysis, 1988; Lakens, Frontiers in Psychology 4:863, 2013; Algina & Keselman,
     Educational and Psychological Measurement 63(4), 2003
@@ -85,10 +86,8 @@ def paired_effect(
     d_z = 1.162 [-0.201, 2.438], large
     """
     pair = paired(x, y, systems=systems, measure=measure)
-    both = Matrix(np.stack([pair.x, pair.y], axis=1), tuple(map(str, range(len(pair.x)))), ("x", "y"))
-    check_topics(both.n, 2, "an effect size")
-    one, other = np.array([0]), np.array([1])
-    value, low, high = (float(part[0]) for part in paired_effects(both, one, other, kind, level))
+    check_topics(len(pair.x), 2, "an effect size")
+    value, low, high = (float(part[0]) for part in paired_effects(*one_pair(pair.x, pair.y), kind, level))
     return _effect(kind, value, low, high, level)
 
 
@@ -101,7 +100,7 @@ def unpaired_effect(
     measure: Any = None,
     level: float = 0.95,
 ) -> Effect:
-    r"""The effect size of samples that are not matched; `kind` is d, hedges, smd, glass or cliff.
+    r"""The effect size of independent samples; `kind` is d, hedges, smd, glass or cliff.
 
     .. math:: d = \frac{\bar x - \bar y}{s_p} \qquad s_p^2 = \frac{(n_x - 1) s_x^2 + (n_y - 1) s_y^2}{n_x + n_y - 2}
 
@@ -120,13 +119,13 @@ def unpaired_effect(
 
 
 def effect_of_samples(x: Array, y: Array, kind: str, level: float) -> Effect:
-    """As `unpaired_effect`, for arrays without NaN."""
+    """`unpaired_effect` for arrays without NaN."""
     check_topics(min(len(x), len(y)), 2, "an effect size of two samples, in each of them,")
     if kind == "cliff":
         return _effect(kind, *cliff_of_samples(x, y, level), level)
     n, m = len(x), len(y)
     s_x, s_y = spread_of(x), spread_of(y)
-    away = float(gap(x.mean(), y.mean()))
+    difference = float(gap(x.mean(), y.mean()))
     df = n + m - 2
     if kind in ("d", "hedges"):
         unit = math.sqrt(((n - 1) * s_x**2 + (m - 1) * s_y**2) / df)
@@ -135,9 +134,9 @@ def effect_of_samples(x: Array, y: Array, kind: str, level: float) -> Effect:
     else:
         unit = math.sqrt((s_x**2 + s_y**2) / 2)
     if unit == 0:
-        value = math.copysign(math.inf, away) if away else 0.0
+        value = math.copysign(math.inf, difference) if difference else 0.0
         return _effect(kind, value, value, value, level)
-    value = away / unit
+    value = difference / unit
     if kind == "smd":
         low, high = _bonett(value, (s_x, n - 1), (s_y, m - 1), level)
     else:
@@ -150,9 +149,9 @@ def effect_of_samples(x: Array, y: Array, kind: str, level: float) -> Effect:
 def paired_effects(
     matrix: Matrix, first: Index64, second: Index64, kind: str = "d_z", level: float = 0.95
 ) -> tuple[Array, Array, Array]:
-    """The effect sizes of many pairs of systems, first − second, and the ends of their intervals.
+    """`paired_effect` for many pairs of systems (first − second): the values, and both ends of their intervals.
 
-    As `paired_effect`, all at once; NaN for a pair with fewer than two topics in common.
+    A pair with fewer than two topics in common has NaN.
 
     >>> value, low, high = paired_effects(Matrix.of([[0.5, 0.4], [0.7, 0.5], [0.3, 0.3]]), np.array([0]), np.array([1]))
     >>> value.round(3).tolist()
@@ -173,8 +172,8 @@ def paired_effects(
         if kind == "d_z":
             unit = s_d
         else:
-            shared = (np.where(np.isnan(difference), np.nan, one) for one in (x, y))
-            s_x, s_y = (row_moments(without_noise(one, close[block]))[2] for one in shared)
+            shared = (np.where(np.isnan(difference), np.nan, scores) for scores in (x, y))
+            s_x, s_y = (row_moments(without_noise(scores, close[block]))[2] for scores in shared)
             average = (s_x + s_y) / 2
             unit = {"smd": np.sqrt((s_x**2 + s_y**2) / 2), "glass": s_y}.get(kind, average)
         out[:, block] = _standardised(mean, s_d, unit, n, level)
@@ -189,8 +188,8 @@ def omega_squared(f: float, df: float, n: int, *, df_error: float | None = None,
 
     .. math:: \hat\omega^2 = \frac{df\,(F - 1)}{df\,(F - 1) + N}
 
-    N is how many scores there are in all (topics × systems). A negative estimate counts as 0. With `df_error` there is
-    an interval: λ/(λ + N) for the noncentralities λ at which F is just not too large or too small (Steiger,
+    N is the total number of scores (topics × systems). A negative estimate counts as 0. With `df_error` there is an
+    interval: λ/(λ + N) for the noncentralities λ at which F is at the limits of its likely values (Steiger,
     Psychological Methods 9(2), 2004).
 
     >>> print(omega_squared(34.4635, 128, 129 * 50))  # Table 1 of Ferro & Maistro 2024, systems
@@ -211,9 +210,7 @@ def omega_squared(f: float, df: float, n: int, *, df_error: float | None = None,
 
 
 def bias_correction(df: Array | float) -> Array:
-    """Hedges' J: what an estimate of d must be multiplied by to be right on average.
-
-    With one degree of freedom d has no mean, and J is undefined.
+    """Hedges' J, the factor that makes an estimate of d unbiased; undefined for one degree of freedom.
 
     >>> bias_correction(18).round(4).item()
     0.9576
@@ -225,22 +222,22 @@ def bias_correction(df: Array | float) -> Array:
 
 
 def spread_of(x: Array) -> float:
-    """The standard deviation (n − 1); 0 where values differ by rounding only."""
+    """The standard deviation (n − 1); 0 if values differ only by rounding."""
     return 0.0 if float(np.ptp(x)) <= noise(x) else float(x.std(ddof=1))
 
 
 def _standardised(mean: Array, s_d: Array, unit: Array, n: Array, level: float) -> tuple[Array, Array, Array]:
-    """mean / unit, and the ends of its interval: the noncentralities of the paired t, in the unit asked for."""
+    """mean / unit, and its interval: the noncentralities of the paired t, in this unit."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(mean == 0, 0.0 * mean, mean / unit)
         t = mean * np.sqrt(n) / s_d
         rescale = s_d / (np.sqrt(n) * unit)
-    moves = (s_d > 0) & (unit > 0)
+    varies = (s_d > 0) & (unit > 0)
     ends = []
     for side in (1, -1):
-        end = noncentrality(np.where(moves, t, np.nan), n - 1, (1 + side * level) / 2)
+        end = noncentrality(np.where(varies, t, np.nan), n - 1, (1 + side * level) / 2)
         with np.errstate(invalid="ignore"):
-            ends.append(np.where(moves, end * rescale, value))
+            ends.append(np.where(varies, end * rescale, value))
     return value, ends[0], ends[1]
 
 
@@ -255,7 +252,7 @@ def _bonett(value: float, x: tuple[float, int], y: tuple[float, int], level: flo
 
 
 def _f_noncentrality(f: float, df: float, df_error: float, probability: float) -> float:
-    """The λ at which an F this small or smaller has the probability asked for; 0 if there is none."""
+    """The λ at which F has this value or less with the given probability; 0 if there is no such λ."""
     from scipy.optimize import brentq
     from scipy.special import fdtr, ncfdtr
 

@@ -1,4 +1,4 @@
-"""Confidence intervals for a mean, another summary, or the difference of two: Student's, bootstrap percentile, BCa."""
+"""Confidence intervals of a mean, another summary, or a difference: Student's t, bootstrap percentile, BCa."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from cranfield.comparison.data import check_topics, paired, single, unpaired
 from cranfield.comparison.methods.t import unpaired_t
 from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.errors import UsageError
-from cranfield.record import Record, plain
+from cranfield.record import OneRow, one_row
 from cranfield.scores.summary import STATISTICS, statistic, t_interval
 from cranfield.types import Array
 
 METHODS = ("t", "percentile", "bca")
 
 _BLOCK = 4_000_000
-"""How many resampled scores are held at a time; changes no answer."""
+"""The number of resampled scores in memory at once; it does not change results."""
 
 Summary = Callable[[Array], Any]
-"""A number from each row of an array: `numpy.median` as `lambda rows: np.median(rows, axis=-1)`."""
+"""A function from an array to a number per row, such as `lambda rows: np.median(rows, axis=-1)`."""
 
 
 @dataclass(frozen=True)
-class Estimated(Record):
+class Estimated(OneRow):
     """A summary of scores with its interval."""
 
     name: str
@@ -49,21 +49,11 @@ class Estimated(Record):
 
     __repr__ = __str__
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        facts: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        facts["interval"] = vars(self.interval)
-        return {name: plain(value) for name, value in facts.items()}
-
     def columns(self) -> dict[str, NDArray[Any]]:
-        """One row."""
+        """One row: measure, systems, summary, value, low, high, n."""
         texts = {"measure": self.measure, "systems": ", ".join(self.systems), "summary": self.name}
         numbers = {"value": self.value, "low": self.interval.low, "high": self.interval.high}
-        return {
-            **{name: np.array([text], dtype=object) for name, text in texts.items()},
-            **{name: np.array([number]) for name, number in numbers.items()},
-            "n": np.array([self.n[0]]),
-        }
+        return one_row({**texts, **numbers, "n": self.n[0]})
 
 
 def mean_interval(
@@ -77,18 +67,18 @@ def mean_interval(
     system: str | None = None,
     measure: Any = None,
 ) -> Estimated:
-    r"""A system's mean score, or another summary of its scores, with an interval.
+    r"""The mean score of a system, or another summary of its scores, with an interval.
 
-    `summary` is mean, gmean, median, std, or a function that takes an array and gives a number for each of its rows.
-    `method`: "t" is :math:`\bar x \pm t_{n-1} s/\sqrt n` (mean and gmean only); "percentile" takes the middle of the
-    summaries of resampled topics; "bca" corrects that for bias and for a spread that changes with the value.
+    `summary` is mean, gmean, median, std, or a function from an array to a number per row. `method`: "t" is
+    :math:`\bar x \pm t_{n-1} s/\sqrt n` (mean and gmean only); "percentile" uses the percentiles of the summaries of
+    resampled topics; "bca" corrects them for bias and for a spread that changes with the value.
     Reference: Efron, Better Bootstrap Confidence Intervals, JASA 82(397), 1987
 
     >>> print(mean_interval([0.2, 0.4, 0.6, 0.9], method="t", measure="AP"))
     AP, x: mean = 0.5250 [0.0498, 1.0002] (95% t), n = 4
     """
     _check("mean_interval", summary, method, level, resamples)
-    values, name, named, notes = single(x, system=system, measure=measure)
+    values, name, measure_name, notes = single(x, system=system, measure=measure)
     check_topics(len(values), 2, "an interval")
     interval, more = _of_one(values, summary, method, level, resamples, seed)
     drawn = None if method == "t" else resamples
@@ -100,7 +90,7 @@ def mean_interval(
         resamples=drawn,
         seed=None if drawn is None else seed,
         notes=(*notes, *more),
-        measure=named,
+        measure=measure_name,
         systems=(name,),
     )
 
@@ -118,18 +108,18 @@ def difference_interval(
     systems: Sequence[str] | None = None,
     measure: Any = None,
 ) -> Estimated:
-    """The difference of two systems' mean scores, or other summaries, with an interval.
+    """The difference between the mean scores, or other summaries, of two systems, with an interval.
 
-    Matched: topics are drawn, and each brings the scores of both systems; with a summary other than the mean it is the
-    difference of summaries, not the summary of differences. Not matched: both samples are drawn, and "t" is Welch's.
-    `summary` and `method` are as for `mean_interval`; "t" is for the mean only.
+    If `matched`, topics are drawn, each with the scores of both systems. Otherwise both samples are drawn
+    independently, and "t" is Welch's. The value is the difference of summaries, not the summary of differences.
+    `summary` and `method` are those of `mean_interval`; "t" works for the mean only.
 
     >>> print(difference_interval([0.2, 0.4, 0.6, 0.9], [0.1, 0.4, 0.4, 0.5], method="t", measure="AP"))
     AP, x − y: difference of means = 0.1750 [-0.0968, 0.4468] (95% t), n = 4
     """
     _check("difference_interval", summary, method, level, resamples)
     if method == "t" and summary != "mean":
-        raise UsageError(f"difference_interval: method == 't' is for the mean; for {_named(summary)} use 'bca'")
+        raise UsageError(f"difference_interval: method == 't' works only for the mean; for {_named(summary)} use 'bca'")
     pair = (paired if matched else unpaired)(x, y, systems=systems, measure=measure)
     n, m = len(pair.x), len(pair.y)
     check_topics(min(n, m), 2, "an interval")
@@ -140,9 +130,9 @@ def difference_interval(
         if matched:
             interval, notes = _of_one(pair.difference, "mean", "t", level, resamples, seed)
         else:
-            found = unpaired_t(pair.x, pair.y, level=level).interval
-            assert found is not None
-            interval = Interval(found.low, found.high, level, "Welch's t")
+            welch = unpaired_t(pair.x, pair.y, level=level).interval
+            assert welch is not None
+            interval = Interval(welch.low, welch.high, level, "Welch's t")
     else:
         samples = (n,) if matched else (n, m)
 
@@ -171,9 +161,9 @@ def _check(who: str, summary: str | Summary, method: str, level: float, resample
     if not callable(summary):
         check.one_of(who, STATISTICS, summary=summary)
         if summary in ("min", "max"):
-            raise UsageError(f"{who}: summary == {summary!r}, for which resampling gives no interval; take another")
+            raise UsageError(f"{who}: summary == {summary!r}, which has no interval by resampling; use another summary")
     elif method == "t":
-        raise UsageError(f"{who}: method == 't' is for the mean; for a function of your own use 'bca'")
+        raise UsageError(f"{who}: method == 't' works only for the mean; for a function use 'bca'")
 
 
 def _summary(summary: str | Summary) -> Summary:
@@ -184,7 +174,7 @@ def _summary(summary: str | Summary) -> Summary:
         values = np.asarray(summary(rows), dtype=np.float64)
         if values.shape != rows.shape[:-1]:
             raise UsageError(
-                f"summary gave shape {values.shape} for {rows.shape}; it must give a number for each row (axis=-1)"
+                f"summary returned shape {values.shape} for {rows.shape}; it must return a number per row (axis=-1)"
             )
         return values
 
@@ -215,7 +205,7 @@ def _bootstrap(
     resamples: int,
     seed: int,
 ) -> tuple[Interval, tuple[str, ...]]:
-    """`of` gives the summary for entries picked from each sample: one array (rows × size) a sample."""
+    """`of` returns the summaries of resamples, from an array of indices (resamples × size) for each sample."""
     rng = np.random.default_rng(seed)
     drawn = np.empty(resamples)
     step = max(1, _BLOCK // max(sizes))
@@ -223,11 +213,11 @@ def _bootstrap(
         block = slice(begin, min(begin + step, resamples))
         drawn[block] = of([rng.integers(0, size, (block.stop - begin, size)) for size in sizes])
     if np.isnan(drawn).any():
-        raise UsageError(f"summary has no value for {int(np.isnan(drawn).sum())} of {resamples} resamples")
+        raise UsageError(f"summary is undefined for {int(np.isnan(drawn).sum())} of {resamples} resamples")
     label = "bootstrap percentile" if method == "percentile" else "bootstrap BCa"
     close = 1e-12 * max(abs(value), float(np.abs(drawn).max()))
     if np.ptp(drawn) <= close:
-        return Interval(value, value, level, label), ("every resample gives the same value: the interval is a point",)
+        return Interval(value, value, level, label), ("every resample has the same value, so the interval is a point",)
     at = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":
         at = _bca(at, drawn, value, close, _left_one_out(of, sizes))
@@ -236,15 +226,15 @@ def _bootstrap(
 
 
 def _bca(at: Array, drawn: Array, value: float, close: float, without: list[Array]) -> Array:
-    """The quantiles to take in place of those asked for: shifted by the bias, and by the acceleration."""
+    """The quantiles adjusted for bias and acceleration."""
     from scipy.special import ndtr, ndtri
 
-    # values equal to the one observed count half
+    # values equal to the observed one count half
     below = (float((drawn < value - close).sum()) + float((drawn <= value + close).sum())) / (2 * len(drawn))
     bias = float(ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn))))
     influence = [(len(values) - 1) * (values.mean() - values) / len(values) for values in without]
-    cubes = sum(float((one**3).sum()) for one in influence)
-    squares = sum(float((one**2).sum()) for one in influence)
+    cubes = sum(float((part**3).sum()) for part in influence)
+    squares = sum(float((part**2).sum()) for part in influence)
     acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
     z = bias + ndtri(at)
     return np.asarray(ndtr(bias + z / (1 - acceleration * z)))

@@ -1,4 +1,4 @@
-"""The table a paper prints: systems down, measures across, the best in bold, significance as superscripts."""
+"""The table of a comparison for a paper: systems × measures, the best in bold, significance as superscripts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def latex(comparison: Comparison) -> str:
-    r"""A booktabs `table`: means with superscripts, and a caption with test, correction, α and n.
+    r"""A booktabs `table` of means with superscripts, and a caption with test, correction, α and n.
 
-    Against a baseline the superscript is a dagger (higher) or a double dagger (lower); otherwise letters: systems
-    that share one do not differ.
+    With a baseline, the superscript is a dagger (higher) or a double dagger (lower). Otherwise it is letters: systems
+    that share a letter do not differ.
     """
     families = comparison.families
     systems = list(dict.fromkeys(name for family in families for name in _best_first(family)))
-    heads = [_head(family, len({one.collection for one in families}) > 1) for family in families]
+    heads = [_head(family, len({family.collection for family in families}) > 1) for family in families]
     cells = [_cells(comparison, family) for family in families]
-    lines = [f"% {printable(one_line(note))}" for note in comparison.notes()]
+    lines = [f"% {printable(one_line(note))}" for note in comparison.notes]
     lines += [r"\begin{table}", r"\centering", rf"\caption{{{_caption(comparison)}}}"]
     lines += [rf"\begin{{tabular}}{{l{'l' * len(families)}}}", r"\toprule"]
     lines.append(" & ".join(["System", *map(escape_latex, heads)]) + r" \\")
@@ -40,7 +40,7 @@ def _head(family: Family, collections: bool) -> str:
 
 
 def _cells(comparison: Comparison, family: Family) -> dict[str, str]:
-    """Every system's mean as LaTeX."""
+    """The mean of every system as LaTeX."""
     names = _best_first(family)
     marks = _superscripts(comparison, family)
     shown = {name: f"{family.means[family.matrix.column(name)]:.{DIGITS}f}" for name in names}

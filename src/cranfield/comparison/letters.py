@@ -1,4 +1,4 @@
-"""Groups of systems that do not differ, as letters: two systems differ exactly when they share none."""
+"""Groups of systems that do not differ, as letters: two systems differ exactly if they share no letter."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_GROUPS = 2_000
-"""Beyond this the display says nothing to anyone."""
+"""With more groups, nobody could read the letters."""
 
 
 def letters(differ: NDArray[np.bool_]) -> list[str] | None:
-    """The letters of each system, best first, from a symmetric matrix of which pairs differ.
+    """The letters of each system, from a symmetric matrix that says which pairs differ.
 
-    Every group is a largest set of systems of which no two differ. None where there are too many groups to show.
+    Every group is a maximal set of systems of which no two differ. None if there are too many groups to show.
 
     Reference: Piepho, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons, JCGS 13(2), 2004
 
@@ -33,16 +33,16 @@ def letters(differ: NDArray[np.bool_]) -> list[str] | None:
 
 
 def _groups(differ: NDArray[np.bool_]) -> list[int] | None:
-    """Sets of systems as bits: one group of all, split wherever a pair differs; what another contains is dropped."""
+    """Sets of systems as bits: start with all, split for each pair that differs, drop sets contained in others."""
     groups = [(1 << len(differ)) - 1]
     for i, j in zip(*np.nonzero(np.triu(differ, 1)), strict=True):
-        one, other = 1 << int(i), 1 << int(j)
-        both = one | other
+        first, second = 1 << int(i), 1 << int(j)
+        both = first | second
         split = [group for group in groups if group & both == both]
         if not split:
             continue
         kept = [group for group in groups if group & both != both]
-        for half in (group & ~bit for group in split for bit in (one, other)):
+        for half in (group & ~bit for group in split for bit in (first, second)):
             if not any(half & group == half for group in kept):
                 kept = [group for group in kept if group & half != group]
                 kept.append(half)
@@ -67,5 +67,5 @@ def _letter(number: int) -> str:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """Letters side by side, with commas once some have two."""
+    """Letters side by side, with commas if some names have two letters."""
     return ("," if any(len(name) > 1 for name in names) else "").join(names)

@@ -1,4 +1,4 @@
-"""Shapiro and Wilk's test of normality, for one sample or for many at once."""
+"""Shapiro and Wilk's test of normality, for many samples at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def shapiro_wilk(rows: Array) -> tuple[Array, Array]:
 
     .. math:: W = \frac{(\sum a_i x_{(i)})^2}{\sum (x_i - \bar x)^2}
 
-    with Royston's weights and normalising transformations. NaN entries are left out. A row with fewer than 3 or more
-    than 5,000 entries, or all entries the same, gives NaN: it is not for this test to say.
+    with Royston's weights and normalising transformations. NaN entries are left out. The result is NaN for a row with
+    fewer than 3 or more than 5,000 entries, or with equal entries only.
     Reference: Royston, Remark AS R94, J. Royal Statistical Society C 44(4), 1995
 
     >>> w, p = shapiro_wilk(np.array([[0.1, 0.2, 0.25, 0.3, 0.9]]))
@@ -29,18 +29,18 @@ def shapiro_wilk(rows: Array) -> tuple[Array, Array]:
     n = (~np.isnan(rows)).sum(axis=1)
     w, p = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     for size in np.unique(n[(n >= FEWEST) & (n <= MOST)]).tolist():
-        mine = np.flatnonzero(n == size)
-        x = ordered[mine, :size]
-        flat = x[:, -1] - x[:, 0] <= 1e-12 * np.abs(x[:, [0, -1]]).max(axis=1)
-        mine, x = mine[~flat], x[~flat]
-        away = x - x.mean(axis=1, keepdims=True)
-        w[mine] = np.minimum((away @ _weights(size)) ** 2 / (away**2).sum(axis=1), 1.0)
-        p[mine] = _p(w[mine], size)
+        rows_of_size = np.flatnonzero(n == size)
+        x = ordered[rows_of_size, :size]
+        equal = x[:, -1] - x[:, 0] <= 1e-12 * np.abs(x[:, [0, -1]]).max(axis=1)
+        rows_of_size, x = rows_of_size[~equal], x[~equal]
+        deviation = x - x.mean(axis=1, keepdims=True)
+        w[rows_of_size] = np.minimum((deviation @ _weights(size)) ** 2 / (deviation**2).sum(axis=1), 1.0)
+        p[rows_of_size] = _p(w[rows_of_size], size)
     return w, p
 
 
 def _weights(n: int) -> Array:
-    """How much each order statistic counts; antisymmetric, of length 1."""
+    """The weight of each order statistic; antisymmetric, with norm 1."""
     from scipy.special import ndtri
 
     if n == 3:

@@ -1,7 +1,8 @@
-"""The tests that compare many systems pair by pair, under the names by which `compare` is asked for them.
+"""The tests that compare systems pair by pair, under the names that `compare` accepts.
 
-A test of all pairs is one function from a matrix and the pairs wanted to arrays with an entry per pair. The module that
-holds it registers it here; `compare`, the command line and the page of tests follow from the registry.
+A test of pairs is one function: from a matrix of scores and the pairs to compare, to arrays with an entry per pair. A
+module in `comparison/methods/` defines it and registers it with `@pair_test(...)`. `compare`, the command line and
+docs/tests.md find it here.
 """
 
 from __future__ import annotations
@@ -11,29 +12,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.check import nearest
+from cranfield.comparison.assumptions import MEANS
 from cranfield.comparison.data import Matrix
+from cranfield.comparison.resampling import check_resampling
+from cranfield.comparison.test_result import check_alternative
+from cranfield.errors import UsageError
 from cranfield.types import Array, Index64, Progress
 
 
 @dataclass(frozen=True, eq=False)
 class PairTests:
-    """One entry per pair (`first` − `second`, columns of the matrix)."""
+    """The result of a test: an entry per pair (`first` − `second`, columns of the matrix)."""
 
     statistic: Array
     p: Array
     low: Array
-    """The interval of the mean difference at the level asked for; NaN where the test has none."""
+    """The interval of the mean difference at level 1 − α; NaN if the test has none."""
     high: Array
     n: NDArray[np.int64]
-    """On how many topics each pair was compared."""
+    """The number of topics on which each pair was compared."""
     critical: float = math.nan
-    """Simultaneous tests with one: the difference from which on two systems differ at α = 1 − level."""
+    """The smallest difference that is significant at α, for simultaneous tests that have one for all pairs."""
     resamples: int | None = None
     exact: bool = False
     notes: tuple[str, ...] = ()
@@ -41,17 +46,25 @@ class PairTests:
 
 @dataclass(frozen=True)
 class TestSettings:
-    """How a test is to be done."""
+    """The settings of a test."""
+
+    __test__ = False  # pytest must not collect this class
 
     alternative: str = "two-sided"
-    level: float = 0.95
+    alpha: float = 0.05
     resamples: int = 10_000
     seed: int = 0
     threads: int | None = None
     progress: Progress | None = field(default=None, compare=False)
 
+    @property
+    def level(self) -> float:
+        """The confidence level, 1 − α."""
+        return 1 - self.alpha
+
 
 Engine = Callable[[Matrix, Index64, Index64, TestSettings], PairTests]
+E = TypeVar("E", bound=Engine)
 
 
 @dataclass(frozen=True)
@@ -60,19 +73,34 @@ class PairTest:
 
     name: str
     aliases: tuple[str, ...]
-    run: Engine
+    engine: Engine
     function: Callable[..., Any] | None
-    """The same test for two samples, where there is one."""
+    """The same test for two samples, if there is such a function."""
     statistic: str
-    """What the statistic is called."""
+    """The name of the statistic."""
     simultaneous: bool
-    """Its p-values already hold for all pairs together; no correction is wanted."""
+    """The p-values hold for all pairs together, so they need no correction."""
     resampling: bool
     complete: bool
-    """It needs every system on every topic: topics are left out listwise."""
-    interval_scale: bool
-    """It takes means, so scores ought to be on an interval scale (Ferro & Maistro 2024 §7)."""
+    """The test needs a score of every system on every topic; other topics are left out."""
+    normal: bool
+    """The test assumes normal differences."""
+    needs: str | None
+    """Why the test needs scores on an interval scale (Ferro & Maistro 2024 §7); None if it does not."""
     source: str
+
+    @property
+    def interval_scale(self) -> bool:
+        return self.needs is not None
+
+    def run(self, matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+        """Check the settings and test every pair."""
+        check_alternative(self.name, settings.alternative)
+        if self.simultaneous and settings.alternative != "two-sided":
+            raise UsageError(f"{self.name} is two-sided; for alternative == {settings.alternative!r} use another test")
+        if self.resampling:
+            check_resampling(self.name, settings.resamples, settings.seed, settings.threads)
+        return self.engine(matrix, first, second, settings)
 
 
 TESTS: dict[str, PairTest] = {}
@@ -87,22 +115,26 @@ def pair_test(
     simultaneous: bool = False,
     resampling: bool = False,
     complete: bool = False,
-    interval_scale: bool = True,
+    normal: bool = False,
+    needs: str | None = MEANS,
     source: str,
-) -> Callable[[Engine], Engine]:
-    """Register a test of all pairs. Its engine gets a matrix without NaN if `complete`; else it leaves topics out."""
+) -> Callable[[E], E]:
+    """Register a test of pairs; the parameters are the fields of `PairTest`.
 
-    def register(run: Engine) -> Engine:
+    If `complete`, the matrix contains no NaN. Otherwise the test leaves out topics without a score itself.
+    """
+
+    def register(engine: E) -> E:
         TESTS[name] = PairTest(
-            name, aliases, run, function, statistic, simultaneous, resampling, complete, interval_scale, source
+            name, aliases, engine, function, statistic, simultaneous, resampling, complete, normal, needs, source
         )
-        return run
+        return engine
 
     return register
 
 
 def known_tests() -> dict[str, PairTest]:
-    """All tests of pairs by name."""
+    """All tests of pairs by name: those of every module in `comparison/methods/`."""
     from cranfield.comparison import methods
 
     for module in iter_modules(methods.__path__):
@@ -111,16 +143,16 @@ def known_tests() -> dict[str, PairTest]:
 
 
 def find_test(name: str) -> PairTest:
-    """A test by its name or another spelling of it; an error names the nearest."""
-    known = known_tests()
-    spelled = {plain_name(one): test for test in known.values() for one in (test.name, *test.aliases)}
-    if plain_name(name) not in spelled:
-        raise nearest(name, list(known), "test")
-    return spelled[plain_name(name)]
+    """A test by its name or an alias; the error message suggests the nearest name."""
+    tests = known_tests()
+    by_spelling = {plain_name(spelling): test for test in tests.values() for spelling in (test.name, *test.aliases)}
+    if plain_name(name) not in by_spelling:
+        raise nearest(name, list(tests), "test")
+    return by_spelling[plain_name(name)]
 
 
 def plain_name(name: str) -> str:
-    """A test's name without case, blanks and the letters on which spellings differ.
+    """A name without differences in case, separators and British or American spelling.
 
     >>> plain_name("Randomised_Tukey") == plain_name("randomized-tukey")
     True

@@ -1,10 +1,9 @@
-"""What a comparison of systems found: pairs, a ranking with groups, and the topics that decide a difference."""
+"""The result of comparing systems: pairs, a ranking with groups, and the topics behind a difference."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,28 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.check import nearest
-from cranfield.comparison.corrections import out_of_reach
+from cranfield.comparison.corrections import family_wise_error, out_of_reach
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.letters import letters
 from cranfield.comparison.registry import PairTests
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
-from cranfield.frames import Tidy
-from cranfield.record import plain
+from cranfield.record import Record, plain, rows_of
 from cranfield.scores.summary import t_interval
 from cranfield.table import Cell, Column, Estimate, Table, number_kind
+from cranfield.text import listed
 from cranfield.types import Array, Index64
 
 MOST_LETTERS = 200
-"""With more systems than this, groups are not shown as letters: nobody reads them."""
+"""With more systems than this, groups are not shown as letters, because nobody would read them."""
 FEW_PAIRS = 28
-"""As many pairs as eight systems have are shown with the ranking."""
+"""Up to this many pairs, those of eight systems, are shown with the ranking."""
 BETTER_MARK, WORSE_MARK = "▲", "▼"
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The pairs of one measure on one collection; arrays have an entry per pair, `first` − `second`."""
+    """The pairs of one measure on one collection; arrays have an entry per pair: `first` − `second`."""
 
     collection: str
     matrix: Matrix
@@ -43,7 +42,7 @@ class Family:
     difference: Array
     tests: PairTests
     adjusted: Array
-    """p-values corrected for all comparisons of the call."""
+    """p-values after the correction for all comparisons of the call."""
     effect: Array
     effect_low: Array
     effect_high: Array
@@ -57,7 +56,7 @@ class Family:
 
     @cached_property
     def lower_is_better(self) -> bool:
-        """As the measure says of itself; a name that is no measure's: higher is better."""
+        """Whether lower scores are better; False if the name is not that of a measure."""
         from cranfield.measures.property_tables import lower_is_better
 
         return lower_is_better(self.matrix.measure)
@@ -68,31 +67,38 @@ class Family:
         return np.argsort(self.means if self.lower_is_better else -self.means, kind="stable")
 
     def intervals(self, level: float) -> tuple[Array, Array]:
-        """Around each mean: half the critical difference if the test has one (Ferro & Maistro 2024 (11)), else t."""
+        """The mean ± half the critical difference if the test has one (Ferro & Maistro 2024 (11)), else Student's t."""
         if not math.isnan(self.tests.critical):
             return self.means - self.tests.critical / 2, self.means + self.tests.critical / 2
         low, high = t_interval(self.matrix.values.T, "mean", level)
         return low, high
 
     def letters(self, alpha: float) -> list[str] | None:
-        """The groups of each system in the order of `ranking`; None if there are too many to show."""
+        """The groups of each system in the order of `ranking`; None if there are too many systems."""
         m = len(self.matrix.systems)
         if m > MOST_LETTERS:
             return None
         place = np.empty(m, dtype=np.int64)
         place[self.ranking] = np.arange(m)
         differ = np.zeros((m, m), dtype=bool)
-        found = self.adjusted <= alpha
-        a, b = place[self.first[found]], place[self.second[found]]
+        significant = self.adjusted <= alpha
+        a, b = place[self.first[significant]], place[self.second[significant]]
         differ[a, b] = differ[b, a] = True
         return letters(differ)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Tidy):
-    """All comparisons of one call, a row per pair, with what was done and what must be known.
+class Notes(tuple[str, ...]):
+    """Notes of a comparison; calling them gives them too, because `notes` used to be a method."""
 
-    `rows`, `to_pandas` and the rest give the pairs; `ranking` and `pairs` give tables; `topics` one pair's topics.
+    def __call__(self) -> Iterator[str]:
+        return iter(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Record):
+    """All comparisons of one call, with a row per pair.
+
+    `rows`, `to_pandas` and the like return the pairs; `ranking` and `pairs` return tables; `topics` shows one pair.
     """
 
     families: tuple[Family, ...]
@@ -111,7 +117,10 @@ class Comparison(Tidy):
     # -- as data
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """collection, measure, system, other, means, difference, low, high, statistic, p, p adjusted, effect, ..."""
+        """collection, measure, system, other, means, difference, low, high, statistic, p, p adjusted, effect, ...
+
+        There is a row per pair.
+        """
         parts = [self._family_columns(family) for family in self.families]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -143,47 +152,27 @@ class Comparison(Tidy):
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dict per pair."""
-        columns = {name: column.tolist() for name, column in self.columns().items()}
-        for values in zip(*columns.values(), strict=True):
-            yield dict(zip(columns, values, strict=True))
+        """A dict per pair."""
+        yield from rows_of(self.columns())
 
     def _metadata(self) -> dict[str, Any]:
-        return {
-            "test": self.test,
-            "correction": self.correction,
-            "alpha": self.alpha,
-            "alternative": self.alternative,
-            "baseline": self.baseline,
-            "resamples": self.resamples,
-            "seed": self.seed,
-            "comparisons": self.comparisons,
-            "notes": list(self.notes()),
-        }
+        names = ("test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "notes")
+        return self._facts(*names)
 
     def to_dict(self) -> dict[str, Any]:
-        """How it was done, the ranking and the pairs, for JSON; undefined is None."""
-        ranking = [plain(row) for family in self.families for row in self._ranked(family)]
-        assumptions = [dict(vars(one)) for one in self.assumptions]
-        return {
-            **self._metadata(),
-            "assumptions": assumptions,
-            "ranking": ranking,
-            "pairs": [plain(row) for row in self.rows()],
-        }
-
-    def to_json(self) -> str:
-        """As `to_dict`, as text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
+        """The settings, the ranking and the pairs, ready for JSON; undefined is None."""
+        ranking = [row for family in self.families for row in self._ranked(family)]
+        parts = {"assumptions": self.assumptions, "ranking": ranking, "pairs": list(self.rows())}
+        return {**self._metadata(), **plain(parts)}
 
     @property
     def comparisons(self) -> int:
-        """How many pairs were compared, over all measures and collections."""
+        """The number of compared pairs, over all measures and collections."""
         return sum(len(family.first) for family in self.families)
 
     @property
     def significant(self) -> int:
-        """How many of them differ."""
+        """The number of pairs that differ."""
         return sum(int((family.adjusted <= self.alpha).sum()) for family in self.families)
 
     # -- as tables
@@ -207,7 +196,7 @@ class Comparison(Tidy):
             }
 
     def _marks(self, family: Family) -> list[str]:
-        """How each system of the ranking stands to the baseline: higher, lower, or not different."""
+        """A mark for each system of the ranking: significantly higher or lower than the baseline, or neither."""
         marks = dict.fromkeys(family.matrix.systems, "")
         assert self.baseline is not None
         marks[self.baseline] = "baseline"
@@ -217,12 +206,14 @@ class Comparison(Tidy):
         return [marks[family.matrix.systems[column]] for column in family.ranking.tolist()]
 
     def ranking(self) -> Table:
-        """Systems, best first, with intervals, and letters (two systems differ if they share none) or marks."""
+        """Systems, best first, with intervals, and with letters (two systems differ if they share none) or marks."""
         several = len(self.families) > 1
         groups = "groups" if self.baseline is None else "against baseline"
         columns = [Column("rank", "count"), Column("system"), Column("mean", "number"), Column(groups)]
         columns.append(Column("topics", "count"))
-        context = [name for name in ("collection", "measure") if several and any(map(self._part(name), self.families))]
+        context = ["measure"] if several else []
+        if several and any(family.collection for family in self.families):
+            context.insert(0, "collection")
         rows: list[tuple[Cell, ...]] = []
         for family in self.families:
             for row in self._ranked(family):
@@ -234,141 +225,130 @@ class Comparison(Tidy):
                 )
         head = tuple(Column(name) for name in context)
         caption = "" if several else self.families[0].matrix.measure
-        return Table((*head, *columns), tuple(rows), caption=caption, notes=tuple(self.notes()))
+        return Table((*head, *columns), tuple(rows), caption=caption, notes=self.notes)
 
-    @staticmethod
-    def _part(name: str) -> Any:
-        return lambda family: family.collection if name == "collection" else family.matrix.measure
+    def table(self) -> Table:
+        """The table of pairs."""
+        return self.pairs()
 
     def pairs(self, *, only_significant: bool = False) -> Table:
         """A row per pair, largest difference first."""
-        kinds = dict.fromkeys(("collection", "measure", "system", "other", "significant"), "text")
-        counts = ("win", "tie", "loss", "topics")
         columns = self.columns()
         hidden = {"effect low", "effect high", "low", "high", "mean", "other mean"}
-        hidden |= {name for name in ("collection",) if not any(columns[name])}
+        hidden |= {"collection"} if not any(columns["collection"]) else set()
         hidden |= {"measure"} if len({family.matrix.measure for family in self.families}) == 1 else set()
         hidden |= {"p adjusted"} if self.correction == "none" else set()
+        family_of = np.repeat(np.arange(len(self.families)), [len(family.first) for family in self.families])
+        order = np.lexsort((-np.abs(columns["difference"]), family_of))
+        if only_significant:
+            order = order[columns["significant"][order]]
+        cells = {name: column[order].tolist() for name, column in columns.items()}
+        cells["significant"] = ["yes" if significant else "" for significant in cells["significant"]]
+        cells["difference"] = [
+            Estimate("", "", value, low, high, topics, 0, 0)
+            for value, low, high, topics in zip(
+                *(cells[name] for name in ("difference", "low", "high", "topics")), strict=True
+            )
+        ]
         shown = [name for name in columns if name not in hidden]
-        order = np.argsort(-np.abs(columns["difference"]), kind="stable")
-        order = order[np.argsort([self._position(one) for one in order], kind="stable")]
-        rows: list[tuple[Cell, ...]] = []
-        for i in order.tolist():
-            if only_significant and not columns["significant"][i]:
-                continue
-            cells: list[Cell] = []
-            for name in shown:
-                value = columns[name][i]
-                if name == "difference":
-                    span = float(columns["low"][i]), float(columns["high"][i])
-                    cells.append(Estimate("", "", float(value), *span, int(columns["topics"][i]), 0, 0))
-                else:
-                    cells.append(("yes" if value else "") if name == "significant" else value)
-            rows.append(tuple(cells))
-        heads = [Column(name, kinds.get(name, "count" if name in counts else number_kind(name))) for name in shown]
-        return Table(tuple(heads), tuple(rows), notes=tuple(self.notes()))
-
-    def _position(self, pair: int) -> int:
-        """Which family a pair belongs to."""
-        ends = np.cumsum([len(family.first) for family in self.families])
-        return int(np.searchsorted(ends, pair, side="right"))
+        kinds = {"O": "text", "b": "text", "i": "count"}
+        heads = [Column(name, kinds.get(columns[name].dtype.kind) or number_kind(name)) for name in shown]
+        rows = zip(*(cells[name] for name in shown), strict=True)
+        return Table(tuple(heads), tuple(rows), notes=self.notes)
 
     def topics(self, system: str, other: str | None = None, *, measure: str | None = None) -> Table:
-        """The topics that decide: both scores, their difference, and what the mean difference is without the topic.
+        """A row per topic, largest difference first: both scores, their difference, and the mean difference without it.
 
-        Largest difference first. `other` is the baseline unless said.
+        `other` is by default the baseline.
         """
         family = self._family(measure)
         against = other if other is not None else self.baseline
         if against is None:
-            raise UsageError(f"topics: compare {system!r} with which system? Say other=")
-        x, y = (family.matrix.values[:, family.matrix.column(one)] for one in (system, against))
-        away = x - y
-        there = np.flatnonzero(~np.isnan(away))
-        total, n = away[there].sum(), len(there)
+            raise UsageError(f"topics: there is no baseline; name the system to compare {system!r} with: other=")
+        x, y = (family.matrix.values[:, family.matrix.column(name)] for name in (system, against))
+        difference = x - y
+        defined = np.flatnonzero(~np.isnan(difference))
+        total, n = difference[defined].sum(), len(defined)
         rows: list[tuple[Cell, ...]] = []
-        for t in there[np.argsort(-np.abs(away[there]), kind="stable")].tolist():
-            without = (total - away[t]) / (n - 1) if n > 1 else math.nan
-            rows.append((family.matrix.topics[t], float(x[t]), float(y[t]), float(away[t]), float(without)))
+        for t in defined[np.argsort(-np.abs(difference[defined]), kind="stable")].tolist():
+            without = (total - difference[t]) / (n - 1) if n > 1 else math.nan
+            rows.append((family.matrix.topics[t], float(x[t]), float(y[t]), float(difference[t]), float(without)))
         heads = (Column("topic"), *(Column(h, "number") for h in (system, against, "difference", "mean without it")))
         caption = (
             f"{family.matrix.measure}: {system} − {against}, mean difference {total / max(n, 1):.4f} on {n} topics"
         )
-        half = _topics_that_turn(away[there])
-        note = f"without the {half} topics that speak loudest for it, the mean difference would change sign or vanish"
-        return Table(heads, tuple(rows), caption=caption, notes=(note,) if half else ())
+        fewest = _topics_that_decide(difference[defined])
+        topics = "topic" if fewest == 1 else f"{fewest} topics"
+        note = f"the mean difference changes sign or vanishes without its most favourable {topics}"
+        return Table(heads, tuple(rows), caption=caption, notes=(note,) if fewest else ())
 
     def _family(self, measure: str | None) -> Family:
         if measure is None:
             return self.families[0]
-        found = [family for family in self.families if family.matrix.measure == measure]
-        if not found:
-            raise nearest(measure, [family.matrix.measure for family in self.families], "measure")
-        return found[0]
+        for family in self.families:
+            if family.matrix.measure == measure:
+                return family
+        raise nearest(measure, [family.matrix.measure for family in self.families], "measure")
 
     # -- in words
 
     def method(self) -> str:
-        """Test, correction, α, n, B: what the caption of a table must say."""
+        """Test, correction, α, n and B, as the caption of a table must state them."""
         ns = sorted({int(n) for family in self.families for n in family.tests.n})
         n = f"n = {ns[0]}" if len(ns) == 1 else f"n = {ns[0]} to {ns[-1]}"
-        told = [f"{self.test} test, {self.alternative}", f"α = {self.alpha:g}", f"{n} topics"]
+        parts = [f"{self.test} test, {self.alternative}", f"α = {self.alpha:g}", f"{n} topics"]
         if self.simultaneous:
-            told.append("simultaneous for all pairs")
+            parts.append("simultaneous for all pairs")
         elif self.correction != "none" and self.comparisons > 1:
-            told.append(f"p corrected for {self.comparisons:,} comparisons ({self.correction})")
+            parts.append(f"p corrected for {self.comparisons:,} comparisons ({self.correction})")
         elif self.comparisons > 1:
-            told.append(f"p not corrected for {self.comparisons:,} comparisons")
+            parts.append(f"p not corrected for {self.comparisons:,} comparisons")
         if self.resamples:
-            told.append(f"B = {self.resamples:,}, seed {self.seed}")
-        return "; ".join(told)
+            parts.append(f"B = {self.resamples:,}, seed {self.seed}")
+        return "; ".join(parts)
 
-    def notes(self) -> Iterator[str]:
+    @cached_property
+    def notes(self) -> Notes:
         """What a reader of the numbers must know."""
+        return Notes(self._notes())
+
+    def _notes(self) -> Iterator[str]:
         yield self.method()
         yield pairs_differ(self.significant, self.comparisons)
         if self.resamples and not self.simultaneous:
             yield from out_of_reach(self.resamples, self.comparisons, self.correction, self.alpha)
         if self.correction == "none" and not self.simultaneous and self.comparisons > 1:
-            error = 1 - (1 - self.alpha) ** self.comparisons
+            error = family_wise_error(self.alpha, self.comparisons)
             yield (
-                f"uncorrected: were there no differences at all, {self.comparisons:,} independent tests at α = "
-                f"{self.alpha:g} would find one with probability {error:.2f} (1 − (1 − α)^c)"
+                f"not corrected: if no systems differed, {self.comparisons:,} independent tests at α = "
+                f"{self.alpha:g} would still find a difference with probability {error:.2f} (1 − (1 − α)^c)"
             )
         if self.baseline is None:
-            yield "groups: two systems differ exactly when they share no letter"
+            yield "groups: two systems differ exactly if they share no letter"
         else:
             yield f"against {self.baseline}: {BETTER_MARK} higher, {WORSE_MARK} lower, blank not different"
         critical = [family.tests.critical for family in self.families if not math.isnan(family.tests.critical)]
         if critical:
-            widths = ", ".join(f"{one / 2:.4f}" for one in critical)
-            yield f"[low, high]: means ± {widths}; they overlap exactly when two systems do not differ"
+            widths = ", ".join(f"{difference / 2:.4f}" for difference in critical)
+            yield f"[low, high]: means ± {widths}; two intervals overlap exactly if the systems do not differ"
         else:
             yield (
-                f"[low, high]: {100 * (1 - self.alpha):g}% interval of each mean (Student's t); whether two systems "
-                "differ is told by p, not by overlap"
+                f"[low, high]: {100 * (1 - self.alpha):g}% interval of each mean (Student's t); p decides whether two "
+                "systems differ, not the overlap of intervals"
             )
-        same = self._identical()
-        if same:
-            yield f"identical on every topic, so p = 1 and effect 0: {same}"
+        identical = list(self._identical_pairs())
+        if identical:
+            yield f"identical on every topic, so p = 1 and the effect is 0: {listed(identical, noun='pairs')}"
         for family in self.families:
             yield from family.tests.notes
-        seen = set()
-        for family in self.families:
-            for note in family.matrix.notes:
-                if note not in seen:
-                    seen.add(note)
-                    yield note
-        yield from (f"caution: {one.says}" for one in self.assumptions if one.holds is False)
+        yield from dict.fromkeys(note for family in self.families for note in family.matrix.notes)
+        yield from (f"caution: {assumption.says}" for assumption in self.assumptions if assumption.holds is False)
 
-    def _identical(self) -> str:
-        found = []
+    def _identical_pairs(self) -> Iterable[str]:
         for family in self.families:
-            alike = np.flatnonzero((family.win == 0) & (family.loss == 0) & (family.tie > 0))
             names = family.matrix.systems
-            found += [f"{names[family.first[i]]} and {names[family.second[i]]}" for i in alike.tolist()]
-        more = f" and {len(found) - 5} more pairs" if len(found) > 5 else ""
-        return ", ".join(found[:5]) + more
+            for i in np.flatnonzero((family.win == 0) & (family.loss == 0) & (family.tie > 0)).tolist():
+                yield f"{names[family.first[i]]} and {names[family.second[i]]}"
 
     def __str__(self) -> str:
         if self.comparisons > FEW_PAIRS:
@@ -383,17 +363,17 @@ class Comparison(Tidy):
         return replace(self.ranking(), notes=()).html() + self.pairs().html()
 
     def to_latex(self) -> str:
-        """A paper's table: systems × measures, the best bold, significance as superscripts, a caption that says how."""
+        """A table for a paper: systems × measures, the best in bold, superscripts for significance, and a caption."""
         from cranfield.comparison.latex import latex
 
         return latex(self)
 
 
-def _topics_that_turn(away: Array) -> int:
-    """How many of the topics that favour the leader must go until it leads no longer; 0 where nobody leads."""
-    total = float(away.sum())
+def _topics_that_decide(difference: Array) -> int:
+    """The number of topics in favour of the leader that must go until it no longer leads; 0 if nobody leads."""
+    total = float(difference.sum())
     if total == 0:
         return 0
-    signed = away if total > 0 else -away
+    signed = difference if total > 0 else -difference
     left = signed.sum() - np.cumsum(-np.sort(-signed))
     return int(np.argmax(left <= 1e-12)) + 1

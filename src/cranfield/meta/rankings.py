@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.data import some
 from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.scores.scores import Scores
-from cranfield.text import counted
+from cranfield.text import counted, listed
 from cranfield.types import Array
 
 Levels = NDArray[np.int32]
@@ -55,10 +55,12 @@ class Panel:
         notes = list(scores.notes)
         if scores.missing.any():
             fate = "count as empty lists" if scores.missing_rule == "zero" else "have no value"
-            notes.append(f"missing topics {fate}: {some(scores.runs, np.asarray(scores.missing.any(axis=1)))}")
+            lacking = compress(scores.runs, np.asarray(scores.missing.any(axis=1)))
+            notes.append(f"missing topics {fate}: {listed(lacking)}")
         if not whole.all():
             lost = int((~whole).sum())
-            notes.append(f"{lost} of {len(whole)} topics left out: undefined somewhere ({some(scores.topics, ~whole)})")
+            shown = listed(compress(scores.topics, ~whole))
+            notes.append(f"{lost} of {len(whole)} topics left out: undefined somewhere ({shown})")
         turned = tuple(name for name in scores.measures if lower_is_better(name))
         if turned:
             notes.append(f"lower is better: {', '.join(turned)}")

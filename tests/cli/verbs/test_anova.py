@@ -196,7 +196,7 @@ def test_a_hole_is_left_out_and_said(cranfield: Cranfield, folder: Path) -> None
         (("--interactions", "topic:qqq"), "no factor 'qqq'; there are 'topic', 'system'"),
         (("--means", "sistem"), "no factor 'sistem'; did you mean 'system'?"),
         (("--factor", "stemmer"), "give NAME=FILE, or a table of factors by --factors"),
-        (("--interactions", "topic:system"), "leave no degrees of freedom for the error"),
+        (("--interactions", "topic:system"), "no degrees of freedom are left for the error"),
         (("--alpha", "1"), "alpha == 1.0, must be above 0 and below 1"),
         (("--type", "IV"), "must be one of 'I', 'II', 'III'"),
         (("--nan", "zero"), "must be one of 'listwise', 'pairwise'"),

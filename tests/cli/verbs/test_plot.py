@@ -91,7 +91,7 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
         (("plot", "curves", "--scores", "x.csv"), "curves are drawn from runs"),
         (("plot", "curves"), "give QRELS RUN..."),
         (("plot", "diversity", "--sample", "--gamma", "2"), "must be between 0 and 1"),
-        (("plot", "differences", "--sample", "--quiet"), "there are 4 systems, say which two"),
+        (("plot", "differences", "--sample", "--quiet"), "there are 4 systems; choose two"),
         (("anova", "--sample", "--plot", "x.svg"), "say which: --means A:B"),
         (("power", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),
         (("compare", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),

@@ -1,4 +1,4 @@
-"""Analysis of variance: statsmodels beside ours, R's published examples, and the table of Ferro & Maistro 2024."""
+"""Analysis of variance: statsmodels, R's published examples, and the table of Ferro & Maistro 2024."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import stats
 from statsmodels.stats.anova import anova_lm
 
 from cranfield.comparison.anova.anova import anova, one_way, two_way
-from cranfield.comparison.anova.layout import from_columns
+from cranfield.comparison.anova.factors import from_columns
 from cranfield.comparison.anova.model import Model, terms_of
 from cranfield.comparison.effects import omega_squared
 from cranfield.errors import DataError, UsageError
@@ -57,7 +57,7 @@ def long_frame(values: np.ndarray, table: dict[str, list[str]]) -> pd.DataFrame:
 
 
 def same(ours: Any, theirs: pd.DataFrame, names: dict[str, str]) -> None:
-    """Sums of squares, degrees of freedom, F and p of the rows named, ours to theirs."""
+    """Compare sums of squares, degrees of freedom, F and p of the named rows."""
     for mine, his in names.items():
         row = theirs.loc[his]
         assert ours[mine].ss == pytest.approx(row["sum_sq"], rel=1e-8, abs=1e-10), mine
@@ -67,7 +67,7 @@ def same(ours: Any, theirs: pd.DataFrame, names: dict[str, str]) -> None:
             assert ours[mine].p == pytest.approx(row["PR(>F)"], rel=1e-6, abs=1e-12), mine
 
 
-# -- what is printed in books
+# -- published examples
 
 
 def test_table_1_of_seed_004_from_its_sums_of_squares() -> None:
@@ -85,14 +85,14 @@ def test_table_1_of_seed_004_from_its_sums_of_squares() -> None:
 
 
 def test_plant_growth_as_r_prints_it() -> None:
-    found = one_way(PLANTS)["system"]
+    result = one_way(PLANTS)["system"]
     # R: anova(lm(weight ~ group, PlantGrowth)): 2 3.7663 1.8832 4.8461 0.01591
-    assert (found.df, round(found.ss, 4), round(found.ms, 4)) == (2, 3.7663, 1.8832)
-    assert (round(found.f, 4), round(found.p, 5)) == (4.8461, 0.01591)
+    assert (result.df, round(result.ss, 4), round(result.ms, 4)) == (2, 3.7663, 1.8832)
+    assert (round(result.f, 4), round(result.p, 5)) == (4.8461, 0.01591)
 
 
 def test_npk_as_r_prints_it() -> None:
-    found = anova(NPK, value="yield", interactions=["N:P", "N:K", "P:K"])
+    result = anova(NPK, value="yield", interactions=["N:P", "N:K", "P:K"])
     # R: summary(aov(yield ~ block + N * P * K, npk)); N:P:K is confounded with blocks there and left out.
     printed = {
         "block": (5, 343.3, 4.447, 0.01594),
@@ -104,15 +104,15 @@ def test_npk_as_r_prints_it() -> None:
         "P:K": (1, 0.5, 0.031, 0.86275),
     }
     for name, (df, ss, f, p) in printed.items():
-        row = found[name]
+        row = result[name]
         assert (row.df, round(row.ss, 1), round(row.f, 3), round(row.p, 5)) == (df, ss, f, p), name
-    assert (found["error"].df, round(found["error"].ss, 1)) == (12, 185.3)
+    assert (result["error"].df, round(result["error"].ss, 1)) == (12, 185.3)
 
 
-def test_what_is_confounded_is_left_out_and_said() -> None:
-    found = anova(NPK, value="yield", interactions="N:P:K")
-    assert "left out, as other terms say the same: N:P:K" in found.notes
-    assert found["error"].df == 12  # as R's
+def test_confounded_terms_are_left_out_with_a_note() -> None:
+    result = anova(NPK, value="yield", interactions="N:P:K")
+    assert "left out, because other terms explain the same: N:P:K" in result.notes
+    assert result["error"].df == 12  # as R's
 
 
 # -- other tools
@@ -120,8 +120,8 @@ def test_what_is_confounded_is_left_out_and_said() -> None:
 
 def test_one_way_is_scipy_s() -> None:
     expected = stats.f_oneway(*PLANTS.values())
-    found = one_way(PLANTS)["system"]
-    assert (found.f, found.p) == pytest.approx((expected.statistic, expected.pvalue))
+    result = one_way(PLANTS)["system"]
+    assert (result.f, result.p) == pytest.approx((expected.statistic, expected.pvalue))
     unequal = {"a": [0.1, 0.4, 0.3], "b": [0.5, 0.6, 0.2, 0.9]}
     assert one_way(unequal)["system"].p == pytest.approx(stats.f_oneway(*unequal.values()).pvalue)
 
@@ -162,7 +162,7 @@ def test_shards_are_replicates_of_topics_and_systems(rng: np.random.Generator) -
     same(ours, theirs, {**names, "topic:shard": "C(topic):C(shard)", "error": "Residual"})
 
 
-def test_shards_with_holes_by_least_squares(rng: np.random.Generator) -> None:
+def test_shards_with_missing_scores_by_least_squares(rng: np.random.Generator) -> None:
     parts = {f"s{k}": rng.random((6, 4)) for k in range(3)}
     parts["s1"][2, 3] = np.nan
     frame = pd.DataFrame(
@@ -194,22 +194,22 @@ def test_seeds_nested_in_systems(rng: np.random.Generator, seeds: tuple[int, ...
     assert ours["run(system)"].df == len(runs) - len(seeds)
     assert ours["run(system)"].ss == pytest.approx(between.ssr - residual)
     assert ours["error"].ss == pytest.approx(residual)
-    # Seeds are a sample: systems must stand out from seeds, not from single scores.
+    # Seeds are a sample, so systems are tested against seeds, not against single scores.
     assert ours["system"].against == "run(system)"
     assert ours["system"].f == pytest.approx(ours["system"].ms / ours["run(system)"].ms)
     assert ours["system"].p == pytest.approx(stats.f.sf(ours["system"].f, len(seeds) - 1, len(runs) - len(seeds)))
 
 
-def test_seeds_that_do_not_matter_leave_the_residual(rng: np.random.Generator) -> None:
+def test_systems_are_tested_against_the_residual_if_seeds_do_not_matter(rng: np.random.Generator) -> None:
     values = np.repeat(rng.random((6, 3)), 2, axis=1) + rng.normal(0, 1e-6, (6, 6))
-    found = anova(values, factors={"run": [f"run{i}" for i in range(1, 7)], "system": list("aabbcc")})
-    # Against seeds that are all alike any difference would be significant.
-    assert found["system"].against == "error"
-    assert found["system"].f == pytest.approx(found["system"].ms / found["error"].ms)
-    assert "run(system) varies no more than the error, against which system is tested" in found.notes
+    result = anova(values, factors={"run": [f"run{i}" for i in range(1, 7)], "system": list("aabbcc")})
+    # If all seeds were equal, any difference would be significant.
+    assert result["system"].against == "error"
+    assert result["system"].f == pytest.approx(result["system"].ms / result["error"].ms)
+    assert "run(system) varies no more than the error, so system is tested against the error" in result.notes
 
 
-def test_seeds_crossed_with_systems_are_a_factor_of_their_own(rng: np.random.Generator) -> None:
+def test_seeds_crossed_with_systems_are_a_separate_factor(rng: np.random.Generator) -> None:
     table = {"run": [f"r{i}" for i in range(6)], "system": list("aabbcc"), "seed": list("121212")}
     ours = anova(dict(zip(table["run"], rng.random((6, 5)), strict=True)), factors=table)
     assert ours.formula == "topic + system + seed"
@@ -217,7 +217,7 @@ def test_seeds_crossed_with_systems_are_a_factor_of_their_own(rng: np.random.Gen
 
 
 def test_topics_nested_in_collections(rng: np.random.Generator) -> None:
-    # Topics 1 to 5 are others in each, and vary.
+    # Topics 1 to 5 are different ones in each collection.
     parts = {name: rng.random((n, 3)) + rng.normal(0, 1, (n, 1)) for name, n in (("old", 5), ("new", 8))}
     ours = anova(parts, across="collection", interactions="system:collection")
     rows = [
@@ -256,12 +256,12 @@ def test_least_squares_and_the_balanced_way_agree(rng: np.random.Generator, kind
 def test_means_of_a_balanced_factor(rng: np.random.Generator) -> None:
     values, table = grid(rng)
     ours = anova(dict(zip(table["run"], values.T, strict=True)), factors=table, interactions="stemmer:model")
-    told = ours.means("stemmer").columns()
-    assert told["stemmer"].tolist() == ["no", "yes"]
-    assert told["mean"] == pytest.approx([values[:, ::2].mean(), values[:, 1::2].mean()])
-    assert told["n"].tolist() == [21, 21]
+    text = ours.means("stemmer").columns()
+    assert text["stemmer"].tolist() == ["no", "yes"]
+    assert text["mean"] == pytest.approx([values[:, ::2].mean(), values[:, 1::2].mean()])
+    assert text["n"].tolist() == [21, 21]
     half = stats.t.ppf(0.975, ours["error"].df) * math.sqrt(ours["error"].ms / 21)
-    assert told["high"] - told["mean"] == pytest.approx([half, half])
+    assert text["high"] - text["mean"] == pytest.approx([half, half])
     joint = ours.means("stemmer", "model").columns()
     assert list(joint)[:2] == ["stemmer", "model"]
     assert joint["mean"][0] == pytest.approx(values[:, 0].mean())
@@ -274,14 +274,14 @@ def test_means_of_unbalanced_scores_are_least_squares_means(rng: np.random.Gener
     fit = smf.ols("value ~ C(topic) + C(system)", frame).fit()
     every = pd.DataFrame([{"topic": f"t{t}", "system": s} for s in "abc" for t in range(6)])
     expected = fit.predict(every).to_numpy().reshape(3, 6).mean(axis=1)
-    told = anova({name: values[:, i] for i, name in enumerate("abc")}).means("system")
-    assert told.mean == pytest.approx(expected)
+    text = anova({name: values[:, i] for i, name in enumerate("abc")}).means("system")
+    assert text.mean == pytest.approx(expected)
     # The standard error of a level's mean is that of the mean of its six predictions: l' (X'X)^-1 l.
     whole = pd.concat([frame[["topic", "system"]], every])
     design = np.column_stack([np.ones(len(whole)), pd.get_dummies(whole, drop_first=True).to_numpy(float)])
     x, line = design[: len(frame)], design[len(frame) :].reshape(3, 6, -1).mean(axis=1)
     variance = np.diag(line @ np.linalg.inv(x.T @ x) @ line.T) * fit.mse_resid
-    assert told.high - told.mean == pytest.approx(stats.t.ppf(0.975, fit.df_resid) * np.sqrt(variance))
+    assert text.high - text.mean == pytest.approx(stats.t.ppf(0.975, fit.df_resid) * np.sqrt(variance))
 
 
 # -- rejection rate
@@ -294,20 +294,20 @@ def test_the_f_test_rejects_a_true_null_hypothesis_at_alpha() -> None:
     assert 9 <= (p <= 0.05).sum() <= 31
 
 
-# -- forms
+# -- output
 
 
-def test_every_form_tells_the_same(rng: np.random.Generator) -> None:
-    found = two_way(rng.random((5, 3)), "AP")
-    rows = json.loads(found.to_json())["rows"]
+def test_every_output_format_has_the_same_content(rng: np.random.Generator) -> None:
+    result = two_way(rng.random((5, 3)), "AP")
+    rows = json.loads(result.to_json())["rows"]
     assert [row["source"] for row in rows] == ["topic", "system", "error", "total"]
-    assert rows[1]["f"] == found["system"].f
+    assert rows[1]["f"] == result["system"].f
     assert rows[2]["f"] is None
-    assert found.to_pandas()["ss"].tolist() == [row["ss"] for row in rows]
-    assert "\\caption{AP: topic + system, 15 scores}" in found.to_latex()
-    assert "<table>" in found._repr_html_()
-    assert found.table().csv().splitlines()[0] == "source,SS,df,MS,F,p,ω²,size"
-    assert "system" in found.sentence()
+    assert result.to_pandas()["ss"].tolist() == [row["ss"] for row in rows]
+    assert "\\caption{AP: topic + system, 15 scores}" in result.to_latex()
+    assert "<table>" in result._repr_html_()
+    assert result.table().csv().splitlines()[0] == "source,SS,df,MS,F,p,ω²,size"
+    assert "system" in result.sentence()
 
 
 def test_scores_frames_and_arrays_are_the_same(rng: np.random.Generator) -> None:
@@ -323,22 +323,22 @@ def test_scores_frames_and_arrays_are_the_same(rng: np.random.Generator) -> None
 
 
 def test_identical_systems(rng: np.random.Generator) -> None:
-    found = two_way(np.repeat(rng.random((6, 1)), 3, axis=1))
-    assert (found["system"].f, found["system"].p) == (0.0, 1.0)
-    assert found["system"].effect is not None
-    assert found["system"].effect.value == 0.0
+    result = two_way(np.repeat(rng.random((6, 1)), 3, axis=1))
+    assert (result["system"].f, result["system"].p) == (0.0, 1.0)
+    assert result["system"].effect is not None
+    assert result["system"].effect.value == 0.0
 
 
 def test_constant_scores() -> None:
-    found = two_way(np.full((4, 3), 0.3))
-    assert (found["system"].p, found["topic"].p) == (1.0, 1.0)
-    assert "all scores are the same: F = 0 and p = 1" in found.notes
+    result = two_way(np.full((4, 3), 0.3))
+    assert (result["system"].p, result["topic"].p) == (1.0, 1.0)
+    assert "all scores are the same: F = 0 and p = 1" in result.notes
 
 
-def test_scores_without_error() -> None:
-    found = two_way(np.arange(4)[:, None] * 0.1 + np.arange(3) * 0.2)
-    assert (found["system"].f, found["system"].p) == (math.inf, 0.0)
-    assert any("nothing is left for the error" in note for note in found.notes)
+def test_scores_without_error_variance() -> None:
+    result = two_way(np.arange(4)[:, None] * 0.1 + np.arange(3) * 0.2)
+    assert (result["system"].f, result["system"].p) == (math.inf, 0.0)
+    assert any("there is no error variance" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(
@@ -346,8 +346,8 @@ def test_scores_without_error() -> None:
     [
         (lambda: two_way([[0.1, 0.2]]), "1 topic"),
         (lambda: two_way([[0.1], [0.2]]), "1 system"),
-        (lambda: two_way(np.full((3, 2), np.nan)), "no topic has a value"),
-        (lambda: anova(np.eye(3), interactions="topic:system"), "leave no degrees of freedom for the error"),
+        (lambda: two_way(np.full((3, 2), np.nan)), "no topic has a score"),
+        (lambda: anova(np.eye(3), interactions="topic:system"), "no degrees of freedom are left for the error"),
         (lambda: anova(np.eye(3), interactions="topic:sytem"), "no factor 'sytem'; did you mean 'system'"),
         (lambda: anova(np.eye(3), interactions="topic"), "must join two factors"),
         (lambda: anova(np.eye(3), type="IV"), "must be one of 'I', 'II', 'III'"),
@@ -358,7 +358,7 @@ def test_scores_without_error() -> None:
         (lambda: two_way(np.eye(3)).means("stemmer"), "no factor 'stemmer'"),
     ],
 )
-def test_bad_input_is_named(call: Any, message: str) -> None:
+def test_bad_input_raises_an_error(call: Any, message: str) -> None:
     with pytest.raises(UsageError) as error:
         call()
     assert message in str(error.value)
@@ -377,7 +377,7 @@ def test_a_table_of_factors_from_a_file(tmp_path: Any, rng: np.random.Generator)
 
 def test_a_factor_that_does_not_vary_is_left_out(rng: np.random.Generator) -> None:
     table = {"run": ["run1", "run2"], "system": ["a", "b"], "stemmer": ["no", "no"]}
-    assert "stemmer left out: it is no everywhere" in anova(rng.random((4, 2)), factors=table).notes
+    assert "stemmer left out: its only level is no" in anova(rng.random((4, 2)), factors=table).notes
 
 
 @pytest.fixture

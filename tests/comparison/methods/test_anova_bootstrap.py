@@ -1,4 +1,4 @@
-"""Bootstrap analysis of variance: a slow twin, the normal theory it must come near, and bad input."""
+"""Bootstrap analysis of variance: a slow version, the normal theory, and bad input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cranfield.errors import UsageError
 
 
 def slowly(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """p of all pairs, by loops: residuals added to what is fitted, the means taken anew."""
+    """p of all pairs, by loops: residuals are added to the fitted scores and the means are computed again."""
     topics, systems = scores.shape
     fitted = scores.mean(axis=1, keepdims=True) + scores.mean(axis=0) - scores.mean()
     residuals = (scores - fitted) * math.sqrt(scores.size / ((topics - 1) * (systems - 1)))
@@ -35,40 +35,40 @@ def slowly(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     return np.asarray((1 + hits) / (1 + resamples))
 
 
-def test_the_slow_twin_counts_the_same(scores: np.ndarray) -> None:
+def test_the_python_version_counts_the_same(scores: np.ndarray) -> None:
     assert bootstrap_anova(scores, resamples=300, seed=3).p.tolist() == slowly(scores, 300, 3).tolist()
 
 
 def test_normal_errors_give_what_the_normal_theory_does(scores: np.ndarray) -> None:
-    found = bootstrap_anova(scores, resamples=4000)
+    result = bootstrap_anova(scores, resamples=4000)
     error = two_way(scores)["error"]
-    t = found.difference / math.sqrt(2 * error.ms / len(scores))
+    t = result.difference / math.sqrt(2 * error.ms / len(scores))
     # 4,000 resamples: standard error of p at most 0.008.
-    assert found.p == pytest.approx(2 * stats.t.sf(np.abs(t), error.df), abs=0.03)
+    assert result.p == pytest.approx(2 * stats.t.sf(np.abs(t), error.df), abs=0.03)
     half = stats.t.isf(0.025, error.df) * math.sqrt(2 * error.ms / len(scores))
-    assert (found.high - found.low) / 2 == pytest.approx(np.full(len(found.p), half), rel=0.08)
-    assert (found.error, found.df) == (pytest.approx(error.ms), error.df)
+    assert (result.high - result.low) / 2 == pytest.approx(np.full(len(result.p), half), rel=0.08)
+    assert (result.error, result.df) == (pytest.approx(error.ms), error.df)
 
 
-def test_shards_take_the_interaction_out_of_the_error(scores: np.ndarray) -> None:
+def test_shards_remove_the_interaction_from_the_error(scores: np.ndarray) -> None:
     rng = np.random.default_rng(1)
-    taste = rng.normal(0, 0.2, scores.shape)  # what each system makes of each topic
+    taste = rng.normal(0, 0.2, scores.shape)  # the interaction of systems and topics
     parts = {f"s{i}": scores + taste + rng.normal(0, 0.05, scores.shape) for i in range(4)}
-    found = bootstrap_anova(parts, shards=True, resamples=500)
+    result = bootstrap_anova(parts, shards=True, resamples=500)
     full = anova(parts, across="shard", interactions="topic:system")
-    # Shards themselves are no term here, so their sum of squares is in the error.
+    # Shards are not a term of the model, so their sum of squares is in the error.
     ss, df = (sum(getattr(full[name], what) for name in ("error", "shard")) for what in ("ss", "df"))
-    assert found.df == df
-    assert found.error == pytest.approx(ss / df)
+    assert result.df == df
+    assert result.error == pytest.approx(ss / df)
     whole = bootstrap_anova(np.mean(list(parts.values()), axis=0), resamples=500)
-    assert (found.high - found.low).mean() < 0.6 * (whole.high - whole.low).mean()
-    assert found.differ.sum() >= whole.differ.sum()
+    assert (result.high - result.low).mean() < 0.6 * (whole.high - whole.low).mean()
+    assert result.differ.sum() >= whole.differ.sum()
 
 
-def test_false_discoveries_are_kept_by_benjamini_and_hochberg(scores: np.ndarray) -> None:
-    found = bootstrap_anova(scores, resamples=500)
-    assert found.adjusted == pytest.approx(multipletests(found.p, method="fdr_bh")[1])
-    assert bootstrap_anova(scores, resamples=500, correction="none").adjusted.tolist() == found.p.tolist()
+def test_benjamini_and_hochberg_control_false_discoveries(scores: np.ndarray) -> None:
+    result = bootstrap_anova(scores, resamples=500)
+    assert result.adjusted == pytest.approx(multipletests(result.p, method="fdr_bh")[1])
+    assert bootstrap_anova(scores, resamples=500, correction="none").adjusted.tolist() == result.p.tolist()
 
 
 def test_a_true_null_hypothesis_is_rejected_at_alpha() -> None:
@@ -78,47 +78,47 @@ def test_a_true_null_hypothesis_is_rejected_at_alpha() -> None:
     assert 9 <= sum(one <= 0.05 for one in p) <= 31
 
 
-def test_the_engine_is_the_function(scores: np.ndarray) -> None:
+def test_the_engine_agrees_with_the_function(scores: np.ndarray) -> None:
     first, second = np.triu_indices(scores.shape[1], 1)
     test = find_test("banova")
     assert test.resampling
-    found = test.run(Matrix.of(scores), first, second, TestSettings(resamples=200, seed=5))
+    result = test.run(Matrix.of(scores), first, second, TestSettings(resamples=200, seed=5))
     expected = bootstrap_anova(scores, resamples=200, seed=5)
-    assert found.p.tolist() == expected.p.tolist()
-    assert found.low.tolist() == expected.low.tolist()
+    assert result.p.tolist() == expected.p.tolist()
+    assert result.low == pytest.approx(expected.low, rel=1e-12)  # the means are summed in another order
     greater = test.run(Matrix.of(scores), first, second, TestSettings(alternative="greater", resamples=200, seed=5))
     less = test.run(Matrix.of(scores), first, second, TestSettings(alternative="less", resamples=200, seed=5))
-    # The two directions share out all resamples, ties counted twice (here there are none).
+    # Every resample counts in one of the two directions (there are no ties).
     assert greater.p + less.p == pytest.approx(np.full(len(first), (200 + 2) / 201))
 
 
-def test_a_seed_gives_one_answer_and_progress_is_told(scores: np.ndarray) -> None:
-    told: list[tuple[int, int]] = []
-    one = bootstrap_anova(scores, resamples=150, progress=lambda done, all_of: told.append((done, all_of)))
+def test_a_seed_fixes_the_result_and_progress_is_reported(scores: np.ndarray) -> None:
+    text: list[tuple[int, int]] = []
+    one = bootstrap_anova(scores, resamples=150, progress=lambda done, all_of: text.append((done, all_of)))
     assert one.p.tolist() == bootstrap_anova(scores, resamples=150).p.tolist()
     assert one.p.tolist() != bootstrap_anova(scores, resamples=150, seed=1).p.tolist()
-    assert told[-1] == (150, 150)
+    assert text[-1] == (150, 150)
 
 
-def test_forms(scores: np.ndarray) -> None:
-    found = bootstrap_anova(scores, "AP", resamples=100)
-    assert str(found).startswith("AP: ")
-    assert found.to_pandas()["adjusted"].tolist() == found.adjusted.tolist()
-    assert "tabular" in found.to_latex()
-    assert "<table>" in found._repr_html_()
+def test_input_formats(scores: np.ndarray) -> None:
+    result = bootstrap_anova(scores, "AP", resamples=100)
+    assert str(result).startswith("AP: ")
+    assert result.to_pandas()["adjusted"].tolist() == result.adjusted.tolist()
+    assert "tabular" in result.to_latex()
+    assert "<table>" in result._repr_html_()
 
 
 def test_identical_systems(scores: np.ndarray) -> None:
-    found = bootstrap_anova(np.repeat(scores[:, :1], 3, axis=1), resamples=100)
-    assert found.p.tolist() == [1.0, 1.0, 1.0]
+    result = bootstrap_anova(np.repeat(scores[:, :1], 3, axis=1), resamples=100)
+    assert result.p.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_topics_that_lack_a_shard_are_left_out(scores: np.ndarray) -> None:
+def test_topics_missing_from_a_shard_are_left_out(scores: np.ndarray) -> None:
     hole = scores.copy()
     hole[2, 1] = np.nan
-    found = bootstrap_anova({"a": scores, "b": hole}, shards=True, resamples=50)
-    assert found.topics == len(scores) - 1
-    assert f"1 of {len(scores)} topics left out: no value somewhere (3)" in found.notes
+    result = bootstrap_anova({"a": scores, "b": hole}, shards=True, resamples=50)
+    assert result.topics == len(scores) - 1
+    assert f"1 of {len(scores)} topics left out: a score is missing somewhere (3)" in result.notes
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_topics_that_lack_a_shard_are_left_out(scores: np.ndarray) -> None:
         (lambda: bootstrap_anova({"a": np.eye(3), "b": np.eye(3)[:, :2]}, shards=True), "other systems"),
     ],
 )
-def test_bad_input_is_named(call: Any, message: str) -> None:
+def test_bad_input_raises_an_error(call: Any, message: str) -> None:
     with pytest.raises(UsageError) as error:
         call()
     assert message in str(error.value)
@@ -145,7 +145,7 @@ def scores() -> np.ndarray:
     return rng.normal(0.3, 0.1, (25, 5)) + rng.normal(0, 0.2, (25, 1)) + np.array([0, 0.02, 0.03, 0.08, 0.12])
 
 
-def test_interrupted_it_keeps_what_is_done(scores: np.ndarray) -> None:
+def test_an_interrupted_test_keeps_the_finished_resamples(scores: np.ndarray) -> None:
     def progress(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
@@ -157,7 +157,7 @@ def test_interrupted_it_keeps_what_is_done(scores: np.ndarray) -> None:
     assert kept.low.tolist() == again.low.tolist()
 
 
-def test_more_resamples_than_memory_holds_are_refused(scores: np.ndarray) -> None:
+def test_more_resamples_than_memory_holds_raise_an_error(scores: np.ndarray) -> None:
     with pytest.raises(UsageError, match=r"resamples == 100000000, must be at most [\d,]+ for \d systems"):
         bootstrap_anova(scores, resamples=100_000_000)
     with pytest.raises(UsageError, match="seed == -1, must be a whole number"):

@@ -17,29 +17,29 @@ Y = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 
 def test_t_posterior_by_the_t_distribution() -> None:
     d = np.subtract(X, Y)
-    found = bayesian_t(X, Y, rope=1.0)
+    result = bayesian_t(X, Y, rope=1.0)
     posterior = stats.t(9, d.mean(), d.std(ddof=1) / np.sqrt(10))
-    assert found.less == pytest.approx(posterior.cdf(-1.0))
-    assert found.greater == pytest.approx(posterior.sf(1.0))
-    assert found.less + found.equal + found.greater == pytest.approx(1)
-    assert (found.interval.low, found.interval.high) == pytest.approx(posterior.interval(0.95))
+    assert result.less == pytest.approx(posterior.cdf(-1.0))
+    assert result.greater == pytest.approx(posterior.sf(1.0))
+    assert result.less + result.equal + result.greater == pytest.approx(1)
+    assert (result.interval.low, result.interval.high) == pytest.approx(posterior.interval(0.95))
 
 
 def test_without_a_rope_the_t_posterior_is_the_one_sided_p() -> None:
-    found = bayesian_t(X, Y, rope=0)
-    assert found.equal == pytest.approx(0, abs=1e-12)
-    assert found.greater == pytest.approx(paired_t(X, Y, alternative="less").p)
+    result = bayesian_t(X, Y, rope=0)
+    assert result.equal == pytest.approx(0, abs=1e-12)
+    assert result.greater == pytest.approx(paired_t(X, Y, alternative="less").p)
 
 
-def test_correlated_t_as_baycomp_has_it() -> None:
+def test_correlated_t_agrees_with_baycomp() -> None:
     # baycomp 1.0.3: CorrelatedTTest.probs(Y, X, rope=0.5, runs=1) has correlation 1/10; p(left), p(rope), p(right)
-    found = bayesian_t(X, Y, rope=0.5, correlation=0.1)
-    assert found.less == pytest.approx(0.9558411788912899)
-    assert found.equal == pytest.approx(0.04162296820771072)
-    assert found.greater == pytest.approx(0.0025358529009993427)
+    result = bayesian_t(X, Y, rope=0.5, correlation=0.1)
+    assert result.less == pytest.approx(0.9558411788912899)
+    assert result.equal == pytest.approx(0.04162296820771072)
+    assert result.greater == pytest.approx(0.0025358529009993427)
 
 
-def test_signed_rank_as_its_definition_reads() -> None:
+def test_signed_rank_follows_its_definition() -> None:
     rope, prior, draws = 0.7, 0.5, 300
     z = [0.0, *np.subtract(X, Y).round(9).tolist()]
     wins = {"less": 0, "equal": 0, "greater": 0}
@@ -50,17 +50,17 @@ def test_signed_rank_as_its_definition_reads() -> None:
                 where = "greater" if a + b > 2 * rope + 1e-9 else "less" if a + b < -2 * rope - 1e-9 else "equal"
                 theta[where] += w[i] * w[j]
         wins[max(theta, key=lambda name: theta[name])] += 1
-    found = bayesian_signed_rank(X, Y, rope=rope, prior=prior, resamples=draws, seed=4)
-    assert (found.less, found.equal, found.greater) == pytest.approx(tuple(n / draws for n in wins.values()))
-    assert 0 < found.equal < 1
+    result = bayesian_signed_rank(X, Y, rope=rope, prior=prior, resamples=draws, seed=4)
+    assert (result.less, result.equal, result.greater) == pytest.approx(tuple(n / draws for n in wins.values()))
+    assert 0 < result.equal < 1
 
 
-def test_signed_rank_as_baycomp_has_it() -> None:
+def test_signed_rank_agrees_with_baycomp() -> None:
     # baycomp 1.0.3: SignedRankTest.probs(X, Y, rope=0.67, nsamples=200000, random_state=1): 0, 0.012775, 0.987225
-    found = bayesian_signed_rank(X, Y, rope=0.67, resamples=50_000)
+    result = bayesian_signed_rank(X, Y, rope=0.67, resamples=50_000)
     error = 4 * np.sqrt(0.0128 * 0.9872 * (1 / 50_000 + 1 / 200_000))
-    assert found.equal == pytest.approx(0.012775, abs=error)
-    assert found.less == pytest.approx(0.987225, abs=error)
+    assert result.equal == pytest.approx(0.012775, abs=error)
+    assert result.less == pytest.approx(0.987225, abs=error)
 
 
 def test_identical_systems_are_practically_equal() -> None:
@@ -71,19 +71,19 @@ def test_identical_systems_are_practically_equal() -> None:
     assert "the posterior is a point" in steady.notes[0]
 
 
-def test_swapping_the_systems_swaps_the_answer() -> None:
+def test_swapping_the_systems_swaps_the_result() -> None:
     one, other = bayesian_signed_rank(X, Y, rope=1, seed=3), bayesian_signed_rank(Y, X, rope=1, seed=3)
     assert (one.less, one.equal, one.greater) == (other.greater, other.equal, other.less)
 
 
-def test_told_as_a_sentence_and_as_data() -> None:
-    found = bayesian_t(X, Y, rope=1.0, systems=("old", "new"), measure="AP")
-    assert "new better" in str(found)
-    assert found.to_dict()["systems"] == ["old", "new"]
-    assert found.to_pandas().loc[0, "less"] == pytest.approx(found.less)
+def test_output_as_a_sentence_and_as_data() -> None:
+    result = bayesian_t(X, Y, rope=1.0, systems=("old", "new"), measure="AP")
+    assert "new better" in str(result)
+    assert result.to_dict()["systems"] == ["old", "new"]
+    assert result.to_pandas().loc[0, "less"] == pytest.approx(result.less)
 
 
-def test_bad_input_is_told() -> None:
+def test_bad_input_raises_an_error() -> None:
     with pytest.raises(UsageError, match="rope == -1"):
         bayesian_t(X, Y, rope=-1)
     with pytest.raises(UsageError, match="correlation == 1"):

@@ -20,39 +20,39 @@ def test_agrees_with_statsmodels(margin: float | tuple[float, float]) -> None:
     assert tost(X, Y, margin=margin).p == pytest.approx(ttost_paired(X, Y, low, high)[0], rel=1e-9)
     y = Y[:25]
     for equal, usevar in ((True, "pooled"), (False, "unequal")):
-        found = tost(X, y, margin=margin, matched=False, equal_variance=equal)
-        assert found.p == pytest.approx(ttost_ind(X, y, low, high, usevar=usevar)[0], rel=1e-9)
+        result = tost(X, y, margin=margin, matched=False, equal_variance=equal)
+        assert result.p == pytest.approx(ttost_ind(X, y, low, high, usevar=usevar)[0], rel=1e-9)
 
 
 def test_equivalent_exactly_if_the_interval_is_within_the_margin() -> None:
     for margin in np.linspace(0.005, 0.06, 23).tolist():
-        found = tost(X, Y, margin=margin)
-        assert found.interval is not None
-        assert found.interval.level == pytest.approx(0.9)
-        assert (found.p <= 0.05) == (-margin <= found.interval.low and found.interval.high <= margin)
+        result = tost(X, Y, margin=margin)
+        assert result.interval is not None
+        assert result.interval.level == pytest.approx(0.9)
+        assert (result.p <= 0.05) == (-margin <= result.interval.low and result.interval.high <= margin)
 
 
 def test_identical_systems_are_equivalent() -> None:
-    found = tost(X, X, margin=0.01)
-    assert found.p == 0
-    assert not any("p = 1" in note for note in found.notes)
-    assert found.notes[-1].startswith("within [-0.01, 0.01] at α = 0.05")
+    result = tost(X, X, margin=0.01)
+    assert result.p == 0
+    assert not any("p = 1" in note for note in result.notes)
+    assert result.notes[-1].startswith("within [-0.01, 0.01] at α = 0.05")
 
 
-def test_two_systems_farther_apart_than_the_margin_are_not() -> None:
-    found = tost(X + 0.2, X, margin=0.1)
-    assert found.p == 1
-    assert found.notes[-1].startswith("not shown to be within")
+def test_systems_farther_apart_than_the_margin_are_not_equivalent() -> None:
+    result = tost(X + 0.2, X, margin=0.1)
+    assert result.p == 1
+    assert result.notes[-1].startswith("not shown to be within")
 
 
-def test_under_a_difference_at_the_margin_it_errs_as_often_as_it_says() -> None:
+def test_at_the_margin_the_error_rate_is_alpha() -> None:
     # the true mean difference is the margin itself; 600 experiments, standard error 0.0089
     rng = np.random.default_rng(7)
     p = [tost(rng.normal(0.5, 1, 30), np.zeros(30), margin=(-5, 0.5)).p for _ in range(600)]
     assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=3.5 * 0.0089)
 
 
-def test_bad_input_is_told() -> None:
+def test_bad_input_raises_an_error() -> None:
     with pytest.raises(UsageError, match="margin == 0, must be above 0"):
         tost(X, Y, margin=0)
     with pytest.raises(UsageError, match=r"margin == \(0.1, -0.1\)"):

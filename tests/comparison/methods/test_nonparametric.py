@@ -32,15 +32,15 @@ MUCOCILIARY = {
 
 
 def test_rounding_times_as_r_prints_them() -> None:
-    found = friedman(ROUNDING)
+    result = friedman(ROUNDING)
     # R: Friedman chi-squared = 11.143, df = 2, p-value = 0.003805
-    assert (round(found.statistic, 3), found.df, round(found.p_value, 6)) == (11.143, 2, 0.003805)
+    assert (round(result.statistic, 3), result.df, round(result.p_value, 6)) == (11.143, 2, 0.003805)
 
 
 def test_mucociliary_efficiency_as_r_prints_it() -> None:
-    found = kruskal_wallis(MUCOCILIARY)
+    result = kruskal_wallis(MUCOCILIARY)
     # R: Kruskal-Wallis chi-squared = 0.77143, df = 2, p-value = 0.68
-    assert (round(found.statistic, 5), found.df, round(found.p_value, 2)) == (0.77143, 2, 0.68)
+    assert (round(result.statistic, 5), result.df, round(result.p_value, 2)) == (0.77143, 2, 0.68)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -56,32 +56,32 @@ def test_both_are_scipy_s(scores: np.ndarray, ties: bool) -> None:
 
 
 def test_iman_and_davenport_s_f(scores: np.ndarray) -> None:
-    found = friedman(scores)
+    result = friedman(scores)
     n, k = scores.shape
     # It is the two-way analysis of variance of the ranks.
     ranks = stats.rankdata(scores, axis=1)
     means = ranks.mean(axis=0)
     between = n * ((means - (k + 1) / 2) ** 2).sum() / (k - 1)
     within = ((ranks - means) ** 2).sum() / ((n - 1) * (k - 1))
-    assert found.f == pytest.approx(between / within)
-    assert found.f_p == pytest.approx(stats.f.sf(between / within, k - 1, (k - 1) * (n - 1)))
-    assert found.effect == pytest.approx(found.statistic / (n * (k - 1)))  # Kendall's W
+    assert result.f == pytest.approx(between / within)
+    assert result.f_p == pytest.approx(stats.f.sf(between / within, k - 1, (k - 1) * (n - 1)))
+    assert result.effect == pytest.approx(result.statistic / (n * (k - 1)))  # Kendall's W
 
 
 def test_nemenyi_s_pairs(scores: np.ndarray) -> None:
-    found = friedman(scores)
+    result = friedman(scores)
     n, k = scores.shape
     # Demšar, JMLR 7, 2006: CD = q_α √(k(k + 1) / 6n), q_0.05 for 5 classifiers 2.728 (his Table 5a).
-    assert round(found.critical, 3) == round(2.728 * math.sqrt(k * (k + 1) / (6 * n)), 3)
+    assert round(result.critical, 3) == round(2.728 * math.sqrt(k * (k + 1) / (6 * n)), 3)
     ranks = stats.rankdata(scores, axis=1).mean(axis=0)
-    q = np.abs(ranks[found.first] - ranks[found.second]) / math.sqrt(k * (k + 1) / (12 * n))
-    assert found.p == pytest.approx(stats.studentized_range.sf(q, k, np.inf), abs=1e-7)
-    assert found.differ.tolist() == (np.abs(found.difference) > found.critical).tolist()
-    assert 0 < found.differ.sum() < len(found.p)
+    q = np.abs(ranks[result.first] - ranks[result.second]) / math.sqrt(k * (k + 1) / (12 * n))
+    assert result.p == pytest.approx(stats.studentized_range.sf(q, k, np.inf), abs=1e-7)
+    assert result.differ.tolist() == (np.abs(result.difference) > result.critical).tolist()
+    assert 0 < result.differ.sum() < len(result.p)
 
 
 def test_tukey_kramer_on_mean_ranks() -> None:
-    found = kruskal_wallis(MUCOCILIARY)
+    result = kruskal_wallis(MUCOCILIARY)
     values = np.concatenate(list(MUCOCILIARY.values()))
     ranks = np.split(stats.rankdata(values), [5, 9])
     means = np.array([one.mean() for one in ranks])
@@ -89,13 +89,13 @@ def test_tukey_kramer_on_mean_ranks() -> None:
     variance = 14 * 15 / 12  # no ties
     first, second = np.triu_indices(3, 1)
     z = (means[first] - means[second]) / np.sqrt(variance * (1 / n[first] + 1 / n[second]))
-    assert found.z == pytest.approx(z)
-    assert found.p == pytest.approx(stats.studentized_range.sf(math.sqrt(2) * np.abs(z), 3, np.inf), abs=1e-7)
+    assert result.z == pytest.approx(z)
+    assert result.p == pytest.approx(stats.studentized_range.sf(math.sqrt(2) * np.abs(z), 3, np.inf), abs=1e-7)
     dunn = kruskal_wallis(MUCOCILIARY, posthoc="dunn")
     assert dunn.p == pytest.approx(np.minimum(1, 3 * 2 * stats.norm.sf(np.abs(z))))
 
 
-def test_only_the_order_counts(scores: np.ndarray) -> None:
+def test_only_the_order_of_scores_matters(scores: np.ndarray) -> None:
     for test in (friedman, kruskal_wallis):
         assert test(np.exp(5 * scores)).p.tolist() == test(scores).p.tolist()
 
@@ -103,61 +103,61 @@ def test_only_the_order_counts(scores: np.ndarray) -> None:
 @pytest.mark.parametrize("test", [friedman, kruskal_wallis])
 def test_a_true_null_hypothesis_is_rejected_at_alpha(test: Any) -> None:
     rng = np.random.default_rng(8)
-    found = [test(rng.random((25, 4))) for _ in range(400)]
+    result = [test(rng.random((25, 4))) for _ in range(400)]
     # 400 trials at 0.05: 20, standard error 4.36; χ² and the normal pairs are a little cautious.
-    assert 7 <= sum(one.p_value <= 0.05 for one in found) <= 31
-    assert 5 <= sum(bool(one.differ.any()) for one in found) <= 31
+    assert 7 <= sum(one.p_value <= 0.05 for one in result) <= 31
+    assert 5 <= sum(bool(one.differ.any()) for one in result) <= 31
 
 
 @pytest.mark.parametrize(("name", "function"), [("friedman", friedman), ("kruskal-wallis", kruskal_wallis)])
-def test_the_engines_are_the_functions(scores: np.ndarray, name: str, function: Any) -> None:
+def test_the_engines_agree_with_the_functions(scores: np.ndarray, name: str, function: Any) -> None:
     test = find_test(name)
     assert test.simultaneous
     assert not test.interval_scale
     first, second = np.triu_indices(5, 1)
-    found = test.run(Matrix.of(scores), first, second, TestSettings())
-    assert found.p == pytest.approx(function(scores).p, abs=1e-12)
-    assert np.isnan(found.low).all()
-    assert "χ²(4)" in found.notes[0]
+    result = test.run(Matrix.of(scores), first, second, TestSettings())
+    assert result.p == pytest.approx(function(scores).p, abs=1e-12)
+    assert np.isnan(result.low).all()
+    assert "χ²(4)" in result.notes[0]
 
 
-def test_kruskal_wallis_takes_what_each_system_has(scores: np.ndarray) -> None:
+def test_kruskal_wallis_uses_all_scores_of_each_system(scores: np.ndarray) -> None:
     scores[0, 0] = scores[3, 2] = np.nan
     theirs = stats.kruskal(*scores.T, nan_policy="omit")
     assert kruskal_wallis(scores).p_value == pytest.approx(theirs.pvalue)
-    found = find_test("kw").run(Matrix.of(scores), np.array([0, 1]), np.array([1, 3]), TestSettings())
-    assert found.n.tolist() == [len(scores) - 1, len(scores)]
+    result = find_test("kw").run(Matrix.of(scores), np.array([0, 1]), np.array([1, 3]), TestSettings())
+    assert result.n.tolist() == [len(scores) - 1, len(scores)]
 
 
-def test_friedman_leaves_out_topics_with_holes(scores: np.ndarray) -> None:
+def test_friedman_leaves_out_topics_without_a_score(scores: np.ndarray) -> None:
     whole = friedman(scores[1:])
     scores[0, 0] = np.nan
-    found = friedman(scores)
-    assert found.statistic == whole.statistic
-    assert "1 of 30 topics left out" in found.notes[0]
+    result = friedman(scores)
+    assert result.statistic == whole.statistic
+    assert "1 of 30 topics left out" in result.notes[0]
 
 
-def test_every_form(scores: np.ndarray) -> None:
-    found = friedman(scores, "AP")
-    assert json.loads(json.dumps(found.to_dict()))["pairs"][0]["p"] == found.p[0]
-    assert "Friedman test" in str(found)
-    assert found.to_pandas()["p"].tolist() == found.p.tolist()
-    assert "tabular" in found.to_latex()
-    assert "<table>" in found._repr_html_()
+def test_every_input_format(scores: np.ndarray) -> None:
+    result = friedman(scores, "AP")
+    assert json.loads(json.dumps(result.to_dict()))["pairs"][0]["p"] == result.p[0]
+    assert "Friedman test" in str(result)
+    assert result.to_pandas()["p"].tolist() == result.p.tolist()
+    assert "tabular" in result.to_latex()
+    assert "<table>" in result._repr_html_()
 
 
 @pytest.mark.parametrize("test", [friedman, kruskal_wallis])
 def test_identical_systems(test: Any) -> None:
     column = np.random.default_rng(0).random((6, 1)) if test is friedman else np.full((6, 1), 0.4)
-    found = test(np.repeat(column, 3, axis=1))
-    assert (found.statistic, found.p_value) == (0.0, 1.0)
-    assert found.p.tolist() == [1.0, 1.0, 1.0]
-    assert "p = 1" in found.notes[-1]
+    result = test(np.repeat(column, 3, axis=1))
+    assert (result.statistic, result.p_value) == (0.0, 1.0)
+    assert result.p.tolist() == [1.0, 1.0, 1.0]
+    assert "p = 1" in result.notes[-1]
 
 
 def test_all_topics_rank_systems_alike() -> None:
-    found = friedman(np.random.default_rng(0).random((6, 1)) + np.array([0.0, 1.0, 2.0]))
-    assert (found.f, found.f_p, found.effect) == (math.inf, 0.0, pytest.approx(1.0))
+    result = friedman(np.random.default_rng(0).random((6, 1)) + np.array([0.0, 1.0, 2.0]))
+    assert (result.f, result.f_p, result.effect) == (math.inf, 0.0, pytest.approx(1.0))
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_all_topics_rank_systems_alike() -> None:
         (lambda: friedman(np.eye(3), alpha=0), "alpha == 0"),
     ],
 )
-def test_bad_input_is_named(call: Any, message: str) -> None:
+def test_bad_input_raises_an_error(call: Any, message: str) -> None:
     with pytest.raises(UsageError) as error:
         call()
     assert message in str(error.value)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cranfield import UsageError
-from cranfield.comparison.methods.resampling import (
+from cranfield.comparison import (
     paired_bootstrap,
     permutation,
     randomisation,
@@ -21,19 +21,19 @@ from tests.oracles import resample as oracle
 @pytest.mark.parametrize("m", [2, 3, 6])
 def test_randomised_tukey_is_figure_15(m):
     u = np.random.default_rng(m).integers(0, 6, (7, m)) / 10
-    found = randomised_tukey(u, resamples=300, seed=4, asl="share")
+    result = randomised_tukey(u, resamples=300, seed=4, asl="share")
     for (first, second), p in oracle.randomised_tukey_asl(u.tolist(), 300, 4).items():
-        assert found.p[first, second] == found.p[second, first] == p
+        assert result.p[first, second] == result.p[second, first] == p
 
 
 def test_figure_5_s_smallest_significant_difference_is_above_the_critical_one():
     u = scores(30, 6, seed=3, spread=0.3)
-    found = randomised_tukey(u, resamples=199)
+    result = randomised_tukey(u, resamples=199)
     asl = oracle.randomised_tukey_asl(u.tolist(), 199, 0)
-    gaps = np.abs(found.means[:, None] - found.means[None, :])
+    gaps = np.abs(result.means[:, None] - result.means[None, :])
     delta = oracle.tukey_delta(u.tolist(), asl, 0.05)
-    assert found.differ()[gaps >= delta - 1e-12].all()
-    assert delta > found.critical == found.critical_at(0.95)
+    assert result.differ()[gaps >= delta - 1e-12].all()
+    assert delta > result.critical == result.critical_at(0.95)
 
 
 def test_randomised_tukey_keeps_the_family_wise_error():
@@ -47,7 +47,7 @@ def test_randomised_tukey_keeps_the_family_wise_error():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_randomised_tukey_finds_the_bootstrap_finds_too(seed):
+def test_the_bootstrap_finds_what_randomised_tukey_finds(seed):
     """Sakai's remark that the first is a subset of the second, on simulated systems."""
     values = scores(50, 20, seed, spread=0.25)
     tukey, bootstrap = (run(name, values, resamples=2000).p <= 0.05 for name in ("randomised-tukey", "bootstrap"))
@@ -62,27 +62,27 @@ def test_randomised_tukey_of_two_systems_is_the_randomisation_test():
     assert p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 40_000))
 
 
-def test_randomised_tukey_s_interval_holds_zero_exactly_if_p_is_above_alpha():
-    found = run("randomised-tukey", scores(20, 15, spread=0.4), resamples=999, level=0.9)
-    assert 0 < (found.p <= 0.1).sum() < len(found.p)
-    np.testing.assert_array_equal(found.p <= 0.1, (found.low > 0) | (found.high < 0))
-    np.testing.assert_array_equal(found.p <= 0.1, np.abs(found.statistic) > found.critical)
+def test_randomised_tukey_s_interval_contains_0_exactly_if_p_is_above_alpha():
+    result = run("randomised-tukey", scores(20, 15, spread=0.4), resamples=999, alpha=0.1)
+    assert 0 < (result.p <= 0.1).sum() < len(result.p)
+    np.testing.assert_array_equal(result.p <= 0.1, (result.low > 0) | (result.high < 0))
+    np.testing.assert_array_equal(result.p <= 0.1, np.abs(result.statistic) > result.critical)
 
 
-def test_randomised_tukey_leaves_topics_out_listwise_and_says_so():
+def test_randomised_tukey_leaves_out_incomplete_topics_with_a_note():
     values = scores(10, 3)
     values[2, 1] = np.nan
-    found = randomised_tukey(values, resamples=100)
-    assert found.n == 9
-    assert "1 of 10 topics left out" in str(found)
-    np.testing.assert_array_equal(found.p, randomised_tukey(np.delete(values, 2, axis=0), resamples=100).p)
+    result = randomised_tukey(values, resamples=100)
+    assert result.n == 9
+    assert "1 of 10 topics left out" in str(result)
+    np.testing.assert_array_equal(result.p, randomised_tukey(np.delete(values, 2, axis=0), resamples=100).p)
 
 
 def test_all_systems_the_same_have_p_1_by_randomised_tukey():
-    found = randomised_tukey(np.tile(X, (3, 1)).T, resamples=50)
-    assert (found.p == 1).all()
-    assert not found.differ().any()
-    assert "all systems score the same" in str(found)
+    result = randomised_tukey(np.tile(X, (3, 1)).T, resamples=50)
+    assert (result.p == 1).all()
+    assert not result.differ().any()
+    assert "all systems have the same score" in str(result)
 
 
 def test_one_system_is_too_few():
@@ -90,7 +90,7 @@ def test_one_system_is_too_few():
         randomised_tukey([[0.1], [0.2]])
 
 
-def test_records_can_be_shown_everywhere():
+def test_records_have_every_output_format():
     found = randomised_tukey({"a": X, "b": Y, "c": [0.1] * 8}, resamples=99)
     assert list(found.to_pandas().columns) == ["first", "second", "difference", "low", "high", "p"]
     assert json.loads(found.to_json())["resamples"] == 99
@@ -103,6 +103,6 @@ def test_records_can_be_shown_everywhere():
         json.loads(result.to_json())
 
 
-def test_more_resamples_than_memory_holds_are_refused():
+def test_more_resamples_than_memory_holds_raise_an_error():
     with pytest.raises(UsageError, match="resamples == 99999999999999, must be at most 50,000,000"):
         randomised_tukey([[0.1, 0.2], [0.3, 0.5]], resamples=99_999_999_999_999)

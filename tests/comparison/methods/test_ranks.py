@@ -38,9 +38,9 @@ def p_of(statistics: list[float], seen: float, alternative: str) -> float:
 
 def test_wilcoxon_on_the_depression_scores_as_r_prints_it() -> None:
     # R: V = 40, p-value = 0.01953 (greater). V is the sum of positive ranks; of 45 in all, so W = 40 - 5
-    found = wilcoxon(BEFORE, AFTER, alternative="greater")
-    assert found.statistic == 35
-    assert found.p == pytest.approx(0.01953, abs=5e-6)
+    result = wilcoxon(BEFORE, AFTER, alternative="greater")
+    assert result.statistic == 35
+    assert result.p == pytest.approx(0.01953, abs=5e-6)
     # Hollander & Wolfe, examples 3.3 and 3.4, for after - before: estimate -0.46, interval (-0.786, -0.010)
     both = wilcoxon(BEFORE, AFTER)
     assert both.estimate == pytest.approx(0.46)
@@ -52,11 +52,11 @@ def test_rank_sum_on_the_permeability_constants_as_r_prints_it() -> None:
     # R's example(wilcox.test): W = 35, p-value = 0.1272 (greater)
     term = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]
     early = [1.15, 0.88, 0.90, 0.74, 1.21]
-    found = rank_sum(term, early, alternative="greater")
-    assert found.statistic == 35
-    assert found.p == pytest.approx(0.1272, abs=5e-5)
-    assert found.effect is not None
-    assert found.effect.value == pytest.approx(2 * 35 / 50 - 1)
+    result = rank_sum(term, early, alternative="greater")
+    assert result.statistic == 35
+    assert result.p == pytest.approx(0.1272, abs=5e-5)
+    assert result.effect is not None
+    assert result.effect.value == pytest.approx(2 * 35 / 50 - 1)
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
@@ -68,9 +68,9 @@ def test_wilcoxon_exact_is_all_signs_counted(zeros: str, alternative: str, d: np
     ranks = ranks if zeros == "wilcox" else ranks[d != 0]
     all_sums = [float(np.dot(signs, ranks)) for signs in product((-1, 1), repeat=len(ranks))]
     seen = float(np.dot(np.sign(d[d != 0]), ranks))
-    found = wilcoxon(d + 0.5, np.full(len(d), 0.5), zeros=zeros, alternative=alternative)
-    assert found.statistic == pytest.approx(seen)
-    assert found.p == pytest.approx(p_of(all_sums, seen, alternative) if len(ranks) else 1.0)
+    result = wilcoxon(d + 0.5, np.full(len(d), 0.5), zeros=zeros, alternative=alternative)
+    assert result.statistic == pytest.approx(seen)
+    assert result.p == pytest.approx(p_of(all_sums, seen, alternative) if len(ranks) else 1.0)
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
@@ -79,9 +79,9 @@ def test_wilcoxon_exact_is_all_signs_counted(zeros: str, alternative: str, d: np
 def test_rank_sum_exact_is_all_choices_counted(alternative: str, x: np.ndarray, y: np.ndarray) -> None:
     ranks = stats.rankdata(np.concatenate([x, y]))
     all_sums = [float(sum(chosen)) for chosen in combinations(ranks.tolist(), len(x))]
-    found = rank_sum(x, y, alternative=alternative)
-    assert found.p == pytest.approx(p_of(all_sums, float(ranks[: len(x)].sum()), alternative))
-    assert found.statistic == pytest.approx(sum((a > b) + 0.5 * (a == b) for a in x.tolist() for b in y.tolist()))
+    result = rank_sum(x, y, alternative=alternative)
+    assert result.p == pytest.approx(p_of(all_sums, float(ranks[: len(x)].sum()), alternative))
+    assert result.statistic == pytest.approx(sum((a > b) + 0.5 * (a == b) for a in x.tolist() for b in y.tolist()))
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
@@ -95,14 +95,14 @@ def test_agrees_with_scipy(alternative: str) -> None:
     normal = stats.wilcoxon(
         np.round(rounded - other, 1)[keep], alternative=alternative, method="asymptotic", correction=True
     )
-    found = wilcoxon(rounded, other, alternative=alternative, method="normal")
-    assert found.p == pytest.approx(normal.pvalue, rel=1e-9)
+    result = wilcoxon(rounded, other, alternative=alternative, method="normal")
+    assert result.p == pytest.approx(normal.pvalue, rel=1e-9)
     pratt = stats.wilcoxon(
         np.round(rounded - other, 1), alternative=alternative, method="asymptotic", zero_method="pratt"
     )
-    found = wilcoxon(rounded, other, alternative=alternative, method="normal", zeros="pratt", continuity=0)
-    assert found.p == pytest.approx(pratt.pvalue, rel=1e-9)
-    untied = np.random.default_rng(8).normal(size=(2, 40))  # scipy's exact distribution does not know of ties
+    result = wilcoxon(rounded, other, alternative=alternative, method="normal", zeros="pratt", continuity=0)
+    assert result.p == pytest.approx(pratt.pvalue, rel=1e-9)
+    untied = np.random.default_rng(8).normal(size=(2, 40))  # scipy's exact distribution does not support ties
     for a, b, method in ((untied[0], untied[1, :25], "exact"), (rounded, other[:25], "asymptotic")):
         u = stats.mannwhitneyu(a, b, alternative=alternative, method=method)
         ours = rank_sum(a, b, alternative=alternative, method="exact" if method == "exact" else "normal")
@@ -115,9 +115,9 @@ def test_the_normal_approximation_of_seed_003() -> None:
     w = sum(rank if one > 0 else -rank for rank, one in enumerate(d, start=1))
     n = len(d)
     z = (w - 0.5) / math.sqrt(n * (n + 1) * (2 * n + 1) / 6)
-    found = wilcoxon(BEFORE, AFTER, method="normal", continuity=0.5, alternative="greater")
-    assert found.statistic == w
-    assert found.p == pytest.approx(float(stats.norm.sf(z)))
+    result = wilcoxon(BEFORE, AFTER, method="normal", continuity=0.5, alternative="greater")
+    assert result.statistic == w
+    assert result.p == pytest.approx(float(stats.norm.sf(z)))
 
 
 def test_differences_that_are_equal_but_for_rounding_are_tied() -> None:
@@ -132,20 +132,20 @@ def test_sign_test_is_binomial(alternative: str) -> None:
     x, y = MATRIX[:, 0], MATRIX[:, 2]
     wins, losses = int((x > y).sum()), int((x < y).sum())
     witness = stats.binomtest(wins, wins + losses, alternative=alternative)
-    found = sign_test(x, y, alternative=alternative)
-    assert found.p == pytest.approx(witness.pvalue)
+    result = sign_test(x, y, alternative=alternative)
+    assert result.p == pytest.approx(witness.pvalue)
     span = witness.proportion_ci()
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx((span.low, span.high))
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == pytest.approx((span.low, span.high))
 
 
 def test_sign_test_with_a_margin_and_split_ties() -> None:
     x, y = [0.50, 0.45, 0.40, 0.90, 0.30, 0.1], [0.45, 0.40, 0.20, 0.20, 0.20, 0.9]
-    # differences 0.05, 0.05, 0.2, 0.7, 0.1, -0.8: a margin of 0.05 takes the first two for ties
-    found = sign_test(x, y, margin=0.05)
-    assert found.statistic == 3
-    assert "3 wins, 2 ties, 1 losses" in found.notes
-    assert found.p == pytest.approx(2 * (4 + 1) / 2**4)
+    # differences 0.05, 0.05, 0.2, 0.7, 0.1, -0.8: with a margin of 0.05 the first two are ties
+    result = sign_test(x, y, margin=0.05)
+    assert result.statistic == 3
+    assert "3 wins, 2 ties, 1 losses" in result.notes
+    assert result.p == pytest.approx(2 * (4 + 1) / 2**4)
     split = sign_test(x, y, margin=0.05, ties="split")  # 4 of 6
     assert split.p == pytest.approx(2 * (15 + 6 + 1) / 2**6)
 
@@ -155,29 +155,29 @@ def test_all_pairs_at_once_are_the_tests_of_each(alternative: str) -> None:
     for values in (MATRIX.copy(), np.round(MATRIX, 1)):
         values[3, 0] = math.nan
         matrix = Matrix.of(values)
-        found = wilcoxon_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
+        result = wilcoxon_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
         signs = sign_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
-        assert found.exact
+        assert result.exact
         for i, (a, b) in enumerate(zip(FIRST, SECOND, strict=True)):
             one = wilcoxon(values[:, a], values[:, b], alternative=alternative)
-            assert (found.statistic[i], found.p[i], found.n[i]) == pytest.approx((one.statistic, one.p, one.n[0]))
+            assert (result.statistic[i], result.p[i], result.n[i]) == pytest.approx((one.statistic, one.p, one.n[0]))
             two = sign_test(values[:, a], values[:, b], alternative=alternative)
             assert (signs.statistic[i], signs.p[i]) == pytest.approx((two.statistic, two.p))
 
 
-def test_many_topics_fall_back_to_the_normal_curve() -> None:
+def test_many_topics_use_the_normal_approximation() -> None:
     values = np.random.default_rng(1).random((150, 2))
-    found = wilcoxon_of_pairs(Matrix.of(values), np.array([0]), np.array([1]), TestSettings())
-    assert not found.exact
-    assert found.p[0] == wilcoxon(values).p
-    # what the curve misses is the kurtosis of W, -2 Σr⁴ / (Σr²)²: the next term of the Edgeworth series has it
+    result = wilcoxon_of_pairs(Matrix.of(values), np.array([0]), np.array([1]), TestSettings())
+    assert not result.exact
+    assert result.p[0] == pytest.approx(wilcoxon(values).p, rel=1e-12)
+    # the normal approximation ignores the kurtosis of W, -2 Σr⁴ / (Σr²)²: the next term of the Edgeworth series
     ranks = np.arange(1.0, 151)
-    z = (abs(found.statistic[0]) - 1) / math.sqrt((ranks**2).sum())
+    z = (abs(result.statistic[0]) - 1) / math.sqrt((ranks**2).sum())
     kurtosis = -2 * (ranks**4).sum() / (ranks**2).sum() ** 2
     missed = 2 * stats.norm.pdf(z) * kurtosis / 24 * (z**3 - 3 * z)
     assert abs(missed) > 1e-4
-    assert found.p[0] + missed == pytest.approx(wilcoxon(values, method="exact").p, abs=3e-5)
-    assert "the others from the normal curve" in found.notes[0]
+    assert result.p[0] + missed == pytest.approx(wilcoxon(values, method="exact").p, abs=3e-5)
+    assert "the others use the normal approximation" in result.notes[0]
 
 
 def test_identical_systems_have_p_1() -> None:
@@ -186,12 +186,12 @@ def test_identical_systems_have_p_1() -> None:
     assert (sign_test(same, same).p, rank_sum([0.1, 0.1], [0.1, 0.1, 0.1]).p) == (1, 1)
     matrix = Matrix.of(np.stack([same, same], axis=1))
     for test in (wilcoxon_of_pairs, sign_of_pairs):
-        found = test(matrix, np.array([0]), np.array([1]), TestSettings(alternative="less"))
-        assert found.p.tolist() == [1]
-        assert found.notes == ("1 pair has the same score on every topic: p = 1",)
+        result = test(matrix, np.array([0]), np.array([1]), TestSettings(alternative="less"))
+        assert result.p.tolist() == [1]
+        assert result.notes == ("the scores are the same on every topic in 1 pair: p = 1",)
 
 
-def test_under_the_null_rank_tests_reject_at_most_as_often_as_they_say() -> None:
+def test_under_the_null_rank_tests_reject_at_most_at_alpha() -> None:
     rng = np.random.default_rng(3)
     values = rng.normal(size=(20, 1)) + rng.normal(size=(20, 6000))
     first, second = np.arange(0, 6000, 2), np.arange(1, 6000, 2)
@@ -208,26 +208,26 @@ def test_mean_ranks_are_scipys() -> None:
     assert np.array_equal(mean_ranks(rows), stats.rankdata(rows, axis=1))
 
 
-def test_scales_that_are_asked_for() -> None:
+def test_which_tests_need_an_interval_scale() -> None:
     assert find_test("wilcoxon").interval_scale
     assert not find_test("sign").interval_scale
     assert [one.name for one in wilcoxon(BEFORE, AFTER, measure="AP").assumptions][-1] == "scale"
     assert "scale" not in [one.name for one in sign_test(BEFORE, AFTER, measure="AP").assumptions]
 
 
-def test_bad_input_is_told() -> None:
+def test_bad_input_raises_an_error() -> None:
     with pytest.raises(UsageError, match="zeros == 'zsplit'"):
         wilcoxon(BEFORE, AFTER, zeros="zsplit")
     with pytest.raises(UsageError, match="margin == -1"):
         sign_test(BEFORE, AFTER, margin=-1)
     with pytest.raises(UsageError, match="ties == 'keep'"):
         sign_test(BEFORE, AFTER, ties="keep")
-    with pytest.raises(UsageError, match="no topic has a value"):
+    with pytest.raises(UsageError, match="no topic has a score"):
         wilcoxon([math.nan], [0.3])
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_an_interval_claims_no_level_that_so_few_topics_cannot_give(alternative: str) -> None:
+def test_an_interval_of_too_few_topics_is_infinite(alternative: str) -> None:
     # the widest interval leaves out 2 of 2ⁿ signs, or 1 of them if one-sided: 2/32 and 1/16 are above 0.05
     n = 5 if alternative == "two-sided" else 4
     x = np.array([0.1, 0.4, 0.2, 0.9, 0.6, 0.7])

@@ -40,20 +40,20 @@ def test_p_values_of_the_simulation_are_scipys() -> None:
     assert P_VALUES["wilcoxon"](flat)[0] == 1.0
 
 
-def test_simulation_keeps_the_shape_of_the_differences_there_are() -> None:
+def test_simulation_keeps_the_shape_of_the_observed_differences() -> None:
     """Two values, one rare and large: shifted by more than the common one all differences are of one sign."""
     x = np.array([0.0] * 9 + [1.0])  # centred: −0.1 nine times, 0.9 once
-    found = simulated_power(x, np.zeros(10), difference=0.11, topics=12, test="sign", simulations=200)
-    assert found.power == 1.0
-    assert found.drawn_from == "differences as on 10 topics"
+    result = simulated_power(x, np.zeros(10), difference=0.11, topics=12, test="sign", simulations=200)
+    assert result.power == 1.0
+    assert result.drawn_from == "differences as on 10 topics"
     again = simulated_power(x, np.zeros(10), difference=0.05, topics=12, test="sign", simulations=200, seed=7)
     assert again == simulated_power(x, np.zeros(10), difference=0.05, topics=12, test="sign", simulations=200, seed=7)
 
 
-def test_simulation_needs_something_to_draw_from() -> None:
+def test_simulation_needs_scores_or_a_variance() -> None:
     with pytest.raises(UsageError, match="either scores of two systems, or variance="):
         simulated_power(difference=0.1, topics=10)
-    with pytest.raises(UsageError, match="nothing to draw"):
+    with pytest.raises(UsageError, match="no variance to draw from"):
         simulated_power([0.1, 0.2], [0.1, 0.2], difference=0.1, topics=10)
     with pytest.raises(UsageError, match="simulations == 0"):
         simulated_power(difference=0.1, topics=10, variance=1.0, simulations=0)

@@ -1,4 +1,4 @@
-"""Variances to plan experiments by: arithmetic, identities, and scores that have none."""
+"""Variances for planning experiments: arithmetic, identities, and scores without variance."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_pooling_weighs_by_topics() -> None:
         pooled_variance([])
 
 
-def test_topics_without_a_value_are_left_out_and_told() -> None:
+def test_undefined_topics_are_left_out_with_a_note() -> None:
     scores = matrix()
     holed = scores.copy()
     holed[3, 1] = np.nan
@@ -54,7 +54,7 @@ def test_topics_without_a_value_are_left_out_and_told() -> None:
 
 
 @pytest.mark.parametrize("scores", [[[0.1, 0.1], [0.3, 0.3], [0.7, 0.7]], [[0.1, 0.2], [0.3, 0.4], [0.7, 0.8]]])
-def test_systems_that_vary_alike_say_nothing_about_size(scores: Any) -> None:
+def test_systems_that_vary_alike_raise_an_error(scores: Any) -> None:
     with pytest.raises(UsageError, match="all systems vary alike over topics"):
         topic_set_size(scores, difference=0.1)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.comparison import compare
-from cranfield.comparison.methods.borderline import bootstrap_borderline
+from cranfield.comparison.borderline import bootstrap_borderline
 from cranfield.comparison.registry import Matrix, TestSettings, find_test, known_tests
 from cranfield.errors import UsageError
 from cranfield.meta.stability.discrimination import DiscriminativePower, discriminative_power
@@ -51,7 +51,7 @@ def test_the_borderline_resample_where_many_have_the_same_t(rank):
     n, resamples = 8, 40
     x, y = np.random.default_rng(3).integers(0, 3, (2, n)) / 8
     matrix = Matrix.of({"x": x.tolist(), "y": y.tolist()})
-    asked = TestSettings(level=1 - rank / resamples, resamples=resamples, seed=5)
+    asked = TestSettings(alpha=rank / resamples, resamples=resamples, seed=5)
     w = [Fraction(a) - Fraction(b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     w = [one - sum(w) / n for one in w]
     drawn = []
@@ -72,7 +72,7 @@ def test_the_borderline_leaves_the_bootstrap_s_p_values_as_they_are(monkeypatch)
     expected = find_test("bootstrap").run(matrix, first, second, TestSettings(resamples=3000)).p
     assert bootstrap_borderline(matrix, first, second, TestSettings(resamples=3000)).p.tolist() == expected.tolist()
     whole = bootstrap_borderline(matrix, first, second, TestSettings(resamples=1000))
-    monkeypatch.setattr("cranfield.comparison.methods.borderline.MOST_SUMS", 1)
+    monkeypatch.setattr("cranfield.comparison.borderline.MOST_SUMS", 1)
     part = bootstrap_borderline(matrix, first, second, TestSettings(resamples=3000))
     assert part.p.tolist() == expected.tolist()
     assert part.difference.tolist() == whole.difference.tolist()

@@ -211,7 +211,7 @@ def _factors(path: str | None, chosen: Sequence[str], runs: Sequence[str]) -> di
     """{factor: {run: level}}, or None where every run is a system."""
     from cranfield.check import nearest
     from cranfield.collection.run_table import read_run_table
-    from cranfield.comparison.anova.layout import factor_table
+    from cranfield.comparison.anova.factors import factor_table
 
     if path is None and not chosen:
         return None

@@ -143,8 +143,8 @@ def compare_verb(
         warnings.simplefilter("ignore")
     checked(format, TABLE_FORMATS)
     from cranfield.comparison.corrections import find_correction
-    from cranfield.comparison.methods.resamples import check_resampling
     from cranfield.comparison.registry import find_test
+    from cranfield.comparison.resampling import check_resampling
     from cranfield.comparison.test_result import check_alpha
 
     check_alpha("--alpha", alpha)  # before any work is done, as are these

@@ -1,4 +1,4 @@
-"""Analysis of variance: how much scores vary with topics, with systems, with what systems are made of."""
+"""Analysis of variance: how much scores vary with topics, systems and components of systems."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.anova.layout import SYSTEM, TOPIC, Layout, from_columns, laid_out
+from cranfield.comparison.anova.factors import SYSTEM, Layout, from_columns, layout_of
 from cranfield.comparison.anova.model import SUMS, Model, Sums, terms_of
 from cranfield.comparison.data import Matrix, check_nan, sample
 from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.test_result import Effect, check_alpha, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
-from cranfield.record import Record
-from cranfield.table import Column, Table, number_kind
+from cranfield.record import Record, table_of
+from cranfield.table import Table
 from cranfield.types import Array
 
 ERROR, TOTAL = "error", "total"
+UNADJUSTED = "means of the available scores, not adjusted for missing ones"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A row of the table: where variation comes from, and how much of it."""
+    """A row of the table: a source of variation."""
 
     source: str
     ss: float
@@ -37,9 +38,9 @@ class Source:
     f: float = math.nan
     p: float = math.nan
     effect: Effect | None = None
-    """ω² of Ferro & Maistro 2024 (8), partial: as if there were no other factor."""
+    """The partial ω² of Ferro & Maistro 2024 (8), as if there were no other factor."""
     against: str = ERROR
-    """The row whose mean square F divides by."""
+    """The row whose mean square is the denominator of F."""
 
     def __str__(self) -> str:
         if math.isnan(self.f):
@@ -50,7 +51,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class LevelMeans(Record):
-    """The means of a factor's levels, or of combinations of levels: what a plot of (main or joint) effects draws."""
+    """The means of the levels of a factor, or of combinations of levels, for a plot of main or joint effects."""
 
     factors: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
@@ -58,14 +59,14 @@ class LevelMeans(Record):
     low: Array
     high: Array
     n: NDArray[np.int64]
-    """How many scores each mean rests on."""
+    """The number of scores behind each mean."""
     level: float
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One column per factor, then mean, low, high, n."""
         out: dict[str, NDArray[Any]] = {
-            name: np.array([one[i] for one in self.levels], dtype=object) for i, name in enumerate(self.factors)
+            name: np.array([level[i] for level in self.levels], dtype=object) for i, name in enumerate(self.factors)
         }
         return {**out, "mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
@@ -73,12 +74,9 @@ class LevelMeans(Record):
         return {"factors": list(self.factors), "level": self.level}
 
     def table(self) -> Table:
-        """For every output format."""
-        heads = [Column(name) for name in self.factors]
-        heads += [Column(name, "number") for name in ("mean", "low", "high")]
-        rows = zip(*(column.tolist() for column in self.columns().values()), strict=True)
-        told = f"{100 * self.level:g}% intervals by t with the error of the model"
-        return Table((*heads, Column("n", "count")), tuple(rows), notes=(told, *self.notes))
+        """A row per level."""
+        note = f"{100 * self.level:g}% intervals by t with the error of the model"
+        return table_of(self.columns(), notes=(note, *self.notes))
 
     def __str__(self) -> str:
         return self.table().text()
@@ -88,7 +86,7 @@ class LevelMeans(Record):
 
 @dataclass(frozen=True, eq=False)
 class Anova(Record):
-    """The table of an analysis of variance, and the model behind it.
+    """The table of an analysis of variance, and its model.
 
     >>> print(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]], "AP"))
     AP: topic + system, 6 scores
@@ -100,16 +98,16 @@ class Anova(Record):
     """
 
     sources: tuple[Source, ...]
-    """The terms, and then error and total."""
+    """The terms, then error and total."""
     measure: str
     type: str
-    """Of sums of squares: I, II or III; `balanced` where these are the same."""
+    """The type of the sums of squares: I, II or III; `balanced` if they are all the same."""
     model: Model = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
-        """How many scores."""
+        """The number of scores."""
         return self.model.layout.n
 
     @property
@@ -123,21 +121,22 @@ class Anova(Record):
 
     def __getitem__(self, source: str) -> Source:
         """A row by its name."""
-        for one in self.sources:
-            if one.source == source:
-                return one
-        raise nearest(source, [one.source for one in self.sources], "source")
+        for row in self.sources:
+            if row.source == source:
+                return row
+        raise nearest(source, [row.source for row in self.sources], "source")
 
     def error_of(self, factors: Sequence[str]) -> Source:
-        """The row against which differences between levels of these factors are judged."""
+        """The row whose mean square is the error of differences between levels of these factors."""
         term = self.model.term(factors)
         return self[self[term.name].against] if term is not None else self[ERROR]
 
     def means(self, *factors: str, level: float = 0.95) -> LevelMeans:
         """The mean of every level of a factor, or of every combination of levels of several, with intervals.
 
-        Least-squares means where the scores are not balanced. The intervals are :math:`t \\sqrt{MS_{Error} v}` with v
-        = 1/n in a balanced layout: what the model leaves unexplained, so they say nothing of other topics.
+        The means are least-squares means if the scores are not balanced. The intervals are
+        :math:`t \\sqrt{MS_{Error} v}`, with v = 1/n in a balanced layout. They reflect what the model leaves
+        unexplained, so they do not generalise to other topics.
 
         >>> print(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]]).means("system"))
         system    mean     low    high  n
@@ -148,59 +147,49 @@ class Anova(Record):
         """
         check_alpha("means", level, "level")
         if not factors:
-            raise UsageError(f"means: no factor named; there are {', '.join(self.factors)}")
-        found = self.model.means([self.model.layout.factor(name).name for name in factors])
+            raise UsageError(f"means: name a factor: {', '.join(self.factors)}")
+        means = self.model.means([self.model.layout.factor(name).name for name in factors])
         error = self.error_of(factors)
         quantile = need("scipy.special", "an interval").stdtrit(error.df, (1 + level) / 2)
-        half = quantile * np.sqrt(error.ms * np.diag(found.covariance))
-        notes = ("means of the scores there are, not adjusted for what is missing",) if found.raw else ()
-        return LevelMeans(
-            found.names, found.levels, found.mean, found.mean - half, found.mean + half, found.n, level, notes
-        )
+        half = quantile * np.sqrt(error.ms * np.diag(means.covariance))
+        notes = (UNADJUSTED,) if means.raw else ()
+        low, high = means.mean - half, means.mean + half
+        return LevelMeans(means.names, means.levels, means.mean, low, high, means.n, level, notes)
 
     def sentence(self) -> str:
-        """Which effects there are, and how large, in words."""
-        tested = [one for one in self.sources if one.effect is not None]
-        told = [
-            f"{one.source}: {one.effect.words} effect (ω² = {one.effect.value:.4f}, {shown_p(one.p)})"
-            for one in sorted(tested, key=lambda one: -one.effect.value if one.effect else 0.0)
-            if one.effect
-        ]
-        return "; ".join(told)
+        """The effects in words, largest first."""
+        effects = [(row, row.effect) for row in self.sources if row.effect]
+        return "; ".join(
+            f"{row.source}: {effect.words} effect (ω² = {effect.value:.4f}, {shown_p(row.p)})"
+            for row, effect in sorted(effects, key=lambda pair: -pair[1].value)
+        )
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """source, ss, df, ms, f, p, omega2, size, against."""
-        return {
-            "source": np.array([one.source for one in self.sources], dtype=object),
-            "ss": np.array([one.ss for one in self.sources]),
-            "df": np.array([one.df for one in self.sources], dtype=np.int64),
-            "ms": np.array([one.ms for one in self.sources]),
-            "f": np.array([one.f for one in self.sources]),
-            "p": np.array([one.p for one in self.sources]),
-            "omega2": np.array([one.effect.value if one.effect else math.nan for one in self.sources]),
-            "size": np.array([one.effect.words if one.effect else "" for one in self.sources], dtype=object),
-            "against": np.array([one.against if one.effect else "" for one in self.sources], dtype=object),
+        """source, ss, df, ms, f, p, omega2, size, against; a row per source."""
+        rows = self.sources
+        columns = {
+            "source": [row.source for row in rows],
+            **{name: [getattr(row, name) for row in rows] for name in ("ss", "df", "ms", "f", "p")},
+            "omega2": [row.effect.value if row.effect else math.nan for row in rows],
+            "size": [row.effect.words if row.effect else "" for row in rows],
+            "against": [row.against if row.effect else "" for row in rows],
         }
+        texts = ("source", "size", "against")
+        return {name: np.array(column, dtype=object if name in texts else None) for name, column in columns.items()}
 
     def _metadata(self) -> dict[str, Any]:
-        return {
-            "measure": self.measure,
-            "model": self.formula,
-            "type": self.type,
-            "n": self.n,
-            "notes": list(self.notes),
-        }
+        return {**self._facts("measure"), "model": self.formula, **self._facts("type", "n", "notes")}
 
     def table(self, digits: int | None = None) -> Table:
-        """For every output format."""
-        others = any(one.against != ERROR for one in self.sources)
-        heads = [Column("source"), Column("SS", "number"), Column("df", "count")]
-        heads += [Column(name, number_kind(name)) for name in ("MS", "F", "p", "ω²")]
-        heads += [Column("size"), *([Column("against")] if others else [])]
-        rows = [row if others else row[:-1] for row in zip(*(c.tolist() for c in self.columns().values()), strict=True)]
+        """A row per source."""
+        columns = self.columns()
+        if all(row.against == ERROR for row in self.sources):
+            del columns["against"]
+        heads = {"ss": "SS", "ms": "MS", "f": "F", "omega2": "ω²"}
+        shown = {heads.get(name, name): column for name, column in columns.items()}
         how = "" if self.type == "balanced" else f", sums of squares of type {self.type}"
         caption = f"{self.measure}: {self.formula}, {self.n:,} scores{how}"
-        return Table(tuple(heads), tuple(rows), caption=caption, notes=self.notes, digits=digits)
+        return table_of(shown, caption=caption, notes=self.notes, digits=digits)
 
     def __str__(self) -> str:
         return self.table().text()
@@ -209,17 +198,17 @@ class Anova(Record):
 
 
 def one_way(data: Any, measure: Any = None) -> Anova:
-    r"""Do systems differ, topics being a sample of their own for each?
+    r"""Do systems differ, if each has a sample of topics of its own?
 
     .. math:: F = \frac{\sum_j n_j (\bar x_j - \bar x)^2 / (k - 1)}{\sum_{ij} (x_{ij} - \bar x_j)^2 / (N - k)}
 
-    `data` holds systems in any form, or {group: [score, ...]} of different lengths. Assumes independent, normal errors
-    of one variance. Systems on the same topics are not independent: `two_way` takes out the topics.
+    `data` holds systems in any form, or {group: [score, ...]} of different lengths. The analysis assumes independent,
+    normal errors with equal variance. Systems on the same topics are not independent; use `two_way` for them.
 
     >>> print(one_way({"ctrl": [4.17, 5.58, 5.18], "trt": [4.81, 4.17, 4.41, 3.59]})["system"])
     system: F(1) = 2.4976, p = 0.1749, ω² = 0.176, large
     """
-    if isinstance(data, Mapping) and data and not any(isinstance(of, Mapping) for of in data.values()):
+    if isinstance(data, Mapping) and data and not any(isinstance(scores, Mapping) for scores in data.values()):
         groups = {str(name): sample(values, repr(name)) for name, values in data.items()}
         names = [name for name, values in groups.items() for _ in range(len(values))]
         columns = {"score": np.concatenate(list(groups.values())), SYSTEM: np.array(names, dtype=object)}
@@ -227,19 +216,19 @@ def one_way(data: Any, measure: Any = None) -> Anova:
         matrix = Matrix.of(data, measure)
         names = list(np.tile(np.array(matrix.systems, dtype=object), matrix.n))
         columns = {matrix.measure: matrix.values.ravel(), SYSTEM: np.array(names, dtype=object)}
-    return analysed(from_columns(columns, next(iter(columns)), [SYSTEM], None))
+    return analyse(from_columns(columns, next(iter(columns)), [SYSTEM], None))
 
 
 def two_way(data: Any, measure: Any = None) -> Anova:
     r"""Topics × systems, Ferro & Maistro 2024 (7): :math:`Y_{ij} = \mu + \tau_i + \alpha_j + \varepsilon_{ij}`.
 
-    Topics without a value for every system are left out (`anova` keeps them, by least squares). Assumes independent,
-    normal errors of one variance, and that systems do not react differently to topics.
+    Topics on which some system has no score are left out (`anova` keeps them, by least squares). The analysis assumes
+    independent, normal errors with equal variance, and no interaction between topics and systems.
 
     >>> print(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]])["system"])
     system: F(2) = 37.0000, p = 0.0263, ω² = 0.923, large
     """
-    return analysed(laid_out(Matrix.of(data, measure).complete()))
+    return analyse(layout_of(Matrix.of(data, measure).complete()))
 
 
 def anova(
@@ -256,7 +245,7 @@ def anova(
 ) -> Anova:
     r"""Topics × systems × any further factors, by least squares where scores are not balanced.
 
-    | design | how to say it |
+    | design | parameters |
     |---|---|
     | components of systems | `factors=` {factor: {run: level}}, a table (run, stemmer, model, ...) or its file |
     | interactions | `interactions=["stemmer:model", "topic:stemmer"]`, `"all"` (every two), or a number |
@@ -266,13 +255,14 @@ def anova(
     | crossed replicates | two factors, `system` and `seed`, which together name the run |
     | anything else | a table of columns and `value=` the column of scores; `nested={child: parent}` |
 
-    The levels of a nested factor are a sample, so what it is nested in is tested against it: systems against seeds, and
-    a collection against its topics (exact for balanced scores); unless it varies less than the residual, against which
-    all else is tested. Factors that are not nested are taken as they are, so topics here are these topics.
+    The levels of a nested factor are a sample, so the factor around it is tested against it: systems against seeds, a
+    collection against its topics (exact for balanced scores). Everything else is tested against the residual, and so is
+    a factor whose nested factor varies less than the residual. Factors that are not nested are fixed: conclusions hold
+    for these topics.
 
-    `type` of sums of squares, where scores are not balanced: I (in the order of the table), II (after all terms that do
-    not contain it) or III (after all others, with effects that sum to 0). `nan`: scores without a value are left out
-    (pairwise), or the whole topic is (listwise).
+    `type` is the type of the sums of squares if scores are not balanced: I (in the order of the table), II (after all
+    terms that do not contain the term) or III (after all other terms, with effects that sum to 0). `nan`: undefined
+    scores are left out ("pairwise"), or the whole topic is ("listwise").
 
     >>> scores = {"a": [0.2, 0.3, 0.6], "b": [0.3, 0.5, 0.6], "c": [0.3, 0.3, 0.5], "d": [0.6, 0.5, 0.8]}
     >>> grid = {"run": ["a", "b", "c", "d"], "stemmer": ["no", "yes"] * 2, "model": ["tf", "tf", "bm25", "bm25"]}
@@ -286,33 +276,33 @@ def anova(
     else:
         if nan == "listwise":
             data = _listwise(data, measure, across)
-        layout = laid_out(data, measure, factors=factors, across=across, nested=nested)
-    return analysed(layout, interactions, type)
+        layout = layout_of(data, measure, factors=factors, across=across, nested=nested)
+    return analyse(layout, interactions, type)
 
 
-def analysed(layout: Layout, interactions: str | int | Iterable[str] = (), type: str = "II") -> Anova:
-    """The analysis of scores that are laid out."""
+def analyse(layout: Layout, interactions: str | int | Iterable[str] = (), type: str = "II") -> Anova:
+    """Fit the model and fill the table."""
     model = Model(layout, terms_of(layout, interactions))
     sums = model.sums(type)
     if sums.error_df < 1:
         raise UsageError(
-            f"{layout.measure}: {model.term_names()} leave no degrees of freedom for the error ({layout.n} scores); "
-            "leave out an interaction, or add topics"
+            f"{layout.measure}: no degrees of freedom are left for the error ({layout.n} scores, terms "
+            f"{', '.join(term.name for term in model.terms)}); leave out an interaction, or add topics"
         )
-    told = list(layout.notes)
+    notes = list(layout.notes)
     confounded = [term.name for term, df in zip(model.terms, sums.df, strict=True) if df < 1]
     if confounded:
-        told.append(f"left out, as other terms say the same: {', '.join(confounded)}")
+        notes.append(f"left out, because other terms explain the same: {', '.join(confounded)}")
         model = Model(layout, tuple(term for term, df in zip(model.terms, sums.df, strict=True) if df > 0))
         sums = model.sums(type)
     if type == "III" and not layout.balanced and any(len(t.factors) > 1 and model.holes(t) for t in model.terms):
-        told.append("some combinations of levels have no score: what type III tests depends on which; type II does not")
-    return _filled(model, sums, "balanced" if layout.balanced else type, told)
+        notes.append("some combinations of levels have no score, and type III depends on which; type II does not")
+    return _table(model, sums, "balanced" if layout.balanced else type, notes)
 
 
-def _filled(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:
+def _table(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:
     layout = model.layout
-    # What is left of numbers that are all equal, or that add up exactly, is rounding.
+    # If all scores are equal, or the model explains them exactly, the rest is rounding.
     least = 1e-13 * sums.total_ss + 1e-28 * float(layout.values @ layout.values)
     ss = dict(zip((term.name for term in model.terms), (x if x > least else 0.0 for x in sums.ss), strict=True))
     df = dict(zip(ss, sums.df, strict=True))
@@ -322,10 +312,9 @@ def _filled(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:
         below = model.error_of(term)
         against = ERROR if below is None else below.name
         if ss[against] / df[against] < ss[ERROR] / df[ERROR]:
-            # Its own variance is estimated below 0: that is none, and the error is all there is.
-            pooled = f"{against} varies no more than the error, against which {term.name} is tested"
+            # The estimated variance of the nested factor is below 0, so it counts as 0.
+            notes.append(f"{against} varies no more than the error, so {term.name} is tested against the error")
             against = ERROR
-            notes.append(pooled)
         ms, error = ss[term.name] / df[term.name], ss[against] / df[against]
         f = ms / error if error > 0 else math.inf if ms > 0 else 0.0
         p = float(need("scipy.special", "an analysis of variance").fdtrc(df[term.name], df[against], f))
@@ -335,7 +324,7 @@ def _filled(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:
     if ss[ERROR] == 0.0:
         if any(ss[term.name] for term in model.terms):
             notes.append(
-                "nothing is left for the error: the terms explain every score; F is infinite where they differ"
+                "there is no error variance: the terms explain every score, and F is infinite for terms that vary"
             )
         else:
             notes.append("all scores are the same: F = 0 and p = 1")
@@ -351,8 +340,5 @@ def _listwise(data: Any, measure: Any, across: str | None) -> Any:
     if across is None:
         return Matrix.of(data, measure).complete()
     if not isinstance(data, Mapping):
-        return data  # `laid_out` says what is wrong
+        return data  # `layout_of` raises the error
     return {level: Matrix.of(part, measure).complete() for level, part in data.items()}
-
-
-__all__ = ["ERROR", "TOPIC", "Anova", "LevelMeans", "Source", "analysed", "anova", "one_way", "two_way"]

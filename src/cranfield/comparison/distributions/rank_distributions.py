@@ -1,4 +1,4 @@
-"""Ranks, and what rank tests expect of them: exactly, ties and all, by counting sums; or by a normal curve."""
+"""Ranks, and the distributions of rank statistics: exact, also with ties, or by the normal approximation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield.types import Array
 
 
 def mean_ranks(rows: Array, close: Array | float = 0.0) -> Array:
-    """The rank of each entry in its row, from 1; equal entries, `close` or less apart, get the mean of their ranks.
+    """The rank of each entry in its row, from 1; entries at most `close` apart share the mean of their ranks.
 
     >>> mean_ranks(np.array([[0.5, 0.1, 0.5]])).tolist()
     [[2.5, 1.0, 2.5]]
@@ -21,7 +21,7 @@ def mean_ranks(rows: Array, close: Array | float = 0.0) -> Array:
     order = np.argsort(rows, axis=1)
     ordered = np.take_along_axis(rows, order, axis=1)
     starts = np.ones(rows.shape, dtype=bool)
-    with np.errstate(invalid="ignore"):  # ∞ − ∞: what is left out, at the end
+    with np.errstate(invalid="ignore"):  # ∞ − ∞, for entries left out, at the end
         starts[:, 1:] = ordered[:, 1:] - ordered[:, :-1] > np.asarray(close)[..., None]
     place = np.broadcast_to(np.arange(rows.shape[1]), rows.shape)
     begin = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
@@ -34,7 +34,7 @@ def mean_ranks(rows: Array, close: Array | float = 0.0) -> Array:
 
 
 def signed_ranks(difference: Array, zeros: str = "wilcox", close: Array | float = 0.0) -> Array:
-    """The ranks of the sizes of differences in each row, with their signs; 0 for what does not count.
+    """The ranks of the absolute differences in each row, with their signs; 0 for differences of 0 and for NaN.
 
     >>> signed_ranks(np.array([[0.3, -0.1, 0.0, 0.1]])).tolist()
     [[3.0, -1.5, 0.0, 1.5]]
@@ -43,29 +43,29 @@ def signed_ranks(difference: Array, zeros: str = "wilcox", close: Array | float 
     """
     size = np.abs(difference)
     counts = np.isfinite(size) & (size > 0)
-    last = ~counts if zeros == "wilcox" else np.isnan(size)  # Pratt ranks zeros as well, below all others
+    last = ~counts if zeros == "wilcox" else np.isnan(size)  # Pratt also ranks zeros, below all others
     ranks = mean_ranks(np.where(last, np.inf, size), close)
     return np.where(counts, np.copysign(ranks, difference), 0.0)
 
 
 def tail(below: Array, above: Array, alternative: str) -> Array:
-    """p-values from both tails, each with what was observed in it."""
+    """p-values from both tails; each tail includes the observed value."""
     both = np.minimum(2 * np.minimum(below, above), 1.0)
     return np.asarray({"greater": above, "less": below, "two-sided": both}[alternative])
 
 
-def normal_p(away: Array, spread: Array, alternative: str, continuity: float) -> Array:
-    """The p-value of a sum so far from its mean, by the normal curve; 1 where nothing varies."""
+def normal_p(distance: Array, spread: Array, alternative: str, continuity: float) -> Array:
+    """The p-value of a sum at this distance from its mean, by the normal approximation; 1 without variance."""
     from scipy.special import ndtr
 
-    size = {"two-sided": np.abs(away), "greater": away, "less": -away}[alternative]
+    size = {"two-sided": np.abs(distance), "greater": distance, "less": -distance}[alternative]
     with np.errstate(divide="ignore", invalid="ignore"):
         p = ndtr(-(size - continuity) / spread) * (2 if alternative == "two-sided" else 1)
     return np.where(spread == 0, 1.0, np.minimum(p, 1.0))
 
 
 def sign_p(wins: Array, losses: Array, alternative: str) -> Array:
-    """The binomial p-value of so many wins and losses; 1 where there are neither."""
+    """The binomial p-value of wins and losses; 1 if there are neither."""
     from scipy.special import betainc  # the tails of the binomial
 
     above = np.where(wins > 0, betainc(np.maximum(wins, 1), losses + 1, 0.5), 1.0)
@@ -75,11 +75,11 @@ def sign_p(wins: Array, losses: Array, alternative: str) -> Array:
 
 
 def signed_rank_tails(ranks: Array, positive: Array | float) -> tuple[Array, Array]:
-    r"""Pr(T ≤ positive) and Pr(T ≥ positive): T is the sum of the ranks that get a plus, each with probability 1/2.
+    r"""Pr(T ≤ positive) and Pr(T ≥ positive): T sums the ranks with a positive sign, each with probability 1/2.
 
-    Ranks may be tied (halves). One step a rank: :math:`f_{i}(s) = (f_{i-1}(s) + f_{i-1}(s - r_i)) / 2`.
+    Ranks may be tied (halves). There is one step per rank: :math:`f_{i}(s) = (f_{i-1}(s) + f_{i-1}(s - r_i)) / 2`.
 
-    >>> [one.item() for one in signed_rank_tails(np.array([1.0, 2.0, 3.0]), 6.0)]
+    >>> [probability.item() for probability in signed_rank_tails(np.array([1.0, 2.0, 3.0]), 6.0)]
     [1.0, 0.125]
     """
     doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)
@@ -89,9 +89,9 @@ def signed_rank_tails(ranks: Array, positive: Array | float) -> tuple[Array, Arr
 
 
 def rank_sum_tails(ranks: Array, size: int, total: float) -> tuple[Array, Array]:
-    """Pr(R ≤ total) and Pr(R ≥ total): R is the sum of `size` of the ranks, all choices being equally likely.
+    """Pr(R ≤ total) and Pr(R ≥ total): R is the sum of `size` ranks chosen at random.
 
-    >>> [round(one.item(), 4) for one in rank_sum_tails(np.array([1.0, 2.0, 3.0, 4.0]), 2, 7.0)]
+    >>> [round(probability.item(), 4) for probability in rank_sum_tails(np.array([1.0, 2.0, 3.0, 4.0]), 2, 7.0)]
     [1.0, 0.1667]
     """
     doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)
@@ -117,10 +117,10 @@ def _signed_ranks(ranks: tuple[int, ...]) -> Array:
 
 @lru_cache(maxsize=16)
 def _chosen_ranks(ranks: tuple[int, ...], size: int) -> Array:
-    """The probability of every sum of `size` ranks drawn without putting back.
+    """The probability of every sum of `size` ranks drawn without replacement.
 
-    Rank after rank is drawn with the probability that is due given how many were drawn and how many are left, so that
-    nothing overflows as counts would.
+    Each rank is drawn with its probability given how many were drawn before. Probabilities do not overflow as counts
+    would.
     """
     most = sum(ranks[-size:]) if size else 0
     shares = np.zeros((size + 1, most + 1))

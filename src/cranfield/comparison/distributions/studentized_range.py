@@ -1,12 +1,12 @@
-r"""The studentized range: how far apart the largest and the smallest of k means lie by chance.
+r"""The distribution of the studentized range: the distance between the largest and the smallest of k means.
 
 .. math:: \Pr[Q > q] = \int f_\nu(s)\, S_k(q s)\, ds, \qquad
    S_k(w) = k \int \varphi(z) \left[\Phi(z)^{k-1} - (\Phi(z) - \Phi(z - w))^{k-1}\right] dz
 
-S is the range of k standard normal values beyond w, f the density of :math:`\chi_\nu / \sqrt\nu`. Both integrals are
-trapezoidal sums, which converge geometrically for such integrands; nothing is subtracted from 1, so small
-probabilities keep their digits. All values of q are done at once (`scipy.stats.studentized_range` takes
-milliseconds for each; it is the witness in the tests).
+S is the probability that the range of k standard normal values exceeds w, f the density of
+:math:`\chi_\nu / \sqrt\nu`. Both integrals are trapezoidal sums, which converge geometrically here. Nothing is
+subtracted from 1, so small probabilities keep their digits. All values of q are computed at once
+(`scipy.stats.studentized_range` takes milliseconds for each; the tests compare with it).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from cranfield.frames import need
 from cranfield.types import Array
 
 _WIDEST = 36.0
-"""Beyond this range of normal values the probability is below 1e-130, and counts as 0."""
+"""The probability of a larger range is below 1e-130 and counts as 0."""
 _STEP = 0.05
-"""Between the points at which S is tabled; six of them give a value in between to nine digits."""
+"""The step of the table of S; interpolation between six points is accurate to nine digits."""
 _BLOCK = 2_000_000
-"""How many values of S are looked up at a time."""
+"""The number of values of S that are looked up at once."""
 _TABLED = 4096
-"""From this many values of q on, log Pr is tabled too."""
+"""For more values of q than this, log Pr is interpolated from a table, too."""
 
 
 def range_sf(q: Array, k: int, df: float) -> Array:
@@ -52,7 +52,7 @@ def range_sf(q: Array, k: int, df: float) -> Array:
     return np.asarray(np.clip(out, 0.0, 1.0).reshape(q.shape))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def range_quantile(alpha: float, k: int, df: float) -> float:
     """The value that the studentized range exceeds with probability alpha.
 
@@ -73,7 +73,7 @@ def range_quantile(alpha: float, k: int, df: float) -> float:
     for turn in range(200):
         if high - low <= 1e-12 * high:
             break
-        # Where the line between the two ends (of log Pr) meets log alpha; every third time in the middle.
+        # Interpolate log Pr linearly between the two ends; bisect every third time.
         share = (math.log(below) - math.log(alpha)) / (math.log(below) - math.log(above)) if turn % 3 and above else 0.5
         middle = low + min(max(share, 1e-6), 1 - 1e-6) * (high - low)
         there = beyond(middle)
@@ -104,7 +104,7 @@ def _sf(q: Array, k: int, df: float) -> Array:
 
 @lru_cache(maxsize=64)
 def _spread(df: float) -> tuple[Array, Array]:
-    """Points s of the estimated standard deviation over the true one, and how likely each is.
+    """Ratios s of the estimated to the true standard deviation, and the weight of each.
 
     On u = log s the density is proportional to exp(ν (u − e^{2u} / 2)).
     """
@@ -128,8 +128,7 @@ def _normal_sf(w: Array, k: int) -> Array:
 def _table(k: int) -> Array:
     """log S_k at 0, _STEP, 2 _STEP, ...
 
-    Ranges well beyond what k values reach are summed as they are; below, where S is close to 1, the sum of the
-    difference is still one of positive terms.
+    All terms of the sum are positive, so it is accurate both where S is tiny and where it is close to 1.
     """
     special = need("scipy.special", "the studentized range")
     h = 0.2
@@ -141,7 +140,7 @@ def _table(k: int) -> Array:
     out = np.empty(len(w))
     for part in np.array_split(np.arange(len(w)), 8):
         ratio = np.minimum(special.ndtr(z - w[part, None]) / below, 1.0)
-        with np.errstate(divide="ignore"):  # w = 0: log of 0, and all of the density counts
+        with np.errstate(divide="ignore"):  # log 0 at w = 0, where S = 1
             out[part] = -np.expm1((k - 1) * np.log1p(-ratio)) @ density
     logs: Array = np.log(np.minimum(out, 1.0))
     logs.setflags(write=False)

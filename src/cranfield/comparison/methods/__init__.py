@@ -1,1 +1,1 @@
-"""Significance tests, one file for each family."""
+"""Significance tests, one file per family. A file registers its tests with `@pair_test`; see `registry`."""

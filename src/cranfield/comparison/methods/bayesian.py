@@ -1,14 +1,14 @@
-"""How probable is it that one system is better, or that they are practically equal?
+"""How probable is it that one system is better, or that both are practically equal?
 
-Two posteriors of a difference, asked how much of them lies below, in and above a region of practical equivalence (the
-rope):
+The answer is how much of the posterior of the difference lies below, within and above a region of practical
+equivalence (the rope):
 
-- `bayesian_t`: the mean difference under a normal model with the noninformative prior, a Student distribution. With a
+- `bayesian_t`: the mean difference under a normal model with a noninformative prior, a Student distribution. With
   `correlation` it is the correlated t of Corani & Benavoli (Machine Learning 100, 2015), for scores that share data.
-- `bayesian_signed_rank`: the pseudomedian under a Dirichlet process, which assumes no shape (Benavoli, Corani, Demšar &
-  Zaffalon, JMLR 18(77), 2017).
+- `bayesian_signed_rank`: the pseudomedian under a Dirichlet process, without an assumption about the shape of the
+  distribution (Benavoli, Corani, Demšar & Zaffalon, JMLR 18(77), 2017).
 
-Neither is a significance test: the three probabilities add up to 1, and no p-value is near.
+Neither is a significance test: the results are three probabilities that add up to 1, not p-values.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from cranfield import check
 from cranfield.comparison.data import Pair, check_topics, paired
 from cranfield.comparison.differences import differences
 from cranfield.comparison.test_result import Interval, check_alpha
-from cranfield.record import Record, plain
+from cranfield.record import OneRow, one_row
 from cranfield.types import Array
 
 _BLOCK = 4_000_000
-"""How many weights are held at a time; changes no answer."""
+"""The number of weights in memory at once; it does not change results."""
 
 
 @dataclass(frozen=True)
-class Posterior(Record):
-    """The probabilities that x is worse, practically equal, better."""
+class Posterior(OneRow):
+    """The probabilities that x is worse than y, practically equal, or better."""
 
     method: str
     less: float
@@ -63,23 +63,11 @@ class Posterior(Record):
 
     __repr__ = __str__
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        facts: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        facts["interval"] = vars(self.interval)
-        return {name: plain(value) for name, value in facts.items()}
-
     def columns(self) -> dict[str, NDArray[Any]]:
-        """One row."""
+        """One row: measure, systems, method, less, equal, greater, rope, estimate, low, high, n."""
+        numbers = {name: getattr(self, name) for name in ("less", "equal", "greater", "rope", "estimate")}
         texts = {"measure": self.measure, "systems": ", ".join(self.systems), "method": self.method}
-        numbers = ("less", "equal", "greater", "rope", "estimate")
-        return {
-            **{name: np.array([text], dtype=object) for name, text in texts.items()},
-            **{name: np.array([getattr(self, name)]) for name in numbers},
-            "low": np.array([self.interval.low]),
-            "high": np.array([self.interval.high]),
-            "n": np.array([self.n]),
-        }
+        return one_row({**texts, **numbers, "low": self.interval.low, "high": self.interval.high, "n": self.n})
 
 
 def bayesian_t(
@@ -96,9 +84,9 @@ def bayesian_t(
 
     .. math:: \mu \sim \bar d + s_d \sqrt{\tfrac1n + \tfrac{\rho}{1 - \rho}}\; T_{n-1}
 
-    `correlation` is ρ: 0 for topics, which are independent; the share of data in a test fold for cross-validation.
-    `rope` is half the width of the region of practical equivalence, in the measure's units. Differences that are all
-    the same put the whole posterior there, and a note says so.
+    `correlation` is ρ: 0 for independent topics; for cross-validation, the share of the data in a test fold. `rope` is
+    half the width of the region of practical equivalence, in the units of the measure. If all differences are equal,
+    the posterior is a point, and a note says so.
 
     >>> print(bayesian_t([0.5, 0.7, 0.3, 0.6], [0.4, 0.5, 0.3, 0.3], rope=0.01, measure="AP"))
     AP, Bayesian t, n = 4
@@ -107,7 +95,7 @@ def bayesian_t(
     """
     from scipy.special import stdtr, stdtrit
 
-    pair, d = _asked("bayesian_t", x, y, rope, systems, measure, level)
+    pair, d = _pair_and_differences("bayesian_t", x, y, rope, systems, measure, level)
     check.finite("bayesian_t", correlation=correlation)
     check.between("bayesian_t", low=0, high=0.999, correlation=correlation)
     check_topics(len(d), 2, "a Bayesian t comparison")
@@ -118,7 +106,7 @@ def bayesian_t(
         less, greater = float(mean < -rope), float(mean > rope)
         half, notes = 0.0, (*pair.notes, "the difference is the same on every topic: the posterior is a point")
     else:
-        less, greater = (float(stdtr(n - 1, (-rope - away) / scale)) for away in (mean, -mean))
+        less, greater = (float(stdtr(n - 1, (-rope - centre) / scale)) for centre in (mean, -mean))
         half, notes = float(stdtrit(n - 1, (1 + level) / 2)) * scale, pair.notes
     return Posterior(
         method="correlated Bayesian t" if correlation else "Bayesian t",
@@ -148,26 +136,26 @@ def bayesian_signed_rank(
     measure: Any = None,
     level: float = 0.95,
 ) -> Posterior:
-    r"""The Bayesian cousin of Wilcoxon's signed ranks: topics weighed at random, over and over.
+    r"""The Bayesian counterpart of Wilcoxon's signed-rank test: topics are weighted at random, many times.
 
     .. math:: \theta_g = \sum_{i,j} w_i w_j\, \big[d_i + d_j > 2r\big], \qquad w \sim \mathrm{Dir}(s, 1, \dots, 1)
 
     and likewise :math:`\theta_l` (below −2r) and :math:`\theta_e`. The probabilities are the shares of draws in which
-    each θ is the largest, ties going to "practically equal". `prior` is s, the weight of one more topic with a
-    difference of 0. The estimate is the mean of the drawn weighted mean differences.
+    each θ is the largest; ties count as practically equal. `prior` is s, the weight of an additional topic with a
+    difference of 0. The estimate is the mean over draws of the weighted mean difference.
 
     >>> posterior = bayesian_signed_rank([0.5, 0.7, 0.3, 0.6, 0.8], [0.4, 0.5, 0.3, 0.3, 0.6], rope=0.05, seed=1)
     >>> posterior.greater > 0.9
     True
     """
-    pair, d = _asked("bayesian_signed_rank", x, y, rope, systems, measure, level)
+    pair, d = _pair_and_differences("bayesian_signed_rank", x, y, rope, systems, measure, level)
     check.finite("bayesian_signed_rank", prior=prior)
     check.positive("bayesian_signed_rank", prior=prior)
     check.whole("bayesian_signed_rank", resamples=resamples)
     points = np.concatenate([[0.0], d])
     shape = np.concatenate([[prior], np.ones(len(d))])
     sums = points[:, None] + points
-    close = 1e-12 * max(float(np.abs(points).max()), rope)  # on the edge is within
+    close = 1e-12 * max(float(np.abs(points).max()), rope)  # the edge belongs to the rope
     above, below = (sums > 2 * rope + close).astype(np.float64), (sums < -2 * rope - close).astype(np.float64)
     rng = np.random.default_rng(seed)
     shares, means = np.empty((3, resamples)), np.empty(resamples)
@@ -200,7 +188,7 @@ def bayesian_signed_rank(
     )
 
 
-def _asked(
+def _pair_and_differences(
     who: str, x: Any, y: Any, rope: float, systems: Sequence[str] | None, measure: Any, level: float
 ) -> tuple[Pair, Array]:
     check.finite(who, rope=rope)

@@ -1,8 +1,9 @@
-"""Are two systems as good as the same? Two one-sided t tests against a margin."""
+"""Are two systems practically equal? Two one-sided t tests against a margin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from cranfield import check
 from cranfield.comparison.data import paired, unpaired
 from cranfield.comparison.methods.t import paired_t, unpaired_t
-from cranfield.comparison.test_result import Interval, TestResult, check_alpha
+from cranfield.comparison.test_result import TestResult, check_alpha
 from cranfield.errors import UsageError
 
 
@@ -25,16 +26,16 @@ def tost(
     measure: Any = None,
     level: float = 0.95,
 ) -> TestResult:
-    r"""Is the difference of two systems within a margin? A small p says that they are practically equal.
+    r"""Is the difference between two systems within a margin? A small p shows that they are practically equal.
 
     .. math:: p = \max\big(\Pr(T \ge t_{-\Delta}),\; \Pr(T \le t_{\Delta})\big), \qquad
               t_{\pm\Delta} = \frac{\bar d \mp \Delta}{s_d/\sqrt n}
 
-    `margin` is Δ, or (low, high), in the measure's own units, and must be chosen before looking at the data. That a
-    test of difference finds nothing does not show that systems are equal; this does. The statistic is that of the test
-    with the larger p. The interval has level 2·level − 1: equivalence at α = 1 − level holds exactly if it is within
-    the margin.
-    Not matched: Welch's t, or the pooled one with `equal_variance`.
+    `margin` is Δ, or (low, high), in the units of the measure; choose it before looking at the data. A test of
+    difference that finds nothing does not show that systems are equal; this test does. The statistic is that of the
+    test with the larger p. The interval has level 2·level − 1: equivalence holds at α = 1 − level exactly if the
+    interval lies within the margin. With `matched=False` the samples are independent and the tests are Welch's, or
+    Student's with `equal_variance`.
     Reference: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15(6), 1987
 
     >>> result = tost([0.41, 0.52, 0.63, 0.55], [0.40, 0.53, 0.61, 0.55], margin=0.05)
@@ -43,43 +44,32 @@ def tost(
     """
     check_alpha("tost", level, "level")
     if level <= 0.5:
-        raise UsageError(f"tost: level == {level!r}, must be above 0.5: its interval has level 2·level − 1")
+        raise UsageError(f"tost: level == {level!r}, must be above 0.5, because the interval has level 2·level − 1")
     low, high = _bounds(margin)
     pair = (paired if matched else unpaired)(x, y, systems=systems, measure=measure)
 
-    def t_test(shift: float, alternative: str, at: float) -> TestResult:
-        moved = pair.x - shift
+    def t_test(shift: float, alternative: str, level: float) -> TestResult:
+        shifted = pair.x - shift
+        options: dict[str, Any] = {"measure": pair.measure, "alternative": alternative, "level": level}
         if matched:
-            return paired_t(moved, pair.y, measure=pair.measure, alternative=alternative, level=at)
-        return unpaired_t(
-            moved, pair.y, equal_variance=equal_variance, measure=pair.measure, alternative=alternative, level=at
-        )
+            return paired_t(shifted, pair.y, **options)
+        return unpaired_t(shifted, pair.y, equal_variance=equal_variance, **options)
 
     above, below = t_test(low, "greater", level), t_test(high, "less", level)
-    plain = t_test(0.0, "two-sided", 2 * level - 1)
-    worse = above if above.p >= below.p else below
-    assert plain.interval is not None
-    within = "within" if worse.p <= 1 - level else "not shown to be within"
+    difference = t_test(0.0, "two-sided", 2 * level - 1)
+    larger_p = above if above.p >= below.p else below
+    within = "within" if larger_p.p <= 1 - level else "not shown to be within"
     note = (
         f"{within} [{low:g}, {high:g}] at α = {1 - level:.3g}: "
         f"above {low:g} with p = {above.p:.4f}, below {high:g} with p = {below.p:.4f}"
     )
-    told = (*pair.notes, *(one for one in plain.notes if "p = 1" not in one), note)
-    return TestResult(
+    return replace(
+        difference,
         test=f"equivalence ({'paired' if matched else 'unpaired'} TOST)",
-        statistic_name="t",
-        statistic=worse.statistic,
-        p=max(above.p, below.p),
+        statistic=larger_p.statistic,
+        p=larger_p.p,
         alternative=f"within [{low:g}, {high:g}]",
-        n=plain.n,
-        df=plain.df,
-        estimate_name=plain.estimate_name,
-        estimate=plain.estimate,
-        interval=Interval(plain.interval.low, plain.interval.high, 2 * level - 1, "t"),
-        effect=plain.effect,
-        assumptions=plain.assumptions,
-        notes=told,
-        measure=pair.measure,
+        notes=(*pair.notes, *(other for other in difference.notes if "p = 1" not in other), note),
         systems=pair.names,
     )
 

@@ -1,7 +1,7 @@
-"""Tests that look at ranks or signs only: Wilcoxon's signed ranks and rank sum, and the sign test.
+"""Tests on ranks or signs: Wilcoxon's signed-rank and rank-sum tests, and the sign test.
 
-The sign test and the rank sum need scores on an ordinal scale. The signed ranks are ranks of differences, so that test
-needs an interval scale as the t test does (Ferro & Maistro 2024 §7.5).
+The sign test and the rank-sum test need scores on an ordinal scale. The signed-rank test ranks differences, so it needs
+an interval scale, as the t test does (Ferro & Maistro 2024 §7.5).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.comparison.assumptions import check_paired, check_unpaired
-from cranfield.comparison.data import Matrix, paired, unpaired
+from cranfield.comparison.data import Matrix, check_common_topics, paired, unpaired
 from cranfield.comparison.differences import difference_blocks, differences, noise, noise_of_pairs
 from cranfield.comparison.distributions.rank_distributions import (
     mean_ranks,
@@ -26,19 +26,22 @@ from cranfield.comparison.distributions.rank_distributions import (
     tail,
 )
 from cranfield.comparison.effects import effect_of_samples
-from cranfield.comparison.methods.t import SAME, check_some, lacking, pairs_are
+from cranfield.comparison.methods.t import same_scores_note
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
-from cranfield.comparison.test_result import Effect, Interval, TestResult, check_asked
+from cranfield.comparison.test_result import Effect, Interval, TestResult, check_settings
 from cranfield.types import Array, Index64
 
+RANKS_DIFFERENCES = "it ranks differences, which must be evenly spaced to be compared"
+"""Why the signed-rank test needs an interval scale."""
+SAME = "the systems have the same score on every topic"
 ZEROS = ("wilcox", "pratt")
 METHODS = ("auto", "exact", "normal")
 TIES = ("drop", "split")
 
 MOST_EXACT = 100
-"""Up to so many differences that are not 0 (entries of both samples together) every arrangement is counted."""
+"""Up to this many differences other than 0 (or scores of both samples together), p is exact."""
 MOST_PATTERNS = 10_000
-"""Of more patterns of ties than this, in tests of all pairs, arrangements are not counted."""
+"""In tests of all pairs, p is exact for at most this many patterns of ties."""
 
 
 def wilcoxon(
@@ -53,16 +56,16 @@ def wilcoxon(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""Wilcoxon's signed ranks: is the median difference 0?
+    r"""Wilcoxon's signed-rank test: is the median difference 0?
 
     .. math:: W = \sum_i \operatorname{sgn}(d_i)\, r_i, \qquad z = \frac{|W| - c}{\sqrt{\sum_i r_i^2}}
 
-    r ranks the sizes of the differences, tied ones by their mean rank. Without ties the sum of squares is
+    r are the ranks of the absolute differences; ties share their mean rank. Without ties the sum of squares is
     n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), or ranked and then left out ("pratt").
-    `method`: "exact" counts all 2ⁿ signs, whatever the ties; "normal" uses z; "auto" is exact up to 100 differences.
-    `continuity` is c: 1 is half the step by which W moves, as R has it; IR Evaluation, course notes, 2015 (17) has 0.5.
-    Assumes symmetric differences on an interval scale. The estimate is the median of all means of two differences, the
-    effect the share of ranks that speak for x minus the share for y.
+    `method`: "exact" counts all 2ⁿ signs, with or without ties; "normal" uses z; "auto" is exact up to 100 differences.
+    `continuity` is c: 1 is half the step of W, as in R; IR Evaluation, course notes, 2015 (17) uses 0.5. The test
+    assumes symmetric differences on an interval scale. The estimate is the median of the means of all two differences.
+    The effect is the share of ranks in favour of x minus the share in favour of y.
     References: Wilcoxon, Biometrics Bulletin 1(6), 1945; Pratt, JASA 54(287), 1959
 
     The depression scores of Hollander & Wolfe (R's `wilcox.test`: V = 40, p = 0.01953); W is V minus the other sum, 5:
@@ -73,7 +76,7 @@ def wilcoxon(
     >>> result.statistic, round(result.p, 5), result.exact
     (35.0, 0.01953, True)
     """
-    check_asked("wilcoxon", alternative, level)
+    check_settings("wilcoxon", alternative, level)
     check.one_of("wilcoxon", ZEROS, zeros=zeros)
     check.one_of("wilcoxon", METHODS, method=method)
     check.not_negative("wilcoxon", continuity=continuity)
@@ -93,7 +96,7 @@ def wilcoxon(
     if len(used) == 0:
         notes.append(f"{SAME}: p = 1")
     elif len(used) < len(d):
-        how = "left out" if zeros == "wilcox" else "ranked, then left out"
+        how = "were left out" if zeros == "wilcox" else "were ranked, then left out"
         notes.append(f"{len(d) - len(used)} of {len(d)} differences are 0 and {how}")
     share = w / total if total else 0.0
     estimate, interval = _pseudomedian(d, alternative, level)
@@ -109,7 +112,7 @@ def wilcoxon(
         interval=interval,
         effect=Effect("rank-biserial r", share, level=level),
         exact=exact,
-        assumptions=check_paired(d, pair.measure, normal=False, needs="wilcoxon"),
+        assumptions=check_paired(d, pair.measure, normal=False, needs=RANKS_DIFFERENCES),
         notes=tuple(notes),
         measure=pair.measure,
         systems=pair.names,
@@ -127,26 +130,27 @@ def sign_test(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""On more topics than chance would have it, is one system better (Ferro & Maistro 2024 §4)?
+    r"""Is one system better on more topics than chance explains (Ferro & Maistro 2024 §4)?
 
     .. math:: p = \Pr\big(B \ge \max(w, l)\big) \cdot 2, \qquad B \sim \mathrm{Bin}(w + l, 1/2)
 
-    for w wins and l losses of x. Differences up to `margin` are ties. `ties`: they do not count ("drop"), or count half
-    for each side ("split", the odd one out does not count). Assumes independent topics, and scores on an ordinal scale.
-    The estimate is the share of wins, with Clopper and Pearson's interval; the effect (w − l)/(w + l + ties).
+    x has w wins and l losses. Differences up to `margin` are ties. `ties`: they are left out ("drop"), or half of them
+    count as wins and half as losses ("split"; an odd one is left out). The test assumes independent topics and scores
+    on an ordinal scale. The estimate is the share of wins, with Clopper and Pearson's interval. The effect is
+    (w − l)/(w + l + ties).
     Reference: Dixon & Mood, The Statistical Sign Test, JASA 41(236), 1946
 
     >>> result = sign_test([0.4, 0.5, 0.6, 0.7, 0.8, 0.3], [0.3, 0.4, 0.5, 0.6, 0.7, 0.3])
     >>> result.statistic, result.p  # 5 wins of 5: 2 / 2**5
     (5.0, 0.0625)
     """
-    check_asked("sign_test", alternative, level)
+    check_settings("sign_test", alternative, level)
     check.finite("sign_test", margin=margin)
     check.not_negative("sign_test", margin=margin)
     check.one_of("sign_test", TIES, ties=ties)
     pair = paired(x, y, systems=systems, measure=measure)
     d = differences(pair.x, pair.y)
-    within = margin * (1 + 1e-12)  # a difference of 0.05 is within a margin of 0.05, however it is written in binary
+    within = margin * (1 + 1e-12)  # so that a difference of 0.05 is within a margin of 0.05
     wins, losses = int((d > within).sum()), int((d < -within).sum())
     tied = len(d) - wins - losses
     effect = Effect("wins − losses, share", (wins - losses) / len(d), level=level)
@@ -187,14 +191,14 @@ def rank_sum(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""Wilcoxon's rank sum, or Mann and Whitney's U: are scores of one sample larger, topics not being shared?
+    r"""Wilcoxon's rank-sum test, or Mann and Whitney's U: does one of two independent samples have larger scores?
 
     .. math:: U = \#\{x_i > y_j\} + \tfrac12 \#\{x_i = y_j\}
 
-    `method`: "exact" counts all ways to choose the ranks of x, whatever the ties; "normal" uses z with the variance
-    corrected for ties and `continuity`; "auto" is exact up to 100 entries in all. Assumes two distributions of one
-    shape, if medians are to be compared, and scores on an ordinal scale. The estimate is the median of all differences
-    x_i − y_j; the effect is Cliff's δ = 2U/(n_x n_y) − 1.
+    `method`: "exact" counts all ways to choose the ranks of x, with or without ties; "normal" uses z with a variance
+    corrected for ties and `continuity`; "auto" is exact up to 100 scores in total. The test assumes scores on an
+    ordinal scale and, as a test of medians, distributions of the same shape. The estimate is the median of all
+    differences x_i − y_j. The effect is Cliff's δ = 2U/(n_x n_y) − 1.
     Reference: Mann & Whitney, Annals of Mathematical Statistics 18(1), 1947
 
     Permeability constants from Hollander & Wolfe (R's `wilcox.test`: W = 35, p = 0.1272):
@@ -204,7 +208,7 @@ def rank_sum(
     >>> result.statistic, round(result.p, 4)
     (35.0, 0.1272)
     """
-    check_asked("rank_sum", alternative, level)
+    check_settings("rank_sum", alternative, level)
     check.one_of("rank_sum", METHODS, method=method)
     check.not_negative("rank_sum", continuity=continuity)
     pair = unpaired(x, y, systems=systems, measure=measure)
@@ -252,36 +256,37 @@ def rank_sum(
     aliases=("signed-rank", "wilcoxon-signed-rank", "signed-ranks"),
     function=wilcoxon,
     statistic="W",
+    needs=RANKS_DIFFERENCES,
     source="Wilcoxon, Biometrics Bulletin 1(6), 1945; IR Evaluation, course notes, 2015 (14)-(17)",
 )
-def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, asked: TestSettings) -> PairTests:
-    """Wilcoxon's signed ranks of every pair, differences of 0 left out; it has no interval of the mean difference."""
+def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+    """Wilcoxon's signed-rank test of every pair, without differences of 0 and without intervals."""
     w, p, n, counts = (np.zeros(len(first)) for _ in range(4))
     close = noise_of_pairs(matrix, first, second)
-    patterns: dict[bytes, list[int]] = {}  # pairs with the same ranks have one distribution
+    patterns: dict[bytes, list[int]] = {}  # pairs with the same ranks share a distribution
     for block, difference in difference_blocks(matrix, first, second):
         n[block] = (~np.isnan(difference)).sum(axis=1)
         ranks = signed_ranks(difference, close=close[block])
         w[block] = ranks.sum(axis=1)
         counts[block] = (ranks != 0).sum(axis=1)
-        p[block] = normal_p(w[block], np.sqrt((ranks**2).sum(axis=1)), asked.alternative, 1.0)
+        p[block] = normal_p(w[block], np.sqrt((ranks**2).sum(axis=1)), settings.alternative, 1.0)
         small = np.flatnonzero((counts[block] > 0) & (counts[block] <= MOST_EXACT))
         sizes = np.sort(np.abs(ranks[small]), axis=1)[:, -MOST_EXACT:]
         for row, size in zip((small + block.start).tolist(), sizes, strict=True):
             key = size.tobytes()
             if key in patterns or len(patterns) < MOST_PATTERNS:
                 patterns.setdefault(key, []).append(row)
-    counted_out = sum(map(len, patterns.values()))
+    exactly = sum(map(len, patterns.values()))
     for key, rows in patterns.items():
         used = np.frombuffer(key)
         used = used[used > 0]
         below, above = signed_rank_tails(used, (w[rows] + used.sum()) / 2)
-        p[rows] = tail(below, above, asked.alternative)
-    check_some(n, 1, "Wilcoxon's test")
-    same = int(((counts == 0) & (n > 0)).sum())
-    exact = counted_out + int((counts == 0).sum()) == len(first)
-    notes = [] if exact else [f"{counted_out:,} of {len(first):,} p-values are exact, the others from the normal curve"]
-    return _without_interval(w, p, n, exact, notes, same)
+        p[rows] = tail(below, above, settings.alternative)
+    notes = [*check_common_topics(n, 1, "Wilcoxon's test"), *same_scores_note(int(((counts == 0) & (n > 0)).sum()))]
+    exact = exactly + int((counts == 0).sum()) == len(first)
+    if not exact:
+        notes.insert(0, f"{exactly:,} of {len(first):,} p-values are exact, the others use the normal approximation")
+    return _without_interval(w, p, n, exact, notes)
 
 
 @pair_test(
@@ -289,51 +294,40 @@ def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, asked: Te
     aliases=("sign-test", "signs"),
     function=sign_test,
     statistic="wins",
-    interval_scale=False,
+    needs=None,
     source="Dixon & Mood, JASA 41(236), 1946",
 )
-def sign_of_pairs(matrix: Matrix, first: Index64, second: Index64, asked: TestSettings) -> PairTests:
-    """The sign test of every pair; ties do not count."""
+def sign_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+    """The sign test of every pair, without ties."""
     wins, losses, n = (np.zeros(len(first)) for _ in range(3))
     for block, difference in difference_blocks(matrix, first, second):
         wins[block], losses[block] = (difference > 0).sum(axis=1), (difference < 0).sum(axis=1)
         n[block] = (~np.isnan(difference)).sum(axis=1)
-    check_some(n, 1, "a sign test")
-    p = sign_p(wins, losses, asked.alternative)
-    return _without_interval(wins, p, n, True, [], int(((wins + losses == 0) & (n > 0)).sum()))
+    same = int(((wins + losses == 0) & (n > 0)).sum())
+    notes = [*check_common_topics(n, 1, "a sign test"), *same_scores_note(same)]
+    return _without_interval(wins, sign_p(wins, losses, settings.alternative), n, True, notes)
 
 
-def _without_interval(statistic: Array, p: Array, n: Array, exact: bool, notes: list[str], same: int) -> PairTests:
-    if (n < 1).any():
-        notes.append(lacking(n, 1))
-    if same:
-        notes.append(f"{pairs_are(same)} the same score on every topic: p = 1")
+def _without_interval(statistic: Array, p: Array, n: Array, exact: bool, notes: list[str]) -> PairTests:
+    statistic, p = (np.where(n < 1, np.nan, values) for values in (statistic, p))
     none = np.full(len(n), np.nan)
-    return PairTests(
-        np.where(n < 1, np.nan, statistic),
-        np.where(n < 1, np.nan, p),
-        none,
-        none.copy(),
-        n.astype(np.int64),
-        exact=exact,
-        notes=tuple(notes),
-    )
+    return PairTests(statistic, p, none, none.copy(), n.astype(np.int64), exact=exact, notes=tuple(notes))
 
 
-# -- estimates that go with the tests
+# -- estimates and their intervals
 
 
 _MOST_MEANS = 4_000_000
-"""Of more means of two, or differences of two, than this the median is not taken."""
+"""No estimate is computed from more means, or differences, of two scores than this."""
 
 
 def _pseudomedian(d: Array, alternative: str, level: float) -> tuple[float, Interval | None]:
-    """The median of the means of all two differences, and the interval that goes with the test."""
+    """The median of the means of all two differences, and the interval that matches the test."""
     n = len(d)
     if n * (n + 1) // 2 > _MOST_MEANS:
         return math.nan, None
-    one, other = np.triu_indices(n)
-    means = np.sort((d[one] + d[other]) / 2)
+    i, j = np.triu_indices(n)
+    means = np.sort((d[i] + d[j]) / 2)
     ranks = np.arange(1.0, n + 1)
     if n <= MOST_EXACT:
         return _between(means, lambda k: float(signed_rank_tails(ranks, k)[0]), alternative, level)
@@ -342,7 +336,7 @@ def _pseudomedian(d: Array, alternative: str, level: float) -> tuple[float, Inte
 
 
 def _shift(x: Array, y: Array, alternative: str, level: float) -> tuple[float, Interval | None]:
-    """The median of all differences between the samples, and the interval that goes with the test."""
+    """The median of all differences between the samples, and the interval that matches the test."""
     n, m = len(x), len(y)
     if n * m > _MOST_MEANS:
         return math.nan, None
@@ -363,14 +357,14 @@ def _normal_below(k: float, most: int, spread: float) -> float:
 def _between(
     ordered: Array, below: Callable[[float], float], alternative: str, level: float
 ) -> tuple[float, Interval | None]:
-    """The median, and the order statistics that leave no more than the error asked for outside."""
+    """The median, and the order statistics that have at least the level of confidence between them."""
     outside = (1 - level) / (2 if alternative == "two-sided" else 1)
     low, high = 0, len(ordered)
-    while low < high:  # the first count whose lower tail is above the error
+    while low < high:  # the first count whose lower tail exceeds the error
         middle = (low + high) // 2
         low, high = (low, middle) if below(middle) > outside else (middle + 1, high)
     median = float(np.median(ordered))
-    if low == 0:  # so few entries that no interval but the whole line has the level asked for
+    if low == 0:  # with so few scores only the whole line has this level
         return median, Interval(-math.inf, math.inf, level, "ranks")
     ends = [
         -math.inf if alternative == "less" else float(ordered[low - 1]),

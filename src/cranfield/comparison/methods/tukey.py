@@ -4,64 +4,51 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
-from cranfield.comparison.anova.anova import Anova, LevelMeans, Source, two_way
-from cranfield.comparison.data import Matrix
+from cranfield.comparison.anova.anova import UNADJUSTED, Anova, LevelMeans, two_way
+from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
+from cranfield.comparison.pair_record import PairRecord, pair_columns
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
-from cranfield.comparison.test_result import check_alpha, pair_table, pairs_differ
-from cranfield.errors import UsageError
+from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.frames import need
-from cranfield.record import Record
+from cranfield.record import table_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64
 
 METHODS = {"tukey": "Tukey HSD", "scheffe": "Scheffé"}
 
 
-@dataclass(frozen=True, eq=False)
-class LevelPairs(Record):
-    """All pairs of levels of a factor, each with a p-value that holds for all of them together."""
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class LevelPairs(PairRecord):
+    """All pairs of levels of a factor; the p-values hold for all pairs together."""
 
     method: str
     factor: str
-    measure: str
     levels: tuple[str, ...]
     mean: Array
     n: NDArray[np.int64]
-    """How many scores each mean rests on."""
-    first: Index64
-    second: Index64
-    difference: Array
+    """The number of scores behind each mean."""
     statistic: Array
-    p: Array
     low: Array
     high: Array
-    alpha: float
     df: int
     critical: float
-    """From which difference on two levels differ; NaN where it is another for each pair."""
+    """The smallest difference that is significant; NaN if it is not the same for all pairs."""
     half_width: float
-    """Half of that: intervals of this half-width around the means overlap exactly when two levels do not differ."""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def differ(self) -> NDArray[np.bool_]:
-        """Which pairs differ at α."""
-        return np.asarray(self.p <= self.alpha)
+    """Half of `critical`: intervals of this half-width around the means overlap exactly if two levels do not differ."""
 
     def __len__(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return len(self.first)
 
     def sentence(self) -> str:
-        """How many pairs differ, of how many, at which half-width.
+        """How many pairs differ, and the half-width.
 
         >>> tukey([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]]).sentence()
         '3 of 3 pairs of system differ at α = 0.05, half-width 0.0767 (Tukey HSD, 4 df)'
@@ -71,126 +58,106 @@ class LevelPairs(Record):
         return f"{count} at α = {self.alpha:g}{wide} ({self.method}, {self.df:,} df)"
 
     def intervals(self) -> LevelMeans:
-        """Means within intervals that overlap exactly when two levels do not differ (Ferro & Maistro 2024 (11))."""
-        half = self.half_width
+        """Means with intervals that overlap exactly if two levels do not differ (Ferro & Maistro 2024 (11))."""
+        low, high = self.mean - self.half_width, self.mean + self.half_width
         levels = tuple((level,) for level in self.levels)
-        mean = self.mean
-        return LevelMeans((self.factor,), levels, mean, mean - half, mean + half, self.n, 1 - self.alpha, self.notes)
+        return LevelMeans((self.factor,), levels, self.mean, low, high, self.n, 1 - self.alpha, self.notes)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """first, second, difference, low, high, statistic, p, differ; a row per pair."""
-        names = np.array(self.levels, dtype=object)
-        return {
-            "first": names[self.first],
-            "second": names[self.second],
-            "difference": self.difference,
-            "low": self.low,
-            "high": self.high,
-            "statistic": self.statistic,
-            "p": self.p,
-            "differ": self.differ,
-        }
+        numbers = {name: getattr(self, name) for name in ("difference", "low", "high", "statistic", "p", "differ")}
+        return pair_columns(self.levels, self.first, self.second, **numbers)
 
     def _metadata(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "factor": self.factor,
-            "measure": self.measure,
-            "alpha": self.alpha,
-            "df": self.df,
-            "critical": None if math.isnan(self.critical) else self.critical,
-            "notes": list(self.notes),
-        }
+        return self._facts("method", "factor", "measure", "alpha", "df", "critical", "notes")
 
     def table(self, *, only_different: bool = False, digits: int | None = None) -> Table:
-        """A row per pair, those that differ most first."""
+        """A row per pair, sorted by p."""
         order = np.lexsort((-np.abs(self.statistic), self.p))
         if only_different:
             order = order[self.differ[order]]
-        return pair_table(self.columns(), order, caption=self.sentence(), notes=self.notes, digits=digits)
+        return table_of(self.columns(), order, caption=self.sentence(), notes=self.notes, digits=digits)
 
     def __str__(self) -> str:
         return "\n".join([self.sentence(), *self.notes])
 
-    __repr__ = __str__
-
 
 def tukey(data: Any, measure: Any = None, *, factor: str = "system", alpha: float = 0.05) -> LevelPairs:
-    r"""Tukey's honestly significant difference, on the two-way model or any factor of an analysis.
+    r"""Tukey's honestly significant difference, for the systems of the two-way model or any factor of an analysis.
 
     .. math:: |tk| = \frac{|\bar x_u - \bar x_v|}{\sqrt{MS_{Error} / m}}, \qquad p = \Pr[Q_{k, df} \ge |tk|]
 
-    `data` is an `Anova`, or scores of systems in any form, for which it is `two_way`. `factor` may be a combination of
-    factors such as `stemmer:model`. Where levels rest on different numbers of scores it is the Tukey–Kramer test, with
-    the standard error of each difference. Assumes what the analysis of variance does.
+    `data` is an `Anova`, or scores of systems in any form, which are analysed with `two_way`. `factor` can be a
+    combination of factors such as `stemmer:model`. If the levels have different numbers of scores, this is the
+    Tukey–Kramer test, with a standard error for each difference. The assumptions are those of the analysis of variance.
 
     Reference: Tukey, The Problem of Multiple Comparisons, 1953; Ferro & Maistro 2024 (9)–(11)
 
-    >>> found = tukey([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]])
-    >>> found.p.round(4).tolist()
+    >>> result = tukey([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]])
+    >>> result.p.round(4).tolist()
     [0.0385, 0.0017, 0.0123]
     """
-    return _compared("tukey", data, measure, factor, alpha)
+    return _test_levels("tukey", data, measure, factor, alpha)
 
 
 def scheffe(data: Any, measure: Any = None, *, factor: str = "system", alpha: float = 0.05) -> LevelPairs:
-    r"""Scheffé's test, which holds for every contrast and is therefore stricter for pairs than Tukey's.
+    r"""Scheffé's test. It holds for every contrast, so for pairs it is stricter than Tukey's.
 
     .. math:: F = \frac{(\bar x_u - \bar x_v)^2}{2\, (k - 1)\, MS_{Error} / m}, \qquad p = \Pr[F_{k - 1, df} \ge F]
+
+    Parameters are those of `tukey`.
 
     Reference: Scheffé, A Method for Judging all Contrasts in the Analysis of Variance, Biometrika 40(1/2), 1953
 
     >>> scheffe([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]]).p.round(4).tolist()
     [0.0443, 0.002, 0.0143]
     """
-    return _compared("scheffe", data, measure, factor, alpha)
+    return _test_levels("scheffe", data, measure, factor, alpha)
 
 
-def _compared(method: str, data: Any, measure: Any, factor: str, alpha: float) -> LevelPairs:
-    check.one_of("pairs of levels", tuple(METHODS), method=method)
+def _test_levels(method: str, data: Any, measure: Any, factor: str, alpha: float) -> LevelPairs:
     check_alpha(method, alpha)
     analysis = data if isinstance(data, Anova) else two_way(data, measure)
     names = [analysis.model.layout.factor(name.strip()).name for name in re.split(r"[:×*]", factor)]
     means = analysis.model.means(names)
-    k = len(means.levels)
-    first, second = (index.astype(np.int64) for index in np.triu_indices(k, 1))
+    first, second = all_pairs(len(means.levels))
     error = analysis.error_of(names)
     spread = np.sqrt(error.ms * means.difference_variance(first, second) / 2)
-    found = _tested(method, means.mean, first, second, spread, k, error.df, alpha)
+    tests = _test_pairs(method, means.mean, first, second, spread, error.df, alpha)
     notes = list(analysis.notes)
     if means.raw:
-        notes.append("means of the scores there are, not adjusted for what is missing")
-    if math.isnan(found.critical):
-        notes.append("standard errors differ from pair to pair: no single half-width")
-    levels = tuple(":".join(level) for level in means.levels)
+        notes.append(UNADJUSTED)
+    if math.isnan(tests.critical):
+        notes.append("standard errors differ between pairs, so there is no single half-width")
     return LevelPairs(
-        METHODS[method],
-        ":".join(names),
-        analysis.measure,
-        levels,
-        means.mean,
-        means.n,
-        first,
-        second,
-        means.mean[first] - means.mean[second],
-        found.statistic,
-        found.p,
-        found.low,
-        found.high,
-        alpha,
-        error.df,
-        found.critical,
-        found.critical / 2,
-        (*notes, *found.notes),
+        method=METHODS[method],
+        factor=":".join(names),
+        measure=analysis.measure,
+        levels=tuple(":".join(level) for level in means.levels),
+        mean=means.mean,
+        n=means.n,
+        first=first,
+        second=second,
+        difference=means.mean[first] - means.mean[second],
+        statistic=tests.statistic,
+        p=tests.p,
+        low=tests.low,
+        high=tests.high,
+        alpha=alpha,
+        df=error.df,
+        critical=tests.critical,
+        half_width=tests.critical / 2,
+        notes=(*notes, *tests.notes),
     )
 
 
-def _tested(
-    method: str, mean: Array, first: Index64, second: Index64, spread: Array, k: int, df: int, alpha: float
+def _test_pairs(
+    method: str, mean: Array, first: Index64, second: Index64, spread: Array, df: int, alpha: float
 ) -> PairTests:
-    """Differences over the standard error of one mean (`spread`, an entry per pair), as a studentized range or F."""
+    """Compare differences over the standard error of one mean (`spread`, per pair) with a studentized range or F."""
+    k = len(mean)
     difference = mean[first] - mean[second]
-    # Means of the same numbers in another order differ by a rounding error.
+    # Means of the same numbers in another order differ by rounding.
     difference = np.where(np.abs(difference) <= 1e-13 * np.abs(mean).max(initial=0.0), 0.0, difference)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(difference == 0.0, 0.0, difference / spread)
@@ -205,7 +172,7 @@ def _tested(
         limit = math.sqrt(2 * (k - 1) * float(special.fdtri(k - 1, df, 1 - alpha)))
     half = limit * spread
     same = bool(len(spread)) and float(spread.max() - spread.min()) <= 1e-9 * float(spread.max())
-    notes = ("no error is left: every difference that is not 0 is significant",) if not spread.any() else ()
+    notes = ("there is no error variance: every difference other than 0 is significant",) if not spread.any() else ()
     return PairTests(
         statistic,
         np.where(difference == 0.0, 1.0, p),
@@ -217,20 +184,12 @@ def _tested(
     )
 
 
-def _engine(method: str, matrix: Matrix, first: Index64, second: Index64, asked: TestSettings) -> PairTests:
-    if asked.alternative != "two-sided":
-        raise UsageError(f"{METHODS[method]} is two-sided; alternative == {asked.alternative!r} needs another test")
-    error, mean = _error_of(matrix)
+def _engine(method: str, matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+    error = two_way(matrix)["error"]
     spread = np.full(len(first), math.sqrt(error.ms / matrix.n))
-    found = _tested(method, mean, first, second, spread, len(matrix.systems), error.df, 1 - asked.level)
-    n = np.full(len(first), matrix.n, dtype=np.int64)
-    return PairTests(
-        found.statistic, found.p, found.low, found.high, n, critical=found.critical, exact=False, notes=found.notes
-    )
-
-
-def _error_of(matrix: Matrix) -> tuple[Source, Array]:
-    return two_way(matrix)["error"], np.asarray(matrix.values.mean(axis=0))
+    mean = np.asarray(matrix.values.mean(axis=0))
+    tests = _test_pairs(method, mean, first, second, spread, error.df, settings.alpha)
+    return replace(tests, n=np.full(len(first), matrix.n, dtype=np.int64))
 
 
 @pair_test(
@@ -240,11 +199,12 @@ def _error_of(matrix: Matrix) -> tuple[Source, Array]:
     statistic="tk",
     simultaneous=True,
     complete=True,
+    normal=True,
     source="Tukey 1953; Ferro & Maistro 2024 (9)–(11)",
 )
-def _tukey_pairs(matrix: Matrix, first: Index64, second: Index64, asked: TestSettings) -> PairTests:
-    """The two-way model's error, the studentized range of all systems."""
-    return _engine("tukey", matrix, first, second, asked)
+def tukey_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+    """Tukey's HSD with the error of the two-way model."""
+    return _engine("tukey", matrix, first, second, settings)
 
 
 @pair_test(
@@ -254,8 +214,9 @@ def _tukey_pairs(matrix: Matrix, first: Index64, second: Index64, asked: TestSet
     statistic="tk",
     simultaneous=True,
     complete=True,
+    normal=True,
     source="Ferro & Maistro 2024 §4.2.4; Scheffé 1953",
 )
-def _scheffe_pairs(matrix: Matrix, first: Index64, second: Index64, asked: TestSettings) -> PairTests:
-    """The two-way model's error, for all contrasts of all systems."""
-    return _engine("scheffe", matrix, first, second, asked)
+def scheffe_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+    """Scheffé's test with the error of the two-way model."""
+    return _engine("scheffe", matrix, first, second, settings)

@@ -1,10 +1,10 @@
-"""Answers about power and size: a sentence, a record, and a curve."""
+"""Answers to questions about power and size: a sentence, a record and a curve."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,33 +14,34 @@ from cranfield import check
 from cranfield.comparison.power.designs import Experiment
 from cranfield.comparison.power.variance import Variance
 from cranfield.errors import UsageError
-from cranfield.record import Record, plain
-from cranfield.table import Cell, Column, Table
+from cranfield.record import Record, one_row, plain, table_of
+from cranfield.table import Column, Table
 from cranfield.types import Array
 
 BAR = 30
-"""How long a bar of 1 is, in characters."""
+"""The length of a bar of 1, in characters."""
 
 
 @dataclass(frozen=True)
 class PowerAnswer(Record):
-    """What was asked (`topics`, `difference`, `power` or `width`), with all that it depends on."""
+    """The answer to one question, with everything that it depends on."""
 
     asked: str
+    """The quantity in question: `topics`, `difference`, `power` or `width`."""
     experiment: Experiment
     ground: Variance
-    """The variance that was planned with, and where it is from."""
+    """The variance that was used, and its source."""
     topics: int
     difference: float = math.nan
-    """The true difference to be found; for analyses of variance, that of the best and the worst system."""
+    """The true difference; for analyses of variance, between the best and the worst system."""
     power: float = math.nan
-    """Where topics were asked for, the power wanted; with whole topics a little more is had, see `power_had`."""
+    """If topics were in question, the desired power; the actual one, `power_had`, is a little higher."""
     width: float = math.nan
     measure: str = ""
 
     @property
     def power_had(self) -> float:
-        """The power with just these topics; NaN for an interval."""
+        """The power with this number of topics; NaN for an interval."""
         if not self.experiment.design.tests:
             return math.nan
         return float(self.experiment.power(self.topics, self.difference))
@@ -56,76 +57,72 @@ class PowerAnswer(Record):
     __repr__ = __str__
 
     def _claim(self) -> str:
-        made = self.experiment
+        experiment = self.experiment
         within = f" in {self.measure}" if self.measure else ""
-        each = " in each sample" if made.design.per_sample else ""
+        each = " in each sample" if experiment.design.per_sample else ""
         n = f"{self.topics:,} topics{each}"
-        if not made.design.tests:
-            level = f"{100 * (1 - made.alpha):g}%"
+        if not experiment.design.tests:
+            interval = f"{100 * (1 - experiment.alpha):g}% interval of the mean difference{within}"
             if self.asked == "topics":
-                return (
-                    f"{n} are needed for a {level} interval of the mean difference{within} at most {self.width:g} wide"
-                )
-            return f"with {n} the {level} interval of the mean difference{within} is {small(self.width)} wide"
-        odds = f"with power {self._wanted()} at α = {made.alpha:g}"
-        what = f"a difference of {self.difference:g}{within}"
-        if made.design.all_systems:
-            pair = "a given pair" if made.design.name == "tukey" else "the best and the worst"
-            what += f" between {pair} of {made.systems:,} systems"
+                return f"{n} are needed for a {interval} at most {self.width:g} wide"
+            return f"with {n} the {interval} is {small(self.width)} wide"
+        odds = f"with power {self._wanted()} at α = {experiment.alpha:g}"
+        where = within
+        if experiment.design.all_systems:
+            pair = "a given pair" if experiment.design.name == "tukey" else "the best and the worst"
+            where += f" between {pair} of {experiment.systems:,} systems"
+        difference = f"a difference of {self.difference:g}{where}"
         if self.asked == "topics":
-            return f"{n} are needed to find {what} {odds}"
+            return f"{n} are needed to find {difference} {odds}"
         if self.asked == "power":
-            return f"with {n}, {what} is found {odds}"
-        smallest = what.replace(f"a difference of {self.difference:g}", "the smallest difference", 1)
-        return f"with {n}, {smallest} found {odds} is {small(self.difference)}"
+            return f"with {n}, {difference} is found {odds}"
+        return f"with {n}, the smallest difference{where} found {odds} is {small(self.difference)}"
 
     def _wanted(self) -> str:
-        """The power as it was asked for, or as it was found."""
         exactly = self.asked != "power" and round(self.power, 2) != self.power
         return f"{self.power:.12g}" if exactly else share(self.power)
 
     def _basis(self) -> str:
-        made = self.experiment
-        sided = "" if made.alternative == "two-sided" else ", one-sided"
-        return f"{made.design.says}{sided}, {self.ground}"
+        sided = "" if self.experiment.alternative == "two-sided" else ", one-sided"
+        return f"{self.experiment.design.says}{sided}, {self.ground}"
 
     # -- the curve
 
     def curve(self, topics: Iterable[int] | None = None) -> PowerCurve:
-        """For a range of topic counts: the power to find the difference, and the difference found with the power.
+        """For several numbers of topics: the power to find the difference, and the difference found with the power.
 
-        For an interval: its width. `topics` are by default some around the answer.
+        For an interval, it is the width. The default `topics` are numbers around the answer.
         """
-        asked = sorted(set(self._around() if topics is None else topics))
-        for one in asked:
-            check.whole("curve", topics=one)
-        if not asked or asked[0] < 2:
-            raise UsageError(f"curve: topics == {asked!r}, must be numbers of topics, 2 or more")
-        n = np.array(asked, dtype=np.int64)
+        counts = sorted(set(self._around() if topics is None else topics))
+        for count in counts:
+            check.whole("curve", topics=count)
+        if not counts or counts[0] < 2:
+            raise UsageError(f"curve: topics == {counts!r}, must be numbers of topics, 2 or more")
+        n = np.array(counts, dtype=np.int64)
         none = np.full(len(n), np.nan)
-        made = self.experiment
-        if not made.design.tests:
-            return PowerCurve(self.measure, n, none, none, made.width(n), self.topics)
-        # Where the power itself was the question there is none that a difference should be found with.
-        smallest = none if self.asked == "power" else made.smallest_difference(n, self.power)
-        return PowerCurve(self.measure, n, made.power(n, self.difference), smallest, none, self.topics)
+        experiment = self.experiment
+        if not experiment.design.tests:
+            return PowerCurve(self.measure, n, none, none, experiment.width(n), self.topics)
+        # If the power is in question, there is no desired power that determines a difference.
+        smallest = none if self.asked == "power" else experiment.smallest_difference(n, self.power)
+        return PowerCurve(self.measure, n, experiment.power(n, self.difference), smallest, none, self.topics)
 
     def _around(self) -> list[int]:
-        """Some numbers from a sixth of the answer to three times as much, of two digits that count, and the answer."""
+        """Numbers from a sixth of the answer to three times the answer, with two significant digits, and the answer."""
         spread = np.geomspace(max(2.0, self.topics / 6), max(12.0, 3 * self.topics), 12)
-        return [*(int(f"{float(f'{one:.2g}'):.0f}") for one in spread), self.topics]
+        return [*(int(f"{float(f'{count:.2g}'):.0f}") for count in spread), self.topics]
 
-    # -- out
+    # -- output
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON, the curve included; undefined is None."""
-        made = self.experiment
+        """All fields and the curve, ready for JSON; undefined is None."""
+        experiment = self.experiment
         facts = {
             **self._row(),
             "asked": self.asked,
             "power_had": self.power_had,
-            "alternative": made.alternative,
-            "systems": made.systems if made.design.all_systems else None,
+            "alternative": experiment.alternative,
+            "systems": experiment.systems if experiment.design.all_systems else None,
             "variance_of": self.ground.of,
             "variance_model": self.ground.model,
             "says": str(self),
@@ -136,10 +133,7 @@ class PowerAnswer(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, test, topics, difference, power, width, alpha, variance."""
-        return {
-            name: np.array([value], dtype=object if isinstance(value, str) else None)
-            for name, value in self._row().items()
-        }
+        return one_row(self._row())
 
     def _row(self) -> dict[str, Any]:
         return {
@@ -154,7 +148,7 @@ class PowerAnswer(Record):
         }
 
     def table(self, *, bars: bool = False) -> Table:
-        """The curve as a table below the answer; `bars` draws it."""
+        """The answer and the curve; `bars` adds a drawing of it."""
         legend = []
         if self.experiment.design.tests:
             legend.append(f"power: to find a difference of {self.difference:.4g}")
@@ -170,33 +164,32 @@ class PowerCurve(Record):
     measure: str
     topics: NDArray[np.int64]
     power: Array
-    """The power to find the difference asked about."""
+    """The power to find the difference of the question."""
     difference: Array
-    """The difference that is found with the power asked about."""
+    """The difference that is found with the power of the question."""
     width: Array
-    """Intervals: the expected width."""
+    """The expected width of an interval."""
     answer: int
-    """The number of topics the answer is about."""
+    """The number of topics of the answer."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """measure, topics, and power and difference, or width."""
-        told = {"power": self.power, "difference": self.difference, "width": self.width}
-        kept = {name: values for name, values in told.items() if not np.isnan(values).all()}
+        curves = {"power": self.power, "difference": self.difference, "width": self.width}
+        kept = {name: values for name, values in curves.items() if not np.isnan(values).all()}
         return {"measure": np.full(len(self.topics), self.measure, dtype=object), "topics": self.topics, **kept}
 
     def table(self, *, caption: str = "", notes: tuple[str, ...] = (), bars: bool = False) -> Table:
-        """A row per number of topics; with bars, a drawing of the first column that is no number of topics."""
+        """A row per number of topics; `bars` adds a drawing of the first column after it."""
         columns = {name: values for name, values in self.columns().items() if name != "measure"}
-        kinds = [Column(name, "count" if name == "topics" else "number") for name in columns]
-        rows: list[tuple[Cell, ...]] = list(zip(*(values.tolist() for values in columns.values()), strict=True))
-        if bars:
-            drawn = next(values for name, values in columns.items() if name != "topics")
-            tallest = 1.0 if "power" in columns else float(drawn.max())
-            marks = [" <" if n == self.answer else "" for n in self.topics.tolist()]
-            lines = [bar(one / tallest) + mark for one, mark in zip(drawn.tolist(), marks, strict=True)]
-            kinds.append(Column(""))
-            rows = [(*row, line) for row, line in zip(rows, lines, strict=True)]
-        return Table(tuple(kinds), tuple(rows), caption, notes)
+        table = table_of(columns, caption=caption, notes=notes)
+        if not bars:
+            return table
+        drawn = next(values for name, values in columns.items() if name != "topics")
+        highest = 1.0 if "power" in columns else float(drawn.max())
+        marks = [" <" if n == self.answer else "" for n in self.topics.tolist()]
+        lines = [bar(value / highest) + mark for value, mark in zip(drawn.tolist(), marks, strict=True)]
+        rows = tuple((*row, line) for row, line in zip(table.rows, lines, strict=True))
+        return replace(table, columns=(*table.columns, Column("")), rows=rows)
 
 
 def bar(share: float, length: int = BAR) -> str:

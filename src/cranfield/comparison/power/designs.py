@@ -1,12 +1,12 @@
-r"""How likely a test is to find a difference that is there, for any number of topics.
+r"""The power of tests: the probability of finding a true difference, for any number of topics.
 
-All tests here reject when an F statistic (for a pair, the square of t) exceeds a critical value. If systems are D apart
-that statistic is distributed as noncentral F, with
+All tests here reject if an F statistic (for a pair, the square of t) exceeds a critical value. If the true difference
+is D, the statistic has a noncentral F distribution, with
 
 .. math:: \lambda = n D^2 / \sigma_t^2 \qquad \sigma_t^2 = 2 \sigma^2
 
-for n topics, a variance :math:`\sigma_t^2` of differences or :math:`\sigma^2` of scores. So a test is told by its
-degrees of freedom and its critical value.
+for n topics and a variance :math:`\sigma_t^2` of differences or :math:`\sigma^2` of scores. So a test is defined by
+its degrees of freedom and its critical value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,38 +27,38 @@ from cranfield.errors import UsageError
 from cranfield.types import Array
 
 MOST_TOPICS = 10**9
-"""Where the search for a number of topics ends."""
+"""The largest number of topics to consider."""
 ENDLESS = 1e100
-"""A difference of so many standard deviations is as good as any larger one, and its square is a number."""
+"""The largest difference in standard deviations; its square is still finite."""
 
 Degrees = Callable[[Array, int], Any]
 
 
 @dataclass(frozen=True)
 class Design:
-    """A test, or an interval, as far as the size of an experiment is concerned."""
+    """A test or an interval, as needed to plan the size of an experiment."""
 
     name: str
     aliases: tuple[str, ...]
     says: str
-    """What it is called in a sentence."""
+    """Its name in a sentence."""
     variance_of: str
-    """`differences` or `scores`: what the variance is of."""
+    """Whether the variance is of `differences` or of `scores`."""
     model: str
-    """The variance that goes with it when scores are at hand."""
+    """The model by which the variance is estimated from scores."""
     df: Degrees
     """Degrees of freedom of the variance, from the number of topics and of systems."""
     all_systems: bool = False
-    """It looks at all systems at once, so their number matters."""
+    """It compares all systems at once, so their number matters."""
     one_sided: bool = False
-    """It can be asked for a difference in one direction."""
+    """It can test for a difference in one direction."""
     tests: bool = True
-    """It rejects or not; an interval does not."""
+    """It is a test, not an interval."""
     per_sample: bool = False
-    """Topics are counted per sample, of which there are two."""
+    """The number of topics is that of each of the two samples."""
 
     def between(self, systems: int) -> int:
-        """Degrees of freedom of what is tested: one for a pair, m − 1 for the hypothesis that all are alike."""
+        """The degrees of freedom of the numerator: 1 for a pair, m − 1 for all systems."""
         return systems - 1 if self.name in ("anova", "two-way") else 1
 
 
@@ -82,20 +81,20 @@ DESIGNS = {
                lambda n, m: 2 * n - 2, tests=False, per_sample=True),
     )
 }  # fmt: skip
-"""Sakai's designs are t, unpaired, anova and the intervals; two-way and tukey are for experiments analysed that way."""
+"""t, unpaired, anova and the intervals are Sakai's designs; two-way and tukey match those analyses."""
 
 
 def find_design(name: str) -> Design:
-    """A design by its name or another spelling of it; an error names the nearest."""
-    spelled = {plain_name(one): design for design in DESIGNS.values() for one in (design.name, *design.aliases)}
-    if plain_name(str(name)) not in spelled:
+    """A design by its name or an alias; the error message suggests the nearest name."""
+    by_spelling = {plain_name(name): design for design in DESIGNS.values() for name in (design.name, *design.aliases)}
+    if plain_name(str(name)) not in by_spelling:
         raise nearest(str(name), list(DESIGNS), "design")
-    return spelled[plain_name(name)]
+    return by_spelling[plain_name(name)]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment but for its size: which test, at which level, on scores that vary how much.
+    """An experiment without its size: the test, its level, and the variance of scores.
 
     >>> paired = Experiment(find_design("t"), variance=4.0, alpha=0.05)
     >>> paired.power(34, difference=1.0).round(4).item()
@@ -117,16 +116,16 @@ class Experiment:
         if self.systems < 2:
             raise UsageError(f"power: systems == {self.systems!r}, must be 2 or more")
         if self.alternative != "two-sided" and not self.design.one_sided:
-            raise UsageError(f"power: {self.design.name} has no direction; alternative must be 'two-sided'")
+            raise UsageError(f"power: {self.design.name} is not directional; alternative must be 'two-sided'")
 
     def power(self, topics: Any, difference: Any) -> Array:
-        """The probability that a true difference of this size is found with so many topics."""
+        """The probability of finding a true difference with this number of topics."""
         n = np.asarray(topics, dtype=np.float64)
         effect = np.abs(np.asarray(difference, dtype=np.float64)) / math.sqrt(self._unit)
         return self._found(n, n * np.minimum(effect, ENDLESS) ** 2)
 
     def smallest_difference(self, topics: Any, power: float) -> Array:
-        """The difference that is found with this probability: bisection on the noncentrality, for all sizes at once."""
+        """The difference that is found with this probability, by bisection, for all sizes at once."""
         n = np.atleast_1d(np.asarray(topics, dtype=np.float64))
         low, high = np.zeros_like(n), np.ones_like(n)
         while (short := self._found(n, high**2) < power).any():
@@ -143,25 +142,23 @@ class Experiment:
         .. math:: 2\, t_{1 - \alpha/2}(\phi)\, \sqrt{\sigma_t^2 / n}\;
                   \frac{\Gamma((\phi + 1)/2)}{\sqrt{\phi/2}\;\Gamma(\phi/2)}
 
-        The last factor is the expectation of a sample's standard deviation, in units of the true one.
+        The last factor is the expected standard deviation of a sample, in units of the true one.
         """
         from scipy import special
 
         n = np.asarray(topics, dtype=np.float64)
         df = self.design.df(n, self.systems)
-        # Differences of logarithms of the gamma function lose their digits where the factor has become 1.
+        # For large df the difference of log-gammas loses its digits, and the factor is close to 1.
         exact = np.exp(special.gammaln((df + 1) / 2) - special.gammaln(df / 2)) / np.sqrt(df / 2)
         shrinks = np.where(df > 1e5, 1 - 0.25 / df, exact)
         return np.asarray(2 * special.stdtrit(df, 1 - self.alpha / 2) * np.sqrt(self._unit / n) * shrinks)
 
     def fewest_topics(self, enough: Callable[[int], bool]) -> int:
-        """The smallest number of topics that is enough, 2 at least; more is taken to be enough as well."""
+        """The smallest number of topics that is enough, at least 2; `enough` must be monotonic."""
         low, high = 1, 2
         while not enough(high):
             if high == MOST_TOPICS:
-                raise UsageError(
-                    f"more than {MOST_TOPICS:,} topics would be needed; ask for a larger difference or width"
-                )
+                raise UsageError(f"more than {MOST_TOPICS:,} topics would be needed; try a larger difference or width")
             low, high = high, min(2 * high, MOST_TOPICS)
         while high - low > 1:
             middle = (low + high) // 2
@@ -182,17 +179,14 @@ class Experiment:
         else:
             between = self.design.between(self.systems)
             below = special.ncfdtr(between, df, noncentrality, self._critical(df))
-        # scipy gives NaN for probabilities too small for a floating point number, and only for these.
+        # scipy returns NaN only for probabilities too small for a floating point number.
         return np.asarray(1 - np.nan_to_num(below, nan=0.0))
 
     def _critical(self, df: Array) -> Array:
-        """What F must exceed; Tukey's test of a pair compares with the largest difference among all systems."""
+        """The critical value of F; Tukey's test of a pair uses the largest difference among all systems."""
         from scipy import special
 
         if self.design.name == "tukey":
-            flat = [_quantile(self.alpha, self.systems, float(one)) ** 2 / 2 for one in np.ravel(df)]
+            flat = [range_quantile(self.alpha, self.systems, float(value)) ** 2 / 2 for value in np.ravel(df)]
             return np.array(flat).reshape(np.shape(df))
         return np.asarray(special.fdtri(self.design.between(self.systems), df, 1 - self.alpha))
-
-
-_quantile = lru_cache(maxsize=4096)(range_quantile)

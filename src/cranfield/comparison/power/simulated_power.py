@@ -1,4 +1,4 @@
-"""The power of tests that have no formula for it: experiments made up by the thousand, and how many find something."""
+"""The power of tests without a formula for it, from thousands of simulated experiments."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.data import paired
+from cranfield.comparison.differences import row_moments
+from cranfield.comparison.distributions.rank_distributions import normal_p, sign_p, signed_ranks
+from cranfield.comparison.methods.t import t_of
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.record import Record
+from cranfield.record import Record, one_row
 from cranfield.types import Array
 
 _BLOCK = 2_000_000
-"""How many differences are held at a time."""
+"""The number of differences in memory at once."""
 
 PValues = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
 class SimulatedPower(Record):
-    """The share of made-up experiments in which a test found the difference.
+    """The share of simulated experiments in which a test found the difference.
 
     >>> print(SimulatedPower("sign", 0.62, 50, 0.05, 0.05, 10_000, 0, "normal differences, variance 0.0225"))
     By simulation (10,000 experiments, seed 0), with 50 topics a difference of 0.05 is found with power 0.620 ± 0.010
@@ -43,7 +46,7 @@ class SimulatedPower(Record):
 
     @property
     def standard_error(self) -> float:
-        """Of the share, for so many simulations."""
+        """The standard error of the power."""
         return math.sqrt(self.power * (1 - self.power) / self.simulations)
 
     def __str__(self) -> str:
@@ -58,10 +61,7 @@ class SimulatedPower(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row."""
-        return {
-            name: np.array([value], dtype=object if isinstance(value, str) else None)
-            for name, value in vars(self).items()
-        }
+        return one_row(vars(self))
 
 
 def simulated_power(
@@ -80,8 +80,8 @@ def simulated_power(
 ) -> SimulatedPower:
     """The power of a paired, two-sided test: `sign`, `wilcoxon` (normal approximation), or `t` for comparison.
 
-    The differences of each experiment are drawn from a normal distribution with the `variance` given, or (from `x` and
-    `y`, two systems as for `paired_t`) from the differences there are, shifted to have this mean: their shape is kept.
+    The differences of each experiment are drawn from a normal distribution with the given `variance`; or from the
+    observed differences of two systems (`x` and `y`, as for `paired_t`), shifted to have the mean `difference`.
 
     >>> simulated_power(difference=0.05, topics=73, variance=0.0225, test="t").power
     0.803
@@ -97,19 +97,21 @@ def simulated_power(
     if (x is None) == (variance is None):
         raise UsageError("simulated_power: give either scores of two systems, or variance=")
     rng = np.random.default_rng(seed)
-    found, left = 0, simulations
+    significant, left = 0, simulations
     draw, drawn_from = _source(x, y, variance, systems, measure)
     while left:
         size = min(left, max(1, _BLOCK // topics))
-        found += int((P_VALUES[test](draw(rng, (size, topics)) + difference) <= alpha).sum())
+        significant += int((P_VALUES[test](draw(rng, (size, topics)) + difference) <= alpha).sum())
         left -= size
-    return SimulatedPower(test, found / simulations, topics, float(difference), alpha, simulations, seed, drawn_from)
+    return SimulatedPower(
+        test, significant / simulations, topics, float(difference), alpha, simulations, seed, drawn_from
+    )
 
 
 def _source(
     x: Any, y: Any, variance: float | None, systems: Sequence[str] | None, measure: Any
 ) -> tuple[Callable[[np.random.Generator, tuple[int, int]], Array], str]:
-    """How differences of mean 0 are drawn, and what to say of it."""
+    """A function that draws differences of mean 0, and a description of their source."""
     if variance is not None:
         check.finite("simulated_power", variance=variance)
         check.positive("simulated_power", variance=variance)
@@ -118,43 +120,25 @@ def _source(
     pair = paired(x, y, systems=systems, measure=measure)
     centred = pair.difference - pair.difference.mean()
     if not np.ptp(centred) > 0:
-        raise UsageError("simulated_power: the two systems differ by the same on all topics, there is nothing to draw")
+        raise UsageError(
+            "simulated_power: the difference is the same on all topics, so there is no variance to draw from"
+        )
     return lambda rng, shape: rng.choice(centred, shape), f"differences as on {len(centred)} topics"
 
 
 def _t(differences: Array) -> Array:
-    from scipy import special
-
-    n = differences.shape[1]
-    mean, spread = differences.mean(axis=1), differences.std(axis=1, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(mean) / (spread / math.sqrt(n))
-    # All differences alike: 0/0 is no evidence, anything else over 0 all of it.
-    return np.asarray(np.where(np.isnan(t), 1.0, 2 * special.stdtr(n - 1, -np.nan_to_num(t, nan=0.0, posinf=np.inf))))
+    n, mean, spread = row_moments(differences)
+    return t_of(mean, spread / np.sqrt(n), n - 1, "two-sided", 0.05)[1]
 
 
 def _sign(differences: Array) -> Array:
-    """Exact binomial; zeros dropped."""
-    from scipy import special
-
-    above, below = (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
-    fewer: NDArray[np.int64] = np.minimum(above, below)
-    return np.asarray(np.minimum(1.0, 2 * special.bdtr(fewer.astype(np.float64), above + below, 0.5)))
+    return sign_p((differences > 0).sum(axis=1), (differences < 0).sum(axis=1), "two-sided")
 
 
 def _wilcoxon(differences: Array) -> Array:
-    """Signed ranks against their normal approximation (as `wilcoxon` has it), with ties; zeros dropped."""
-    from scipy import special
-    from scipy.stats import rankdata
-
-    size = np.where(differences == 0, np.nan, np.abs(differences))
-    ranks = np.nan_to_num(np.asarray(rankdata(size, axis=1, nan_policy="omit")))
-    total = (ranks * np.sign(differences)).sum(axis=1)
-    spread = np.sqrt((ranks**2).sum(axis=1))  # the variance of a sum of signed ranks, whatever the ties
-    with np.errstate(invalid="ignore"):
-        z = np.where(spread > 0, total / spread, 0.0)
-    return np.asarray(2 * special.ndtr(-np.abs(z)))
+    ranks = signed_ranks(differences)
+    return normal_p(ranks.sum(axis=1), np.sqrt((ranks**2).sum(axis=1)), "two-sided", continuity=0.0)
 
 
 P_VALUES: dict[str, PValues] = {"t": _t, "sign": _sign, "wilcoxon": _wilcoxon}
-"""Two-sided p-values of many experiments, a row each."""
+"""Two-sided p-values of many experiments, one per row."""

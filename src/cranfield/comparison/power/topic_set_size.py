@@ -1,4 +1,4 @@
-"""How many topics does an experiment need, what can it find, what could it have found? (Ferro & Maistro 2024 §2.3)"""
+"""The number of topics that an experiment needs, and the differences that it can find (Ferro & Maistro 2024 §2.3)."""
 
 from __future__ import annotations
 
@@ -29,22 +29,23 @@ def topic_set_size(
 ) -> PowerAnswer:
     r"""The smallest number of topics with which a test finds a difference, or an interval is narrow enough.
 
-    A test of level `alpha` finds a true `difference` with probability `power` or more; an interval of level 1 − `alpha`
-    is `width` wide, or less, in expectation (then there is no power to ask for). Exact, by noncentral F:
+    Either a test at level `alpha` finds a true `difference` with probability `power` or more; or an interval at level
+    1 − `alpha` is expected to be at most `width` wide (`power` then has no effect). The numbers are exact, from the
+    noncentral F distribution:
 
-    | test | topics n are the smallest with | variance |
+    | test | n is the smallest number with | variance |
     |---|---|---|
     | `t`, paired | P(F(1, n−1; nD²/σ_t²) > F_α) ≥ power | of differences |
     | `unpaired`, n topics in each sample | P(F(1, 2n−2; nD²/2σ²) > F_α) ≥ power | of scores, one-way |
     | `anova`, m systems, best and worst D apart | P(F(m−1, m(n−1); nD²/2σ²) > F_α) ≥ power | of scores, one-way |
-    | `two-way`, the same with topics taken out | P(F(m−1, (m−1)(n−1); nD²/2σ²) > F_α) ≥ power | of scores, two-way |
+    | `two-way`, the same with topics as a factor | P(F(m−1, (m−1)(n−1); nD²/2σ²) > F_α) ≥ power | of scores, two-way |
     | `tukey`, a given pair of m systems | P(F(1, (m−1)(n−1); nD²/2σ²) > q_α²/2) ≥ power | of scores, two-way |
     | `interval`, paired | 2 t_{α/2} E[s] / √n ≤ width | of differences |
     | `unpaired-interval` | 2 t_{α/2} E[s] √(2/n) ≤ width | of scores, one-way |
 
-    For the analyses of variance all other systems are half-way between the best and the worst, where they help least.
-    `variance` is a number (of what the last column says), or is estimated from `data`, scores of systems on topics of
-    the past. Assumed: scores that are normal with equal variances; the new topics vary as the old ones.
+    The analyses of variance assume that all other systems are half-way between the best and the worst, which is the
+    worst case. `variance` is a number (see the last column), or is estimated from `data`: scores of systems on earlier
+    topics. All designs assume normal scores with equal variances, and new topics that vary as the old ones do.
 
     Reference: Sakai, Topic set size design, Information Retrieval Journal 19(3), 2016, doi:10.1007/s10791-015-9273-z
 
@@ -55,20 +56,20 @@ def topic_set_size(
     142
     """
     if (difference is None) == (width is None):
-        raise UsageError("topic_set_size: give difference= for a test, or width= for an interval")
+        raise UsageError("topic_set_size: either difference= (for a test) or width= (for an interval) is needed")
     design = _design(test, width is not None)
-    ground, m = _ground(design, data, measure, variance, systems)
-    made = Experiment(design, ground.value, alpha, m, alternative)
+    ground, systems = _ground(design, data, measure, variance, systems)
+    experiment = Experiment(design, ground.value, alpha, systems, alternative)
     if width is not None:
         _above_zero(width=width)
-        topics = made.fewest_topics(lambda n: bool(made.width(n) <= width))
-        return PowerAnswer("topics", made, ground, topics, width=width, measure=_named(measure, ground))
+        topics = experiment.fewest_topics(lambda n: bool(experiment.width(n) <= width))
+        return PowerAnswer("topics", experiment, ground, topics, width=width, measure=_named(measure, ground))
     assert difference is not None
     _above_zero(difference=difference)
     _check_power(power, alpha)
-    topics = made.fewest_topics(lambda n: bool(made.power(n, difference) >= power))
+    topics = experiment.fewest_topics(lambda n: bool(experiment.power(n, difference) >= power))
     return PowerAnswer(
-        "topics", made, ground, topics, difference=difference, power=power, measure=_named(measure, ground)
+        "topics", experiment, ground, topics, difference=difference, power=power, measure=_named(measure, ground)
     )
 
 
@@ -84,23 +85,23 @@ def detectable_difference(
     systems: int | None = None,
     alternative: str = "two-sided",
 ) -> PowerAnswer:
-    """The smallest difference that a test finds with this power on so many topics (by default those of `data`).
+    """The smallest difference that a test finds with this power and number of topics (by default that of `data`).
 
-    For an interval: how wide it is, in expectation. Parameters as for `topic_set_size`.
+    For an interval, it is the expected width. Parameters are those of `topic_set_size`.
 
     >>> round(detectable_difference(topics=50, variance=0.0225).difference, 4)
     0.0606
     """
     design = find_design(test)
-    ground, m = _ground(design, data, measure, variance, systems)
+    ground, systems = _ground(design, data, measure, variance, systems)
     n = _topics(topics, ground)
-    made = Experiment(design, ground.value, alpha, m, alternative)
-    named = _named(measure, ground)
+    experiment = Experiment(design, ground.value, alpha, systems, alternative)
+    name = _named(measure, ground)
     if not design.tests:
-        return PowerAnswer("width", made, ground, n, width=float(made.width(n)), measure=named)
+        return PowerAnswer("width", experiment, ground, n, width=float(experiment.width(n)), measure=name)
     _check_power(power, alpha)
-    found = float(made.smallest_difference(n, power))
-    return PowerAnswer("difference", made, ground, n, difference=found, power=power, measure=named)
+    smallest = float(experiment.smallest_difference(n, power))
+    return PowerAnswer("difference", experiment, ground, n, difference=smallest, power=power, measure=name)
 
 
 def achieved_power(
@@ -115,36 +116,37 @@ def achieved_power(
     systems: int | None = None,
     alternative: str = "two-sided",
 ) -> PowerAnswer:
-    """The power an experiment had, on so many topics (by default those of `data`), to find a difference that matters.
+    """The power of an experiment to find a difference that matters, with `topics` (by default those of `data`).
 
-    The difference is for you to state. Power at the difference that was observed is a function of the p-value and says
-    nothing besides (Hoenig & Heisey, The American Statistician 55(1), 2001, doi:10.1198/000313001300339897).
-    Parameters as for `topic_set_size`.
+    You must state the difference. The power at the observed difference is a function of the p-value and adds nothing to
+    it (Hoenig & Heisey, The American Statistician 55(1), 2001, doi:10.1198/000313001300339897). Parameters are those of
+    `topic_set_size`.
 
     >>> round(achieved_power(difference=0.05, topics=50, variance=0.0225).power, 4)
     0.6371
     """
     design = find_design(test)
     if not design.tests:
-        raise UsageError(f"achieved_power: test == {test!r}, an interval has no power; see detectable_difference")
+        raise UsageError(f"achieved_power: test == {test!r}, an interval has no power; use detectable_difference")
     if difference is None:
         raise UsageError(
-            "achieved_power: say which difference would matter, difference=0.05 or so; "
-            "power at the observed difference only restates the p-value"
+            "achieved_power: state the difference that would matter, such as difference=0.05; "
+            "the power at the observed difference only restates the p-value"
         )
     _above_zero(difference=difference)
-    ground, m = _ground(design, data, measure, variance, systems)
+    ground, systems = _ground(design, data, measure, variance, systems)
     n = _topics(topics, ground)
-    made = Experiment(design, ground.value, alpha, m, alternative)
-    had = float(made.power(n, difference))
-    return PowerAnswer("power", made, ground, n, difference=difference, power=had, measure=_named(measure, ground))
+    experiment = Experiment(design, ground.value, alpha, systems, alternative)
+    power = float(experiment.power(n, difference))
+    name = _named(measure, ground)
+    return PowerAnswer("power", experiment, ground, n, difference=difference, power=power, measure=name)
 
 
 def _design(test: str | None, interval: bool) -> Design:
     design = find_design(test or ("interval" if interval else "t"))
     if interval and design.tests:
-        spelled = "unpaired-interval" if design.per_sample else "interval"
-        raise UsageError(f"width= goes with test={spelled!r}, not {design.name!r}")
+        name = "unpaired-interval" if design.per_sample else "interval"
+        raise UsageError(f"width= goes with test={name!r}, not {design.name!r}")
     if not interval and not design.tests:
         raise UsageError(f"test={design.name!r} goes with width=, not difference=")
     return design
@@ -153,30 +155,30 @@ def _design(test: str | None, interval: bool) -> Design:
 def _ground(
     design: Design, data: Any, measure: Any, variance: float | Variance | None, systems: int | None
 ) -> tuple[Variance, int]:
-    """The variance of what the design tests, and how many systems there are."""
+    """The variance for the design, and the number of systems."""
     if (data is None) == (variance is None):
-        raise UsageError("give either scores to take the variance from, or variance=")
+        raise UsageError("either scores (to estimate the variance) or variance= is needed")
     if data is not None:
         ground = estimated_variance(Matrix.of(data, measure), model=design.model)
     elif isinstance(variance, Variance):
         ground = variance
     else:
-        ground = Variance(variance, design.variance_of)  # type: ignore[arg-type]  # it complains about what is no number
+        ground = Variance(variance, design.variance_of)  # type: ignore[arg-type]  # Variance raises the error if it is not a number
     if design.variance_of == "differences":
         ground = ground.differences()
     elif ground.of == "differences":
-        raise UsageError(f"{design.name} needs a variance of scores, this one is of differences")
+        raise UsageError(f"{design.name} needs a variance of scores; this one is of differences")
     if not design.all_systems:
         return ground, 2
     if systems is None and len(ground.systems) != 1:
-        raise UsageError(f"{design.name} needs to know how many systems are compared: systems=")
+        raise UsageError(f"{design.name} needs the number of systems: systems=")
     return ground, ground.systems[0] if systems is None else systems
 
 
 def _topics(topics: int | None, ground: Variance) -> int:
     if topics is None:
         if len(ground.topics) != 1:
-            raise UsageError("say how many topics there are: topics=")
+            raise UsageError("the number of topics is needed: topics=")
         return ground.topics[0]
     check.whole("power", topics=topics)
     if topics < 2:
@@ -188,7 +190,7 @@ def _check_power(power: float, alpha: float) -> None:
     check_alpha("power", alpha)
     check_alpha("power", power, "power")
     if power <= alpha:
-        raise UsageError(f"power == {power!r}, must be above alpha ({alpha:g}): a test without data has that much")
+        raise UsageError(f"power == {power!r}, must be above alpha ({alpha:g}), the power of a test without data")
 
 
 def _above_zero(**values: float) -> None:
@@ -198,4 +200,4 @@ def _above_zero(**values: float) -> None:
 
 def _named(measure: Any, ground: Variance) -> str:
     name = label(measure) if measure is not None else ground.measure
-    return "" if name == "score" else name  # what scores are called whose measure nobody named
+    return "" if name == "score" else name  # the default name of a measure

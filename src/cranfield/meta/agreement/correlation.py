@@ -15,7 +15,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.data import sample
 from cranfield.comparison.differences import noise
-from cranfield.comparison.methods.resamples import check_resampling
+from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL

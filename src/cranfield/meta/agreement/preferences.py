@@ -14,7 +14,7 @@ from cranfield import check
 from cranfield.collection.source import read_bytes, shown_path, unmarked
 from cranfield.comparison.differences import gap
 from cranfield.comparison.distributions.rank_distributions import sign_p
-from cranfield.comparison.methods.resamples import check_resampling
+from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
 from cranfield.measures.property_tables import lower_is_better

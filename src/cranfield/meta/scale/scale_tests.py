@@ -98,7 +98,7 @@ def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
     if len(scores.runs) < FEWEST:
         raise UsageError(f"scale_tests: {len(scores.runs)} systems, give {FEWEST} or more")
     first, second = np.triu_indices(len(scores.runs), 1)
-    asked = TestSettings(level=1 - alpha)
+    asked = TestSettings(alpha=alpha)
     counts: list[tuple[int, int, int, int, int]] = []
     notes: list[str] = []
     for name in scores.measures:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
+from cranfield.comparison.borderline import bootstrap_borderline
 from cranfield.comparison.data import Matrix, check_topics
-from cranfield.comparison.methods.borderline import bootstrap_borderline
-from cranfield.comparison.methods.resamples import ASL, check_resampling
 from cranfield.comparison.registry import PairTest, TestSettings, find_test
+from cranfield.comparison.resampling import ASL, check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
@@ -253,7 +253,7 @@ def discriminative_power(
         sign = -1.0 if lower_is_better(name) else 1.0  # panels have it turned round
         matrix = Matrix(np.ascontiguousarray(sign * panel.values[i].T), panel.topics, panel.runs, name)
         shown = _part_of(progress, i, len(panel.measures))
-        asked = TestSettings(level=1 - alpha, resamples=resamples, seed=seed, threads=threads, progress=shown)
+        asked = TestSettings(alpha=alpha, resamples=resamples, seed=seed, threads=threads, progress=shown)
         found.append(_one(matrix, first, second, chosen, asked, alpha, asl))
         if progress is not None:
             progress((i + 1) * resamples, len(panel.measures) * resamples)

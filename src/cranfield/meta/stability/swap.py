@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.comparison.methods.resamples import check_resampling
+from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
 from cranfield.measures.property_tables import lower_is_better

@@ -1,7 +1,8 @@
-"""Scores laid out for an analysis of variance: one entry per score, and the level of every factor it belongs to."""
+"""The input of an analysis of variance: an entry per score, with its level of every factor."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from cranfield.check import nearest
 from cranfield.comparison.data import Matrix, sample
 from cranfield.errors import UsageError
 from cranfield.scores.score_files import columns_of
+from cranfield.text import listed
 from cranfield.types import Array
 
 Codes = NDArray[np.int64]
@@ -24,19 +26,19 @@ TOPIC, RUN, SYSTEM = "topic", "run", "system"
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A thing that varies: its levels, and which of these each score belongs to."""
+    """A factor: its levels, and the level of each score."""
 
     name: str
     levels: tuple[str, ...]
     codes: Codes
-    """For a nested factor the number of the level within its parent."""
+    """The index of the level of each score; for a nested factor, its index within the parent."""
     parents: tuple[str, ...] = ()
-    """The factors it is nested in: its levels mean something else in each of theirs."""
+    """The factors in which this one is nested: its levels are different ones in each of theirs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The scores and their factors, in the order in which they are told."""
+    """The scores and their factors, in the order of the table."""
 
     values: Array
     factors: dict[str, Factor]
@@ -45,24 +47,24 @@ class Layout:
 
     @property
     def n(self) -> int:
-        """How many scores."""
+        """The number of scores."""
         return len(self.values)
 
     def factor(self, name: str) -> Factor:
-        """A factor by its name; an error names the nearest."""
+        """A factor by its name; the error message suggests the nearest name."""
         if name not in self.factors:
             raise nearest(name, list(self.factors), "factor")
         return self.factors[name]
 
     def closure(self, names: Iterable[str]) -> frozenset[str]:
-        """The factors named, and those they are nested in."""
+        """These factors, and the factors in which they are nested."""
         wanted = set(names)
         for name in list(wanted):
             wanted |= set(self.factor(name).parents)
         return frozenset(wanted)
 
     def cells(self, names: frozenset[str]) -> tuple[Codes, int]:
-        """Which combination of levels each score belongs to, numbered from 0, and how many combinations there are."""
+        """The combination of levels of each score, numbered from 0, and the number of combinations."""
         if names not in self._cells:
             ordered = [self.factors[name] for name in self.factors if name in names]
             joint = np.zeros(self.n, dtype=np.int64)
@@ -80,10 +82,7 @@ class Layout:
     @cached_property
     def balanced(self) -> bool:
         """Every combination of levels has the same number of scores."""
-        sizes = [len(factor.levels) for factor in self.factors.values()]
-        total = 1
-        for size in sizes:
-            total *= size
+        total = math.prod(len(factor.levels) for factor in self.factors.values())
         if total == 0 or self.n % total:
             return False
         counts = np.bincount(self._place(), minlength=total)
@@ -95,12 +94,12 @@ class Layout:
         return place
 
     def grid(self) -> Array:
-        """Balanced only: the scores with an axis per factor, and a last one for what repeats."""
+        """The scores of a balanced layout, with an axis per factor and a last one for repetitions."""
         order = np.argsort(self._place(), kind="stable")
         return self.values[order].reshape(*(len(f.levels) for f in self.factors.values()), -1)
 
 
-def laid_out(
+def layout_of(
     data: Any,
     measure: Any = None,
     *,
@@ -108,13 +107,13 @@ def laid_out(
     across: str | None = None,
     nested: Mapping[str, str | Sequence[str]] | None = None,
 ) -> Layout:
-    """Topics × systems × whatever else, from scores and a table of factors.
+    """Topics × systems × other factors, from scores and a table of factors.
 
-    `data`: anything `Matrix.of` takes; with `across`, {level: such a thing}, one for each shard, collection, ...
-    `factors`: {factor: {run: level}}, or a table with a column `run` and a column per factor, or a file that holds one.
-    Without it every run is a system. Several runs with the same levels of all factors are replicates: seeds of one
-    model, say; they become the factor `run`, nested in the factors given.
-    `nested`: {child: parent}. Topics are nested in an `across` that is called `collection`.
+    `data` is anything that `Matrix.of` accepts; with `across`, {level: scores}, an entry per shard, collection, ...
+    `factors` is {factor: {run: level}}, a table with a column `run` and a column per factor, or the file of such a
+    table. Without it, every run is a system. Runs with the same levels of all factors, such as seeds of one model, are
+    replicates: they become the factor `run`, nested in the other factors.
+    `nested` is {child: parent}. Topics are nested in `across` if it is called `collection`.
     """
     parts = _parts(data, measure, across)
     runs = list(dict.fromkeys(system for matrix in parts.values() for system in matrix.systems))
@@ -130,83 +129,84 @@ def laid_out(
         codes[across or ""].append(np.full(matrix.values.size, number))
     together = {name: np.concatenate(parts_of) for name, parts_of in codes.items()}
     columns_of: dict[str, tuple[Sequence[str], Codes]] = {TOPIC: (topics, together[TOPIC])}
-    given = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
-    for name, of_run in given.items():
+    run_factors = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
+    for name, of_run in run_factors.items():
         levels = list(dict.fromkeys(of_run.values()))
         columns_of[name] = levels, _codes([of_run[run] for run in runs], levels)[together[RUN]]
     if across:
         if across in columns_of:
-            raise UsageError(f"across == {across!r} is a factor already; call it otherwise")
+            raise UsageError(f"across == {across!r} is already the name of a factor; choose another name")
         columns_of[across] = list(parts), together[across]
     inside = {child: _names(parents) for child, parents in (nested or {}).items()}
     if across == "collection":
         inside.setdefault(TOPIC, (across,))
     if across and TOPIC not in inside:
         _check_crossed(parts, across)
-    alike = [tuple(of_run[run] for of_run in given.values()) for run in runs]
+    alike = [tuple(of_run[run] for of_run in run_factors.values()) for run in runs]
     if len(set(alike)) < len(runs):
         columns_of[RUN] = runs, together[RUN]
-        inside[RUN] = tuple(given)
+        inside[RUN] = tuple(run_factors)
     first = next(iter(parts.values()))
     notes = tuple(dict.fromkeys(note for matrix in parts.values() for note in matrix.notes))
-    return _built(np.concatenate(values), columns_of, inside, first.measure, notes)
+    return _layout(np.concatenate(values), columns_of, inside, first.measure, notes)
 
 
 def from_columns(
     columns: Any, value: str, factors: Sequence[str] | None, nested: Mapping[str, str | Sequence[str]] | None
 ) -> Layout:
-    """From a table with a row per score: a column of scores and a column per factor."""
+    """A layout from a table with a row per score: a column of scores and a column per factor."""
     table = _table(columns)
     if value not in table:
         raise nearest(value, list(table), "column")
     names = [name for name in table if name != value] if factors is None else list(factors)
-    made: dict[str, tuple[Sequence[str], Codes]] = {}
+    levels_of: dict[str, tuple[Sequence[str], Codes]] = {}
     for name in names:
         if name not in table:
             raise nearest(name, list(table), "factor")
-        entries = [str(one) for one in table[name]]
+        entries = [str(level) for level in table[name]]
         if len(entries) != len(table[value]):
             raise UsageError(f"column {name!r} has {len(entries)} entries, {value!r} has {len(table[value])}")
         levels = list(dict.fromkeys(entries))
-        made[name] = levels, _codes(entries, levels)
+        levels_of[name] = levels, _codes(entries, levels)
     inside = {child: _names(parents) for child, parents in (nested or {}).items()}
-    return _built(sample(list(table[value]), value), made, inside, value, ())
+    return _layout(sample(list(table[value]), value), levels_of, inside, value, ())
 
 
 def factor_table(factors: Any, runs: Sequence[str]) -> dict[str, dict[str, str]]:
-    """{factor: {run: level}} for all runs, from the same, from a table of columns, or from a file.
+    """{factor: {run: level}} for all runs, from such a dict, a table of columns, or a file.
 
     >>> factor_table({"run": ["a", "b"], "stemmer": ["porter", "none"]}, ["a", "b"])
     {'stemmer': {'a': 'porter', 'b': 'none'}}
     """
     if isinstance(factors, (str, os.PathLike)):
         factors = read_factors(factors)
-    if isinstance(factors, Mapping) and factors and all(isinstance(of, Mapping) for of in factors.values()):
-        by_name = {str(name): {str(run): str(level) for run, level in of.items()} for name, of in factors.items()}
+    if isinstance(factors, Mapping) and factors and all(isinstance(of_run, Mapping) for of_run in factors.values()):
+        by_name = {
+            str(name): {str(run): str(level) for run, level in of_run.items()} for name, of_run in factors.items()
+        }
     else:
         table = _table(factors)
         key = next((name for name in table if name.casefold() in (RUN, "run_id", "runid")), next(iter(table), None))
         if key is None or len(table) < 2:
             raise UsageError("a table of factors needs a column 'run' and a column for each factor")
-        names = [str(one) for one in table[key]]
+        names = [str(run) for run in table[key]]
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise UsageError(f"the table of factors has run {twice!r} twice")
+            raise UsageError(f"run {twice!r} appears twice in the table of factors")
         by_name = {
             name: dict(zip(names, map(str, column), strict=True)) for name, column in table.items() if name != key
         }
     for name, of_run in by_name.items():
         if name in (TOPIC, RUN):
-            raise UsageError(f"a factor cannot be called {name!r}, which every score has; call it otherwise")
+            raise UsageError(f"a factor cannot be called {name!r}, the name of a built-in factor; choose another name")
         lacking = [run for run in runs if run not in of_run]
         if lacking:
-            more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
-            raise UsageError(f"factor {name!r} has no level for {', '.join(lacking[:5])}{more}")
+            raise UsageError(f"factor {name!r} has no level for {listed(lacking)}")
     return {name: {run: of_run[run] for run in runs} for name, of_run in by_name.items()}
 
 
 def read_factors(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """The columns of a file whose first line names them: comma, tab, semicolon or blanks between cells."""
+    """The columns of a file with a header line; cells are separated by commas, tabs, semicolons or blanks."""
     import csv
     import io
 
@@ -223,7 +223,7 @@ def read_factors(path: str | os.PathLike[str]) -> dict[str, list[str]]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
         rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
     if len(rows) < 2:
-        raise DataError(shown, None, "expected a line of names (run, factor, ...) and a line for every run")
+        raise DataError(shown, None, "expected a header line (run, factor, ...) and a line per run")
     (_, names), *body = rows
     for line, cells in body:
         if len(cells) != len(names):
@@ -242,38 +242,40 @@ def _parts(data: Any, measure: Any, across: str | None) -> dict[str, Matrix]:
 
 
 def _check_crossed(parts: dict[str, Matrix], across: str) -> None:
-    """Complain where topics that are taken for the same in all parts are not."""
+    """Raise an error if two parts have no topic in common."""
     (first, whole), *others = parts.items()
     for name, part in others:
         if not set(whole.topics) & set(part.topics):
             raise UsageError(
-                f"no topic is in both {first!r} and {name!r}; where each {across} has its own topics, they are nested: "
+                f"no topic is in both {first!r} and {name!r}; if each {across} has its own topics, nest them: "
                 f"topic in {across}"
             )
 
 
-def _built(
+def _layout(
     values: Array,
     columns: dict[str, tuple[Sequence[str], Codes]],
     nested: Mapping[str, tuple[str, ...]],
     measure: str,
     notes: tuple[str, ...],
 ) -> Layout:
-    """The layout without scores that are undefined and without factors that do not vary."""
+    """The layout without undefined scores and without factors that do not vary."""
     for name in columns:
         if re.search(r"[:×*()]", name):
-            raise UsageError(f"factor {name!r}: ':', '×', '*' and brackets join factors; call it otherwise")
+            raise UsageError(f"factor {name!r}: names cannot contain ':', '×', '*' or brackets, which join factors")
     for child, parents in nested.items():
         for name in (child, *parents):
             if name not in columns:
                 raise nearest(name, list(columns), "factor")
         if child in parents or any(parent in nested for parent in parents):
-            raise UsageError(f"nested: {child!r} in {', '.join(parents)}: one level of nesting, and not in itself")
+            raise UsageError(
+                f"nested: {child!r} in {', '.join(parents)}: only one level of nesting is possible, and none in itself"
+            )
     whole = ~np.isnan(values)
     if not whole.all():
         notes = (*notes, f"{int((~whole).sum()):,} of {len(values):,} scores are undefined and left out")
     if not whole.any():
-        raise UsageError(f"{measure}: no score has a value")
+        raise UsageError(f"{measure}: every score is undefined")
     factors: dict[str, Factor] = {}
     for name, (levels, codes) in columns.items():
         kept, renumbered = np.unique(codes[whole], return_inverse=True)
@@ -285,10 +287,10 @@ def _built(
             raise UsageError(
                 f"{measure}: 1 {name} ({factors[name].levels[0]}), an analysis of variance needs 2 or more"
             )
-        notes = (*notes, f"{name} left out: it is {factors[name].levels[0]} everywhere")
+        notes = (*notes, f"{name} left out: its only level is {factors[name].levels[0]}")
         del factors[name]
     if not factors:
-        raise UsageError(f"{measure}: no factor varies, there is nothing to analyse")
+        raise UsageError(f"{measure}: no factor varies, so there is nothing to analyse")
     for child, parents in nested.items():
         left = tuple(parent for parent in parents if parent not in parents_flat)
         if child in factors and left:
@@ -297,7 +299,7 @@ def _built(
 
 
 def _within(child: Factor, parents: Sequence[Factor]) -> Factor:
-    """The same factor with its levels numbered from 0 within every combination of its parents' levels."""
+    """The factor with its levels numbered from 0 within every combination of levels of its parents."""
     joint = np.ravel_multi_index([p.codes for p in parents], [len(p.levels) for p in parents])
     pairs, place = np.unique(joint * len(child.levels) + child.codes, return_inverse=True)
     owner = pairs // len(child.levels)
@@ -325,5 +327,7 @@ def _table(columns: Any) -> dict[str, list[Any]]:
     table = {str(name): list(getattr(columns[name], "to_pylist", columns[name].__iter__)()) for name in names}
     for name, column in table.items():
         if len(column) != len(next(iter(table.values()))):
-            raise UsageError(f"column {name!r} has {len(column)} entries, others have another number")
+            raise UsageError(
+                f"column {name!r} has {len(column)} entries, others have {len(next(iter(table.values())))}"
+            )
     return table

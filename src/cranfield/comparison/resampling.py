@@ -1,6 +1,6 @@
-"""What all resampling tests share: B and seed, what a p-value is, progress and Ctrl-C, and pairs by their topics.
+"""The parts that all resampling tests share: settings, p-values, the loop with progress and Ctrl-C, groups of pairs.
 
-Resample b depends on the seed and on b only (the core draws it), so p is the same at any number of threads.
+Resample b depends only on the seed and on b (the core draws it), so p does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from cranfield.types import Array, Index64, Progress
 ASL = ("plus-one", "share")
 """p is (1 + hits) / (1 + B), which is never 0; or hits / B, the achieved significance level (Sakai 2014 Fig. 12-15)."""
 TIE = 1e-10
-"""A resampled statistic within this share of the largest it could be counts as equal to the observed one: rounding must
-not lose ties, which are frequent with few topics or few different scores."""
+"""A resampled statistic counts as equal to the observed one within this share of its largest possible value: rounding
+must not lose ties, which are frequent with few topics or few distinct scores."""
 FEWEST_KEPT = 100
-"""Interrupted after so many resamples or more, a test keeps them."""
+"""A test that is interrupted after at least this many resamples keeps them."""
 MOST_THREADS = 64
 
 
 def check_resampling(who: str, resamples: Any, seed: Any, threads: Any, asl: str = "plus-one") -> None:
-    """B 1 or more, a seed that fits in 64 bits, a rule that exists.
+    """Check the settings of a resampling test.
 
     >>> check_resampling("randomisation", 0, 1, None)
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ def check_resampling(who: str, resamples: Any, seed: Any, threads: Any, asl: str
 
 
 def p_of(hits: Any, resamples: int, asl: str = "plus-one") -> Array:
-    """From how many of the resamples are as extreme as what was seen.
+    """The p-value, from the number of resamples (`hits`) that are at least as extreme as the observed statistic.
 
     >>> p_of([0, 49], 999).tolist(), p_of([0, 49], 1000, "share").tolist()
     ([0.001, 0.05], [0.0, 0.049])
@@ -54,13 +54,13 @@ def p_of(hits: Any, resamples: int, asl: str = "plus-one") -> Array:
     return np.asarray(hits / resamples if asl == "share" else (1 + hits) / (1 + resamples))
 
 
-def rank_of_critical(resamples: int, level: float) -> int:
-    """k: p ≤ 1 − level exactly if what was seen is above the k-th largest resampled statistic; 0: nothing is enough.
+def rank_of_critical(resamples: int, alpha: float) -> int:
+    """The k such that p ≤ α exactly if the observed statistic exceeds the k-th largest resampled one; 0: never.
 
-    >>> rank_of_critical(9_999, 0.95), rank_of_critical(10, 0.95)
+    >>> rank_of_critical(9_999, 0.05), rank_of_critical(10, 0.05)
     (500, 0)
     """
-    return math.floor((1 - level) * (1 + resamples) + 1e-9)
+    return math.floor(alpha * (1 + resamples) + 1e-9)
 
 
 def threads_of(threads: int | None) -> int:
@@ -69,20 +69,20 @@ def threads_of(threads: int | None) -> int:
 
 @dataclass
 class Resampling:
-    """The state of a loop over resamples: what all of them have given so far, and how many there are."""
+    """The state of a loop over resamples."""
 
     total: int
-    found: Any
+    result: Any
+    """What the resamples so far have given, such as counts or statistics."""
     done: int = 0
 
     @property
     def interrupted(self) -> bool:
         return self.done < self.total
 
+    @property
     def notes(self) -> tuple[str, ...]:
-        if not self.interrupted:
-            return ()
-        return (f"interrupted after {self.done:,} of {self.total:,} resamples",)
+        return (f"interrupted after {self.done:,} of {self.total:,} resamples",) if self.interrupted else ()
 
 
 def resample(
@@ -95,17 +95,16 @@ def resample(
     work: int | None = None,
     keep: bool = True,
 ) -> Resampling:
-    """`found = more(found, begin, end)` for all resamples, `size` at a time; on Ctrl-C what is done is kept, if `keep`.
+    """Call `result = more(result, begin, end)` for blocks of `size` resamples; if `keep`, Ctrl-C keeps those done.
 
-    `work` is what progress counts up to, where more is to come after the last resample.
+    `work` is the total shown as progress, if more work follows the last resample.
     """
     state = Resampling(total, start)
     try:
         for begin in range(0, total, size):
             end = min(total, begin + size)
-            found = more(state.found, begin, end)
-            # In one step, so that Ctrl-C falls before or after it.
-            state = Resampling(total, found, end)
+            result = more(state.result, begin, end)
+            state = Resampling(total, result, end)  # one assignment, so that Ctrl-C comes before or after it
             if progress is not None:
                 progress(end, work or total)
     except KeyboardInterrupt:
@@ -118,10 +117,10 @@ def resample(
 class Group:
     """Pairs that have the same topics in common."""
 
-    where: Index64
-    """Which of the pairs asked for."""
+    pairs: Index64
+    """The positions of these pairs among all pairs."""
     scores: Array
-    """Systems × topics, in one piece."""
+    """Systems × topics, contiguous."""
     first: Index64
     second: Index64
 
@@ -131,25 +130,24 @@ class Group:
 
 
 def groups_of(matrix: Matrix, first: Index64, second: Index64) -> Iterator[Group]:
-    """The pairs by the topics on which both systems have a value; all in one group where no value is missing."""
-    there = ~np.isnan(matrix.values)
-    if there.all():
+    """The pairs grouped by their common topics; a single group if no score is missing."""
+    defined = ~np.isnan(matrix.values)
+    if defined.all():
         yield Group(np.arange(len(first)), np.ascontiguousarray(matrix.values.T), first, second)
         return
-    bits = np.packbits(there, axis=0).T
-    masks, which = np.unique(bits[first] & bits[second], axis=0, return_inverse=True)
-    order = np.argsort(which.ravel(), kind="stable")
-    for mask, where in zip(masks, np.split(order, np.cumsum(np.bincount(which.ravel()))[:-1]), strict=True):
+    bits = np.packbits(defined, axis=0).T
+    masks, group_of = np.unique(bits[first] & bits[second], axis=0, return_inverse=True)
+    order = np.argsort(group_of.ravel(), kind="stable")
+    for mask, pairs in zip(masks, np.split(order, np.cumsum(np.bincount(group_of.ravel()))[:-1]), strict=True):
         shared = np.unpackbits(mask, count=matrix.n).astype(bool)
-        systems, renumbered = np.unique(np.concatenate([first[where], second[where]]), return_inverse=True)
+        systems, renumbered = np.unique(np.concatenate([first[pairs], second[pairs]]), return_inverse=True)
         scores = np.ascontiguousarray(matrix.values[shared][:, systems].T)
-        one, other = np.split(renumbered.astype(np.int64), 2)
-        yield Group(where, scores, one, other)
+        yield Group(pairs, scores, *np.split(renumbered.astype(np.int64), 2))
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
-    """A group as the core takes it for the bootstrap, and the largest resampled statistics of its pairs so far."""
+class BootstrapGroup:
+    """A group in the form that the core expects, and the largest resampled statistics of its pairs so far."""
 
     group: Group
     centred: Array
@@ -159,14 +157,15 @@ class Gathered:
     floors: Array
 
     @staticmethod
-    def of(group: Group, rank: int) -> Gathered:
-        pairs = len(group.where)
+    def of(group: Group, rank: int) -> BootstrapGroup:
+        count = len(group.pairs)
         centred = np.ascontiguousarray(group.scores - group.scores.mean(axis=1, keepdims=True))
-        kept, floors = np.empty((pairs, 2 * rank)), np.full(pairs, -np.inf)
-        return Gathered(group, centred, np.abs(group.scores).max(axis=1), kept, np.zeros(pairs, dtype=np.int64), floors)
+        kept, floors = np.empty((count, 2 * rank)), np.full(count, -np.inf)
+        largest = np.abs(group.scores).max(axis=1)
+        return BootstrapGroup(group, centred, largest, kept, np.zeros(count, dtype=np.int64), floors)
 
     def critical_t(self) -> Array:
-        """The resampled t that is reached with probability 1 − level, pair by pair."""
+        """The resampled t that is exceeded with probability α, for each pair."""
         if not self.kept.shape[1]:
             return np.full(len(self.sizes), np.inf)
         ratio = _core.last_of_largest(self.kept, self.sizes, self.floors)
@@ -177,7 +176,7 @@ class Gathered:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Of the differences of each pair: how many, mean, standard deviation, the sum of their sizes, and Student's t."""
+    """Summaries of the differences of each pair; `size` is the sum of absolute differences, `t` Student's t."""
 
     n: Array
     mean: Array
@@ -187,18 +186,27 @@ class Moments:
 
     @property
     def error(self) -> Array:
-        """Of the mean; 0 with no topics."""
+        """The standard error of the mean; 0 without topics."""
         return np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
+
+    def ratio_limits(self, two_sided: bool) -> Array:
+        """Student's t as the core compares it, t|t| / (n − 1 + t²), lowered slightly so that ties count."""
+        t = np.clip(np.nan_to_num(np.abs(self.t) if two_sided else self.t), -1e150, 1e150)
+        t = t - TIE * np.abs(t)
+        return np.asarray(np.where(self.n > 1, t * np.abs(t) / (np.maximum(self.n - 1, 1) + t * t), 2.0))
 
 
 def moments_of(matrix: Matrix, first: Index64, second: Index64) -> Moments:
-    """t is 0 where the mean is, infinite where differences are all alike and not 0, NaN with fewer than two topics."""
+    """The moments of all pairs.
+
+    t is 0 if the mean is 0, infinite if all differences are equal but not 0, and NaN with fewer than two topics.
+    """
     mean, sd, size, n = np.zeros((4, len(first)))
     for block, difference in difference_blocks(matrix, first, second):
         n[block], mean[block], sd[block] = row_moments(difference)
         size[block] = np.nansum(np.abs(difference), axis=1)
     mean, sd = np.where(n < 1, 0.0, mean), np.where(n < 2, 0.0, sd)
-    # A mean that is 0 but for rounding: the t of it would be noise.
+    # If rounding is all that keeps the mean from 0, its t would be noise.
     mean = np.where(np.abs(mean) * n <= 1e-13 * size, 0.0, mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean * np.sqrt(n) / sd)
@@ -206,13 +214,13 @@ def moments_of(matrix: Matrix, first: Index64, second: Index64) -> Moments:
 
 
 def one_pair(x: Array, y: Array) -> tuple[Matrix, Index64, Index64]:
-    """Two matched samples as what tests of all pairs take."""
+    """Two matched samples as the arguments of a test of pairs."""
     matrix = Matrix(np.stack([x, y], axis=1), tuple(map(str, range(len(x)))), ("x", "y"))
     return matrix, np.array([0]), np.array([1])
 
 
-def ends(mean: Array, margin: Array, alternative: str) -> tuple[Array, Array]:
-    """Of an interval: mean ± margin, or one end of it and infinity."""
+def interval_ends(mean: Array, margin: Array, alternative: str) -> tuple[Array, Array]:
+    """mean ± margin; with a one-sided alternative one end is infinite."""
     low = np.full(len(mean), -np.inf) if alternative == "less" else mean - margin
     high = np.full(len(mean), np.inf) if alternative == "greater" else mean + margin
     return low, high

@@ -1,4 +1,4 @@
-"""Resampling tests against the papers' pseudo-code, brute force, scipy, and what holds under the null hypothesis."""
+"""Resampling tests against the papers' pseudo-code, brute force, scipy, and simulation under the null hypothesis."""
 
 import json
 import math
@@ -9,16 +9,17 @@ import pytest
 from scipy import stats
 
 from cranfield import UsageError, _core
-from cranfield.comparison.methods import resampling
-from cranfield.comparison.methods.resampling import (
+from cranfield.comparison import (
     paired_bootstrap,
     permutation,
     randomisation,
     randomised_tukey,
     unpaired_bootstrap,
 )
+from cranfield.comparison.data import all_pairs
+from cranfield.comparison.methods import paired_resampling
 from cranfield.comparison.registry import TESTS, plain_name
-from tests.comparison.simulated import X, Y, all_pairs, run, scores, within_binomial_error
+from tests.comparison.simulated import X, Y, run, scores, within_binomial_error
 from tests.oracles import resample as oracle
 
 ENGINES = ("bootstrap", "randomisation", "randomised-tukey")
@@ -37,7 +38,7 @@ def test_paired_bootstrap_is_figure_11_and_12(n, seed):
     )
 
 
-def test_the_seed_text_s_own_bootstrap_sample():
+def test_the_bootstrap_sample_of_the_paper():
     """Sakai 2014 §4.2: w = (0.2, 0.0, 0.1, 0.4, 0.0) and integers (1, 3, 1, 2, 4) give (0.2, 0.1, 0.2, 0.0, 0.4)."""
     w = [0.2, 0.0, 0.1, 0.4, 0.0]
     drawn = [w[i - 1] for i in (1, 3, 1, 2, 4)]
@@ -57,7 +58,7 @@ def test_the_half_width_of_the_bootstrap_interval_is_figure_3_s_borderline():
 
 
 @pytest.mark.parametrize("n", [21, 64, 65, 130])
-def test_randomisation_flips_as_its_twin_does(n):
+def test_randomisation_flips_as_the_python_version_does(n):
     x, y = np.random.default_rng(n).integers(0, 40, (2, n)) / 40
     keep = x != y  # topics without a difference are not flipped
     p = randomisation(x, y, resamples=200, seed=9, asl="share").p
@@ -76,23 +77,23 @@ def test_exact_randomisation_is_brute_force_and_scipy(alternative):
         "greater": sums >= z.sum() - 1e-9,
         "less": sums <= z.sum() + 1e-9,
     }[alternative]
-    found = randomisation(X, Y, alternative=alternative)
-    assert found.exact
-    assert found.resamples is None
-    assert found.p == reached.mean()
+    result = randomisation(X, Y, alternative=alternative)
+    assert result.exact
+    assert result.resamples is None
+    assert result.p == reached.mean()
     theirs = stats.permutation_test(
         (X, Y), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", alternative=alternative,
         n_resamples=np.inf, vectorized=True,
     )  # fmt: skip
-    assert found.p == pytest.approx(theirs.pvalue)
+    assert result.p == pytest.approx(theirs.pvalue)
 
 
-def test_all_pairs_are_counted_exactly_where_that_is_cheap():
+def test_p_is_exact_for_all_pairs_if_that_is_cheap():
     values = scores(8, 5)
-    found = run("randomisation", values)
+    result = run("randomisation", values)
     first, second = all_pairs(5)
-    assert found.exact
-    for p, i, j in zip(found.p, first, second, strict=True):
+    assert result.exact
+    for p, i, j in zip(result.p, first, second, strict=True):
         assert p == randomisation(values[:, i], values[:, j]).p
 
 
@@ -106,9 +107,9 @@ def test_monte_carlo_randomisation_agrees_with_exact_arithmetic():
     for one in z:
         chances = (np.roll(chances, one) + np.roll(chances, -one)) / 2
     exact = chances[np.abs(np.arange(-reach, reach + 1)) >= abs(z.sum())].sum()
-    found = randomisation(z.astype(float), np.zeros(len(z)), resamples=50_000)
-    assert not found.exact
-    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 50_000))
+    result = randomisation(z.astype(float), np.zeros(len(z)), resamples=50_000)
+    assert not result.exact
+    assert result.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 50_000))
 
 
 # Same seed, same answer.
@@ -127,19 +128,19 @@ def nothing_kept(pairs):
     return np.zeros((pairs, 0)), np.zeros(pairs, dtype=np.int64), np.zeros(pairs)
 
 
-def test_resamples_can_be_cut_anywhere():
-    """Resample b depends on the seed and b only, not on the calls it is drawn in."""
+def test_blocks_of_resamples_do_not_change_the_result():
+    """Resample b depends on the seed and b only, not on the block it is drawn in."""
     values = scores(13, 6)
     first, second = all_pairs(6)
     centred, largest = np.ascontiguousarray((values - values.mean(axis=0)).T), values.max(axis=0)
     limits = np.full(len(first), 0.02)
 
     def counts(begin, end):
-        found = [
+        result = [
             _core.bootstrap_counts(centred, largest, first, second, limits, True, 3, begin, end, 2, *nothing_kept(15)),
             _core.flip_counts(centred, first, second, 20 * limits, True, False, 3, begin, end, 2),
         ]
-        return np.stack(found)
+        return np.stack(result)
 
     whole = counts(0, 101)
     assert whole.min() > 0
@@ -151,16 +152,16 @@ def test_resamples_can_be_cut_anywhere():
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "randomisation"])
-def test_a_test_of_pairs_rejects_a_true_null_at_its_level(name):
-    """2,000 pairs of systems that nobody shares, skewed scores, 40 topics."""
+def test_a_test_of_pairs_rejects_a_true_null_at_alpha(name):
+    """2,000 disjoint pairs of systems, skewed scores, 40 topics."""
     values = np.random.default_rng(12).beta(2, 4, (40, 4000))
     first = np.arange(0, 4000, 2)
-    found = run(name, values, first, first + 1, resamples=999)
-    assert within_binomial_error(found.p <= 0.05)
-    assert within_binomial_error((found.low > 0) | (found.high < 0))
+    result = run(name, values, first, first + 1, resamples=999)
+    assert within_binomial_error(result.p <= 0.05)
+    assert within_binomial_error((result.low > 0) | (result.high < 0))
 
 
-# What is known of the tests.
+# Known properties of the tests.
 
 
 def test_bootstrap_randomisation_and_t_differ_little():
@@ -169,18 +170,18 @@ def test_bootstrap_randomisation_and_t_differ_little():
     first, second = all_pairs(12)
     t = stats.ttest_rel(values[:, first], values[:, second]).pvalue
     for name in ("bootstrap", "randomisation"):
-        found = run(name, values, resamples=10_000)
-        assert np.abs(found.p - t).max() < 0.03
+        result = run(name, values, resamples=10_000)
+        assert np.abs(result.p - t).max() < 0.03
     np.testing.assert_allclose(
         run("bootstrap", values, resamples=10).statistic, stats.ttest_rel(values[:, first], values[:, second]).statistic
     )
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_the_bootstrap_s_interval_holds_zero_exactly_if_p_is_above_alpha(alternative):
-    found = run("bootstrap", scores(20, 25, spread=0.3), resamples=999, alternative=alternative, level=0.9)
-    assert 0 < (found.p <= 0.1).sum() < len(found.p)
-    np.testing.assert_array_equal(found.p <= 0.1, (found.low > 0) | (found.high < 0))
+def test_the_bootstrap_s_interval_contains_0_exactly_if_p_is_above_alpha(alternative):
+    result = run("bootstrap", scores(20, 25, spread=0.3), resamples=999, alternative=alternative, alpha=0.1)
+    assert 0 < (result.p <= 0.1).sum() < len(result.p)
+    np.testing.assert_array_equal(result.p <= 0.1, (result.low > 0) | (result.high < 0))
 
 
 @pytest.mark.parametrize("function", [paired_bootstrap, randomisation, unpaired_bootstrap, permutation])
@@ -195,12 +196,12 @@ def test_one_sided_tests_look_one_way(function):
 
 def test_the_randomisation_s_interval_is_student_s():
     theirs = stats.ttest_rel(X, Y).confidence_interval(0.9)
-    found = randomisation(X, Y, level=0.9).interval
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
-    assert found.method == "t"
+    result = randomisation(X, Y, level=0.9).interval
+    assert (result.low, result.high) == pytest.approx((theirs.low, theirs.high))
+    assert result.method == "t"
 
 
-# Topics without a value.
+# Topics without a score.
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "randomisation"])
@@ -208,23 +209,23 @@ def test_the_randomisation_s_interval_is_student_s():
 def test_a_pair_is_compared_on_the_topics_both_systems_have(name, alternative):
     values = scores(40, 4)
     values[3, 0] = values[[5, 6], 2] = np.nan
-    found = run(name, values, resamples=300, alternative=alternative)
+    result = run(name, values, resamples=300, alternative=alternative)
     function = TESTS[name].function
-    assert found.n.tolist() == [39, 37, 39, 38, 40, 38]
+    assert result.n.tolist() == [39, 37, 39, 38, 40, 38]
     for at, (i, j) in enumerate(zip(*all_pairs(4), strict=True)):
         alone = function(values[:, i], values[:, j], resamples=300, alternative=alternative)
-        assert found.p[at] == alone.p
-        assert found.statistic[at] == pytest.approx(alone.statistic)
-        assert (found.low[at], found.high[at]) == pytest.approx((alone.interval.low, alone.interval.high))
+        assert result.p[at] == alone.p
+        assert result.statistic[at] == pytest.approx(alone.statistic)
+        assert (result.low[at], result.high[at]) == pytest.approx((alone.interval.low, alone.interval.high))
 
 
 @pytest.mark.parametrize("name", ["bootstrap", "randomisation"])
-def test_a_pair_with_one_common_topic_is_not_tested_and_it_says_so(name):
+def test_a_pair_with_one_common_topic_is_not_tested_with_a_note(name):
     values = scores(6, 3)
     values[1:, 0] = np.nan
-    found = run(name, values, resamples=50)
-    assert np.isnan(found.p).tolist() == [True, True, False]
-    assert any("2 of 3 pairs" in note for note in found.notes)
+    result = run(name, values, resamples=50)
+    assert np.isnan(result.p).tolist() == [True, True, False]
+    assert any("2 of 3 pairs" in note for note in result.notes)
 
 
 # Degenerate and bad input.
@@ -233,18 +234,18 @@ def test_a_pair_with_one_common_topic_is_not_tested_and_it_says_so(name):
 @pytest.mark.parametrize("function", [paired_bootstrap, randomisation])
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_identical_systems_have_p_1_and_effect_0(function, alternative):
-    found = function(X, X, alternative=alternative)
-    assert (found.statistic, found.p, found.effect.value) == (0, 1, 0)
-    assert "the systems score the same on every topic" in str(found)
-    json.loads(found.to_json())
+    result = function(X, X, alternative=alternative)
+    assert (result.statistic, result.p, result.effect.value) == (0, 1, 0)
+    assert "the systems have the same score on every topic" in str(result)
+    json.loads(result.to_json())
 
 
-def test_the_same_difference_on_every_topic_is_as_significant_as_b_allows():
-    """0.3 − 0.2 and 0.9 − 0.8 differ in their last bits: that is no variance."""
+def test_a_constant_difference_has_the_smallest_p_that_b_allows():
+    """0.3 − 0.2 and 0.9 − 0.8 differ in their last bits, which is not variance."""
     x = np.array(X)
-    found = paired_bootstrap(x + 0.1, x, resamples=999)
-    assert (found.statistic, found.p) == (math.inf, 0.001)
-    assert (found.interval.low, found.interval.high) == pytest.approx((0.1, 0.1))
+    result = paired_bootstrap(x + 0.1, x, resamples=999)
+    assert (result.statistic, result.p) == (math.inf, 0.001)
+    assert (result.interval.low, result.interval.high) == pytest.approx((0.1, 0.1))
     assert randomisation(x + 0.1, x).p == 2 / 2**8
 
 
@@ -266,7 +267,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("bad", "says"), BAD, ids=[str(bad) for bad, _ in BAD])
-def test_bad_options_are_named(bad, says):
+def test_bad_options_raise_an_error(bad, says):
     for function in (paired_bootstrap, randomisation, unpaired_bootstrap, permutation):
         with pytest.raises(UsageError, match=says.replace("(", r"\(")):
             function(X, Y, **bad)
@@ -283,13 +284,13 @@ def test_an_unknown_summary_or_alternative_is_named():
         run("randomised-tukey", scores(5, 3), alternative="less")
 
 
-def test_too_few_resamples_for_an_interval_give_an_infinite_one_and_say_so():
-    found = paired_bootstrap(X, Y, resamples=10)
-    assert (found.interval.low, found.interval.high) == (-math.inf, math.inf)
-    assert "too few for intervals at level 0.95" in str(found)
+def test_too_few_resamples_give_an_infinite_interval_with_a_note():
+    result = paired_bootstrap(X, Y, resamples=10)
+    assert (result.interval.low, result.interval.high) == (-math.inf, math.inf)
+    assert "too few for intervals at level 0.95" in str(result)
 
 
-def test_p_is_never_0_unless_the_seed_s_way_is_asked_for():
+def test_p_is_never_0_except_as_a_share():
     x = np.arange(30.0) / 30 + 0.5
     y = x - 0.5 + np.tile([0.001, -0.001], 15)
     assert paired_bootstrap(x, y, resamples=99).p == 0.01
@@ -308,7 +309,7 @@ def stop_at(least):
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_interrupted_it_keeps_what_is_done(name):
+def test_an_interrupted_test_keeps_the_finished_resamples(name):
     values = scores(1000, 60)
     kept = run(name, values, resamples=30_000, progress=stop_at(100))
     assert 100 <= kept.resamples < 30_000
@@ -316,17 +317,17 @@ def test_interrupted_it_keeps_what_is_done(name):
     np.testing.assert_array_equal(kept.p, run(name, values, resamples=kept.resamples).p)
 
 
-def test_interrupted_at_once_it_stops():
+def test_an_early_interrupt_stops_the_test():
     values = scores(2000, 3)
     with pytest.raises(KeyboardInterrupt):
         run("bootstrap", values, resamples=1000, progress=stop_at(1))
 
 
-def test_very_many_pairs_are_taken_in_parts_and_nothing_changes(monkeypatch):
+def test_testing_pairs_in_parts_does_not_change_the_result(monkeypatch):
     values = scores(20, 9)
     values[2, 0] = values[1:, 1] = np.nan
     whole = run("bootstrap", values, resamples=300)
-    monkeypatch.setattr(resampling, "MOST_HELD", 10 * 30)  # ten pairs at a time: 300 resamples keep 2 × 15 of each
+    monkeypatch.setattr(paired_resampling, "MOST_HELD", 10 * 30)  # ten pairs at once: 2 × 15 values of each are kept
     seen = []
     parts = run("bootstrap", values, resamples=300, progress=lambda done, total: seen.append((done, total)))
     for field in ("statistic", "p", "low", "high", "n"):
@@ -337,12 +338,12 @@ def test_very_many_pairs_are_taken_in_parts_and_nothing_changes(monkeypatch):
         run("bootstrap", values, resamples=300, progress=stop_at(400))
 
 
-def test_intervals_rest_on_fewer_resamples_where_memory_is_short_and_it_says_so(monkeypatch):
+def test_intervals_use_fewer_resamples_if_memory_is_short_with_a_note(monkeypatch):
     values = scores(50, 4)
-    monkeypatch.setattr(resampling, "MOST_HELD", 1000)
-    monkeypatch.setattr(resampling, "ENOUGH", 1400)  # topics for 1,304 resamples are drawn at a time
+    monkeypatch.setattr(paired_resampling, "MOST_HELD", 1000)
+    monkeypatch.setattr(paired_resampling, "ENOUGH", 1400)  # a block has 1,304 resamples
     some, few = (run("bootstrap", values, resamples=b) for b in (6000, 1304))
-    assert "intervals rest on the first 1,304 resamples" in some.notes
+    assert "intervals are based on the first 1,304 resamples" in some.notes
     for field in ("statistic", "low", "high"):
         np.testing.assert_array_equal(getattr(some, field), getattr(few, field))
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""Resampling tests of unmatched samples, against the papers' pseudo-code, scipy, and a true null hypothesis."""
+"""Resampling tests of independent samples, against the papers' pseudo-code, scipy, and a true null hypothesis."""
 
 import math
 from statistics import geometric_mean, median
@@ -9,7 +9,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield import UsageError, _core
-from cranfield.comparison.methods.resampling import permutation, unpaired_bootstrap
+from cranfield.comparison import permutation, unpaired_bootstrap
 from tests.comparison.simulated import scores, within_binomial_error
 from tests.oracles import resample as oracle
 
@@ -18,9 +18,9 @@ from tests.oracles import resample as oracle
 def test_unpaired_bootstrap_is_figure_13_and_14(summary):
     x, y = [0.1, 0.3, 0.4, 0.4], [0.2, 0.1, 0.1, 0.2, 0.3]
     of = {"mean": oracle.mean, "gmean": geometric_mean, "median": median}[summary]
-    found = unpaired_bootstrap(x, y, summary=summary, resamples=400, seed=5, asl="share")
-    assert found.p == oracle.unpaired_bootstrap_asl(x, y, of, 400, 5)
-    assert found.statistic == pytest.approx(of(x) - of(y))
+    result = unpaired_bootstrap(x, y, summary=summary, resamples=400, seed=5, asl="share")
+    assert result.p == oracle.unpaired_bootstrap_asl(x, y, of, 400, 5)
+    assert result.statistic == pytest.approx(of(x) - of(y))
 
 
 @pytest.mark.parametrize("summary", ["mean", "median", "gmean"])
@@ -32,14 +32,14 @@ def test_exact_permutation_is_scipy_s(summary, alternative):
         (x, y), lambda a, b, axis: of(a, axis=axis) - of(b, axis=axis), alternative=alternative, n_resamples=np.inf,
         vectorized=True,
     )  # fmt: skip
-    found = permutation(x, y, summary=summary, alternative=alternative)
-    assert found.exact
+    result = permutation(x, y, summary=summary, alternative=alternative)
+    assert result.exact
     # scipy doubles the smaller tail; we count |difference|. The two agree one-sided.
     if alternative != "two-sided":
-        assert found.p == pytest.approx(theirs.pvalue)
+        assert result.p == pytest.approx(theirs.pvalue)
     else:
         far = np.abs(theirs.null_distribution) >= abs(theirs.statistic) - 1e-12
-        assert found.p == pytest.approx(far.mean())
+        assert result.p == pytest.approx(far.mean())
 
 
 def test_monte_carlo_permutation_agrees_with_all_deals():
@@ -48,12 +48,12 @@ def test_monte_carlo_permutation_agrees_with_all_deals():
         (x[:9], y[:9]), lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis), n_resamples=np.inf
     ).pvalue
     assert permutation(x[:9], y[:9]).p == pytest.approx(exact)
-    found = permutation(x, y, resamples=20_000)  # 27 over 14 is 20 million
+    result = permutation(x, y, resamples=20_000)  # 27 over 14 is 20 million
     theirs = stats.permutation_test(
         (x, y), lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis), n_resamples=20_000, rng=1
     ).pvalue
-    assert not found.exact
-    assert found.p == pytest.approx(theirs, abs=5 * math.sqrt(2 * theirs * (1 - theirs) / 20_000))
+    assert not result.exact
+    assert result.p == pytest.approx(theirs, abs=5 * math.sqrt(2 * theirs * (1 - theirs) / 20_000))
 
 
 @pytest.mark.parametrize("function", [unpaired_bootstrap, permutation])
@@ -63,10 +63,10 @@ def test_threads_change_nothing_for_two_samples(function):
 
 
 def test_topics_are_drawn_and_dealt_evenly():
-    """Chi-square of the core's own draws: the mean of one-hot scores tells which entry was drawn where."""
+    """Chi-square of the core's own draws: the mean of one-hot scores shows which score was drawn."""
     one_hot = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     drawn = _core.two_sample_differences(one_hot, 1, "pool", "mean", 0, 0, 35_000, 1)
-    # x* is the marked entry in one of seven resamples.
+    # x* is the marked score in one of seven resamples.
     hits = int((drawn > 0.5).sum())
     assert stats.binomtest(hits, 35_000, 1 / 7).pvalue > 0.001
     dealt = _core.two_sample_differences(np.arange(7.0), 1, "deal", "mean", 0, 0, 35_000, 1)
@@ -76,7 +76,7 @@ def test_topics_are_drawn_and_dealt_evenly():
 
 
 @pytest.mark.parametrize("function", [unpaired_bootstrap, permutation])
-def test_a_test_of_two_samples_rejects_a_true_null_at_its_level(function):
+def test_a_test_of_two_samples_rejects_a_true_null_at_alpha(function):
     rng = np.random.default_rng(7)
     p = [
         function(rng.normal(size=25), rng.normal(size=30), resamples=199, seed=i, threads=1).p for i in range(300)
@@ -89,19 +89,19 @@ def test_the_unpaired_bootstrap_s_interval_is_scipy_s_percentile():
     theirs = stats.bootstrap(
         (x, y), lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis), n_resamples=20_000, method="percentile", rng=1
     ).confidence_interval
-    found = unpaired_bootstrap(x, y, resamples=20_000).interval
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
+    result = unpaired_bootstrap(x, y, resamples=20_000).interval
+    assert (result.low, result.high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
 
 
 @pytest.mark.parametrize("function", [unpaired_bootstrap, permutation])
 def test_constant_scores_have_p_1(function):
-    found = function([0.3] * 12, [0.3] * 14)
-    assert (found.statistic, found.p) == (0, 1)
-    assert "all scores are the same" in str(found)
+    result = function([0.3] * 12, [0.3] * 14)
+    assert (result.statistic, result.p) == (0, 1)
+    assert "all scores are the same" in str(result)
 
 
 @pytest.mark.parametrize("test", [unpaired_bootstrap, permutation])
-def test_scores_alone_hold_both_samples_and_two_collections_one_each(test):
+def test_scores_hold_both_samples_or_two_collections_hold_one_each(test):
     x, y = [0.1, 0.3, 0.4, 0.2], [0.2, 0.0, 0.05, 0.1]
     together = cf.Scores.from_matrix(np.stack([x, y], axis=1), runs=["a", "b"], measure="AP")
     old = cf.Scores.from_matrix(np.stack([x, y], axis=1), runs=["a", "b"], measure="AP")
@@ -110,5 +110,5 @@ def test_scores_alone_hold_both_samples_and_two_collections_one_each(test):
     assert test(together, systems=("a", "b"), resamples=500).p == plain.p
     apart = test(old, new, systems=("a", "b"), resamples=500)
     assert (apart.p, apart.measure, apart.systems) == (plain.p, "AP", ("a", "b"))
-    with pytest.raises(UsageError, match="there are 2 systems, say which"):
+    with pytest.raises(UsageError, match="there are 2 systems; choose one"):
         test(old, new)
