@@ -1,6 +1,7 @@
 """Modules that moved can still be imported by their old names, with a warning."""
 
 import importlib
+import subprocess
 import sys
 
 import pytest
@@ -29,6 +30,12 @@ def test_an_old_module_name_is_an_attribute_of_the_package(monkeypatch: pytest.M
     with pytest.warns(DeprecationWarning, match=r"cranfield\.lengths has moved"):
         module = cranfield.lengths
     assert module.__name__ == "cranfield.lengths"
+
+
+def test_an_old_module_name_does_not_hide_the_function_of_the_same_name() -> None:
+    code = "import cranfield.measures, cranfield.measures.parse; print(cranfield.measures.parse('nDCG@10'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "nDCG@10\n"
 
 
 def test_a_name_that_never_existed_is_not_found() -> None:

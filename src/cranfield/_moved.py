@@ -10,6 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
+from typing import Any
 
 MOVED = {
     "by_dimension": "assessed.dimensions",
@@ -44,6 +45,23 @@ MOVED = {
 """Old name: new name, both below `cranfield`."""
 
 
+class MovedModule(ModuleType):
+    """The contents of a module under its old name.
+
+    Importing it hides a function of the same name in its package, so a call of the module calls that function.
+    """
+
+    def __init__(self, name: str, target: ModuleType) -> None:
+        super().__init__(name)
+        self._target = target
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return getattr(self._target, self.__name__.rpartition(".")[2])(*args, **options)
+
+
 class MovedModules(MetaPathFinder, Loader):
     """Find modules by their old names, after all other finders have failed."""
 
@@ -56,9 +74,7 @@ class MovedModules(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = f"cranfield.{MOVED[spec.name.removeprefix('cranfield.')]}"
         warnings.warn(f"{spec.name} has moved to {new}", DeprecationWarning, stacklevel=2)
-        old = ModuleType(spec.name)
-        old.__getattr__ = import_module(new).__getattribute__  # type: ignore[method-assign]
-        return old
+        return MovedModule(spec.name, import_module(new))
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing: the new module is already loaded."""
