@@ -13,6 +13,9 @@ READING, RANKING, SIDE, MORE = "How files are read", "How lists are ranked", "Fu
 RARE = (MORE, SIDE, READING, RANKING)
 """Groups that only `--help-all` shows, in its order."""
 
+HELP = {"-h": False, "--help": False, "--help-all": True}
+"""The words that ask for help, and whether they ask for all of it."""
+
 
 @dataclass(frozen=True)
 class Parameter:

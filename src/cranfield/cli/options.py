@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cranfield import check
 from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, flag, option
 from cranfield.cli.measure_names import chosen, score_names
 from cranfield.cli.printing import Quiet
@@ -401,6 +400,6 @@ def numbers(label: str, text: str | None) -> list[float] | None:
 def whole_numbers(label: str, text: str | None) -> list[int] | None:
     """As `numbers`, for whole numbers from 1 on."""
     values = numbers(label, text)
-    for value in values or ():
-        check.whole(label, n=value)
+    if any(value < 1 or value != int(value) for value in values or ()):
+        raise UsageError(f"{label} {text}: expected whole numbers from 1 on, separated by commas")
     return None if values is None else [int(value) for value in values]

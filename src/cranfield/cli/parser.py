@@ -7,11 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from cranfield.cli.declare import Parameter, Verb, declared
+from cranfield.cli.declare import HELP, Parameter, Verb, declared
 from cranfield.errors import UsageError
-
-HELP = {"-h": False, "--help": False, "--help-all": True}
-"""The words that ask for help, and whether they ask for all of it."""
 
 
 class _Parser(argparse.ArgumentParser):

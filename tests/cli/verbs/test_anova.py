@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.cli.verbs.anova import _nested
+from cranfield.cli.verbs.anova import nesting
 from cranfield.comparison.anova.anova import anova, two_way
 from cranfield.comparison.methods.tukey import scheffe, tukey
 from cranfield.errors import UsageError
@@ -195,12 +195,12 @@ def test_a_hole_is_left_out_and_said(cranfield: Cranfield, folder: Path) -> None
         (("--factors", "parts.csv", "--tukey", "modle"), "no factor 'modle'; did you mean 'model'?"),
         (("--interactions", "topic:qqq"), "no factor 'qqq'; there are 'topic', 'system'"),
         (("--means", "sistem"), "no factor 'sistem'; did you mean 'system'?"),
-        (("--factor", "stemmer"), "give NAME=FILE, or a table of factors by --factors"),
+        (("--factor", "stemmer"), "give NAME=FILE, or a table with --factors"),
         (("--interactions", "topic:system"), "leave no degrees of freedom for the error"),
         (("--alpha", "1"), "alpha == 1.0, must be above 0 and below 1"),
         (("--type", "IV"), "must be one of 'I', 'II', 'III'"),
         (("--nan", "zero"), "must be one of 'listwise', 'pairwise'"),
-        (("--across", "shard"), "give --scores two times or more"),
+        (("--across", "shard"), "give --scores FILE two times or more"),
         (("--nested", "topic"), "must be CHILD=PARENT"),
         (("--pairs", "--means", "system", "-f", "csv"), "leave out --pairs or --means"),
         (("-f", "trec"), "must be one of 'table'"),
@@ -234,9 +234,9 @@ def test_a_run_without_a_level(cranfield: Cranfield, folder: Path) -> None:
 
 
 def test_nesting_in_words() -> None:
-    assert _nested(["seed=system", "topic=a,b"]) == {"seed": ("system",), "topic": ("a", "b")}
+    assert nesting(["seed=system", "topic=a,b"]) == {"seed": ("system",), "topic": ("a", "b")}
     with pytest.raises(UsageError, match="CHILD=PARENT"):
-        _nested(["=x"])
+        nesting(["=x"])
 
 
 def test_a_run_that_no_line_names_is_a_system_of_its_own(cranfield: Cranfield, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_every_file_of_scores_can_be_a_collection(cranfield: Cranfield, tmp_path
     assert float(rows_told[0]["difference"]) == pytest.approx(-0.11)  # 0.1 and 0, 0.01 or 0.02 in turn
     alone = cranfield("compare", "--scores", str(files[0]), "--collections")
     assert alone.code == 2
-    assert "give --scores two times or more" in alone.err
+    assert "give --scores FILE two times or more" in alone.err
     both = cranfield("compare", *words, "--collections", "--sample")
     assert both.code == 2
     assert "leave out --sample" in both.err

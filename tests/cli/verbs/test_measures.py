@@ -10,7 +10,7 @@ import re
 import pytest
 
 from cranfield.cli.formula import readable
-from cranfield.cli.verbs.measures import MEANINGS, Page, meaning
+from cranfield.cli.measure_page import MEANINGS, Page, meaning
 from cranfield.measures import REGISTRY, parse
 from cranfield.measures.view_descriptions import READINGS, readings
 from tests.cli.conftest import Cranfield
@@ -82,7 +82,7 @@ def test_every_page_is_complete(cranfield: Cranfield, name: str) -> None:
 
 def test_a_parameter_that_means_several_things_is_told_by_its_default() -> None:
     assert meaning("alpha", "None").startswith("the weight of precision")
-    assert "repeats it" in meaning("alpha", "0.5")
+    assert "repeats an intent" in meaning("alpha", "0.5")
     known = {f"{name}={default}" for kind in SHIPPED.values() for name, default in Page.of(kind).parameters.items()}
     assert {key for key in MEANINGS if "=" in key} <= known  # none of them has lost its measure
 
@@ -211,7 +211,7 @@ def test_what_is_not_known_of_a_reading_is_not_told(cranfield: Cranfield) -> Non
     table = cranfield("measures", "--table", "AP'", "AP").out.splitlines()
     assert table[2].split() == ["AP'", "-", "yes", "-", "?", "-", "-"]
     assert table[3].split() == ["AP", "-", "yes", "-", "-", "-", "-"]
-    assert "?: not known of a list that is read in this way" in table
+    assert "?: not known of this variant of the measure" in table
     assert cranfield("measures", "--table", "AP'", "--format", "csv").out.splitlines()[1] == "ranked,AP',0,1,0,,0,0,"
 
 

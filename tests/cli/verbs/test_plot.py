@@ -83,7 +83,7 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
     [
         (("plot", "pies", "--sample"), "must be one of 'boxes', 'curves'"),
         (("plot", "boxes", "--sample", "-o", "x.bmp"), "a picture ends in .html, .svg"),
-        (("plot", "boxes", "--sample", "-m", "AP,RR"), "boxes are of one measure, there are 2"),
+        (("plot", "boxes", "--sample", "-m", "AP,RR"), "boxes show one measure, there are 2"),
         (("plot", "boxes", "--sample", "--roc"), "--roc goes with curves"),
         (("plot", "boxes", "--sample", "--topic", "1"), "--topic goes with curves"),
         (("plot", "curves", "--sample", "--topic", "nope", "--quiet"), "topic 'nope' is not there"),
@@ -92,7 +92,7 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
         (("plot", "curves"), "give QRELS RUN..."),
         (("plot", "diversity", "--sample", "--gamma", "2"), "must be between 0 and 1"),
         (("plot", "differences", "--sample", "--quiet"), "there are 4 systems, say which two"),
-        (("anova", "--sample", "--plot", "x.svg"), "say which: --means A:B"),
+        (("anova", "--sample", "--plot", "x.svg"), "choose them: --means A:B"),
         (("power", "--sample", "--plot", "x.bmp"), "a picture ends in .html, .svg"),
         (("compare", "--sample", "--plot", "x.bmp"), "a picture ends in .html, .svg"),
         (("compare", "--sample", "-m", "AP,RR", "--quiet", "--plot", "x.svg"), "--plot draws one measure, there are 2"),

@@ -39,7 +39,7 @@ def test_losses_and_adjusted_scores(cranfield: Cranfield) -> None:
     told = cranfield(*POOL, "--adjust", "new.run")
     assert (told.code, told.err) == (0, "")
     assert told.out.splitlines() == [
-        "What runs lose that were not pooled (to depth 2)",
+        "What runs lose if they were not pooled (to depth 2)",
         "run            P@2",
         "x           0.2500",
         "y           0.0000",
@@ -109,7 +109,7 @@ def test_what_is_undefined_is_null_in_json(cranfield: Cranfield, files: Path) ->
     ("words", "code", "message"),
     [
         (("x.run", "--pool-depth", "2"), 2, "1 pooled run given, must be 2 or more"),
-        (("x.run", "y.run"), 2, "missing option '--pool-depth'"),
+        (("x.run", "y.run"), 2, "missing option --pool-depth"),
         (("x.run", "y.run", "--pool-depth", "0"), 2, "--pool-depth: pool_depth == 0"),
         (("x.run", "y.run", "--pool-depth", "2", "--adjust", "x.run"), 2, "run 'x' is pooled"),
         (("x.run", "y.run", "--pool-depth", "2", "--adjust-qrels", "qrels.txt"), 2, "add --adjust RUN"),

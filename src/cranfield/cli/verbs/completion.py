@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from cranfield.cli import META_VERBS, STAND_INS, VERBS, find
-from cranfield.cli.declare import Parameter, Verb, argument, declared
-from cranfield.cli.parser import HELP
+from cranfield.cli.declare import HELP, Parameter, Verb, argument, declared
 from cranfield.cli.printing import emit
 
 SHELLS = ("bash", "zsh", "fish")

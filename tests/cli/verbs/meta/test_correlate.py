@@ -106,7 +106,7 @@ def test_preferred_ranks(cranfield: Cranfield) -> None:
     ("words", "message"),
     [
         (("correlate", "--sample", "-c", "tua-b"), "did you mean 'tau-b'"),
-        (("correlate", "--sample", "-c", "tau-b,d-rank"), "ask for it alone"),
+        (("correlate", "--sample", "-c", "tau-b,d-rank"), "give it alone"),
         (("correlate", "--sample", "-m", "AP"), "1 measure, must be 2 or more"),
         (("correlate", "--sample", "--gains", "1:1", "-m", "Q"), "2 numbers, there are 3 grades"),
         (("correlate", "--scores", "x.csv", "--gains", "1:1"), "--gains needs judgments and runs"),

@@ -87,10 +87,10 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ((), 2, "usage: cranfield meta loo QRELS RUN RUN RUN..."),
+        ((), 2, "usage: cranfield meta loo QRELS RUN..."),
         (("--sample", "--pool-depth", "0"), 2, "--pool-depth: pool_depth == 0"),
         (("--sample", "--show", "everything"), 2, "show == 'everything', must be one of 'measures'"),
-        (("--sample", "--show", "all", "-f", "csv"), 2, "--show all is three tables, which csv cannot hold"),
+        (("--sample", "--show", "all", "-f", "csv"), 2, "--show all is three tables, but csv holds one"),
         (("--sample", "--teams", "nowhere.txt"), 1, "nowhere.txt"),
         (("--sample", "--plot", "ranks.doc"), 2, "ranks.doc"),
         (("qrels.txt", "mine.run"), 2, "1 run, must be 3 or more"),

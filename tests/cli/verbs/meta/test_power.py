@@ -122,7 +122,7 @@ def test_the_numbers_of_the_picture(cranfield: Cranfield, verb: str, tmp_path: P
         (("power", "--sample", "--show", "overlap"), "give two or more with -m"),
         (("power", "--sample", "-B", "0"), "resamples == 0"),
         (("power", "--sample", "--plot", "asl.doc"), "asl.doc"),
-        (("swap", "--sample", "--sizes", "a"), "--sizes == 'a'"),
+        (("swap", "--sample", "--sizes", "a"), "--sizes a: expected numbers"),
         (("swap", "--sample", "--sizes", "30"), "sizes == 30, must be at most 2"),
         (("swap", "--sample", "--rate", "5"), "rate == 5"),
         (("swap", "qrels.txt"), "no run to score"),

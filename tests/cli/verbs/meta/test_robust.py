@@ -87,10 +87,10 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "usage: cranfield meta robust QRELS RUN RUN RUN..."),
+        ((), "usage: cranfield meta robust QRELS RUN..."),
         (("--sample", "--how", "luck"), "how == 'luck', must be one of 'random'"),
         (("--sample", "--rates", "half"), "--rates half: expected numbers separated by commas"),
-        (("--sample", "--depths", "2.5"), "--depths: n == 2.5, must be a whole number"),
+        (("--sample", "--depths", "2.5"), "--depths 2.5: expected whole numbers"),
         (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 is for --how random, which is not asked for"),
         (("--sample", "--sizes", "100"), "size == 100, must be between 1 and 24"),
         (("--sample", "--how", "confusion"), "how == 'confusion' needs a matrix"),

@@ -71,7 +71,7 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["-m", "AP", "-n", "40"], "2^40 = 1,099,511,627,776 lists"),
-        (["-m", "AP", "--show", "all"], "--show all: must be one of"),
+        (["-m", "AP", "--show", "all"], "--show == 'all', must be one of"),
         (["-m", "AP", "--recall-base", "many"], "--recall-base many"),
         (["-m", "alpha-nDCG"], "needs judgments by intent"),
         (["--sample", "-m", "AP", "--quiet", "--plot", "x.csv"], "--plot draws the spacing of lists"),
