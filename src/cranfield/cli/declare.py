@@ -106,6 +106,10 @@ class Verb:
         for parameter in declared(type(self)):
             setattr(self, parameter.name, values.get(parameter.name, parameter.default))
 
+    def values(self, *names: str) -> dict[str, Any]:
+        """Some options by name, for a function whose parameters have the same names."""
+        return {name: getattr(self, name) for name in names}
+
     def given(self) -> bool:
         """Is there anything to work on? If not, a short usage is printed."""
         return True

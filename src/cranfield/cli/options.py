@@ -30,14 +30,12 @@ QRELS_FORMATS = "collection.text_formats:QRELS collection.text_formats:STRUCTURE
 
 
 def measures() -> Any:
-    """`-m`."""
     return option(
         "--measure, -m MEASURE", "A measure such as nDCG@10. Repeat it, or use commas. List: cranfield measures"
     )
 
 
 def scores() -> Any:
-    """`--scores`."""
     return option(
         "--scores, -s FILE",
         "Scores instead of runs: from eval -q or trec_eval -q, or a matrix of topics by runs. Repeat it.",
@@ -46,7 +44,6 @@ def scores() -> Any:
 
 
 def missing() -> Any:
-    """`--missing`."""
     return option(
         "--missing RULE",
         "Judged topics that a run lacks, {names}: they score as an empty list, or have no score.",
@@ -57,32 +54,26 @@ def missing() -> Any:
 
 
 def significance_test(default: str | None, help: str = "{names}.", names: str = TESTS) -> Any:
-    """`--test`."""
     return option("--test, -t TEST", help, default=default, names=names)
 
 
 def alpha(default: float | None = 0.05, help: str = "Significance level.") -> Any:
-    """`--alpha`."""
     return option("--alpha A", help, default=default)
 
 
 def level() -> Any:
-    """`--level`."""
     return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
 
 
 def resamples(default: int, help: str) -> Any:
-    """`--resamples`."""
     return option("--resamples, -B N", help, default=default)
 
 
 def seed() -> Any:
-    """`--seed`."""
     return option("--seed N", "Seed of the random numbers.", default=0)
 
 
 def nan(default: str) -> Any:
-    """`--nan`."""
     return option(
         "--nan RULE",
         "A topic on which a run has no value, {names}: left out for all runs, or only where it is undefined.",
@@ -93,32 +84,26 @@ def nan(default: str) -> Any:
 
 
 def threads() -> Any:
-    """`--threads`."""
     return option("--threads N", "Number of threads; the result does not depend on it.", group=READING)
 
 
 def depth() -> Any:
-    """`--depth`."""
     return option("--depth N", "Use only the first N documents of each list.", group=RANKING)
 
 
 def rel(group: str = OPTIONS) -> Any:
-    """`--rel`."""
     return option("--rel GRADE", "The lowest grade that counts as relevant.", default=1.0, group=group)
 
 
 def pool_depth(help: str, *, required: bool = False) -> Any:
-    """`--pool-depth`."""
     return option("--pool-depth N", help, required=required)
 
 
 def condensed() -> Any:
-    """`--condensed`."""
     return flag("--condensed", "Score each measure also without unjudged documents: AP and AP'.")
 
 
 def per_topic(help: str) -> Any:
-    """`--per-topic`."""
     return flag("--per-topic, -q", help, group=RESULT)
 
 
@@ -148,7 +133,7 @@ class Files(Verb):
     )
     on_duplicate: str = option(
         "--on-duplicate RULE",
-        "If a document appears twice in a list: error, or keep the first, or the one with the max score or grade.",
+        "A document that appears twice in a list, {names}: refuse it, keep the first, or the highest score or grade.",
         default="error",
         choices=("error", "first", "max"),
         group=READING,
@@ -172,11 +157,10 @@ class Files(Verb):
 
 
 def order() -> Any:
-    """`--order`."""
     return option(
         "--order RULE",
-        "Rank documents by score (ties by document id, descending, as in trec_eval), by the file's rank column, "
-        "or as in the file; default: score if there are scores, else rank.",
+        "Rank documents by {names}: score (ties by document id, descending, as in trec_eval), the rank column, or as "
+        "listed in the file; default: score if there are scores, else rank.",
         choices=("score", "rank", "file"),
         group=RANKING,
         solves="order=",
@@ -237,7 +221,7 @@ class Lists(Ranked):
         """The options under the names that `evaluate` and `JoinOptions` use."""
         same = ("order", "precision", "on_duplicate", "intent_probabilities", "intent_types", "lengths", "inclusion")
         return {
-            **{name: getattr(self, name) for name in same},
+            **self.values(*same),
             "format": self.run_format,
             "missing_length": assumed_length(self.missing_length),
             "dimensions": named_files(self.dimensions),
@@ -274,21 +258,25 @@ class Collection(Lists, Quiet):
             raise UsageError(f"no run to score against {self.qrels}; add one or more files of runs")
         return self.qrels, self.runs
 
+    def read(self) -> tuple[Qrels, list[str]]:
+        """The judgments, and the files of runs."""
+        qrels, runs = self.files()
+        return self.read_qrels(qrels), runs
+
     def assessed(self) -> Assessed:
         """All lists with their judged documents."""
         from cranfield.assessed.join import join
 
-        qrels, runs = self.files()
         with self.progress("reading") as progress:
-            return join(self.read_qrels(qrels), runs, self.joining(), progress)
+            return join(*self.read(), self.joining(), progress)
 
     def evaluate(self, wanted: Any, **more: Any) -> Scores:
         """The scores of the runs."""
         from cranfield.evaluation.evaluator import evaluate
 
-        qrels, runs = self.files()
         with self.progress("reading") as progress:
-            return evaluate(self.read_qrels(qrels), runs, wanted, progress=progress, **self.join_options(), **more)
+            qrels, runs = self.read()
+            return evaluate(qrels, runs, wanted, progress=progress, **self.join_options(), **more)
 
 
 class Source(Collection):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from cranfield.cli.declare import HELP, Parameter, Verb, declared
@@ -97,18 +97,14 @@ def _arguments(parameters: Sequence[Parameter], words: list[str], prog: str) -> 
     return values
 
 
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+def _typed(convert: Callable[[str], Any], noun: str) -> Callable[[str], Any]:
+    def value(text: str) -> Any:
+        try:
+            return convert(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {noun}") from None
+
+    return value
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-
-
-_TYPES: dict[str, Any] = {"int": _whole, "float": _number}
+_TYPES = {"int": _typed(int, "whole number"), "float": _typed(float, "number")}

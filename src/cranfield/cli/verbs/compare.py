@@ -97,17 +97,9 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         with self.progress("resampling") as progress:
             result = compare(
                 scores,
-                test=self.test,
-                baseline=self.baseline,
-                correction=self.correction,
-                alpha=self.alpha,
-                alternative=self.alternative,
-                effect=self.effect,
+                **self.values("test", "baseline", "correction", "alpha", "alternative", "effect", "nan"),
+                **self.values("resamples", "seed", "threads"),
                 systems=systems,
-                nan=self.nan,
-                resamples=self.resamples,
-                seed=self.seed,
-                threads=self.threads,
                 progress=progress,
             )
         if self.plot and len(result.families) > 1:

@@ -114,7 +114,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             few = DIGITS if digits is None else digits
             return "\n".join(trec_lines(scores, per_topic=self.per_topic, digits=few))
         if self.per_topic and self.for_programs:
-            kept = scores if digits is None else rounded(scores, digits)
+            kept = scores if digits is None else replace(scores, values=scores.values.round(digits))
             return kept.to_json() if self.format == "json" else kept.to_csv(sep="\t" if self.format == "tsv" else ",")
         better = {str(measure): measure.properties.better for measure in measures}
         # The notes below the last table apply to all.
@@ -150,18 +150,3 @@ def best_first(scores: Scores, measure: Measure, statistic: str, risks: Risks = 
     sign = 1 if measure.properties.better == "lower" else -1
     keys = {run: (value != value, sign * value) for run, value in values.items()}
     return scores.select(runs=sorted(scores.runs, key=keys.__getitem__))
-
-
-def rounded(scores: Scores, digits: int) -> Scores:
-    """The scores with fewer digits."""
-    from cranfield.scores.scores import Scores
-
-    return Scores(
-        scores.measures,
-        scores.runs,
-        scores.topics,
-        scores.values.round(digits),
-        scores.missing,
-        scores.missing_rule,
-        scores.notes,
-    )

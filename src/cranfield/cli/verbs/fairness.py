@@ -104,15 +104,9 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
             rankings,
             self.groups,
             measure_names(self.measures) if self.measures else None,
-            draws=self.draws,
-            individual=self.individual,
-            protected=self.protected,
+            **self.values("draws", "individual", "protected", "step", "rel", "missing", "missing_group"),
             target=shares(self.target),
             attention=self._attention(),
-            step=self.step,
-            rel=self.rel,
-            missing=self.missing,
-            missing_group=self.missing_group,
         )
         if self.for_programs:
             tables = [result.records(per_topic=self.per_topic, digits=self.digits)]

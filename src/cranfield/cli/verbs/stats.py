@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
@@ -114,39 +114,32 @@ def runs_table(runs: tuple[RunStatistics, ...], digits: int | None) -> Table:
 def data(statistics: CollectionStatistics) -> dict[str, Any]:
     """All statistics as plain data."""
     qrels = statistics.qrels
+    judged = [
+        picked(topic, "topic", "judged", "relevant")
+        | {"by_level": {f"{level:g}": n for level, n in zip(qrels.levels, topic.by_level, strict=True)}}
+        for topic in qrels.per_topic
+    ]
+    levels = {f"{level:g}": asdict(spread) for level, spread in qrels.by_level.items()}
     return {
-        "qrels": {
-            "name": qrels.name,
-            "topics": qrels.topics,
-            "rel": qrels.rel,
-            "judged": asdict(qrels.judged),
-            "relevant": asdict(qrels.relevant),
-            "by_level": {f"{level:g}": asdict(spread) for level, spread in qrels.by_level.items()},
-            "without_relevant": list(qrels.without_relevant),
-            "intents": list(qrels.intents),
-            "per_topic": [
-                {"topic": t.topic, "judged": t.judged, "relevant": t.relevant}
-                | {"by_level": {f"{level:g}": n for level, n in zip(qrels.levels, t.by_level, strict=True)}}
-                for t in qrels.per_topic
-            ],
-        },
-        "runs": [
-            {
-                "name": run.name,
-                "topics": run.topics,
-                "missing_topics": list(run.missing_topics),
-                "unjudged_topics": list(run.unjudged_topics),
-                "retrieved": asdict(run.retrieved),
-                "relevant": asdict(run.relevant),
-                "unjudged": asdict(run.unjudged),
-                "judged_share": run.judged_share(),
-                "tied_share": run.tied_share,
-                "per_topic": [
-                    {"topic": t.topic, "retrieved": t.retrieved, "judged": t.judged, "relevant": t.relevant}
-                    | {"judged_at": {str(depth): share for depth, share in t.judged_at.items()}, "tied": t.tied}
-                    for t in run.per_topic
-                ],
-            }
-            for run in statistics.runs
-        ],
+        "qrels": picked(qrels, "name", "topics", "rel", "judged", "relevant")
+        | {"by_level": levels, **picked(qrels, "without_relevant", "intents"), "per_topic": judged},
+        "runs": [run_data(run) for run in statistics.runs],
     }
+
+
+def run_data(run: RunStatistics) -> dict[str, Any]:
+    """The statistics of a run as plain data."""
+    names = ("name", "topics", "missing_topics", "unjudged_topics", "retrieved", "relevant", "unjudged")
+    topics = [
+        picked(topic, "topic", "retrieved", "judged", "relevant")
+        | {"judged_at": {str(depth): share for depth, share in topic.judged_at.items()}, "tied": topic.tied}
+        for topic in run.per_topic
+    ]
+    shares = {"judged_share": run.judged_share(), "tied_share": run.tied_share}
+    return {**picked(run, *names), **shares, "per_topic": topics}
+
+
+def picked(record: Any, *names: str) -> dict[str, Any]:
+    """Some attributes of a record by name, records among them as dictionaries."""
+    values = {name: getattr(record, name) for name in names}
+    return {name: asdict(value) if is_dataclass(value) else value for name, value in values.items()}  # type: ignore[arg-type]

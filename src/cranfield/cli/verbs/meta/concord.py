@@ -63,12 +63,7 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
             from cranfield.meta.agreement.preferences import predictive_power
 
             power = predictive_power(
-                scores,
-                self.preferences,
-                ties=self.measure_ties,
-                level=self.level,
-                resamples=self.resamples,
-                seed=self.seed,
+                scores, self.preferences, ties=self.measure_ties, **self.values("level", "resamples", "seed")
             )
             self.show(power.table())
             if self.plot:

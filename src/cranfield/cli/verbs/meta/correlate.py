@@ -93,11 +93,8 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 result = correlate(
                     scores,
                     coefficients=self.names,
-                    level=self.level,
-                    resamples=self.resamples,
-                    seed=self.seed,
+                    **self.values("level", "resamples", "seed", "ties"),
                     p=self.persistence,
-                    ties=self.ties,
                     progress=progress,
                 )
                 table = result.pairs() if self.pairs or self.for_programs else result.table()
@@ -108,18 +105,13 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
     def _change_gains(self, gains: list[str]) -> None:
         from cranfield.meta.judgments.gain_change import change_gains
 
-        qrels, runs = self.files()
         with self.progress("resampling") as progress:
             result = change_gains(
-                self.read_qrels(qrels),
-                runs,
+                *self.read(),
                 chosen(self.measures or ["nDCG,Q"]),
                 gains=gains,
                 coefficient=self.names[0],
-                level=self.level,
-                resamples=self.resamples,
-                seed=self.seed,
-                missing=self.missing,
+                **self.values("level", "resamples", "seed", "missing"),
                 options=self.joining(),
                 progress=progress,
             )

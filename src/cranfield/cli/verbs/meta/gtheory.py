@@ -64,14 +64,12 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
             describe_components(result.columns(), component="source").save(self.plot)
 
     def _table(self, result: GStudies) -> Table:
+        from cranfield.meta.stability.discrimination import table_of
         from cranfield.table import Column, Table
 
         if self.components:
-            columns = result.columns()
-            kinds = {"measure": "text", "source": "text", "df": "count"}
-            heads = tuple(Column(name.replace("_", " "), kinds.get(name, "number")) for name in columns)
-            rows = tuple(zip(*(column.tolist() for column in columns.values()), strict=True))
-            return Table(heads, rows, notes=result.table().notes)
+            columns = {name.replace("_", " "): column for name, column in result.columns().items()}
+            return table_of(columns, result.table().notes)
         if self.numbers:
             first = result.studies[0].d_study(self.numbers)
             rows = tuple((study.measure, *row) for study in result for row in study.d_study(self.numbers).rows)

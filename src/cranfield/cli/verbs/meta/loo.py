@@ -68,16 +68,11 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
     def run(self) -> None:
         from cranfield.meta.judgments.leave_out import leave_one_out
 
-        qrels, runs = self.files()
         with self.progress("leaving out") as progress:
             result = leave_one_out(
-                self.read_qrels(qrels),
-                runs,
+                *self.read(),
                 chosen(self.measures or ["AP"]),
-                teams=self.teams,
-                pool_depth=self.pool_depth,
-                condensed=self.condensed,
-                missing=self.missing,
+                **self.values("teams", "pool_depth", "condensed", "missing"),
                 options=self.joining(),
                 progress=progress,
             )

@@ -68,14 +68,7 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         scores = self.read_scores(threads=self.threads)
         with self.progress("resampling") as progress:
             result = discriminative_power(
-                scores,
-                test=self.test,
-                alpha=self.alpha,
-                resamples=self.resamples,
-                seed=self.seed,
-                asl=self.asl,
-                threads=self.threads,
-                progress=progress,
+                scores, **self.values("test", "alpha", "resamples", "seed", "asl", "threads"), progress=progress
             )
         self.show(self._table(result))
         if self.plot:

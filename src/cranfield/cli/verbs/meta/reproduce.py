@@ -93,12 +93,8 @@ cranfield meta reproduce qrels.txt bm25.run again.run --topics
                 (first, second),
                 both,
                 chosen(self.measures or [options.USUAL]),
-                other_qrels=self.other_qrels,
+                **self.values("other_qrels", "union", "depth", "missing", "order"),
                 p=self.persistence,
-                union=self.union,
-                depth=self.depth,
-                missing=self.missing,
-                order=self.order,
             )
             result = replace(result, notes=(*result.notes, *changes(first, second)))
         drawn = figure(result) if self.plot else None

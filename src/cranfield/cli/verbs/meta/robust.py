@@ -90,11 +90,9 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
         if self.scores:
             result = topic_subsets(self.read_scores(), sizes=self.topic_counts, repeats=self.repeats, seed=self.seed)
         else:
-            qrels, runs = self.files()
             with self.progress("scoring") as progress:
                 result = robustness(
-                    self.read_qrels(qrels),
-                    runs,
+                    *self.read(),
                     chosen(self.measures or ["AP"]),
                     how=self.methods,
                     rates=options.numbers("--rates", self.rates) or RATES,
@@ -102,10 +100,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
                     flips=options.numbers("--flips", self.flips) or FLIPS,
                     confusion=None if self.confusion is None else read_confusion(self.confusion),
                     sizes=self.topic_counts,
-                    repeats=self.repeats,
-                    seed=self.seed,
-                    condensed=self.condensed,
-                    missing=self.missing,
+                    **self.values("repeats", "seed", "condensed", "missing"),
                     options=self.joining(),
                     progress=progress,
                 )

@@ -85,12 +85,9 @@ cranfield meta scale --show theory
             return [result.table()]
         if not self.for_programs:
             return [scale.spacing() for scale in result]
-        from cranfield.table import Column, Table
+        from cranfield.meta.stability.discrimination import table_of
 
-        columns = result.columns()
-        kinds = {"measure": "text", "list": "text", "value": "count"}
-        heads = tuple(Column(name, kinds.get(name, "number")) for name in columns)
-        return [Table(heads, tuple(zip(*(column.tolist() for column in columns.values()), strict=True)))]
+        return [table_of(result.columns(), ())]
 
 
 def recall_base(text: str | None) -> int | list[int] | None:

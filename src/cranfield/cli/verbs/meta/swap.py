@@ -55,11 +55,7 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
                 scores,
                 replacement=not self.disjoint,
                 sizes=sizes,
-                resamples=self.resamples,
-                seed=self.seed,
-                bins=self.bins,
-                width=self.width,
-                rate=self.rate,
+                **self.values("resamples", "seed", "bins", "width", "rate"),
                 progress=progress,
             )
         if self.what == "curves":
