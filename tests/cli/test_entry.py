@@ -96,7 +96,7 @@ def test_words_that_do_not_parse(cranfield: Cranfield, words: tuple[str, ...]) -
     assert result.err.count("\n") == 1
 
 
-def test_an_early_end_of_the_pipe_is_no_error(collection: Sample) -> None:
+def test_a_pipe_closed_early_is_not_an_error(collection: Sample) -> None:
     """As `| head -1`, with more to print than a pipe holds."""
     words = [sys.executable, "-m", "cranfield", "eval", collection.qrels, *collection.runs * 30, "-q", "--quiet"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -109,7 +109,7 @@ def test_an_early_end_of_the_pipe_is_no_error(collection: Sample) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
-def test_a_full_disk_is_told(collection: Sample) -> None:
+def test_a_full_disk_is_an_error(collection: Sample) -> None:
     words = [sys.executable, "-m", "cranfield", "eval", "--sample", "--quiet"]
     with open("/dev/full", "wb") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, timeout=60)
@@ -145,7 +145,7 @@ def _state(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def test_a_bug_is_told_in_a_line_too(cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_reported_in_one_line(cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(args: list[str]) -> int:
         raise ZeroDivisionError("division\nby zero")
 

@@ -38,7 +38,7 @@ def test_ntcireval_in_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("verb", STAND_INS)
-def test_a_wrong_word_is_told_in_the_name_of_the_program(cranfield: Cranfield, verb: str) -> None:
+def test_errors_begin_with_the_name_of_the_program(cranfield: Cranfield, verb: str) -> None:
     code, out, err = cranfield(verb, "--nonsense", "x", "y")
     assert (code, out) == (2, "")
     assert err.startswith(f"{verb}: ")

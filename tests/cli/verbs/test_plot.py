@@ -24,7 +24,7 @@ def diverse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_a_kind_it_says_how(cranfield: Cranfield) -> None:
+def test_without_a_kind_a_usage_is_printed(cranfield: Cranfield) -> None:
     done = cranfield("plot")
     assert done.code == 2
     assert "usage: cranfield plot boxes|curves|diversity" in done.err
@@ -79,7 +79,7 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("plot", "pies", "--sample"), "must be one of 'boxes', 'curves'"),
         (("plot", "boxes", "--sample", "-o", "x.bmp"), "a picture ends in .html, .svg"),
@@ -98,13 +98,13 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
         (("compare", "--sample", "-m", "AP,RR", "--quiet", "--plot", "x.svg"), "--plot draws one measure, there are 2"),
     ],
 )
-def test_what_cannot_be_drawn_is_told(
-    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
+def test_figures_that_cannot_be_drawn_are_errors(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = cranfield(*words)
     assert (done.code, done.out) == (2, "")
-    assert says in done.err
+    assert message in done.err
     assert not list(tmp_path.iterdir())
 
 

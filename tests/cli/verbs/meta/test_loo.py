@@ -32,14 +32,14 @@ def test_measures_runs_and_contributions(cranfield: Cranfield) -> None:
 def test_every_number_in_json_and_csv(cranfield: Cranfield, collection: Sample) -> None:
     from cranfield.meta.judgments.leave_out import leave_one_out
 
-    told = json.loads(cranfield(*QUIET, "-f", "json", "--show", "all").out)
-    assert list(told) == ["contributions", "runs", "measures"]
+    data = json.loads(cranfield(*QUIET, "-f", "json", "--show", "all").out)
+    assert list(data) == ["contributions", "runs", "measures"]
     rows = cranfield(*QUIET, "-f", "csv", "--show", "runs").out.splitlines()
     assert rows[0] == "run,measure,score,without,change,relative,rank,rank without,τ"
     with pytest.warns(cf.errors.CranfieldWarning):
         left = leave_one_out(collection.qrels, list(collection.runs), "AP", pool_depth=10)
     expected = left.columns()["without"].tolist()
-    assert [row["without"] for row in told["runs"]["rows"]] == pytest.approx(expected)
+    assert [row["without"] for row in data["runs"]["rows"]] == pytest.approx(expected)
     assert [float(row.split(",")[3]) for row in rows[1:]] == pytest.approx(expected)
 
 
