@@ -132,7 +132,7 @@ def test_words_set_options(verb: str, line: str, values: dict[str, Any]) -> None
     ("verb", "line", "message"),
     [
         ("eval", "q r --nope", "no option '--nope'"),
-        ("eval", "q r --mesure AP", "no option '--mesure'; did you mean '--measure'?"),
+        ("eval", "q r --mesure AP", "no option '--mesure' (did you mean '--measure'?)"),
         ("eval", "q r --meas AP", "no option '--meas'"),  # no abbreviations
         ("eval", "q r -m", "--measure/-m: a value is missing"),
         ("eval", "-m --quiet", "--measure/-m: a value is missing"),

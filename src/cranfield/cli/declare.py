@@ -132,7 +132,7 @@ def declared(verb: type[Verb]) -> list[Parameter]:
     Its own arguments come before those of the groups it inherits. Options of `SIDE` are files to read, and solve errors
     in which the library names the parameter of the same name.
     """
-    own = vars(verb).get("__annotations__", {})
+    own = verb.__annotations__
     parameters = [
         replace(
             one.metadata["parameter"],

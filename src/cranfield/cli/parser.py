@@ -40,8 +40,8 @@ def parsed(verb: type[Verb], prog: str, words: Sequence[str]) -> Verb | None:
             import difflib
 
             name = word.partition("=")[0]
-            close = difflib.get_close_matches(name, [*spelled, *HELP], n=1, cutoff=0.5)
-            raise misuse(prog, f"no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+            close = difflib.get_close_matches(name, [*spelled, *HELP], n=1)
+            raise misuse(prog, f"no option {name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
     values |= _arguments([one for one in parameters if not one.spellings], [*rest, *words[cut + 1 :]], prog)
     for parameter in parameters:
         if parameter.required and parameter.name not in values:
