@@ -48,7 +48,7 @@ QRELS = {
 
 @pytest.fixture
 def refused(cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Score with the files named; give the one line that says what is wrong."""
+    """Score with the files named; return the line of the error."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.qrels").write_bytes(GOOD_QRELS)
     (tmp_path / "good.run").write_bytes(GOOD_RUN)
@@ -98,8 +98,8 @@ def test_unreadable_file(refused: Callable[..., str], tmp_path: Path) -> None:
     assert refused("good.qrels", "file") == "file: cannot be read: permission denied\n"
 
 
-def test_unreadable_file_as_the_system_tells_it(refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As above, for whoever runs the tests as root: opening says what the system would say."""
+def test_unreadable_file_as_root(refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As above, if the tests run as root: opening the file raises the error of the system."""
     import builtins
 
     opened = builtins.open
@@ -124,9 +124,9 @@ def test_qrels_without_a_relevant_document_are_warned_about(cranfield: Cranfield
     result = cranfield("eval", "none", "mine.run", "-m", "AP")
     assert result.code == 0
     assert result.out.splitlines()[1].split() == ["mine", "1", "-"]
-    told = result.err.splitlines()
-    assert told[0].startswith("warning: no document is judged relevant")
-    assert all(line.startswith("warning: ") for line in told)
+    printed = result.err.splitlines()
+    assert printed[0].startswith("warning: no document is judged relevant")
+    assert all(line.startswith("warning: ") for line in printed)
 
 
 @pytest.mark.parametrize("words", [("explain", "good.qrels", "file", "--topic", "1"), ("stats", "good.qrels", "file")])

@@ -1,4 +1,4 @@
-"""What measures need besides grades and ranks: missing, wrong or strange, said alike by the command line and Python."""
+"""Data that measures need in addition to grades and ranks: the command line and Python report errors alike."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ERRORS: list[tuple[str, str, dict[str, Any], str]] = [
-    # qrels, measure, further files, what is said
+    # qrels, measure, further files, message
     ("by-intent", "ERR-IA", {"intent_probabilities": "sum"}, "sum: topic '1': intent probabilities sum to 1.2, expect"),
     ("by-intent", "ERR-IA", {"intent_probabilities": "fewer"}, "fewer: no probability for intent 'b' of topic '1'"),
     (
@@ -77,17 +77,17 @@ def words(given: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
-@pytest.mark.parametrize(("qrels", "measure", "given", "said"), ERRORS)
+@pytest.mark.parametrize(("qrels", "measure", "given", "message"), ERRORS)
 def test_errors_name_what_is_wrong_and_what_would_supply_it(
-    cranfield: Cranfield, qrels: str, measure: str, given: dict[str, Any], said: str
+    cranfield: Cranfield, qrels: str, measure: str, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(CranfieldError) as raised:
         cf.evaluate(qrels, "run", [measure], **given)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     for verb, more in (("eval", []), ("explain", ["--topic", "1"])):
         result = cranfield(verb, qrels, "run", *more, "-m", measure, *words(given))
         assert (result.code, result.out) in ((1, ""), (2, ""))
-        assert said in result.err
+        assert message in result.err
 
 
 WARNINGS: list[tuple[str, str, dict[str, Any], str]] = [
@@ -111,18 +111,18 @@ WARNINGS: list[tuple[str, str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("qrels", "measure", "given", "said"), WARNINGS)
+@pytest.mark.parametrize(("qrels", "measure", "given", "message"), WARNINGS)
 def test_warnings_count_and_name_what_is_strange(
-    cranfield: Cranfield, qrels: str, measure: str, given: dict[str, Any], said: str
+    cranfield: Cranfield, qrels: str, measure: str, given: dict[str, Any], message: str
 ) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cf.evaluate(qrels, "run", [measure], **given)
-    assert sum(said in str(one.message) and one.category is CranfieldWarning for one in caught) == 1
+    assert sum(message in str(one.message) and one.category is CranfieldWarning for one in caught) == 1
     for verb, more in (("eval", []), ("explain", ["--topic", "1"])):
         result = cranfield(verb, qrels, "run", *more, "-m", measure, *words(given))
         assert result.code == 0
-        assert result.err.count(said) == 1
+        assert result.err.count(message) == 1
 
 
 def test_several_measures_with_one_strange_table_warn_once() -> None:

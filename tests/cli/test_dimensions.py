@@ -21,29 +21,29 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
 
 def test_eval_with_a_dimension(cranfield: Cranfield, files: tuple[str, str]) -> None:
     words = ("-m", "uRBP(p=0.5),CAM(RR)", "-m", "MM(RR)", "--dimension", "understandability=clear.txt", "-f", "json")
-    told = json.loads(cranfield("eval", *files, *words).out)
+    data = json.loads(cranfield("eval", *files, *words).out)
     # relevant and clear at rank 2 alone; relevant first at 1, clear first at 2
-    row = told["rows"][0]
+    row = data["rows"][0]
     assert (row["uRBP(p=0.5)"], row["CAM(RR)"]) == (0.25, 0.75)
     assert row["MM(RR)"] == pytest.approx(2 / (1 + 2))
 
 
 def test_explain_with_a_dimension(cranfield: Cranfield, files: tuple[str, str]) -> None:
-    told = cranfield("explain", *files, "-t", "q", "-m", "uRBP", "--dimension", "understandability=clear.txt")
-    assert told.code == 0
-    assert "understandability gain" in told.out
-    assert "uRBP of mine on topic q = 0.1600" in told.out  # 0.2 * 0.8
+    result = cranfield("explain", *files, "-t", "q", "-m", "uRBP", "--dimension", "understandability=clear.txt")
+    assert result.code == 0
+    assert "understandability gain" in result.out
+    assert "uRBP of mine on topic q = 0.1600" in result.out  # 0.2 * 0.8
 
 
 def test_a_dimension_from_standard_input(cranfield: Cranfield, files: tuple[str, str]) -> None:
     words = ("eval", *files, "-m", "uRBP", "--dimension", "understandability=-")
     assert "0.1600" in cranfield(*words, stdin=Path("clear.txt").read_bytes()).out
-    told = cranfield(*words, "--dimension", "credibility=-")
-    assert (told.code, "'-' is given more than once" in told.err) == (2, True)
+    result = cranfield(*words, "--dimension", "credibility=-")
+    assert (result.code, "'-' is given more than once" in result.err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "uRBP: nobody judged understandability: give such judgments as"),
         (("--dimension", "clear.txt"), "--dimension clear.txt: expected a name and a file, such as credibility=FILE"),
@@ -52,7 +52,9 @@ def test_a_dimension_from_standard_input(cranfield: Cranfield, files: tuple[str,
         (("--dimension", "understandability=none.txt"), "none.txt: no such file"),
     ],
 )
-def test_what_is_wrong_is_said(words: tuple[str, ...], said: str, cranfield: Cranfield, files: tuple[str, str]) -> None:
-    told = cranfield("eval", *files, "-m", "uRBP", *words)
-    assert told.code != 0
-    assert said in told.err
+def test_errors_are_explained(
+    words: tuple[str, ...], message: str, cranfield: Cranfield, files: tuple[str, str]
+) -> None:
+    result = cranfield("eval", *files, "-m", "uRBP", *words)
+    assert result.code != 0
+    assert message in result.err

@@ -34,9 +34,9 @@ def test_explain_rank_by_rank(cranfield: Cranfield, tiny: Path) -> None:
 
 def test_explain_as_data(cranfield: Cranfield, tiny: Path) -> None:
     words = ("explain", "qrels.txt", "mine.run", "-t", "1", "-m", "AP", "--format")
-    told = json.loads(cranfield(*words, "json").out)
-    assert told["score"] == 0.75
-    assert [line["doc"] for line in told["lines"]] == ["a", "b", "c", "d"]
+    data = json.loads(cranfield(*words, "json").out)
+    assert data["score"] == 0.75
+    assert [line["doc"] for line in data["lines"]] == ["a", "b", "c", "d"]
     rows = list(csv.DictReader(io.StringIO(cranfield(*words, "csv").out)))
     assert [row["so far"] for row in rows] == ["0.5", "0.5", "0.5", "0.75"]
     assert r"\begin{tabular}" in cranfield(*words, "latex").out
@@ -72,11 +72,11 @@ def test_stats_of_the_sample(cranfield: Cranfield, collection: Sample) -> None:
 
 
 def test_stats_as_data(cranfield: Cranfield, collection: Sample) -> None:
-    told = json.loads(cranfield("stats", collection.qrels, *collection.runs, "-f", "json").out)
-    assert told["qrels"]["judged"]["total"] == 3065
-    assert sum(level["total"] for level in told["qrels"]["by_level"].values()) == 3065
-    assert told["qrels"]["without_relevant"] == ["113"]
-    assert {run["name"]: run["missing_topics"] for run in told["runs"]}["dense"] == ["114"]
+    data = json.loads(cranfield("stats", collection.qrels, *collection.runs, "-f", "json").out)
+    assert data["qrels"]["judged"]["total"] == 3065
+    assert sum(level["total"] for level in data["qrels"]["by_level"].values()) == 3065
+    assert data["qrels"]["without_relevant"] == ["113"]
+    assert {run["name"]: run["missing_topics"] for run in data["runs"]}["dense"] == ["114"]
     rows = list(csv.DictReader(io.StringIO(cranfield("stats", collection.qrels, "-q", "-f", "csv").out)))
     assert sum(int(row["judged"]) for row in rows) == 3065
     runs = list(csv.DictReader(io.StringIO(cranfield("stats", collection.qrels, *collection.runs, "-f", "csv").out)))
@@ -84,14 +84,14 @@ def test_stats_as_data(cranfield: Cranfield, collection: Sample) -> None:
 
 
 def test_stats_with_a_higher_bar(cranfield: Cranfield, tiny: Path) -> None:
-    told = json.loads(cranfield("stats", "qrels.txt", "--rel", "2", "-f", "json").out)
-    assert told["qrels"]["relevant"]["total"] == 1  # d alone has grade 2
+    data = json.loads(cranfield("stats", "qrels.txt", "--rel", "2", "-f", "json").out)
+    assert data["qrels"]["relevant"]["total"] == 1  # d alone has grade 2
 
 
 # -- validate
 
 
-def test_validate_tells_everything_at_once(cranfield: Cranfield, tiny: Path) -> None:
+def test_validate_reports_everything_at_once(cranfield: Cranfield, tiny: Path) -> None:
     (tiny / "bad.run").write_text("1 Q0 a 1 x t\n1 Q0 b\n1 Q0 c 3 1 t\n1 Q0 c 4 1 t\n")
     result = cranfield("validate", "qrels.txt", "mine.run", "bad.run")
     assert (result.code, result.err) == (1, "")
@@ -119,13 +119,13 @@ def test_validate_as_data(cranfield: Cranfield, tiny: Path) -> None:
     (tiny / "bad.run").write_text("1 Q0 a 1 x t\n")
     result = cranfield("validate", "--qrels", "qrels.txt", "--runs", "bad.run", "--runs", "absent.run", "-f", "json")
     assert result.code == 1
-    told = json.loads(result.out)
-    assert told["counts"]["error"] == len([f for f in told["findings"] if f["severity"] == "error"])
-    assert {(f["path"], f["line"], f["code"]) for f in told["findings"]} >= {
+    data = json.loads(result.out)
+    assert data["counts"]["error"] == len([f for f in data["findings"] if f["severity"] == "error"])
+    assert {(f["path"], f["line"], f["code"]) for f in data["findings"]} >= {
         ("bad.run", 1, "not-a-number"),
         ("absent.run", None, "missing-file"),
     }
-    assert told["files"] == {"qrels": ["qrels.txt"], "run": ["bad.run", "absent.run"], "topics": []}
+    assert data["files"] == {"qrels": ["qrels.txt"], "run": ["bad.run", "absent.run"], "topics": []}
 
 
 def test_validate_without_files(cranfield: Cranfield) -> None:

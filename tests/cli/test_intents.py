@@ -77,7 +77,7 @@ def test_one_file_only_may_come_from_standard_input(cranfield: Cranfield) -> Non
 # -- NTCIR's grades
 
 
-def test_levels_are_read_as_numbers_and_a_note_says_so(cranfield: Cranfield) -> None:
+def test_levels_are_read_as_numbers_with_a_note(cranfield: Cranfield) -> None:
     qrels = cf.Qrels.read("qrels")
     assert qrels.grades("0001", intent="1") == {"d1": 2, "d2": 0}
     assert qrels == cf.Qrels.of(QRELS.replace(" L", " ").encode())
@@ -113,12 +113,12 @@ def test_letters_are_NTCIRs_grades_if_every_line_has_one() -> None:
 def test_letters_in_qrels_and_in_gains(cranfield: Cranfield) -> None:
     Path("qrels").write_text("1 0 d1 B\n1 0 d2 S\n")
     Path("run").write_text("1 Q0 d1 1 2 r\n1 Q0 d2 2 1 r\n")
-    found = cranfield("eval", "qrels", "run", "-m", "CG(gain={S:10,A:5,B:1})", "--format", "csv")
-    assert "11.0" in found.out or ",11" in found.out
-    assert "grades S, A, B, C are read as 3, 2, 1, 0" in found.out + found.err
+    result = cranfield("eval", "qrels", "run", "-m", "CG(gain={S:10,A:5,B:1})", "--format", "csv")
+    assert "11.0" in result.out or ",11" in result.out
+    assert "grades S, A, B, C are read as 3, 2, 1, 0" in result.out + result.err
 
 
-def test_a_level_that_is_none_is_told_with_its_line() -> None:
+def test_an_invalid_level_is_reported_with_its_line() -> None:
     with pytest.raises(DataError, match=r":2: the grade is 'Lx', expected a number"):
         cf.Qrels.of(b"1 0 d1 L1\n1 0 d2 Lx\n")
 
@@ -152,7 +152,7 @@ def test_a_mapping_does_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "result"),
     [
         ("", "iprob: is empty, expected lines of topic intent probability"),
         ("0001 1\n", "iprob:1: 2 columns, expected 3: topic intent probability"),
@@ -173,15 +173,15 @@ def test_a_mapping_does_too() -> None:
         ),
     ],
 )
-def test_wrong_probabilities(text: str, told: str) -> None:
+def test_wrong_probabilities(text: str, result: str) -> None:
     Path("iprob").write_text(text)
     with pytest.raises(DataError) as error:
         measured("P-IA@1", intent_probabilities="iprob")
-    assert str(error.value) == told
+    assert str(error.value) == result
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "result"),
     [
         (
             "0001 1 x\n",
@@ -193,19 +193,19 @@ def test_wrong_probabilities(text: str, told: str) -> None:
         ),
     ],
 )
-def test_wrong_types(text: str, told: str) -> None:
+def test_wrong_types(text: str, result: str) -> None:
     Path("itype").write_text(text)
     with pytest.raises(DataError) as error:
         measured("P-IA@1", intent_types="itype")
-    assert str(error.value) == told
+    assert str(error.value) == result
 
 
 def test_likely_intents_that_nothing_is_relevant_to_are_counted() -> None:
     """Topic 0001 has an intent 3 in the file only: intents 1 and 2 share its probability, 0.3 : 0.1."""
     Path("iprob").write_text("0001 1 0.3\n0001 2 0.1\n0001 3 0.6\n0002 1 0.5\n0002 2 0.5\n")
     with pytest.warns(CranfieldWarning, match=r"iprob: 1 intent has a probability but no relevant document.*0001/3"):
-        found = measured("P-IA@1", intent_probabilities="iprob")
-    assert found["0001"] == pytest.approx(0.25)
+        result = measured("P-IA@1", intent_probabilities="iprob")
+    assert result["0001"] == pytest.approx(0.25)
 
 
 def test_all_weight_on_intents_that_nothing_is_relevant_to() -> None:
@@ -240,27 +240,27 @@ FOUND = {"t": {"b": 2.0, "a": 1.0}}
         ("--intent-types", "itype"),
     ],
 )
-def test_topics_of_one_intent_are_scored_when_it_is_said(words: tuple[str, ...], cranfield: Cranfield) -> None:
+def test_topics_with_one_intent_are_scored_if_the_format_is_given(words: tuple[str, ...], cranfield: Cranfield) -> None:
     """a serves the only intent, at rank 2: I-rec@1 is 0 and I-rec@2 is 1; nDCG-IA@2 is nDCG@2, 1 / log2 3."""
     Path("qrels").write_bytes(ONE)
     Path("run").write_text("t Q0 b 1 2 r\nt Q0 a 2 1 r\n")
     Path("iprob").write_text("t 1 1\n")
     Path("itype").write_text("t 1 nav\n")
-    told = cranfield("eval", "qrels", "run", "-m", "I-rec@1,2", "-m", "nDCG-IA@2", *words)
-    assert told.code == 0, told.err
-    assert told.out.splitlines()[1].split() == ["r", "1", "0.0000", "1.0000", "0.6309"]
+    result = cranfield("eval", "qrels", "run", "-m", "I-rec@1,2", "-m", "nDCG-IA@2", *words)
+    assert result.code == 0, result.err
+    assert result.out.splitlines()[1].split() == ["r", "1", "0.0000", "1.0000", "0.6309"]
     assert cranfield("explain", "qrels", "run", "-t", "t", "-m", "I-rec@2", *words).code == 0
 
 
-def test_one_intent_unsaid_names_the_way_out(cranfield: Cranfield) -> None:
+def test_one_intent_without_the_format_names_the_way_out(cranfield: Cranfield) -> None:
     Path("qrels").write_bytes(ONE)
     Path("run").write_text("t Q0 a 1 2 r\n")
-    told = cranfield("eval", "qrels", "run", "-m", "I-rec@2")
-    assert told.code == 2
-    assert "--qrels-format diversity, in Python Qrels.read(path, format='diversity')" in told.err
+    result = cranfield("eval", "qrels", "run", "-m", "I-rec@2")
+    assert result.code == 2
+    assert "--qrels-format diversity, in Python Qrels.read(path, format='diversity')" in result.err
 
 
-def test_one_intent_said_in_python() -> None:
+def test_one_intent_with_the_format_in_python() -> None:
     read = cf.Qrels.of(ONE, format="diversity")
     assert (read.intents, cf.Qrels.of(ONE).intents) == (("1",), ())
     assert cf.Qrels.of(cf.Qrels.of(ONE), format="diversity").has_intents
@@ -277,7 +277,7 @@ def test_an_iteration_of_0_is_an_intent_only_if_the_format_says_so(cranfield: Cr
     assert cranfield("eval", "qrels", "run", "-m", "I-rec", "--qrels-format", "diversity").code == 0
 
 
-def test_grades_of_minus_1_make_no_strata_of_what_is_said_to_be_intents() -> None:
+def test_grades_of_minus_1_do_not_turn_intents_into_strata() -> None:
     """Without a word these are strata (AP counts d1 alone); as intents I-rec finds one of one, b having none."""
     sample = b"1 a d1 1\n1 b d2 -1\n"
     with pytest.warns(CranfieldWarning, match="1/b"):
@@ -285,21 +285,21 @@ def test_grades_of_minus_1_make_no_strata_of_what_is_said_to_be_intents() -> Non
     assert scores.means().item() == 1.0
 
 
-# -- what is told of intents
+# -- notes about intents
 
 
 def notes(*measures: str, **described: object) -> str:
     return "\n".join(cf.evaluate("qrels", "run", measures, **described).notes)  # type: ignore[arg-type]
 
 
-def test_the_highest_grade_is_told_of_where_a_measure_takes_it() -> None:
+def test_the_highest_grade_is_noted_if_a_measure_uses_it() -> None:
     highest = "take a document's highest grade over all intents"
     assert highest in notes("AP")
     assert highest in notes("I-rec", "AP")
     assert highest not in notes("I-rec", "D#-nDCG@5", "nDCG-IA", "P+Q")
 
 
-def test_probabilities_and_types_are_told_where_they_were_given() -> None:
+def test_given_probabilities_and_types_are_noted() -> None:
     assert "intent probabilities" not in notes("P-IA@1")
     assert "intent probabilities: nonuniform, every intent of a topic is half as likely as the one before" in notes(
         "P-IA@1", intent_probabilities="nonuniform"
@@ -313,49 +313,49 @@ def test_probabilities_and_types_are_told_where_they_were_given() -> None:
 
 @pytest.mark.parametrize("measure", ["DIN-nDCG@2", "DIN#-Q@2", "P+Q@2", "P+Q#@2", "Ef-P@2"])
 def test_measures_of_types_say_that_there_are_none(measure: str) -> None:
-    told = "all intents are taken as informational; --intent-types FILE (intent_types=) says which are navigational"
-    assert told in notes(measure)
-    assert told not in notes(measure, intent_types="itype")
+    result = "all intents are taken as informational; --intent-types FILE (intent_types=) says which are navigational"
+    assert result in notes(measure)
+    assert result not in notes(measure, intent_types="itype")
     all_inf = {topic: {"1": "inf", "2": "inf"} for topic in ("0001", "0002")}
-    assert told not in notes(measure, intent_types=all_inf)
-    assert told not in notes("D-nDCG@2", "I-rec@2")
-    assert told in cf.explain("qrels", "run", "0001", measure).notes
+    assert result not in notes(measure, intent_types=all_inf)
+    assert result not in notes("D-nDCG@2", "I-rec@2")
+    assert result in cf.explain("qrels", "run", "0001", measure).notes
 
 
 def test_help_names_the_distributions(cranfield: Cranfield) -> None:
     for verb in ("eval", "explain"):
-        page = " ".join(cranfield(verb, "--help").out.replace("│", " ").split())
-        assert "nonuniform (each half as likely as the one before)" in page
+        page = " ".join(cranfield(verb, "--help-all").out.split())
+        assert "nonuniform (each intent half as likely as the one before)" in page
 
 
 # -- formats without room for notes
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "trec"])
-def test_notes_go_to_standard_error_where_the_format_has_no_room(format: str, cranfield: Cranfield) -> None:
+def test_notes_go_to_standard_error_if_the_format_cannot_hold_them(format: str, cranfield: Cranfield) -> None:
     words = ("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", format)
-    told = cranfield(*words)
-    assert "note: alpha#-IA: the formula of Golbus" in told.err
-    assert "order: score" not in told.err  # as always
-    assert "note" not in told.out
-    assert "alpha#-IA:" not in told.out
+    result = cranfield(*words)
+    assert "note: alpha#-IA: the formula of Golbus" in result.err
+    assert "order: score" not in result.err  # as always
+    assert "note" not in result.out
+    assert "alpha#-IA:" not in result.out
     quiet = cranfield(*words, "--quiet")
-    assert (quiet.out, quiet.err) == (told.out, "")
+    assert (quiet.out, quiet.err) == (result.out, "")
 
 
 @pytest.mark.parametrize("format", ["table", "json", "markdown", "html", "latex"])
-def test_notes_are_told_once_where_there_is_room(format: str, cranfield: Cranfield) -> None:
-    told = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", format)
-    assert "note:" not in told.err
-    assert told.out.count("was not at hand") == 1
+def test_notes_are_printed_once_if_the_format_holds_them(format: str, cranfield: Cranfield) -> None:
+    result = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", format)
+    assert "note:" not in result.err
+    assert result.out.count("was not at hand") == 1
 
 
 def test_scores_by_topic_keep_their_notes(cranfield: Cranfield) -> None:
-    told = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", "csv", "-q")
-    assert ("was not at hand" in told.out, told.err) == (True, "")
+    result = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", "csv", "-q")
+    assert ("was not at hand" in result.out, result.err) == (True, "")
 
 
 def test_notes_of_explain_go_to_standard_error_too(cranfield: Cranfield) -> None:
-    told = cranfield("explain", "qrels", "run", "-t", "0001", "-m", "P-IA@2", "-f", "csv")
-    assert "note: intent 1: P@2 0.5000, probability 0.5000\n" in told.err
-    assert told.out.splitlines()[0] == "rank,doc,score,grade,intents,adds,so far"
+    result = cranfield("explain", "qrels", "run", "-t", "0001", "-m", "P-IA@2", "-f", "csv")
+    assert "note: intent 1: P@2 0.5000, probability 0.5000\n" in result.err
+    assert result.out.splitlines()[0] == "rank,doc,score,grade,intents,adds,so far"

@@ -36,22 +36,22 @@ BEHIND_10_WORDS = 0.64 * 0.77 * 2 ** (-(4.4 + 0.39 * (0.018 * 10 + 7.8)) / 224)
 def test_eval_and_explain_with_lengths(
     words: tuple[str, ...], score: float, cranfield: Cranfield, files: tuple[str, ...]
 ) -> None:
-    told = cranfield("eval", *files, *words)
-    assert (told.code, f"{score:.4f}" in told.out) == (0, True)
-    assert ("has no length" in told.err) == (words[0] == "few.txt")
-    assert "TBG: the lengths of documents are taken for words" in told.out
-    told = cranfield("explain", *files, *words, "--topic", "q")
-    assert told.out.startswith(f"TBG of mine on topic q = {score:.4f}\n")
-    assert "time" in told.out.splitlines()[1].split()
+    result = cranfield("eval", *files, *words)
+    assert (result.code, f"{score:.4f}" in result.out) == (0, True)
+    assert ("has no length" in result.err) == (words[0] == "few.txt")
+    assert "TBG: the lengths of documents are taken for words" in result.out
+    result = cranfield("explain", *files, *words, "--topic", "q")
+    assert result.out.startswith(f"TBG of mine on topic q = {score:.4f}\n")
+    assert "time" in result.out.splitlines()[1].split()
 
 
 def test_what_is_missing_is_named(cranfield: Cranfield, files: tuple[str, ...]) -> None:
-    told = cranfield("eval", *files, "few.txt")
-    assert told.code == 1
-    assert "few.txt: 1 retrieved document has no length: b; add them, or assume one" in told.err
-    told = cranfield("eval", *files[:-1])
-    assert told.code == 2
-    assert "TBG needs to know how long documents are: give a file with lines 'doc length'" in told.err
-    assert "--lengths FILE" in told.err
-    told = cranfield("eval", *files, "few.txt", "--missing-length", "long")
-    assert (told.code, "missing_length == 'long', must be a number" in told.err) == (2, True)
+    result = cranfield("eval", *files, "few.txt")
+    assert result.code == 1
+    assert "few.txt: 1 retrieved document has no length: b; add them, or assume one" in result.err
+    result = cranfield("eval", *files[:-1])
+    assert result.code == 2
+    assert "TBG needs to know how long documents are: give a file with lines 'doc length'" in result.err
+    assert "--lengths FILE" in result.err
+    result = cranfield("eval", *files, "few.txt", "--missing-length", "long")
+    assert (result.code, "missing_length == 'long', must be a number" in result.err) == (2, True)

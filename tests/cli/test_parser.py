@@ -1,90 +1,214 @@
-"""Words to values: what is matched directly is what typer would have made of it."""
+"""From words to the options of a verb."""
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated
+from typing import Any
 
 import pytest
 
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.cli import STAND_INS, VERBS, found
-from cranfield.cli.options import AS_USUAL, Joining
-from cranfield.cli.parser import Argument, by_typer, chosen, declared, measure_names, parsed, plainly
+from cranfield.cli import META_VERBS, VERBS, find
+from cranfield.cli.declare import Verb, argument, declared, flag, option
+from cranfield.cli.measure_names import chosen, measure_names
+from cranfield.cli.options import Lists
+from cranfield.cli.parser import parsed
 from cranfield.errors import UsageError
 from cranfield.measures import DEFAULT, parse
 
-PLAIN = {
-    "eval": [
-        "",
-        "q",
-        "q r1 r2 r3",
-        "q r -m AP -m nDCG@10",
-        "-m AP q --measure RR r",
-        "q r --measure=P(rel=2)@5",
+EVERY_VERB = [*VERBS, *(f"meta {verb}" for verb in META_VERBS)]
+QR: dict[str, Any] = {"qrels": "q", "runs": ["r"]}
+
+LINES: list[tuple[str, str, dict[str, Any]]] = [
+    ("eval", "", {}),
+    ("eval", "q", {"qrels": "q"}),
+    ("eval", "q r1 r2 r3", {"qrels": "q", "runs": ["r1", "r2", "r3"]}),
+    ("eval", "q r -m AP -m nDCG@10", {**QR, "measures": ["AP", "nDCG@10"]}),
+    ("eval", "-m AP q --measure RR r", {**QR, "measures": ["AP", "RR"]}),
+    ("eval", "q -m AP r1 --quiet r2", {"qrels": "q", "runs": ["r1", "r2"], "measures": ["AP"], "quiet": True}),
+    ("eval", "q r --measure=P(rel=2)@5", {**QR, "measures": ["P(rel=2)@5"]}),
+    (
+        "eval",
         "q - -q --quiet --digits 3 --threads=2 --interval=0.9",
+        {"qrels": "q", "runs": ["-"], "per_topic": True, "quiet": True, "digits": 3, "threads": 2, "interval": "0.9"},
+    ),
+    (
+        "eval",
         "q r --format json -o out.json --order rank --precision 32 --depth 100 --on-duplicate max",
+        {**QR, "format": "json", "output": "out.json", "order": "rank", "precision": 32, "depth": 100}
+        | {"on_duplicate": "max"},
+    ),
+    (
+        "eval",
         "q r --missing skip --statistic gmean --sort AP --run-format trec --qrels-format beir",
-        "q r --input-format msmarco",
-        "q r --intent-probabilities p --intent-types t",
-        "--sample",
-        "-- q -r",
-        "q r --digits -1",
-        "q r -m -x",
+        {**QR, "missing": "skip", "statistic": "gmean", "sort": "AP", "run_format": "trec", "qrels_format": "beir"},
+    ),
+    ("eval", "q r --input-format msmarco", {**QR, "run_format": "msmarco"}),
+    ("eval", "q r --intent-probabilities p --intent-types t", {**QR, "intent_probabilities": "p", "intent_types": "t"}),
+    ("eval", "q r --dimension a=f --dimension b=g", {**QR, "dimensions": ["a=f", "b=g"]}),
+    ("eval", "--sample", {"sample": True}),
+    ("eval", "-- q -r", {"qrels": "q", "runs": ["-r"]}),
+    ("eval", "-m AP -- -q r", {"qrels": "-q", "runs": ["r"], "measures": ["AP"]}),
+    ("eval", "q r --digits -1", {**QR, "digits": -1}),
+    ("eval", "q r --alpha -1", {**QR, "alpha": -1.0}),
+    ("eval", "q r --alpha=-.5", {**QR, "alpha": -0.5}),
+    ("eval", "q r -m -x", {**QR, "measures": ["-x"]}),
+    ("eval", "q r -qm AP", {**QR, "per_topic": True, "measures": ["AP"]}),
+    ("eval", "q r -mAP", {**QR, "measures": ["AP"]}),
+    ("eval", "q r -mRBP(p=0.5)", {**QR, "measures": ["RBP(p=0.5)"]}),
+    ("eval", "--ci q r", {**QR, "interval": "0.95"}),
+    ("eval", "q r --interval", {**QR, "interval": "0.95"}),
+    ("eval", "--ci 90% q r", {**QR, "interval": "90%"}),
+    ("eval", "q r --ci --interval .9", {**QR, "interval": ".9"}),
+    ("explain", "q r --topic 301", {"qrels": "q", "run_file": "r", "topic": "301"}),
+    ("explain", "q r -t 301 -m AP --depth 5", {"qrels": "q", "run_file": "r", "topic": "301", "measures": ["AP"]}
+     | {"depth": 5}),
+    ("measures", "", {}),
+    ("measures", "nDCG AP", {"names": ["nDCG", "AP"]}),
+    ("measures", "-s x --full", {"search": "x", "full": True}),
+    ("stats", "q", {"qrels": "q"}),
+    ("stats", "q r1 r2 --rel 2 -q", {"qrels": "q", "runs": ["r1", "r2"], "rel": 2.0, "per_topic": True}),
+    ("stats", "q --rel 0.5", {"qrels": "q", "rel": 0.5}),
+    ("validate", "a b", {"files": ["a", "b"]}),
+    ("validate", "--qrels q --runs r1 --run r2 --topics t", {"qrels": ["q"], "runs": ["r1", "r2"], "topics": ["t"]}),
+    ("validate", "--strict --show error a", {"strict": True, "severity": "error", "files": ["a"]}),
+    ("convert", "a b", {"source": "a", "target": "b"}),
+    (
+        "convert",
+        "a b --from trec --to json --kind run --allow-loss",
+        {"source": "a", "target": "b", "read_as": "trec", "write_as": "json", "kind": "run", "allow_loss": True},
+    ),
+    ("demo", "", {}),
+    ("completion", "bash", {"shell": "bash"}),
+    ("fairness", "q r --groups g", {**QR, "groups": "g"}),
+    (
+        "fairness",
+        "q r --draws -m AWRF,EE-L --p 0.8 --protected a --protected b -q --rel=2",
+        {**QR, "draws": True, "measures": ["AWRF,EE-L"], "p": 0.8, "protected": ["a", "b"], "per_topic": True}
+        | {"rel": 2.0},
+    ),
+    ("compare", "q r", QR),
+    ("compare", "--sample -t tukey -b bm25 --alpha 0.01", {"sample": True, "test": "tukey", "baseline": "bm25"}
+     | {"alpha": 0.01}),
+    ("compare", "-s a.csv --scores b.csv -B 9 --pairs -q", {"scores": ["a.csv", "b.csv"], "resamples": 9}
+     | {"pairs": True, "topics": True}),
+    (
+        "anova",
+        "-s a.csv --factors f --factor x=y -i a:b --tukey a --means a:b --pairs --alpha 0.01",
+        {"scores": ["a.csv"], "factors": "f", "factor": ["x=y"], "interactions": ["a:b"], "tukey": ["a"]}
+        | {"means": ["a:b"], "pairs": True, "alpha": 0.01},
+    ),
+    ("power", "q r -m AP --difference 0.05", {**QR, "measures": ["AP"], "difference": 0.05}),
+    (
+        "power",
+        "--variance 0.04 -d 0.05 --power 0.9 --test anova",
+        {"variance": 0.04, "difference": 0.05, "power": 0.9, "test": "anova"},
+    ),
+    ("plot", "", {}),
+    ("plot", "boxes q r -m AP -o b.svg", {"kind": "boxes", **QR, "measures": ["AP"], "output": "b.svg"}),
+    ("plot", "curves q r --topic 3 --rel 2 --format=csv", {"kind": "curves", **QR, "topic": "3", "rel": 2.0}
+     | {"format": "csv"}),
+    ("pool-bias", "q r --pool-depth 100", {**QR, "pool_depth": 100}),
+    (
+        "pool-bias",
+        "q r --pool-depth=9 --adjust n1 --adjust n2 --adjust-qrels o -q",
+        {**QR, "pool_depth": 9, "adjust": ["n1", "n2"], "adjust_qrels": "o", "per_topic": True},
+    ),
+    ("meta correlate", "q r -c rbo -p 0.8", {**QR, "coefficient": "rbo", "persistence": 0.8}),
+    ("meta scale", "-m AP -n 4 -c 3", {"measures": ["AP"], "length": 4, "grades": 3}),
+    ("meta reproduce", "q a b", {"words": ["q", "a", "b"]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "line", "values"), LINES)
+def test_words_set_options(verb: str, line: str, values: dict[str, Any]) -> None:
+    command = parsed(find(verb), f"cranfield {verb}", line.split())
+    defaults = {parameter.name: parameter.default for parameter in declared(find(verb))}
+    assert command is not None
+    assert {name: getattr(command, name) for name in defaults} == defaults | values
+
+
+@pytest.mark.parametrize(
+    ("verb", "line", "message"),
+    [
+        ("eval", "q r --nope", "no option '--nope'"),
+        ("eval", "q r --mesure AP", "no option '--mesure' (did you mean '--measure'?)"),
+        ("eval", "q r --meas AP", "no option '--meas'"),  # no abbreviations
+        ("eval", "q r -m", "--measure/-m: a value is missing"),
+        ("eval", "-m --quiet", "--measure/-m: a value is missing"),
+        ("eval", "q r --depth x", "--depth: 'x' is not a whole number"),
+        ("eval", "q r --alpha x", "--alpha: 'x' is not a number"),
+        ("eval", "q r --quiet=yes", "--quiet: it takes no value, got 'yes'"),
+        ("explain", "q", "missing argument RUN"),
+        ("explain", "q r", "missing option --topic"),
+        ("explain", "q r s --topic 1", "unexpected argument 's'"),
+        ("convert", "a", "missing argument DST"),
+        ("convert", "a b c", "unexpected argument 'c'"),
+        ("meta ranks", "q --bye-run", "did you mean '--by-run'?"),
     ],
-    "explain": ["q r --topic 301", "q r -t 301 -m AP --depth 5"],
-    "measures": ["", "nDCG AP", "--search unjudged", "-s x --full"],
-    "stats": ["q", "q r1 r2 --rel 2 -q", "q --rel 0.5"],
-    "validate": ["a b", "--qrels q --runs r1 --runs r2 --topics t", "--strict --show error a"],
-    "convert": ["a b", "a b --from trec --to json --kind run --allow-loss"],
-    "demo": [""],
-    "fairness": ["q r1 r2 --groups g", "q r --draws -m AWRF,EE-L --p 0.8 --protected a --protected b -q --rel=2"],
-    "compare": ["q r1 r2", "--sample -t tukey -b bm25 --alpha 0.01", "-s a.csv --scores b.csv -B 9 --pairs -q"],
-    "anova": ["q r1 r2 -m AP", "-s a.csv --factors f --factor x=y -i a:b --tukey a --means a:b --pairs --alpha 0.01"],
-    "power": ["", "q r1 r2 -m AP --difference 0.05", "--variance 0.04 --difference 0.05 --power 0.9 --test anova"],
-    "plot": ["", "boxes q r1 r2 -m AP -o b.svg", "curves q r --topic 3 --rel 2 --format=csv", "diversity q r"],
-    "pool-bias": ["q r1 r2 --pool-depth 100", "q r1 r2 --pool-depth=9 --adjust n1 --adjust n2 --adjust-qrels o -q"],
-}
-ODD = {
-    "eval": ["q r -qm AP", "q r -mAP", "q r --nope", "q r -m", "q r --depth x", "q r --quiet=yes"],
-    "explain": ["q", "q r", "q r s --topic 1"],
-    "convert": ["a", "a b c"],
-    "measures": ["--help", "-h"],
-}
+)
+def test_words_that_cannot_be_parsed(verb: str, line: str, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parsed(find(verb), f"cranfield {verb}", line.split())
+    assert str(raised.value).startswith(message) or message in str(raised.value)
+    assert str(raised.value).endswith(f"; see: cranfield {verb} --help")
 
 
-def cases(words: dict[str, list[str]]) -> list[tuple[str, str]]:
-    return [(verb, line) for verb, lines in words.items() for line in lines]
-
-
-@pytest.mark.parametrize(("verb", "line"), cases(PLAIN))
-def test_plain_words_mean_what_typer_says(verb: str, line: str) -> None:
-    _, function = found(verb)
-    values = plainly(declared(function), line.split())
-    assert values is not None
-    call = by_typer(verb, function, "", line.split())
-    defaults = {parameter.name: parameter.default for parameter in declared(function)}
-    told = {name: value or defaults[name] for name, value in call.keywords.items()}  # type: ignore[attr-defined]
-    assert defaults | values == told
-
-
-@pytest.mark.parametrize(("verb", "line"), cases(ODD))
-def test_odd_words_are_left_to_typer(verb: str, line: str) -> None:
-    _, function = found(verb)
-    assert plainly(declared(function), line.split()) is None
-
-
-def test_every_verb_is_covered() -> None:
-    assert PLAIN.keys() == VERBS.keys() - set(STAND_INS)
+def test_a_value_must_be_one_of_the_choices() -> None:
+    with pytest.raises(UsageError, match=r"^--statistic == 'mode', must be one of 'mean', 'gmean', 'median', 'URisk'"):
+        parsed(find("eval"), "cranfield eval", ["--statistic", "mode"])
 
 
 def test_every_option_has_help_and_its_own_spelling() -> None:
-    for verb in PLAIN:
-        spellings: list[str] = []
-        for parameter in declared(found(verb)[1]):
-            assert parameter.how.help.endswith((".", "measures")), (verb, parameter.name)
-            spellings += parameter.how.names
+    for verb in EVERY_VERB:
+        parameters = declared(find(verb))
+        spellings = [spelling for parameter in parameters for spelling in parameter.spellings]
         assert len(set(spellings)) == len(spellings), verb
+        for parameter in parameters:
+            assert parameter.described().endswith((".", "...", "measures", "tracks.")), (verb, parameter.label)
+            assert parameter.spellings == () or parameter.spellings[0].startswith("--"), (verb, parameter.label)
+
+
+def test_an_option_of_several_verbs_is_spelled_alike() -> None:
+    """The short form belongs to the long one; exceptions are options of another meaning, from before."""
+    short: dict[str, set[str]] = {}
+    for verb in EVERY_VERB:
+        for parameter in declared(find(verb)):
+            if parameter.spellings:
+                short.setdefault(parameter.label, set()).add(" ".join(parameter.spellings[1:]))
+    differ = {label: forms for label, forms in short.items() if len(forms) > 1}
+    assert differ.keys() <= {"--topics", "--persistence", "--width"}
+
+
+def test_groups_of_options_are_inherited() -> None:
+    class Own(Lists):
+        name: str = argument("NAME", "A name.", required=True)
+        loud: bool = flag("--loud, -l", "Be loud.")
+        count: int = option("--count N", "How often.", default=1)
+
+    command = parsed(Own, "own", ["x", "--order", "rank", "--dimension", "a=f", "-l"])
+    assert isinstance(command, Own)
+    assert (command.name, command.order, command.dimensions, command.loud, command.count) == (
+        "x", "rank", ["a=f"], True, 1,
+    )  # fmt: skip
+    assert command.precision == 64
+
+
+def test_options_of_lists_are_those_of_the_join() -> None:
+    """With the same defaults; depth and threads are options of single verbs, scores follows from the measures."""
+    defaults = {one.name: one.default for one in fields(JoinOptions)}
+    assert Lists().join_options() == {name: defaults[name] for name in defaults.keys() - {"depth", "threads", "scores"}}
+
+
+def test_standard_input_is_read_only_once() -> None:
+    class Own(Verb):
+        first: str = argument("A", "A file.", reads=True)
+        second: list[str] | None = option("--second NAME=FILE", "A file.", reads=True)
+        output: str | None = option("--output FILE", "A file.")
+
+    Own(first="-", second=["x=y"], output="-").check()
+    with pytest.raises(UsageError, match="standard input can be read only once"):
+        Own(first="-", second=["x=-"]).check()
 
 
 @pytest.mark.parametrize(
@@ -106,29 +230,8 @@ def test_measure_names(texts: list[str], names: list[str]) -> None:
     assert measure_names(texts) == names
 
 
-def test_chosen_measures_come_once_and_default_to_the_package_s() -> None:
+def test_chosen_measures_are_unique_and_default_to_those_of_the_package() -> None:
     assert chosen(["AP,map", "AP"]) == [parse("AP")]
     assert chosen(None) == list(DEFAULT)
     with pytest.raises(UsageError, match="names no measure"):
         chosen([" , "])
-
-
-def test_a_parameter_that_is_a_dataclass_stands_for_its_fields() -> None:
-    """The options that verbs share have one home: a verb says that it takes them all by one parameter."""
-
-    def verb(name: Annotated[str, Argument("NAME", "A name.")], joining: Joining = AS_USUAL) -> int:
-        told.append((name, joining))
-        return 7
-
-    told: list[tuple[str, Joining]] = []
-    verb.__annotations__ = {"name": Annotated[str, Argument("NAME", "A name.")], "joining": Joining, "return": int}
-    assert [one.name for one in declared(verb)] == ["name", *(one.name for one in fields(Joining))]
-    assert parsed("verb", verb, "", ["x", "--order", "rank", "--dimension", "a=f"])() == 7
-    assert parsed("verb", verb, "", ["y", "--precision", " 32"])() == 7  # by typer
-    assert told == [("x", Joining(order="rank", dimension=["a=f"])), ("y", Joining(precision=32))]
-
-
-def test_options_shared_by_verbs_are_those_of_the_join() -> None:
-    """With its defaults; without the two that eval alone has, and `scores`, which follows from the measures."""
-    defaults = {one.name: one.default for one in fields(JoinOptions)}
-    assert AS_USUAL.options() == {name: defaults[name] for name in defaults.keys() - {"depth", "threads", "scores"}}

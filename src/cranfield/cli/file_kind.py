@@ -1,4 +1,4 @@
-"""What a file holds (a run, qrels, topics), where nobody said it."""
+"""Whether a file holds a run, judgments or topics, if the user did not say."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ import re
 
 from cranfield.errors import DataError, UsageError
 
-LOOKED_AT = 200
-"""Lines that are looked at."""
+INSPECTED = 200
+"""The number of lines that are inspected."""
 
 
 def kind_of_file(path: str, how: str) -> str:
-    """`run`, `qrels` or `topics`, by content; where that leaves a choice, by the file's name.
+    """`run`, `qrels` or `topics`, detected from the content, or from the file name if the content is ambiguous.
 
-    `how` tells the user how to say it where neither helps.
+    `how` is for the message if neither helps: the options with which to say it.
     """
     from cranfield.collection.convert import kind_of
 
     if path == "-":
-        raise UsageError(f"what comes on standard input must be said: {how}")
+        raise UsageError(f"the kind of standard input cannot be detected; say {how}")
     try:
         return kind_of(path)
     except UsageError:
-        found = _by_columns(_first_lines(path)) or _by_name(path)
-        if found is None:
+        kind = _by_columns(_first_lines(path)) or _by_name(path)
+        if kind is None:
             raise UsageError(f"{path}: cannot tell whether it is a run, qrels or topics; say {how}") from None
-        return found
-    except DataError:
-        # It cannot be read at all: whoever reads it will say why.
+        return kind
+    except DataError:  # it cannot be read, and reading it will say why
         return _by_name(path) or "run"
 
 
@@ -37,11 +36,11 @@ def _first_lines(path: str) -> list[str]:
 
     text = unmarked(bytes(load(path)[: 1 << 20])).decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
-    return lines[:LOOKED_AT]
+    return lines[:INSPECTED]
 
 
 def _by_columns(lines: list[str]) -> str | None:
-    """By what the columns hold, where their number does not tell.
+    """The kind by the content of the columns, if their number is ambiguous.
 
     >>> _by_columns(["301 0 FBIS3-1 1", "301 0 FBIS3-2 0"])
     'qrels'
@@ -64,7 +63,7 @@ def _by_columns(lines: list[str]) -> str | None:
 
 
 def _are_titles(cells: list[list[str]], words: list[list[str]]) -> bool:
-    """An id, a tab, and what somebody typed, which does not always end in a number."""
+    """Is each line an id, a tab and a text that does not always end in a number?"""
     two = all(len(row) == 2 and len(row[0].split()) == 1 for row in cells)
     return two and not all(re.fullmatch(r"[-+.\d]+", row[-1]) for row in words)
 
@@ -74,18 +73,22 @@ def _is_grade(text: str) -> bool:
 
 
 def _counts_up(topics: list[str], ranks: list[str]) -> bool:
-    """Do the ranks of some topic go 1, 2, ... (or 0, 1, ...), and those of no topic otherwise?"""
-    begun: dict[str, int] = {}
+    """Do the ranks of all topics count 1, 2, ... (or 0, 1, ...), and those of one topic beyond the first two?"""
+    next_rank: dict[str, int] = {}
     for topic, rank in zip(topics, ranks, strict=True):
-        if not rank.isdecimal() or int(rank) != begun.get(topic, int(rank)) or (topic not in begun and int(rank) > 1):
+        if (
+            not rank.isdecimal()
+            or int(rank) != next_rank.get(topic, int(rank))
+            or (topic not in next_rank and int(rank) > 1)
+        ):
             return False
-        begun[topic] = int(rank) + 1
-    return any(following > 2 for following in begun.values())
+        next_rank[topic] = int(rank) + 1
+    return any(following > 2 for following in next_rank.values())
 
 
 def _by_name(path: str) -> str | None:
-    """By what people call such files."""
+    """The kind by words that are common in file names."""
     name = os.path.basename(path).lower()
     words = {"qrel": "qrels", "judg": "qrels", "topic": "topics", "quer": "topics", ".run": "run", ".res": "run"}
-    found = {kind for word, kind in words.items() if word in name}
-    return found.pop() if len(found) == 1 else None
+    kinds = {kind for word, kind in words.items() if word in name}
+    return kinds.pop() if len(kinds) == 1 else None

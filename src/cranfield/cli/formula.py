@@ -1,4 +1,4 @@
-"""Formulas for a terminal: the LaTeX of a measure's docstring in letters that every terminal has."""
+"""Formulas for a terminal: the LaTeX of a measure's docstring as plain text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SYMBOLS = {
     "right": "", "infty": "∞", "times": "×", "pi": "π", "Big": "", "big": "", "bigl": "", "bigr": "", "Bigl": "",
     "Bigr": "",
 }  # fmt: skip
-"""Commands by the letters that stand for them; a command that is not here is read as its own name: \\log, \\min."""
+"""The letters for LaTeX commands; other commands become their name: \\log, \\min."""
 
 
 def readable(latex: str) -> str:
-    r"""A formula in plain text, a line for each of its parts.
+    r"""A formula in plain text, with a line for each of its parts.
 
     >>> readable(r"\frac{1}{R}\sum_{r \le l} g^*(r)\,p^{r-1}")
     '1/R Σ_{r ≤ l} g*(r) p^(r-1)'
@@ -24,11 +24,11 @@ def readable(latex: str) -> str:
     text = re.sub(r"\\text\{([^{}]*)\}", r"\1", text)
     text = re.sub(r"\\hat\s*(?:\{(\w)\}|(\w))", lambda hat: f"{hat[1] or hat[2]}\u0302", text)
     text = unicodedata.normalize("NFC", text)
-    while found := _innermost(r"\binom", text):
-        begin, above, below, end = found
+    while parts := _innermost(r"\binom", text):
+        begin, above, below, end = parts
         text = f"{text[:begin]}({above} choose {below}){text[end:]}"
-    while found := _innermost(r"\frac", text):
-        begin, above, below, end = found
+    while parts := _innermost(r"\frac", text):
+        begin, above, below, end = parts
         text = f"{text[:begin]} {_atom(above)}/{_atom(below)} {text[end:]}"
     text = text.replace(r"\{", "⦃").replace(r"\}", "⦄")
     text = re.sub(r"\\([a-zA-Z]+)", lambda command: SYMBOLS.get(command[1], command[1]), text)
@@ -44,7 +44,7 @@ def readable(latex: str) -> str:
 
 
 def _innermost(command: str, text: str) -> tuple[int, str, str, int] | None:
-    """Where the last fraction or binomial begins, what is above and below, and where it ends; it holds no other."""
+    """The last fraction or binomial, which contains no other: its begin, numerator, denominator and end."""
     begin = text.rfind(command)
     if begin < 0:
         return None
@@ -54,7 +54,7 @@ def _innermost(command: str, text: str) -> tuple[int, str, str, int] | None:
 
 
 def _group(text: str, at: int) -> tuple[str, int]:
-    """What is within the braces that open at `at`, and where they end; a single letter needs none."""
+    """The text in the braces that open at `at`, or a single letter, and where it ends."""
     at += len(text[at:]) - len(text[at:].lstrip())
     if text[at] != "{":
         return text[at], at + 1
@@ -67,7 +67,7 @@ def _group(text: str, at: int) -> tuple[str, int]:
 
 
 def _atom(text: str) -> str:
-    """In brackets, unless it is one thing: a name, a number, a call, an amount between bars."""
+    """The text in brackets, unless it is a name, a number, a call or an amount between bars."""
     a_name, a_call = r"[\w^*'\u0302]+(\([\w']*\))?", r"\\(?:min|max|log_2)\([^()]*(\(\w*\))?[^()]*\)"
-    one_thing = re.fullmatch(rf"\\pi|(\\pi\(\w\))|{a_name}|{a_call}|\|[^|]*\|", text)
-    return text if one_thing else f"({text})"
+    single = re.fullmatch(rf"\\pi|(\\pi\(\w\))|{a_name}|{a_call}|\|[^|]*\|", text)
+    return text if single else f"({text})"

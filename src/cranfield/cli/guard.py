@@ -14,24 +14,22 @@ from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 OK, DATA, USAGE = 0, 1, 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-"""What a shell reports for a program that the end of its pipe has ended: 128 + SIGPIPE."""
-
-
+"""The exit code of a program whose reader closed the pipe: 128 + SIGPIPE."""
 SHOW_TRACEBACK = "CRANFIELD_TRACEBACK"
-"""The environment variable that lets the traceback of a bug through."""
+"""The environment variable that shows the traceback of a bug."""
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """Do the work; tell warnings and errors in a line each; give the exit code."""
+    """Do the work, print warnings and errors in a line each, and return the exit code."""
     with warnings.catch_warnings():
-        told: set[str] = set()
+        printed: set[str] = set()
 
-        def tell(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
-            if str(message) not in told:
-                told.add(str(message))
+        def show(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
+            if str(message) not in printed:
+                printed.add(str(message))
                 say(f"{'note' if issubclass(category, Note) else 'warning'}: {message}")
 
-        warnings.showwarning = tell
+        warnings.showwarning = show
         warnings.simplefilter("always", CranfieldWarning)
         try:
             code = work()
@@ -39,18 +37,18 @@ def guarded(work: Callable[[], int]) -> int:
                 sys.stdout.flush()
             return code
         except CranfieldError as error:
-            say(f"error: {error}")
+            say("; ".join([f"error: {error}", *getattr(error, "__notes__", ())]))
             return USAGE if isinstance(error, UsageError) else DATA
         except KeyboardInterrupt:
             say("interrupted")
             return INTERRUPTED
         except BrokenPipeError:
-            _forget_output()
+            _discard_output()
             return BROKEN_PIPE
         except OSError as error:
-            _forget_output()
-            named = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-            say(f"error: {named}{error.strerror or error}")
+            _discard_output()
+            path = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+            say(f"error: {path}{error.strerror or error}")
             return DATA
         except MemoryError:
             say("error: not enough memory")
@@ -66,7 +64,7 @@ def guarded(work: Callable[[], int]) -> int:
 
 
 def _where(error: Exception) -> str:
-    """What happened, and in which line of which file."""
+    """The error, with the line and file that raised it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -75,15 +73,15 @@ def _where(error: Exception) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error; control characters are spelled out, a message must not move the cursor."""
+    """Print a line on standard error, with control characters spelled out so that they cannot move the cursor."""
     from cranfield.table import printable
 
     if sys.stderr is not None:
         print(printable(text), file=sys.stderr)
 
 
-def _forget_output() -> None:
-    """Let what could not be written go, so that Python does not complain about it once more at its end."""
+def _discard_output() -> None:
+    """Drop text that could not be written, so that Python does not complain about it again when it exits."""
     for stream in (sys.stdout, sys.stderr):
         if _lost(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,72 +1,393 @@
-"""The options of every verb that joins runs with judgments: how files are read, how lists are ranked."""
+"""The options that several verbs share: one declaration each, and `Source`, all options that say what is read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.parser import (
-    DimensionFiles,
-    Inclusion,
-    IntentProbabilities,
-    IntentTypes,
-    Lengths,
-    MissingLength,
-    OnDuplicate,
-    Order,
-    Precision,
-    QrelsFormat,
-    RunFormat,
-    assumed_length,
-    named_files,
-)
-from cranfield.cli.printing import only_one_from_stdin
+from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, flag, option
+from cranfield.cli.measure_names import chosen, score_names
+from cranfield.cli.printing import Quiet
+from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from cranfield.assessed.join_options import JoinOptions
+    from cranfield.assessed.lists import Assessed
     from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
+    from cranfield.scores.scores import Scores
+
+USUAL = "nDCG@10"
+"""The measure of verbs that need one, if none is given."""
+QRELS, RUNS = "Judgments; - is standard input.", "Runs: files, patterns such as 'runs/*.run', or -."
+
+TESTS = "comparison.registry:known_tests"
+RUN_FORMATS = "collection.text_formats:RUNS collection.text_formats:STRUCTURED"
+QRELS_FORMATS = "collection.text_formats:QRELS collection.text_formats:STRUCTURED"
+
+# -- options that recur, with the default and the purpose of the verb
 
 
-@dataclass(frozen=True)
-class Joining:
-    """A parameter of this type is a verb's way to say that it takes all of these options."""
+def measures() -> Any:
+    return option(
+        "--measure, -m MEASURE", "A measure such as nDCG@10. Repeat it, or use commas. List: cranfield measures"
+    )
 
-    order: Order = None
-    precision: Precision = 64
-    on_duplicate: OnDuplicate = "error"
-    run_format: RunFormat = None
-    qrels_format: QrelsFormat = None
-    intent_probabilities: IntentProbabilities = None
-    intent_types: IntentTypes = None
-    lengths: Lengths = None
-    missing_length: MissingLength = None
-    inclusion: Inclusion = None
-    dimension: DimensionFiles = None
 
-    def options(self) -> dict[str, Any]:
-        """What `evaluate` and `JoinOptions` call them."""
-        return {
-            "order": self.order,
-            "precision": self.precision,
-            "on_duplicate": self.on_duplicate,
-            "format": self.run_format,
-            "intent_probabilities": self.intent_probabilities,
-            "intent_types": self.intent_types,
-            "lengths": self.lengths,
-            "missing_length": assumed_length(self.missing_length),
-            "inclusion": self.inclusion,
-            "dimensions": named_files(self.dimension),
-        }
+def scores() -> Any:
+    return option(
+        "--scores, -s FILE",
+        "Scores instead of runs: from eval -q or trec_eval -q, or a matrix of topics by runs. Repeat it.",
+        reads=True,
+    )
 
-    def only_one_from_stdin(self, *paths: str | None) -> None:
-        """Complain if more than one of these files and those of the options is standard input."""
-        beside = (self.intent_probabilities, self.intent_types, self.lengths, self.inclusion)
-        only_one_from_stdin(*paths, *beside, *(named_files(self.dimension) or {}).values())
 
-    def judgments(self, path: str) -> Qrels:
-        """The judgments in a file, read as the options say."""
+def missing() -> Any:
+    return option(
+        "--missing RULE",
+        "Judged topics that a run lacks, {names}: they score as an empty list, or have no score.",
+        default="zero",
+        names="scores.score_files:MISSING_RULES",
+        group=READING,
+    )
+
+
+def significance_test(default: str | None, help: str = "{names}.", names: str = TESTS) -> Any:
+    return option("--test, -t TEST", help, default=default, names=names)
+
+
+def alpha(default: float | None = 0.05, help: str = "Significance level.") -> Any:
+    return option("--alpha A", help, default=default)
+
+
+def level() -> Any:
+    return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
+
+
+def resamples(default: int, help: str) -> Any:
+    return option("--resamples, -B N", help, default=default)
+
+
+def seed() -> Any:
+    return option("--seed N", "Seed of the random numbers.", default=0)
+
+
+def nan(default: str) -> Any:
+    return option(
+        "--nan RULE",
+        "A topic on which a run has no value, {names}: left out for all runs, or only where it is undefined.",
+        default=default,
+        names="comparison.data:NAN_RULES",
+        group=MORE,
+    )
+
+
+def threads() -> Any:
+    return option("--threads N", "Number of threads; the result does not depend on it.", group=READING)
+
+
+def depth() -> Any:
+    return option("--depth N", "Use only the first N documents of each list.", group=RANKING)
+
+
+def rel(group: str = OPTIONS) -> Any:
+    return option("--rel GRADE", "The lowest grade that counts as relevant.", default=1.0, group=group)
+
+
+def pool_depth(help: str, *, required: bool = False) -> Any:
+    return option("--pool-depth N", help, required=required)
+
+
+def condensed() -> Any:
+    return flag("--condensed", "Score each measure also without unjudged documents: AP and AP'.")
+
+
+def per_topic(help: str) -> Any:
+    return flag("--per-topic, -q", help, group=RESULT)
+
+
+def show(*choices: str, help: str) -> Any:
+    """`--show`; the first choice is the default."""
+    return option("--show WHAT", help, default=choices[0], choices=choices, group=RESULT)
+
+
+# -- what is read
+
+
+class Files(Verb):
+    """How files of judgments and runs are read."""
+
+    run_format: str | None = option(
+        "--input-format, --run-format FORMAT",
+        "Format of the runs: {names}; default: detected.",
+        group=READING,
+        names=RUN_FORMATS,
+    )
+    qrels_format: str | None = option(
+        "--qrels-format FORMAT",
+        "Format of the judgments: {names}; default: detected. In diversity, column 2 is always the intent.",
+        group=READING,
+        names=QRELS_FORMATS,
+        solves="'diversity'",
+    )
+    on_duplicate: str = option(
+        "--on-duplicate RULE",
+        "A document that appears twice in a list, {names}: refuse it, keep the first, or the highest score or grade.",
+        default="error",
+        choices=("error", "first", "max"),
+        group=READING,
+        solves="on_duplicate=",
+    )
+
+    def read_qrels(self, path: str) -> Qrels:
+        """The judgments in a file."""
         from cranfield.collection.qrels import Qrels
 
         return Qrels.read(path, format=self.qrels_format, on_duplicate=self.on_duplicate)
 
+    def read_runs(self, paths: Sequence[str]) -> dict[str, Run]:
+        """The runs in files, each under a name of its own."""
+        from cranfield.assessed.joined_runs import distinct_names
+        from cranfield.collection.run import read_runs
 
-AS_USUAL = Joining()
+        runs = read_runs(paths, format=self.run_format, on_duplicate=self.on_duplicate)
+        names = distinct_names([run.name for run in runs], [run.path or "" for run in runs])
+        return dict(zip(names, runs, strict=True))
+
+
+def order() -> Any:
+    return option(
+        "--order RULE",
+        "Rank documents by {names}: score (ties by document id, descending, as in trec_eval), the rank column, or as "
+        "listed in the file; default: score if there are scores, else rank.",
+        choices=("score", "rank", "file"),
+        group=RANKING,
+        solves="order=",
+    )
+
+
+class Ranked(Files):
+    """How files are read and lists are ranked."""
+
+    order: str | None = order()
+    precision: int = option(
+        "--precision BITS",
+        "Compare scores as 64-bit numbers, or as 32-bit numbers like trec_eval 9.",
+        default=64,
+        group=RANKING,
+    )
+
+
+class Lists(Ranked):
+    """How files are read and lists are ranked, and further files that some measures need."""
+
+    intent_probabilities: str | None = option(
+        "--intent-probabilities FILE",
+        "Probabilities of intents: a file of topic, intent, probability; or uniform (the default) or nonuniform "
+        "(each intent half as likely as the one before).",
+        group=SIDE,
+    )
+    intent_types: str | None = option(
+        "--intent-types FILE",
+        "Types of intents: topic, intent, and informational (inf) or navigational (nav); default: informational.",
+        group=SIDE,
+    )
+    lengths: str | None = option(
+        "--lengths FILE",
+        "Document lengths for TBG (words) and U (characters): doc, length and optionally length of the snippet; "
+        'or with a header: doc, words, characters, snippet, cost (for C/W/L measures with cost="cost").',
+        group=SIDE,
+    )
+    missing_length: str | None = option(
+        "--missing-length N",
+        "Length of documents that the file of lengths lacks: a number, or mean; default: an error.",
+        group=SIDE,
+    )
+    inclusion: str | None = option(
+        "--inclusion FILE",
+        "Sampling probabilities of judged documents, for statAP: topic, doc, probability; or the files of TREC's "
+        "Legal (.probs) and Million Query (prels) tracks.",
+        group=SIDE,
+    )
+    dimensions: list[str] | None = option(
+        "--dimension NAME=FILE",
+        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM and "
+        "MM. Repeat it.",
+        group=SIDE,
+    )
+
+    def join_options(self) -> dict[str, Any]:
+        """The options under the names that `evaluate` and `JoinOptions` use."""
+        same = ("order", "precision", "on_duplicate", "intent_probabilities", "intent_types", "lengths", "inclusion")
+        return {
+            **self.values(*same),
+            "format": self.run_format,
+            "missing_length": assumed_length(self.missing_length),
+            "dimensions": named_files(self.dimensions),
+        }
+
+    def joining(self) -> JoinOptions:
+        """The options as one record."""
+        from cranfield.assessed.join_options import JoinOptions
+
+        return JoinOptions(**self.join_options())
+
+
+class Collection(Lists, Quiet):
+    """Judgments and runs, or the bundled sample collection."""
+
+    qrels: str | None = argument("QRELS", QRELS, reads=True)
+    runs: list[str] | None = argument("RUN", RUNS, reads=True)
+    sample: bool = flag("--sample", "Use the bundled sample collection.")
+
+    def given(self) -> bool:
+        return self.qrels is not None or self.sample
+
+    def files(self) -> tuple[str, list[str]]:
+        """The file of judgments and the files of runs."""
+        if self.sample:
+            from cranfield.samples import sample
+
+            if self.qrels is not None:
+                raise UsageError(f"--sample has its own files; leave out {self.qrels!r}")
+            return sample().qrels, list(sample().runs)
+        if self.qrels is None:
+            raise UsageError("no judgments and no scores; give QRELS RUN..., or --scores FILE, or --sample")
+        if not self.runs:
+            raise UsageError(f"no run to score against {self.qrels}; add one or more files of runs")
+        return self.qrels, self.runs
+
+    def read(self) -> tuple[Qrels, list[str]]:
+        """The judgments, and the files of runs."""
+        qrels, runs = self.files()
+        return self.read_qrels(qrels), runs
+
+    def assessed(self) -> Assessed:
+        """All lists with their judged documents."""
+        from cranfield.assessed.join import join
+
+        with self.progress("reading") as progress:
+            return join(*self.read(), self.joining(), progress)
+
+    def evaluate(self, wanted: Any, **more: Any) -> Scores:
+        """The scores of the runs."""
+        from cranfield.evaluation.evaluator import evaluate
+
+        with self.progress("reading") as progress:
+            qrels, runs = self.read()
+            return evaluate(qrels, runs, wanted, progress=progress, **self.join_options(), **more)
+
+
+class Source(Collection):
+    """What is read: judgments and runs with measures, or files of scores."""
+
+    measures: list[str] | None = measures()
+    scores: list[str] | None = scores()
+    missing: str = missing()
+
+    def given(self) -> bool:
+        return super().given() or bool(self.scores)
+
+    def check(self) -> None:
+        super().check()
+        if self.scores and (self.qrels is not None or self.sample):
+            conflict = "--sample" if self.sample else repr(self.qrels)
+            raise UsageError(f"--scores replaces judgments and runs; leave out {conflict}")
+
+    def read_scores(self, usual: str = USUAL, wanted: Sequence[str] | None = None, **more: Any) -> Scores:
+        """The scores that the verb works on.
+
+        `wanted` names the measures, by default those of `-m`. Without any: all in the files of scores, and `usual` for
+        runs.
+        """
+        wanted = wanted or self.measures
+        if self.scores:
+            return read_score_files(self.scores, wanted, self.missing)
+        return self.evaluate(chosen(wanted or [usual]), missing=self.missing, **more)
+
+    def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
+        """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""
+        from cranfield.collection.source import stem
+
+        if len(self.scores or []) < 2:
+            raise UsageError(f"{purpose}; give --scores FILE two times or more")
+        scores: dict[str, Scores] = {}
+        for path in self.scores or []:
+            scores[stem(path) if stem(path) not in scores else path] = read_score_files([path], self.measures)
+        return scores
+
+
+def read_score_files(files: Sequence[str], measures: Sequence[str] | None, missing: str = "zero") -> Scores:
+    """The scores in files, by the measures named or by all."""
+    from cranfield.scores.scores import Scores
+
+    wanted = score_names(measures)
+    name = wanted[0] if len(wanted) == 1 else "score"
+    parts = [Scores.read(path, measure=name) for path in files]
+    # A score that a file lacks is not 0: only an evaluation knows that a run lacked the topic.
+    scores = parts[0] if len(parts) == 1 else Scores.combine(*parts, missing="skip" if missing == "zero" else missing)
+    return scores.select(measures=wanted) if wanted else scores
+
+
+def shared_measures(parts: Mapping[str, Scores]) -> list[str]:
+    """The measures that all files of scores have."""
+    first, *others = parts.values()
+    names = [name for name in first.measures if all(name in other for other in others)]
+    if not names:
+        raise UsageError(f"no measure is in all {len(parts)} files of scores; name the one to read: -m")
+    return names
+
+
+# -- values
+
+
+def assumed_length(text: str | None) -> float | str | None:
+    """The value of `--missing-length`.
+
+    >>> assumed_length("500"), assumed_length("mean")
+    (500.0, 'mean')
+    """
+    return float(text) if text is not None and re.fullmatch(r"\d+(\.\d*)?", text) else text
+
+
+def named_files(texts: Iterable[str] | None) -> dict[str, str] | None:
+    """The values of `--dimension`.
+
+    >>> named_files(["credibility=cred.qrels"])
+    {'credibility': 'cred.qrels'}
+    """
+    files: dict[str, str] = {}
+    for text in texts or ():
+        name, sign, path = text.partition("=")
+        if not (name and sign and path):
+            raise UsageError(f"--dimension {text}: expected a name and a file, such as credibility=FILE")
+        if name in files:
+            raise UsageError(f"--dimension {name}: given twice, as {files[name]} and {path}")
+        files[name] = path
+    return files or None
+
+
+def numbers(label: str, text: str | None) -> list[float] | None:
+    """Numbers separated by commas or blanks; None if the option was not given.
+
+    >>> numbers("--rates", "0.5,0.1")
+    [0.5, 0.1]
+    """
+    if text is None:
+        return None
+    try:
+        values = [float(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        values = []
+    if not values:
+        raise UsageError(f"{label} {text}: expected numbers separated by commas")
+    return values
+
+
+def whole_numbers(label: str, text: str | None) -> list[int] | None:
+    """As `numbers`, for whole numbers from 1 on."""
+    values = numbers(label, text)
+    if any(value < 1 or value != int(value) for value in values or ()):
+        raise UsageError(f"{label} {text}: expected whole numbers from 1 on, separated by commas")
+    return None if values is None else [int(value) for value in values]

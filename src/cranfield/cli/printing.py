@@ -1,4 +1,4 @@
-"""Where results go: standard output or a file, whole or not at all; and what a terminal is shown besides."""
+"""How results are shown: the options of all verbs for that, and where text goes."""
 
 from __future__ import annotations
 
@@ -7,34 +7,128 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.cli.declare import RESULT, Verb, flag, option
+from cranfield.errors import CranfieldWarning
 
 if TYPE_CHECKING:
     from cranfield.table import Table
 
 TABLE_FORMATS = ("table", "json", "csv", "tsv", "latex", "markdown", "html")
-
+DATA_FORMATS = ("json", "csv", "tsv")
+"""Formats that programs read."""
 WITHOUT_NOTES = ("csv", "tsv", "trec")
-"""Formats with no room for what a reader of the numbers must know."""
+"""Formats that cannot hold notes."""
 USUAL_ORDER = "order: score"
-
-
-class Note(CranfieldWarning):
-    """What stands below a table, told on standard error where the format has no room for it."""
-
-
+FIGURES = "report.figures.saving:SUFFIXES"
+MOST_DIGITS = 17
 PATIENCE = 0.5
 """Seconds of work before a progress bar appears."""
 
 
-def emit(text: str, output: str | None = None, *, format: str = "table") -> None:
-    """Print, or write a file that appears whole or not at all.
+class Note(CranfieldWarning):
+    """A note about a result, printed on standard error if the format cannot hold it."""
 
-    Names of documents, topics and runs go out as the bytes they came in; JSON, which must be UTF-8, spells others out.
+
+def format_option(*more: str, help: str = "{names}.", default: str = "table") -> Any:
+    """`--format`, with further formats after those of a table."""
+    choices = (*TABLE_FORMATS, *more)
+    return option("--format, -f FORMAT", help, choices=choices, default=default, group=RESULT)
+
+
+class Quiet(Verb):
+    """`--quiet`."""
+
+    quiet: bool = flag("--quiet", "Print no warnings, notes or progress on standard error.", group=RESULT)
+
+    def progress(self, task: str) -> Progress:
+        """A progress bar for a task, unless `--quiet`."""
+        return Progress(task, quiet=self.quiet)
+
+
+class Output(Verb):
+    """The format, and where the result goes."""
+
+    format: str = format_option()
+    output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.", group=RESULT)
+
+    @property
+    def for_programs(self) -> bool:
+        """Is the format one that programs read?"""
+        return self.format in DATA_FORMATS
+
+    def emit(self, text: str) -> None:
+        """Print text, or write it to the file."""
+        emit(text, self.output, format=self.format)
+
+    def emit_json(self, value: Any) -> None:
+        """Print plain data as JSON."""
+        import json
+
+        self.emit(json.dumps(value, ensure_ascii=False, indent=1))
+
+    def rendered(self, *tables: Table) -> str:
+        """Tables in the format, below one another. In a terminal the best is bold and wide tables are stacked."""
+        return "\n\n".join(self._rendered(table) for table in tables)
+
+    def _rendered(self, table: Table) -> str:
+        if self.format == "table":
+            return table.text(color=colored(self.output), width=terminal_width(self.output))
+        warn_of_notes(table.notes, self.format)
+        return table.render(self.format)
+
+
+class Printing(Quiet, Output):
+    """How a result is shown: format, digits, file, and whether warnings are printed."""
+
+    digits: int | None = option(
+        "--digits N", "Digits after the decimal point; default: 4, all in json, csv and tsv.", group=RESULT
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.digits is not None:
+            check.between("--digits", low=0, high=MOST_DIGITS, digits=self.digits)
+
+    def show(self, *tables: Table) -> None:
+        """Print tables with the digits asked for."""
+        self.emit(self.rendered(*(replace(table, digits=self.digits) for table in tables)))
+
+
+class Plotting(Printing):
+    """As `Printing`, for results that can also be drawn."""
+
+    plot: str | None = option(
+        "--plot FILE", "Also draw a figure, to a file that ends in {names}.", group=RESULT, names=FIGURES
+    )
+
+    def check(self) -> None:
+        super().check()
+        check_plot(self.plot)
+
+
+def check_plot(path: str | None) -> None:
+    """Raise an error for a figure that cannot be written: its ending is unknown, or packages are missing."""
+    if path is None:
+        return
+    from cranfield.report.figures.saving import check_path, converter
+    from cranfield.report.figures.theme import altair
+
+    suffix = check_path(path)
+    if suffix != "csv":
+        altair()
+    if suffix not in ("csv", "json"):
+        converter()
+
+
+def emit(text: str, output: str | None = None, *, format: str = "table") -> None:
+    """Print text, or write a file that appears complete or not at all.
+
+    Names of documents, topics and runs are written as the bytes they were read as, except in JSON, which must be UTF-8.
     """
     data = encoded(text if text.endswith("\n") else text + "\n", format)
     from cranfield.collection.source import write_bytes
@@ -43,41 +137,19 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
 
 
 def encoded(text: str, format: str) -> bytes:
-    """Text as UTF-8; bytes that were none are given back as they were, in JSON spelled `\\udc..`.
+    """Text as UTF-8. Bytes that are not UTF-8 come out unchanged, and as `\\udc..` in JSON.
 
     >>> encoded("a\\udcff", "csv"), encoded("a\\udcff", "json")
     (b'a\\xff', b'a\\\\udcff')
     """
     try:
         return text.encode("utf-8", "backslashreplace" if format == "json" else "surrogateescape")
-    except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
+    except UnicodeEncodeError:  # half of a surrogate pair, which does not stand for a byte
         return text.encode("utf-8", "backslashreplace")
 
 
-def emit_table(table: Table, format: str, output: str | None = None) -> None:
-    """A table in the format asked for; in a terminal the best is bold and what is too wide is stacked."""
-    emit(rendered(table, format, output), output, format=format)
-
-
-def checked(format: str, formats: tuple[str, ...]) -> None:
-    """Complain about a format that is none, before any work is done."""
-    check.one_of("--format", formats, format=format)
-
-
-def rendered(table: Table, format: str, output: str | None = None) -> str:
-    """A table as text in the format asked for."""
-    checked(format, TABLE_FORMATS)
-    if format != "table":
-        tell_notes(table.notes, format)
-        return table.render(format)
-    return table.text(color=colored(output), width=terminal_width(output))
-
-
-def tell_notes(notes: Iterable[str], format: str) -> None:
-    """The notes of a result on standard error, if its format has no room for them; they are warnings to `--quiet`.
-
-    That documents were ordered as they are unless somebody says otherwise is not worth a line each time.
-    """
+def warn_of_notes(notes: Iterable[str], format: str) -> None:
+    """Print the notes of a result on standard error if its format cannot hold them, except the usual order."""
     if format in WITHOUT_NOTES:
         for note in notes:
             if note != USUAL_ORDER:
@@ -85,12 +157,12 @@ def tell_notes(notes: Iterable[str], format: str) -> None:
 
 
 def colored(output: str | None = None) -> bool:
-    """Is this for a terminal that has not asked for plain text (https://no-color.org)?"""
+    """Does the text go to a terminal that has not asked for plain text (https://no-color.org)?"""
     return _in_terminal(output) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def terminal_width(output: str | None = None) -> int | None:
-    """How many columns the terminal has; None where there is no terminal and lines may be of any length."""
+    """The columns of the terminal; None if the text does not go to a terminal."""
     if not _in_terminal(output):
         return None
     import shutil
@@ -102,24 +174,18 @@ def _in_terminal(output: str | None) -> bool:
     return output is None and sys.stdout is not None and sys.stdout.isatty()
 
 
-def only_one_from_stdin(*paths: str | None) -> None:
-    """Standard input can be read once."""
-    if paths.count("-") > 1:
-        raise UsageError("'-' is given more than once, but standard input can be read only once")
-
-
 class Progress:
     """A bar on standard error, if that is a terminal and the work takes a while.
 
-    Called with how much is done and how much there is.
+    It is called with how much is done and how much there is to do.
     """
 
-    def __init__(self, what: str, *, quiet: bool = False) -> None:
-        self._what = what
+    def __init__(self, task: str, *, quiet: bool = False) -> None:
+        self._task = task
         self._shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._began = time.monotonic()
         self._bar: Any = None
-        self._task: Any = None
+        self._id: Any = None
 
     def __enter__(self) -> Progress:
         return self
@@ -135,12 +201,12 @@ class Progress:
             return
         if self._bar is None:
             self._start()
-        self._bar.update(self._task, completed=done, total=total)
+        self._bar.update(self._id, completed=done, total=total)
 
     def _start(self) -> None:
         from rich.console import Console
         from rich.progress import Progress as Bar
 
         self._bar = Bar(console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(self._what, total=None)
+        self._id = self._bar.add_task(self._task, total=None)
         self._bar.start()

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from cranfield.cli.printing import TABLE_FORMATS, checked, emit, rendered
 from cranfield.measures import Measure
 from cranfield.measures.property_tables import (
     DIVERSE,
@@ -20,54 +19,50 @@ from cranfield.measures.property_tables import (
 )
 from cranfield.table import Column, Table
 
-DATA_FORMATS = ("csv", "tsv", "json")
-
-Told = Mapping[str, Mapping[str, Any]]
-"""Each measure's properties by name; None is not known."""
-YES = {True: "yes", False: "-", None: "?"}
+Properties = Mapping[str, Mapping[str, Any]]
+"""{measure: {property: True, False, or None if it is not known}}."""
+CELLS = {True: "yes", False: "-", None: "?"}
 
 
-def emit_figures(measures: Sequence[Measure], format: str, output: str | None) -> None:
-    """What these measures are like, or all: two tables for people, a single one where programs read."""
-    checked(format, TABLE_FORMATS)
-    lists, intents = ({name: asdict(one) for name, one in figure.items()} for figure in (ranked(), diverse()))
+def property_tables(measures: Sequence[Measure], *, one: bool) -> list[Table]:
+    """The properties of these measures, or of all: one table for programs, or two for people."""
     if measures:
-        lists = {str(one): told_of(one) for one in measures if not is_diverse(one)}
-        intents = {str(one): told_of(one) for one in measures if is_diverse(one)}
-    tables = [everything(lists, intents)] if format in DATA_FORMATS else for_people(lists, intents)
-    emit("\n\n".join(rendered(table, format, output) for table in tables), output, format=format)
+        lists = {str(measure): told_of(measure) for measure in measures if not is_diverse(measure)}
+        intents = {str(measure): told_of(measure) for measure in measures if is_diverse(measure)}
+    else:
+        lists, intents = ({name: asdict(entry) for name, entry in every.items()} for every in (ranked(), diverse()))
+    return [for_programs(lists, intents)] if one else for_people(lists, intents)
 
 
-def for_people(lists: Told, intents: Told) -> list[Table]:
-    """A table for ranked lists and one for topics with intents, if there is anything to tell."""
+def for_people(lists: Properties, intents: Properties) -> list[Table]:
+    """A table of measures of ranked lists and one of measures of diversity, if there are any."""
     tables: list[Table] = []
     explained: set[str] = set()
-    for caption, told, rows in (
+    for caption, properties, headings in (
         ("Measures of ranked lists", lists, RANKED),
         ("Measures of diversity", intents, DIVERSE),
     ):
-        if told:
-            cells = [(name, *(YES[told[name][row]] for row in rows)) for name in told]
-            notes = tuple(f"{heading}: {MEANINGS[heading]}" for heading in rows.values() if heading not in explained)
-            explained.update(rows.values())
-            if any("?" in row[1:] for row in cells):
-                notes += ("?: not known of a list that is read in this way",)
-            notes += footnotes(told)
-            tables.append(Table((Column("measure"), *map(Column, rows.values())), tuple(cells), caption, notes))
+        if properties:
+            rows = [(name, *(CELLS[values[key]] for key in headings)) for name, values in properties.items()]
+            notes = tuple(f"{text}: {MEANINGS[text]}" for text in headings.values() if text not in explained)
+            explained.update(headings.values())
+            if any("?" in row[1:] for row in rows):
+                notes += ("?: not known of this variant of the measure",)
+            notes += footnotes(properties)
+            tables.append(Table((Column("measure"), *map(Column, headings.values())), tuple(rows), caption, notes))
     return tables
 
 
-def everything(lists: Told, intents: Told) -> Table:
-    """A row per measure, a column per property: 1 or 0, empty where it is not asked of this kind of measure."""
-    rows = tuple(dict.fromkeys((*RANKED, *DIVERSE)))
-    cells = [
-        (kind, name, *(_flag(told[name][row]) if row in asked else None for row in rows))
-        for kind, told, asked in (("ranked", lists, RANKED), ("diversity", intents, DIVERSE))
-        for name in told
+def for_programs(lists: Properties, intents: Properties) -> Table:
+    """A row per measure and a column per property: 1, 0, or empty if the property does not apply."""
+    keys = tuple(dict.fromkeys((*RANKED, *DIVERSE)))
+    rows = [
+        (kind, name, *(_flag(values[key]) if key in applies else None for key in keys))
+        for kind, properties, applies in (("ranked", lists, RANKED), ("diversity", intents, DIVERSE))
+        for name, values in properties.items()
     ]
-    columns = (Column("kind"), Column("measure"), *(Column(row, "count") for row in rows))
-    return Table(columns, tuple(cells))
+    return Table((Column("kind"), Column("measure"), *(Column(key, "count") for key in keys)), tuple(rows))
 
 
-def _flag(told: bool | None) -> int | None:
-    return None if told is None else int(told)
+def _flag(value: bool | None) -> int | None:
+    return None if value is None else int(value)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.cli.verbs.anova import _nested
+from cranfield.cli.verbs.anova import nesting
 from cranfield.comparison.anova.anova import anova, two_way
 from cranfield.comparison.methods.tukey import scheffe, tukey
 from cranfield.errors import UsageError
@@ -46,20 +46,20 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-# -- what it says
+# -- what it prints
 
 
 def test_the_table_and_the_sentences_below_it(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
     result = cranfield("anova", "--scores", "matrix.csv", "-m", "AP")
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
-    found = two_way(values, "AP")
+    printed = two_way(values, "AP")
     assert lines[0] == "AP: topic + system, 48 scores"
     assert lines[1].split() == ["source", "SS", "df", "MS", "F", "p", "ω²", "size"]
-    system = found["system"]
+    system = printed["system"]
     assert lines[3].split()[:5] == ["system", f"{system.ss:.4f}", "3", f"{system.ms:.4f}", f"{system.f:.4f}"]
-    assert found.sentence() in lines
-    assert tukey(found).sentence() in lines
+    assert printed.sentence() in lines
+    assert tukey(printed).sentence() in lines
 
 
 def test_a_matrix_with_or_without_topics_is_the_same(cranfield: Cranfield, folder: Path) -> None:
@@ -67,19 +67,19 @@ def test_a_matrix_with_or_without_topics_is_the_same(cranfield: Cranfield, folde
 
 
 def test_runs_and_judgments(cranfield: Cranfield, collection: Sample) -> None:
-    told = cranfield("anova", collection.qrels, *collection.runs, "-m", "AP,nDCG@10", "-f", "csv", "--quiet")
-    assert [row["measure"] for row in rows(told.out)] == ["AP"] * 4 + ["nDCG@10"] * 4
-    assert told.out == cranfield("anova", "--sample", "-m", "AP,nDCG@10", "-f", "csv", "--quiet").out
+    result = cranfield("anova", collection.qrels, *collection.runs, "-m", "AP,nDCG@10", "-f", "csv", "--quiet")
+    assert [row["measure"] for row in rows(result.out)] == ["AP"] * 4 + ["nDCG@10"] * 4
+    assert result.out == cranfield("anova", "--sample", "-m", "AP,nDCG@10", "-f", "csv", "--quiet").out
 
 
 def test_components_with_interactions(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
     words = ("--factors", "parts.csv", "--interactions", "stemmer:model,topic:stemmer", "-f", "csv")
-    told = rows(cranfield("anova", "--scores", "plain.csv", *words).out)
+    data = rows(cranfield("anova", "--scores", "plain.csv", *words).out)
     scores = dict(zip(RUNS, values.T, strict=True))
-    found = anova(scores, factors="parts.csv", interactions=["stemmer:model", "topic:stemmer"])
-    assert [row["source"] for row in told] == [one.source for one in found.sources]
-    assert [float(row["ss"]) for row in told] == [one.ss for one in found.sources]
-    assert [row["size"] for row in told][:2] == [one.effect.words for one in found.sources[:2] if one.effect]
+    result = anova(scores, factors="parts.csv", interactions=["stemmer:model", "topic:stemmer"])
+    assert [row["source"] for row in data] == [one.source for one in result.sources]
+    assert [float(row["ss"]) for row in data] == [one.ss for one in result.sources]
+    assert [row["size"] for row in data][:2] == [one.effect.words for one in result.sources[:2] if one.effect]
 
 
 def test_tukey_s_counts_for_every_factor_or_those_named(cranfield: Cranfield, folder: Path) -> None:
@@ -92,10 +92,10 @@ def test_tukey_s_counts_for_every_factor_or_those_named(cranfield: Cranfield, fo
 
 
 def test_pairs(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
-    told = rows(cranfield("anova", "-s", "plain.csv", "--pairs", "-f", "csv").out)
-    found = tukey(values)
-    assert [float(row["p"]) for row in told] == found.p.tolist()
-    assert [row["differ"] == "true" for row in told] == found.differ.tolist()
+    data = rows(cranfield("anova", "-s", "plain.csv", "--pairs", "-f", "csv").out)
+    result = tukey(values)
+    assert [float(row["p"]) for row in data] == result.p.tolist()
+    assert [row["differ"] == "true" for row in data] == result.differ.tolist()
     assert "first  second" in cranfield("anova", "-s", "plain.csv", "--pairs").out
     strict = rows(cranfield("anova", "-s", "plain.csv", "--pairs", "--scheffe", "--alpha", "0.01", "-f", "csv").out)
     assert [float(row["low"]) for row in strict] == scheffe(values, alpha=0.01).low.tolist()
@@ -114,11 +114,11 @@ def test_means_for_plots(cranfield: Cranfield, folder: Path, values: np.ndarray)
         "-f",
         "tsv",
     )
-    told = list(csv.DictReader(io.StringIO(cranfield("anova", *words).out), delimiter="\t"))
+    data = list(csv.DictReader(io.StringIO(cranfield("anova", *words).out), delimiter="\t"))
     # The levels of the first factor change slowest: no:tf is run a, no:bm25 run c, and so on.
-    assert [row["level"] for row in told] == ["no:tf", "no:bm25", "yes:tf", "yes:bm25"]
-    assert [float(row["mean"]) for row in told] == pytest.approx(values.mean(axis=0)[[0, 2, 1, 3]])
-    assert [row["n"] for row in told] == ["12"] * 4
+    assert [row["level"] for row in data] == ["no:tf", "no:bm25", "yes:tf", "yes:bm25"]
+    assert [float(row["mean"]) for row in data] == pytest.approx(values.mean(axis=0)[[0, 2, 1, 3]])
+    assert [row["n"] for row in data] == ["12"] * 4
 
 
 def test_seeds_of_a_system_from_a_file(cranfield: Cranfield, folder: Path) -> None:
@@ -146,13 +146,13 @@ def test_files_as_levels_of_a_factor(cranfield: Cranfield, folder: Path) -> None
 
 
 def test_json_holds_everything(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
-    told = json.loads(cranfield("anova", "-s", "plain.csv", "--pairs", "--means", "system", "-f", "json").out)
-    (one,) = told["analyses"]
-    found = tukey(values)
+    data = json.loads(cranfield("anova", "-s", "plain.csv", "--pairs", "--means", "system", "-f", "json").out)
+    (one,) = data["analyses"]
+    result = tukey(values)
     assert one["model"] == "topic + system"
-    assert one["comparisons"][0]["half_width"] == found.half_width
-    assert (one["comparisons"][0]["differ"], one["comparisons"][0]["of"]) == (int(found.differ.sum()), 6)
-    assert [pair["p"] for pair in one["comparisons"][0]["pairs"]] == found.p.tolist()
+    assert one["comparisons"][0]["half_width"] == result.half_width
+    assert (one["comparisons"][0]["differ"], one["comparisons"][0]["of"]) == (int(result.differ.sum()), 6)
+    assert [pair["p"] for pair in one["comparisons"][0]["pairs"]] == result.p.tolist()
     assert [level["mean"] for level in one["means"][0]["levels"]] == pytest.approx(values.mean(axis=0).tolist())
 
 
@@ -175,7 +175,7 @@ def test_saved_scores(cranfield: Cranfield, folder: Path, values: np.ndarray) ->
     assert cranfield("anova", "-s", "saved.json").out == cranfield("anova", "-s", "plain.csv", "-m", "AP").out
 
 
-def test_a_hole_is_left_out_and_said(cranfield: Cranfield, folder: Path) -> None:
+def test_an_undefined_score_is_left_out_with_a_note(cranfield: Cranfield, folder: Path) -> None:
     text = (folder / "plain.csv").read_text().splitlines()
     text[1] = "nan" + text[1][text[1].index(",") :]
     (folder / "hole.csv").write_text("\n".join(text))
@@ -195,12 +195,12 @@ def test_a_hole_is_left_out_and_said(cranfield: Cranfield, folder: Path) -> None
         (("--factors", "parts.csv", "--tukey", "modle"), "no factor 'modle'; did you mean 'model'?"),
         (("--interactions", "topic:qqq"), "no factor 'qqq'; there are 'topic', 'system'"),
         (("--means", "sistem"), "no factor 'sistem'; did you mean 'system'?"),
-        (("--factor", "stemmer"), "give NAME=FILE, or a table of factors by --factors"),
+        (("--factor", "stemmer"), "give NAME=FILE, or a table with --factors"),
         (("--interactions", "topic:system"), "no degrees of freedom are left for the error"),
         (("--alpha", "1"), "alpha == 1.0, must be above 0 and below 1"),
         (("--type", "IV"), "must be one of 'I', 'II', 'III'"),
         (("--nan", "zero"), "must be one of 'listwise', 'pairwise'"),
-        (("--across", "shard"), "give --scores two times or more"),
+        (("--across", "shard"), "give --scores FILE two times or more"),
         (("--nested", "topic"), "must be CHILD=PARENT"),
         (("--pairs", "--means", "system", "-f", "csv"), "leave out --pairs or --means"),
         (("-f", "trec"), "must be one of 'table'"),
@@ -214,7 +214,7 @@ def test_misuse_is_named(cranfield: Cranfield, folder: Path, words: tuple[str, .
     assert len(result.err.splitlines()) == 1
 
 
-def test_without_words_usage_is_told(cranfield: Cranfield) -> None:
+def test_without_words_a_usage_is_printed(cranfield: Cranfield) -> None:
     result = cranfield("anova")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("usage: cranfield anova")
@@ -234,9 +234,9 @@ def test_a_run_without_a_level(cranfield: Cranfield, folder: Path) -> None:
 
 
 def test_nesting_in_words() -> None:
-    assert _nested(["seed=system", "topic=a,b"]) == {"seed": ("system",), "topic": ("a", "b")}
+    assert nesting(["seed=system", "topic=a,b"]) == {"seed": ("system",), "topic": ("a", "b")}
     with pytest.raises(UsageError, match="CHILD=PARENT"):
-        _nested(["=x"])
+        nesting(["=x"])
 
 
 def test_a_run_that_no_line_names_is_a_system_of_its_own(cranfield: Cranfield, tmp_path: Path) -> None:

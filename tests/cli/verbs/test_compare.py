@@ -18,7 +18,7 @@ def test_the_sample_gives_a_ranking_the_pairs_and_how_it_was_done(cranfield: Cra
     assert "corrected for 6 comparisons (holm)" in done.out
 
 
-def test_without_anything_it_says_how(cranfield: Cranfield) -> None:
+def test_without_words_a_usage_is_printed(cranfield: Cranfield) -> None:
     done = cranfield("compare")
     assert done.code == 2
     assert "usage: cranfield compare" in done.err
@@ -40,9 +40,9 @@ def test_a_plain_matrix_with_and_without_a_topic_column(cranfield: Cranfield, tm
     bare, named = tmp_path / "bare.csv", tmp_path / "named.csv"
     bare.write_text("a,b\n0.2,0.4\n0.6,0.7\n0.1,0.3\n")
     named.write_text("topic,a,b\n301,0.2,0.4\n302,0.6,0.7\n303,0.1,0.3\n")
-    told = [json.loads(cranfield("compare", "--scores", str(one), "-f", "json").out) for one in (bare, named)]
-    assert told[0]["pairs"] == told[1]["pairs"]
-    assert told[0]["pairs"][0]["difference"] == pytest.approx(-0.5 / 3)
+    result = [json.loads(cranfield("compare", "--scores", str(one), "-f", "json").out) for one in (bare, named)]
+    assert result[0]["pairs"] == result[1]["pairs"]
+    assert result[0]["pairs"][0]["difference"] == pytest.approx(-0.5 / 3)
 
 
 def test_saved_scores_give_what_the_runs_give(cranfield: Cranfield, tmp_path: Path) -> None:
@@ -106,19 +106,19 @@ def test_every_file_of_scores_can_be_a_collection(cranfield: Cranfield, tmp_path
     assert float(rows_told[0]["difference"]) == pytest.approx(-0.11)  # 0.1 and 0, 0.01 or 0.02 in turn
     alone = cranfield("compare", "--scores", str(files[0]), "--collections")
     assert alone.code == 2
-    assert "give --scores two times or more" in alone.err
+    assert "give --scores FILE two times or more" in alone.err
     both = cranfield("compare", *words, "--collections", "--sample")
     assert both.code == 2
     assert "leave out --sample" in both.err
 
 
-def test_a_wrong_seed_is_told_whatever_the_test(cranfield: Cranfield) -> None:
+def test_a_wrong_seed_is_an_error_for_every_test(cranfield: Cranfield) -> None:
     done = cranfield("compare", "--sample", "--seed", "-1")
     assert done.code == 2
     assert "seed == -1, must be a whole number, 0 or more" in done.err
 
 
-def test_an_empty_table_of_systems_is_told(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_an_empty_table_of_systems_is_an_error(cranfield: Cranfield, tmp_path: Path) -> None:
     table = tmp_path / "systems.txt"
     table.write_text("# nothing yet\n")
     done = cranfield("compare", "--sample", "--systems", str(table))

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from cranfield.cli.formula import readable
-from cranfield.cli.verbs.measures import MEANINGS, Page, meaning
+from cranfield.cli.measure_page import MEANINGS, Page, meaning
 from cranfield.measures import REGISTRY, parse
 from cranfield.measures.view_descriptions import READINGS, readings
 from tests.cli.conftest import Cranfield
@@ -18,7 +18,7 @@ from tests.cli.conftest import Cranfield
 SHIPPED = {name: kind for name, kind in REGISTRY.items() if kind.__module__.startswith("cranfield.")}
 
 
-def test_every_measure_is_listed_with_what_it_tells_and_its_paper(cranfield: Cranfield) -> None:
+def test_every_measure_is_listed_with_a_description_and_its_paper(cranfield: Cranfield) -> None:
     rows = list(csv.DictReader(io.StringIO(cranfield("measures", "--format", "csv").out)))
     listed = {row["measure"]: row for row in rows}
     for name, kind in SHIPPED.items():
@@ -33,9 +33,9 @@ def test_the_list_for_people_names_author_and_year(cranfield: Cranfield) -> None
 
 
 def test_search(cranfield: Cranfield) -> None:
-    found = [line.split()[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()[1:-2]]
-    assert "RBPres" in found
-    assert "AP" not in found
+    result = [line.split()[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()[1:-2]]
+    assert "RBPres" in result
+    assert "AP" not in result
     nothing = cranfield("measures", "--search", "xyzzy")
     assert (nothing.code, nothing.out) == (2, "")
 
@@ -80,9 +80,9 @@ def test_every_page_is_complete(cranfield: Cranfield, name: str) -> None:
         assert meaning(parameter, default) or parameter in page.text + page.formula, parameter
 
 
-def test_a_parameter_that_means_several_things_is_told_by_its_default() -> None:
+def test_a_parameter_with_several_meanings_is_explained_by_its_default() -> None:
     assert meaning("alpha", "None").startswith("the weight of precision")
-    assert "repeats it" in meaning("alpha", "0.5")
+    assert "repeats an intent" in meaning("alpha", "0.5")
     known = {f"{name}={default}" for kind in SHIPPED.values() for name, default in Page.of(kind).parameters.items()}
     assert {key for key in MEANINGS if "=" in key} <= known  # none of them has lost its measure
 
@@ -125,7 +125,7 @@ READ = {
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_page_says_how_a_name_is_read(cranfield: Cranfield, name: str) -> None:
+def test_a_page_explains_the_parts_of_a_name(cranfield: Cranfield, name: str) -> None:
     page = cranfield("measures", name).out
     assert page.startswith(f"{name}: ")
     assert [line.split()[0] for line in page.split("\n\n")[0].splitlines() if line[2] != " "][1:] == READ[name]
@@ -146,12 +146,12 @@ def test_the_formula_of_a_view_names_what_is_read(cranfield: Cranfield) -> None:
     assert "Properties: graded, normalised, diminishing, intent-probabilities (of D#-nDCG(gamma=0.3))" in page
 
 
-def test_the_page_of_D_Q_tells_whose_cutoff_it_is(cranfield: Cranfield) -> None:
+def test_the_page_of_D_Q_explains_the_cutoff(cranfield: Cranfield) -> None:
     assert 'D-Q(norm="min")@l' in cranfield("measures", "D-Q").out
     assert "divides by min(l, R): that is" not in cranfield("measures", 'D-Q(norm="min")').out
 
 
-def test_pages_that_tell_the_same_are_shown_once(cranfield: Cranfield) -> None:
+def test_equal_pages_are_shown_once(cranfield: Cranfield) -> None:
     pages = json.loads(cranfield("measures", "nDCG@5", "nDCG@10", "AP", "AP@10", "AP'", "--format", "json").out)
     assert [page["asked"] for page in pages] == ["nDCG@5", "AP", "AP@10", "AP'"]
     assert [page["properties"]["normalised"] for page in pages] == [True, True, False, True]
@@ -159,9 +159,9 @@ def test_pages_that_tell_the_same_are_shown_once(cranfield: Cranfield) -> None:
     assert list(pages[3]["views"]) == ["'"]
 
 
-def test_the_views_that_the_list_tells_of_parse(cranfield: Cranfield) -> None:
-    told = cranfield("measures").out.splitlines()[-1]
-    views = re.findall(r"AP(?:-IA#?|'|\[[^]]*\])|D(?:IN)?#?-nDCG", told)
+def test_the_views_named_by_the_list_can_be_parsed(cranfield: Cranfield) -> None:
+    result = cranfield("measures").out.splitlines()[-1]
+    views = re.findall(r"AP(?:-IA#?|'|\[[^]]*\])|D(?:IN)?#?-nDCG", result)
     assert len(views) == 12
     for view in views:
         assert str(parse(view)) == view
@@ -207,15 +207,15 @@ def test_the_table_of_some_measures_by_any_spelling(cranfield: Cranfield) -> Non
     assert "diversity" not in cranfield("measures", "--table", "AP").out
 
 
-def test_what_is_not_known_of_a_reading_is_not_told(cranfield: Cranfield) -> None:
+def test_unknown_properties_of_a_view_are_marked(cranfield: Cranfield) -> None:
     table = cranfield("measures", "--table", "AP'", "AP").out.splitlines()
     assert table[2].split() == ["AP'", "-", "yes", "-", "?", "-", "-"]
     assert table[3].split() == ["AP", "-", "yes", "-", "-", "-", "-"]
-    assert "?: not known of a list that is read in this way" in table
+    assert "?: not known of this variant of the measure" in table
     assert cranfield("measures", "--table", "AP'", "--format", "csv").out.splitlines()[1] == "ranked,AP',0,1,0,,0,0,"
 
 
-def test_the_table_says_which_measures_are_a_reading(cranfield: Cranfield) -> None:
+def test_the_table_notes_which_measures_are_views(cranfield: Cranfield) -> None:
     assert "do not compare with published scores" in cranfield("measures", "--table", "alpha#-nERR-IA@5").out
     assert "do not compare" not in cranfield("measures", "--table", "alpha-nDCG").out
     assert "alpha#-IA: the formula of Golbus" in cranfield("measures").out
@@ -224,21 +224,21 @@ def test_the_table_says_which_measures_are_a_reading(cranfield: Cranfield) -> No
 def test_the_table_by_parameters(cranfield: Cranfield) -> None:
     asked = ("ERR-IA", 'ERR-IA(dialect="ndeval")', "AP@10", 'AP(norm="min")@10')
     rows = csv.DictReader(io.StringIO(cranfield("measures", "--table", *asked, "--format", "csv").out))
-    told = {row["measure"]: row for row in rows}
-    assert [(told[name]["graded"], told[name]["intent_probabilities"]) for name in asked[:2]] == [
+    result = {row["measure"]: row for row in rows}
+    assert [(result[name]["graded"], result[name]["intent_probabilities"]) for name in asked[:2]] == [
         ("1", "1"),
         ("0", "0"),
     ]
-    assert [told[name]["normalised"] for name in asked[2:]] == ["0", "1"]
+    assert [result[name]["normalised"] for name in asked[2:]] == ["0", "1"]
 
 
 @pytest.mark.parametrize("format", ["latex", "markdown", "html", "tsv", "json"])
 def test_the_table_in_every_format(cranfield: Cranfield, format: str) -> None:
-    found = cranfield("measures", "--table", "--format", format)
-    assert (found.code, found.err) == (0, "")
-    assert all(name in found.out for name in ("nDCG", "alpha-nDCG", "normalised"))
+    result = cranfield("measures", "--table", "--format", format)
+    assert (result.code, result.err) == (0, "")
+    assert all(name in result.out for name in ("nDCG", "alpha-nDCG", "normalised"))
     if format == "json":
-        rows = {row["measure"]: row for row in json.loads(found.out)["rows"]}
+        rows = {row["measure"]: row for row in json.loads(result.out)["rows"]}
         assert rows["TBG"]["lengths"] == 1
         assert rows["alpha-nDCG"]["nonlinear"] is None
 

@@ -24,7 +24,7 @@ def diverse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_a_kind_it_says_how(cranfield: Cranfield) -> None:
+def test_without_a_kind_a_usage_is_printed(cranfield: Cranfield) -> None:
     done = cranfield("plot")
     assert done.code == 2
     assert "usage: cranfield plot boxes|curves|diversity" in done.err
@@ -79,11 +79,11 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("plot", "pies", "--sample"), "must be one of 'boxes', 'curves'"),
         (("plot", "boxes", "--sample", "-o", "x.bmp"), "a figure ends in .html, .svg"),
-        (("plot", "boxes", "--sample", "-m", "AP,RR"), "boxes are of one measure, there are 2"),
+        (("plot", "boxes", "--sample", "-m", "AP,RR"), "boxes show one measure, there are 2"),
         (("plot", "boxes", "--sample", "--roc"), "--roc goes with curves"),
         (("plot", "boxes", "--sample", "--topic", "1"), "--topic goes with curves"),
         (("plot", "curves", "--sample", "--topic", "nope", "--quiet"), "topic 'nope' is not there"),
@@ -92,19 +92,19 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
         (("plot", "curves"), "give QRELS RUN..."),
         (("plot", "diversity", "--sample", "--gamma", "2"), "must be between 0 and 1"),
         (("plot", "differences", "--sample", "--quiet"), "there are 4 systems; choose two"),
-        (("anova", "--sample", "--plot", "x.svg"), "say which: --means A:B"),
+        (("anova", "--sample", "--plot", "x.svg"), "choose them: --means A:B"),
         (("power", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),
         (("compare", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),
         (("compare", "--sample", "-m", "AP,RR", "--quiet", "--plot", "x.svg"), "--plot draws one measure, there are 2"),
     ],
 )
-def test_what_cannot_be_drawn_is_told(
-    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
+def test_figures_that_cannot_be_drawn_are_errors(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = cranfield(*words)
     assert (done.code, done.out) == (2, "")
-    assert says in done.err
+    assert message in done.err
     assert not list(tmp_path.iterdir())
 
 

@@ -35,11 +35,11 @@ POOL = ("pool-bias", "qrels.txt", "x.run", "y.run", "z.run", "--pool-depth", "2"
 
 @pytest.mark.usefixtures("files")
 def test_losses_and_adjusted_scores(cranfield: Cranfield) -> None:
-    """By hand: x alone found b, half of its P@2 on q1; nobody else loses anything. Six lists: 1/12 is the mean."""
-    told = cranfield(*POOL, "--adjust", "new.run")
-    assert (told.code, told.err) == (0, "")
-    assert told.out.splitlines() == [
-        "What runs lose that were not pooled (to depth 2)",
+    """By hand: x alone found b, half of its P@2 on q1; no other run loses anything. Six lists: 1/12 is the mean."""
+    result = cranfield(*POOL, "--adjust", "new.run")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines() == [
+        "What runs lose if they were not pooled (to depth 2)",
         "run            P@2",
         "x           0.2500",
         "y           0.0000",
@@ -59,8 +59,8 @@ def test_a_run_pooled_for_other_topics_is_adjusted_by_its_own_loss(cranfield: Cr
     """x loses 1/4 where it was pooled; on the other topic it scores 1/2."""
     Path("other.txt").write_text("q7 0 a 1\n")
     Path("x2.run").write_text("q7 Q0 a 1 2 x\nq7 Q0 n 2 1 x\n")
-    told = cranfield(*POOL, "--adjust", "x2.run", "--adjust-qrels", "other.txt", "-f", "json")
-    assert json.loads(told.out)["adjusted"] == {"x": {"P@2": {"score": 0.5, "adjusted": 0.75}}}
+    result = cranfield(*POOL, "--adjust", "x2.run", "--adjust-qrels", "other.txt", "-f", "json")
+    assert json.loads(result.out)["adjusted"] == {"x": {"P@2": {"score": 0.5, "adjusted": 0.75}}}
     table = cranfield(*POOL, "--adjust", "x2.run", "--adjust-qrels", "other.txt")
     assert "adjusted by their own loss on other topics: x" in table.out
 
@@ -70,10 +70,10 @@ def test_a_run_pooled_for_other_topics_is_adjusted_by_its_own_loss(cranfield: Cr
 def test_groups_from_a_file(cranfield: Cranfield, line: str) -> None:
     """As with groups from a dict: every run loses 1/2 on q1, and y and z, of one team, on q2."""
     Path("teams.txt").write_text("\ufeff# who is who\n" + "".join(line.format(run, "team") + "\n" for run in "yz"))
-    told = json.loads(cranfield(*POOL, "--groups", "teams.txt", "-f", "json", "-q").out)
-    assert told["pool_depth"] == 2
-    assert told["runs"] == {"x": {"P@2": 0.25}, "y": {"P@2": 0.5}, "z": {"P@2": 0.5}}
-    assert [one["P@2"] for one in told["per_topic"]] == [0.5, 0, 0.5, 0.5, 0.5, 0.5]
+    data = json.loads(cranfield(*POOL, "--groups", "teams.txt", "-f", "json", "-q").out)
+    assert data["pool_depth"] == 2
+    assert data["runs"] == {"x": {"P@2": 0.25}, "y": {"P@2": 0.5}, "z": {"P@2": 0.5}}
+    assert [one["P@2"] for one in data["per_topic"]] == [0.5, 0, 0.5, 0.5, 0.5, 0.5]
 
 
 @pytest.mark.usefixtures("files")
@@ -91,17 +91,17 @@ def test_one_table_where_a_machine_reads(cranfield: Cranfield) -> None:
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("format", ["latex", "markdown", "html"])
 def test_tables_for_papers_and_pages(cranfield: Cranfield, format: str) -> None:
-    told = cranfield(*POOL, "-f", format, "--adjust", "new.run")
-    assert told.code == 0
-    assert "0.0833" in told.out
-    assert "0.5833" in told.out
+    result = cranfield(*POOL, "-f", format, "--adjust", "new.run")
+    assert result.code == 0
+    assert "0.0833" in result.out
+    assert "0.5833" in result.out
 
 
 def test_what_is_undefined_is_null_in_json(cranfield: Cranfield, files: Path) -> None:
     """Only x found the one relevant document: without it there is no AP."""
     Path("one.txt").write_text("q1 0 b 1\n")
-    told = cranfield("pool-bias", "one.txt", "x.run", "y.run", "--pool-depth", "2", "-m", "AP", "-f", "json")
-    assert json.loads(told.out)["runs"]["x"] == {"AP": None}
+    result = cranfield("pool-bias", "one.txt", "x.run", "y.run", "--pool-depth", "2", "-m", "AP", "-f", "json")
+    assert json.loads(result.out)["runs"]["x"] == {"AP": None}
 
 
 @pytest.mark.usefixtures("files")
@@ -109,7 +109,7 @@ def test_what_is_undefined_is_null_in_json(cranfield: Cranfield, files: Path) ->
     ("words", "code", "message"),
     [
         (("x.run", "--pool-depth", "2"), 2, "1 pooled run given, must be 2 or more"),
-        (("x.run", "y.run"), 2, "missing option '--pool-depth'"),
+        (("x.run", "y.run"), 2, "missing option --pool-depth"),
         (("x.run", "y.run", "--pool-depth", "0"), 2, "--pool-depth: pool_depth == 0"),
         (("x.run", "y.run", "--pool-depth", "2", "--adjust", "x.run"), 2, "run 'x' is pooled"),
         (("x.run", "y.run", "--pool-depth", "2", "--adjust-qrels", "qrels.txt"), 2, "add --adjust RUN"),
@@ -125,9 +125,9 @@ def test_what_is_undefined_is_null_in_json(cranfield: Cranfield, files: Path) ->
 def test_bad_input(cranfield: Cranfield, words: tuple[str, ...], code: int, message: str) -> None:
     for name, text in {"three": "x a\ny b c\n", "twice": "x a\nx b\n", "other": "w a\n", "same": "x a\ny a\n"}.items():
         Path(name).write_text(text)
-    told = cranfield("pool-bias", "qrels.txt", *words)
-    assert (told.code, told.out) == (code, "")
-    assert message in told.err
+    result = cranfield("pool-bias", "qrels.txt", *words)
+    assert (result.code, result.out) == (code, "")
+    assert message in result.err
 
 
 @pytest.mark.usefixtures("files")
@@ -136,8 +136,8 @@ def test_runs_with_the_same_tag_go_by_their_file(cranfield: Cranfield) -> None:
     assert list(json.loads(cranfield(*POOL, "-f", "json").out)["runs"]) == ["x", "y", "z"]
 
 
-def test_help_tells_the_two_ways_to_adjust(cranfield: Cranfield) -> None:
-    told = cranfield("pool-bias", "--help")
-    assert told.code == 0
-    assert "--adjust-qrels" in told.out
-    assert "$ cranfield pool-bias common.qrels" in told.out
+def test_help_explains_the_two_ways_to_adjust(cranfield: Cranfield) -> None:
+    result = cranfield("pool-bias", "--help")
+    assert result.code == 0
+    assert "--adjust-qrels" in result.out
+    assert "$ cranfield pool-bias common.qrels" in result.out

@@ -32,9 +32,9 @@ def saved(tmp_path: Path) -> list[Path]:
 
 
 def test_a_sentence_and_a_curve_without_any_files(cranfield: Cranfield) -> None:
-    told = cranfield("power", "--variance", "0.0225", "--difference", "0.05", "-m", "nDCG@10")
-    assert (told.code, told.err) == (0, "")
-    lines = told.out.splitlines()
+    result = cranfield("power", "--variance", "0.0225", "--difference", "0.05", "-m", "nDCG@10")
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.splitlines()
     assert lines[0] == (
         "73 topics are needed to find a difference of 0.05 in nDCG@10 with power 0.80 at α = 0.05 "
         "(paired t test, variance of differences 0.0225)."
@@ -46,40 +46,40 @@ def test_a_sentence_and_a_curve_without_any_files(cranfield: Cranfield) -> None:
 
 @pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 def test_from_judgments_and_runs(cranfield: Cranfield, collection: Sample) -> None:
-    told = cranfield("power", collection.qrels, *collection.runs, "-m", "AP", "-d", "0.05", "--quiet")
-    assert told.code == 0
+    result = cranfield("power", collection.qrels, *collection.runs, "-m", "AP", "-d", "0.05", "--quiet")
+    assert result.code == 0
     scores = evaluate(collection.qrels, list(collection.runs), ["AP"])
     needed, had = topic_set_size(scores, difference=0.05), achieved_power(scores, difference=0.05)
-    assert told.out.splitlines()[:2] == [f"{needed}.", f"{had}."]
-    assert cranfield("power", "--sample", "-m", "AP", "-d", "0.05", "--quiet").out == told.out
+    assert result.out.splitlines()[:2] == [f"{needed}.", f"{had}."]
+    assert cranfield("power", "--sample", "-m", "AP", "-d", "0.05", "--quiet").out == result.out
 
 
-def test_without_a_question_it_tells_what_the_topics_at_hand_can_find(cranfield: Cranfield, saved: list[Path]) -> None:
-    told = cranfield("power", "--scores", str(saved[0]))
+def test_without_a_question_the_detectable_difference_is_printed(cranfield: Cranfield, saved: list[Path]) -> None:
+    result = cranfield("power", "--scores", str(saved[0]))
     expected = detectable_difference(Scores.read(saved[0]))
-    assert told.out.startswith(f"{expected}.")
-    assert "With 30 topics, the smallest difference found" in told.out
+    assert result.out.startswith(f"{expected}.")
+    assert "With 30 topics, the smallest difference found" in result.out
 
 
 def test_both_ask_for_the_power(cranfield: Cranfield, saved: list[Path]) -> None:
-    told = cranfield("power", "-s", str(saved[0]), "-d", "0.05", "-n", "100", "--no-curve")
-    assert told.out == f"{achieved_power(Scores.read(saved[0]), difference=0.05, topics=100)}\n"
+    result = cranfield("power", "-s", str(saved[0]), "-d", "0.05", "-n", "100", "--no-curve")
+    assert result.out == f"{achieved_power(Scores.read(saved[0]), difference=0.05, topics=100)}\n"
 
 
 def test_variances_of_collections_are_pooled(cranfield: Cranfield, saved: list[Path]) -> None:
-    told = cranfield("power", "-s", str(saved[0]), "-s", str(saved[1]), "--pool", "--width", "0.1", "--no-curve")
+    result = cranfield("power", "-s", str(saved[0]), "-s", str(saved[1]), "--pool", "--width", "0.1", "--no-curve")
     variance = pooled_variance([Scores.read(one) for one in saved])
-    assert told.out.splitlines()[0] == str(topic_set_size(width=0.1, variance=variance))
-    assert "2 collections (4 systems on 30 topics; 4 systems on 50 topics)" in told.out
+    assert result.out.splitlines()[0] == str(topic_set_size(width=0.1, variance=variance))
+    assert "2 collections (4 systems on 30 topics; 4 systems on 50 topics)" in result.out
 
 
 @pytest.mark.parametrize("test", ["unpaired", "anova", "two-way", "tukey"])
 def test_other_tests(cranfield: Cranfield, saved: list[Path], test: str) -> None:
-    told = cranfield("power", "-s", str(saved[0]), "-d", "0.1", "--test", test, "--no-curve")
-    assert told.out.splitlines()[0] == str(topic_set_size(Scores.read(saved[0]), difference=0.1, test=test))
+    result = cranfield("power", "-s", str(saved[0]), "-d", "0.1", "--test", test, "--no-curve")
+    assert result.out.splitlines()[0] == str(topic_set_size(Scores.read(saved[0]), difference=0.1, test=test))
 
 
-def test_how_many_systems_can_be_said(cranfield: Cranfield, saved: list[Path]) -> None:
+def test_the_number_of_systems_can_be_set(cranfield: Cranfield, saved: list[Path]) -> None:
     few, many = (
         json.loads(cranfield("power", "-s", str(saved[0]), "-d", "0.1", "-t", "anova", "-f", "json", *more).out)
         for more in ((), ("--systems", "40"))
@@ -101,9 +101,9 @@ def test_formats(cranfield: Cranfield) -> None:
     rows = list(csv.DictReader(io.StringIO(cranfield(*words, "-f", "csv").out)))
     assert {row["measure"] for row in rows} == {"AP", "nDCG@10"}
     assert list(rows[0]) == ["measure", "topics", "power", "difference"]
-    told = json.loads(cranfield(*words, "-f", "json").out)["answers"]
-    assert [one["measure"] for one in told] == ["AP", "nDCG@10"]
-    assert told[0]["curve"]["topics"] == [int(row["topics"]) for row in rows if row["measure"] == "AP"]
+    data = json.loads(cranfield(*words, "-f", "json").out)["answers"]
+    assert [one["measure"] for one in data] == ["AP", "nDCG@10"]
+    assert data[0]["curve"]["topics"] == [int(row["topics"]) for row in rows if row["measure"] == "AP"]
     assert r"\caption{73 topics are needed to find a difference of 0.05 in AP" in cranfield(*words, "-f", "latex").out
     assert cranfield(*words, "-f", "html").out.count("<table>") == 2
     assert "| topics | power | difference |" in cranfield(*words, "-f", "markdown").out
@@ -123,8 +123,8 @@ def test_formats(cranfield: Cranfield) -> None:
     ("words", "complaint"),
     [
         ((), "usage: cranfield power QRELS RUN..."),
-        (("--variance", "0.1"), "what is asked? give --difference"),
-        (("--variance", "0.1", "qrels.txt", "-d", "0.1"), "--variance stands instead of scores; leave out 'qrels.txt'"),
+        (("--variance", "0.1"), "give --difference (how many topics?)"),
+        (("--variance", "0.1", "qrels.txt", "-d", "0.1"), "--variance replaces scores; leave out 'qrels.txt'"),
         (("--variance", "-1", "-d", "0.1"), "variance == -1.0, must be above 0"),
         (("--variance", "0.1", "-d", "0.1", "--alpha", "1.5"), "alpha == 1.5, must be above 0 and below 1"),
         (("--variance", "0.1", "-d", "0.1", "--power", "1"), "power == 1.0, must be above 0 and below 1"),
@@ -132,32 +132,32 @@ def test_formats(cranfield: Cranfield) -> None:
         (("--variance", "0.1", "-d", "0.1", "--systems", "5"), "--systems goes with --test anova, two-way or tukey"),
         (
             ("--variance", "0.1", "-d", "0.1", "--test", "anova"),
-            "needs to know how many systems are compared: --systems",
+            "needs the number of systems: --systems",
         ),
         (("--variance", "0.1", "-d", "0.1", "--test", "anvoa"), "did you mean 'anova'?"),
         (("--variance", "0.1", "-d", "0.1", "--test", "interval"), "an interval has a --width"),
         (("--variance", "0.1", "-w", "0.1", "--test", "t"), "--width goes with --test interval"),
         (("--variance", "0.1", "-w", "0.1", "--power", "0.9"), "an interval has no power"),
-        (("--variance", "0.1", "-w", "0.1", "-n", "9"), "give --topics alone to ask for the width"),
+        (("--variance", "0.1", "-w", "0.1", "-n", "9"), "give only --topics to ask for the width"),
         (("--variance", "0.1", "-n", "1"), "topics == 1, must be 2 or more"),
         (("--sample", "--pool", "-d", "0.1"), "give --scores FILE two times or more"),
         (("--variance", "0.1", "-d", "0.1", "-f", "xml"), "format == 'xml', must be one of"),
     ],
 )
 def test_bad_questions(cranfield: Cranfield, words: tuple[str, ...], complaint: str) -> None:
-    told = cranfield("power", *words)
-    assert (told.code, told.out) == (2, "")
-    assert complaint in told.err
+    result = cranfield("power", *words)
+    assert (result.code, result.out) == (2, "")
+    assert complaint in result.err
 
 
 def test_one_run_is_not_enough_for_a_variance_of_differences(cranfield: Cranfield, collection: Sample) -> None:
-    told = cranfield("power", collection.qrels, collection.runs[0], "-d", "0.05", "--quiet")
-    assert told.code == 2
-    assert "1 system, the two-way model needs 2 or more" in told.err
+    result = cranfield("power", collection.qrels, collection.runs[0], "-d", "0.05", "--quiet")
+    assert result.code == 2
+    assert "1 system, the two-way model needs 2 or more" in result.err
 
 
 def test_identical_runs_say_nothing_about_size(cranfield: Cranfield, tmp_path: Path) -> None:
     (tmp_path / "same.csv").write_text("topic,a,b\n1,0.2,0.2\n2,0.5,0.5\n3,0.4,0.4\n")
-    told = cranfield("power", "-s", str(tmp_path / "same.csv"), "-d", "0.05")
-    assert told.code == 2
-    assert "variance == 0.0, must be above 0; all systems vary alike over topics" in told.err
+    result = cranfield("power", "-s", str(tmp_path / "same.csv"), "-d", "0.05")
+    assert result.code == 2
+    assert "variance == 0.0, must be above 0; all systems vary alike over topics" in result.err

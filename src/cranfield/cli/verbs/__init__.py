@@ -1,1 +1,1 @@
-"""The verbs of the command line, one file for each."""
+"""One file per verb: its options, what it calls, and how it prints the result."""

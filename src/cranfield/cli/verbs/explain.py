@@ -2,73 +2,58 @@
 
 from __future__ import annotations
 
-import json
-import warnings
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cranfield.cli.options import AS_USUAL, Joining
-from cranfield.cli.parser import RESULT, Argument, Format, Measures, Output, Quiet, chosen, option
-from cranfield.cli.printing import TABLE_FORMATS, checked, emit, rendered
+from cranfield.cli import options
+from cranfield.cli.declare import argument, option
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.printing import Output, Quiet
 
 if TYPE_CHECKING:
     from cranfield.evaluation.explanation import Explanation
 
-EXAMPLES = """\
-  $ cranfield explain qrels.txt bm25.run --topic 301 -m AP
-  $ cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 -m ERR --depth 20
-  $ cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
+
+class ExplainVerb(options.Lists, Quiet, Output):
+    """Show a list rank by rank: document, grade, its contribution to the measure, and the score up to there."""
+
+    summary = "where a score comes from, rank by rank"
+    examples = """
+cranfield explain qrels.txt bm25.run --topic 301 -m AP
+cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 -m ERR --depth 20
+cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
 """
 
+    qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)
+    run_file: str = argument("RUN", "One run; - is standard input.", required=True, reads=True)
+    topic: str = option("--topic, -t TOPIC", "The topic whose list is explained.", required=True)
+    measures: list[str] | None = options.measures()
+    depth: int | None = option("--depth N", "Number of ranks to show; default: down to the measure's cutoff, or all.")
 
-def explain_verb(
-    qrels: Annotated[str, Argument(metavar="QRELS", help="Judgments; - is standard input.")],
-    run: Annotated[str, Argument(metavar="RUN", help="One run; - is standard input.")],
-    topic: Annotated[str, option("--topic", "-t", metavar="TOPIC", help="The topic whose list is explained.")],
-    measures: Measures = None,
-    depth: Annotated[
-        int | None,
-        option(
-            "--depth",
-            metavar="N",
-            help="Show this many ranks; default: down to the measure's cutoff, or all.",
-            group=RESULT,
-        ),
-    ] = None,
-    format: Format = "table",
-    output: Output = None,
-    quiet: Quiet = False,
-    joining: Joining = AS_USUAL,
-) -> int:
-    """Show a list rank by rank: document, grade, what the measure counts there, its value if the list ended there."""
-    if quiet:
-        warnings.simplefilter("ignore")
-    checked(format, TABLE_FORMATS)
-    joining.only_one_from_stdin(qrels, run)
-    measured = chosen(measures) if measures else chosen(None)[:1]
+    def run(self) -> None:
+        from cranfield.collection.run import Run
+        from cranfield.evaluation.explanation import explain
 
-    from cranfield.assessed.join_options import JoinOptions
-    from cranfield.collection.run import Run
-    from cranfield.evaluation.explanation import explain
+        measures = chosen(self.measures) if self.measures else chosen(None)[:1]
+        joining = self.joining()
+        judgments = self.read_qrels(self.qrels)
+        documents = Run.read(self.run_file, format=self.run_format, on_duplicate=self.on_duplicate)
+        explanations = [
+            explain(judgments, documents, self.topic, measure, options=joining, depth=self.depth)
+            for measure in measures
+        ]
+        if self.format == "json":
+            data = [explanation.to_dict() for explanation in explanations]
+            self.emit_json(data[0] if len(data) == 1 else data)
+        else:
+            self.emit("\n\n".join(map(self._text, explanations)))
 
-    options = JoinOptions(**joining.options())
-    judgments = joining.judgments(qrels)
-    documents = Run.read(run, format=options.format, on_duplicate=options.on_duplicate)
-    found = [explain(judgments, documents, topic, measure, options=options, depth=depth) for measure in measured]
-    if format == "json":
-        told = [one.to_dict() for one in found]
-        emit(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=1), output, format=format)
-    else:
-        emit("\n\n".join(_text(one, format, output) for one in found), output, format=format)
-    return 0
+    def _text(self, explanation: Explanation) -> str:
+        from cranfield.table import Column, Table, printable
 
-
-def _text(explanation: Explanation, format: str, output: str | None) -> str:
-    from cranfield.table import Column, Table, printable
-
-    if format == "table":
-        return "\n".join(map(printable, str(explanation).split("\n")))
-    kinds = {"rank": "count", "doc": "text", "grade": "text", "intents": "text"}
-    columns = tuple(Column(name, kinds.get(name, "number")) for name in explanation.header)
-    title = f"{explanation.measure} of {explanation.run} on topic {explanation.topic} = {explanation.score:.4f}"
-    table = Table(columns, tuple(map(tuple, explanation.records())), caption=title, notes=explanation.notes)
-    return rendered(table, format, output)
+        if self.format == "table":
+            return "\n".join(map(printable, str(explanation).split("\n")))
+        kinds = {"rank": "count", "doc": "text", "grade": "text", "intents": "text"}
+        columns = tuple(Column(name, kinds.get(name, "number")) for name in explanation.header)
+        title = f"{explanation.measure} of {explanation.run} on topic {explanation.topic} = {explanation.score:.4f}"
+        rows = tuple(map(tuple, explanation.records()))
+        return self.rendered(Table(columns, rows, caption=title, notes=explanation.notes))

@@ -1,177 +1,93 @@
-"""`cranfield plot`: pictures that belong to no other verb."""
+"""`cranfield plot`: figures that belong to no other verb."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from cranfield import check
-from cranfield.cli.options import AS_USUAL, Joining
-from cranfield.cli.parser import RESULT, Argument, Digits, Format, Measures, Quiet, option
-from cranfield.cli.plotting import check_plot, save_plot
-from cranfield.cli.printing import TABLE_FORMATS, Progress, checked, emit_table
-from cranfield.cli.scores_input import (
-    Missing,
-    QrelsWord,
-    RunWords,
-    SampleFlag,
-    ScoreFiles,
-    collection_from,
-    scores_from,
-)
+from cranfield.cli import options
+from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.printing import FIGURES, Printing, check_plot
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.assessed.lists import Assessed
     from cranfield.report.figures import Figure
-    from cranfield.scores.scores import Scores
 
 KINDS = ("boxes", "curves", "diversity", "differences")
 
-USAGE = """\
-usage: cranfield plot boxes|curves|diversity|differences QRELS RUN... [-m MEASURE] -o FILE
 
-  cranfield plot boxes qrels.txt runs/*.run -m AP -o boxes.pdf          how scores spread over topics, system by system
-  cranfield plot curves qrels.txt runs/*.run -o curves.html             interpolated precision against recall
-  cranfield plot curves qrels.txt runs/*.run --topic 301 -o 301.svg     precision against recall on one topic
-  cranfield plot curves qrels.txt runs/*.run --roc -o roc.svg           true against false positives
-  cranfield plot diversity qrels.div.txt runs/*.run -o diversity.svg    D-nDCG against I-rec, with lines of equal D#
-  cranfield plot differences qrels.txt a.run b.run -m AP -o topics.svg  one system against another, topic by topic
-
-without -o the numbers are printed; cranfield plot --help tells all options"""
-
-EXAMPLES = """\
-  $ cranfield plot boxes --sample -m AP
-  $ cranfield plot boxes qrels.txt runs/*.run -m AP -o boxes.pdf
-  $ cranfield plot curves qrels.txt runs/*.run -o curves.html
-  $ cranfield plot curves qrels.txt bm25.run dense.run --topic 301 -o topic301.svg
-  $ cranfield plot diversity qrels.diversity.txt runs/*.run -m I-rec@10,D-nDCG@10 -o diversity.svg
-  $ cranfield plot differences --scores ap.csv -o topics.png
-"""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the scores or lists of a picture come from."""
-
-    qrels: str | None
-    runs: list[str] | None
-    measures: list[str] | None
-    scores: list[str] | None
-    sample: bool
-    missing: str
-    quiet: bool
-    joining: Joining
-
-    def read(self, usual: list[str]) -> Scores:
-        """Scores by the measures asked for; by the usual ones if none is, or all that a file holds."""
-        self.joining.only_one_from_stdin(self.qrels, *(self.runs or []))
-        measures = self.measures or (None if self.scores else usual)
-        return scores_from(
-            self.qrels, self.runs, measures, self.scores,
-            sample=self.sample, missing=self.missing, quiet=self.quiet, qrels_format=self.joining.qrels_format,
-            **self.joining.options(),
-        )  # fmt: skip
-
-    def lists(self) -> Assessed:
-        """Every list with the judged documents in it."""
-        from cranfield.assessed.join import join
-        from cranfield.assessed.join_options import JoinOptions
-
-        if self.scores:
-            raise UsageError("curves are drawn from runs, not from scores; give QRELS RUN...")
-        if self.measures:
-            raise UsageError(f"curves are of precision and recall; leave out -m {self.measures[0]}")
-        qrels, runs = collection_from(self.qrels, self.runs, sample=self.sample)
-        self.joining.only_one_from_stdin(qrels, *runs)
-        with Progress("reading", quiet=self.quiet) as progress:
-            return join(self.joining.judgments(qrels), runs, JoinOptions(**self.joining.options()), progress)
-
-
-def plot_verb(
-    kind: Annotated[
-        str | None, Argument(metavar="KIND", help="What to draw: boxes, curves, diversity or differences.")
-    ] = None,
-    qrels: QrelsWord = None,
-    runs: RunWords = None,
-    measures: Measures = None,
-    scores: ScoreFiles = None,
-    sample: SampleFlag = False,
-    topic: Annotated[
-        str | None,
-        option("--topic", "-t", metavar="TOPIC", help="curves: of this topic, a point at each relevant document."),
-    ] = None,
-    roc: Annotated[bool, option("--roc", help="curves: true positive rate against false positive rate.")] = False,
-    rel: Annotated[
-        float, option("--rel", metavar="GRADE", help="curves: from this grade on a document is relevant.")
-    ] = 1.0,
-    gamma: Annotated[
-        float, option("--gamma", metavar="G", help="diversity: the weight of I-rec in D#, from 0 to 1.")
-    ] = 0.5,
-    output: Annotated[
-        str | None,
-        option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The picture; its name says how: .html (a page that needs nothing else), .svg, .pdf, .png, .json "
-            "(Vega-Lite) or .csv (the numbers). Without it the numbers are printed.",
-            group=RESULT,
-        ),
-    ] = None,
-    format: Format = "table",
-    digits: Digits = None,
-    quiet: Quiet = False,
-    missing: Missing = "zero",
-    joining: Joining = AS_USUAL,
-) -> int:
+class PlotVerb(options.Source, Printing):
     """Draw box plots of scores, precision-recall and ROC curves, D-nDCG against I-rec, or differences by topic.
 
-    Pictures of comparisons, power and meta-evaluation are drawn by those verbs, with --plot. Needs the extra `plot`:
-    pip install 'cranfield[plot]'
+    The figures of comparisons, power and meta-evaluation are drawn by those verbs with --plot. Figures need the extra
+    `plot`: pip install 'cranfield[plot]'
     """
-    if kind is None:
-        print(USAGE, file=sys.stderr)
-        return 2
-    check.one_of("plot", KINDS, kind=kind)
-    check.between("--gamma", low=0, high=1, gamma=gamma)
-    if (topic is not None or roc) and kind != "curves":
-        raise UsageError(f"{'--roc' if roc else '--topic'} goes with curves, not with {kind}")
-    if topic is not None and roc:
-        raise UsageError("--topic draws precision against recall; leave it out, or --roc")
-    if quiet:
-        warnings.simplefilter("ignore")
-    checked(format, TABLE_FORMATS)
-    check_plot(output)
-    source = Source(qrels, runs, measures, scores, sample, missing, quiet, joining)
-    figure = _curves(source, topic, roc, rel) if kind == "curves" else _of_scores(source, kind, gamma)
-    if output is None:
-        emit_table(figure.table(digits), format)
-    else:
-        save_plot(figure, output)
-    return 0
 
+    summary = "box plots, precision and recall, diversity"
+    examples = """
+cranfield plot boxes qrels.txt runs/*.run -m AP -o boxes.pdf  # scores over topics, by system
+cranfield plot curves qrels.txt runs/*.run -o curves.html  # interpolated precision against recall
+cranfield plot curves qrels.txt bm25.run dense.run --topic 301 -o topic301.svg
+cranfield plot diversity qrels.diversity.txt runs/*.run -m I-rec@10,D-nDCG@10 -o diversity.svg
+cranfield plot differences --scores ap.csv -o topics.png  # one system against another, by topic
+cranfield plot boxes --sample -m AP
+"""
 
-def _curves(source: Source, topic: str | None, roc: bool, rel: float) -> Figure:
-    from cranfield.measures import curves
-    from cranfield.report.figures import describe_curves, describe_precision_recall
+    kind: str | None = argument("KIND", "What to draw: {names}.", choices=KINDS)
+    topic: str | None = option("--topic, -t TOPIC", "curves: only this topic, with a point at each relevant document.")
+    roc: bool = flag("--roc", "curves: true positive rate against false positive rate.")
+    rel: float = options.rel()
+    gamma: float = option("--gamma G", "diversity: the weight of I-rec in D#, from 0 to 1.", default=0.5)
+    output: str | None = option(
+        "--output, -o FILE",
+        "Draw the figure to a file that ends in {names}; default: print the numbers.",
+        group=RESULT,
+        names=FIGURES,
+    )
 
-    lists = source.lists()
-    if topic is not None:
-        found = {run: curves.precision_recall(lists, run, topic, rel=rel) for run in lists.runs}
-        return describe_precision_recall(found, topic=topic)
-    return describe_curves(curves.roc(lists, rel=rel) if roc else curves.interpolated_precision(lists, rel=rel))
+    def given(self) -> bool:
+        return self.kind is not None
 
+    def check(self) -> None:
+        super().check()
+        check.between("--gamma", low=0, high=1, gamma=self.gamma)
+        if (self.topic is not None or self.roc) and self.kind != "curves":
+            raise UsageError(f"{'--roc' if self.roc else '--topic'} goes with curves, not with {self.kind}")
+        if self.topic is not None and self.roc:
+            raise UsageError("--topic draws precision against recall; leave it out, or --roc")
+        if self.kind == "curves" and self.scores:
+            raise UsageError("curves are drawn from runs, not from scores; give QRELS RUN...")
+        if self.kind == "curves" and self.measures:
+            raise UsageError(f"curves show precision and recall; leave out -m {self.measures[0]}")
+        check_plot(self.output)
 
-def _of_scores(source: Source, kind: str, gamma: float) -> Figure:
-    from cranfield.report.figures import describe_boxes, describe_differences, describe_diversity
+    def run(self) -> None:
+        figure = self._curves() if self.kind == "curves" else self._scores()
+        if self.output is not None:
+            figure.save(self.output)
+        else:
+            self.emit(self.rendered(figure.table(self.digits)))
 
-    if kind == "diversity":
-        return describe_diversity(source.read(["I-rec@10", "D-nDCG@10"]), gamma=gamma)
-    found = source.read(["nDCG@10"])
-    if len(found.measures) > 1:
-        shown = ", ".join(found.measures[:8])
-        raise UsageError(f"{kind} are of one measure, there are {len(found.measures)}; say which with -m: {shown}")
-    return describe_boxes(found) if kind == "boxes" else describe_differences(found)
+    def _curves(self) -> Figure:
+        from cranfield.measures import curves
+        from cranfield.report.figures import describe_curves, describe_precision_recall
+
+        lists = self.assessed()
+        if self.topic is not None:
+            by_run = {run: curves.precision_recall(lists, run, self.topic, rel=self.rel) for run in lists.runs}
+            return describe_precision_recall(by_run, topic=self.topic)
+        draw = curves.roc if self.roc else curves.interpolated_precision
+        return describe_curves(draw(lists, rel=self.rel))
+
+    def _scores(self) -> Figure:
+        from cranfield.report.figures import describe_boxes, describe_differences, describe_diversity
+
+        if self.kind == "diversity":
+            return describe_diversity(self.read_scores("I-rec@10,D-nDCG@10"), gamma=self.gamma)
+        scores = self.read_scores()
+        if len(scores.measures) > 1:
+            shown = ", ".join(scores.measures[:8])
+            raise UsageError(
+                f"{self.kind} show one measure, there are {len(scores.measures)}; choose one with -m: {shown}"
+            )
+        return describe_boxes(scores) if self.kind == "boxes" else describe_differences(scores)

@@ -1,154 +1,104 @@
-"""`cranfield pool-bias`: what runs lose that were not pooled, and scores adjusted for it."""
+"""`cranfield pool-bias`: the score a run loses if it was not pooled, and scores adjusted for it."""
 
 from __future__ import annotations
 
-import json
 import math
-import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.cli.parser import (
-    READING,
-    RESULT,
-    Argument,
-    Digits,
-    Format,
-    Measures,
-    OnDuplicate,
-    Output,
-    QrelsFormat,
-    Quiet,
-    RunFormat,
-    chosen,
-    option,
-)
-from cranfield.cli.printing import TABLE_FORMATS, checked, emit, only_one_from_stdin, rendered
+from cranfield.cli import options
+from cranfield.cli.declare import argument, option
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.collection.run import Run
     from cranfield.evaluation.pool_bias import PoolBias
     from cranfield.scores.scores import Scores
     from cranfield.table import Cell, Table
 
-EXAMPLES = """\
-  $ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100
-  $ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run -m nDCG@10 -m AP
-  $ cranfield pool-bias common.qrels pooled/*.run new.run --pool-depth 100 --adjust new.run --adjust-qrels qrels.txt
-  $ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt --format json
-"""
 ALL = "(all runs)"
 
 
-def pool_bias_verb(
-    qrels: Annotated[str, Argument("QRELS", "Judgments of the pooled documents; - is standard input.")],
-    runs: Annotated[list[str], Argument("RUN", "The runs that were pooled: files, patterns such as 'pooled/*.run'.")],
-    pool_depth: Annotated[
-        int, option("--pool-depth", metavar="N", help="How many documents of each run went into the pool.")
-    ],
-    measures: Measures = None,
-    adjust: Annotated[
-        list[str] | None,
-        option(
-            "--adjust",
-            metavar="RUN",
-            help="A run that was not pooled: its score, and the score adjusted. Repeat it for several.",
-        ),
-    ] = None,
-    adjust_qrels: Annotated[
-        str | None,
-        option(
-            "--adjust-qrels",
-            metavar="QRELS",
-            help="What the runs of --adjust are scored by, if not by QRELS: judgments of topics for which they were "
-            "not pooled. A run that is among the pooled ones too is adjusted by its own loss there.",
-        ),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        option(
-            "--groups",
-            metavar="FILE",
-            help="Lines of run, group: who sent which runs. A document is a run's own if no other group found it; "
-            "default: every run is a group.",
-            group=READING,
-        ),
-    ] = None,
-    per_topic: Annotated[
-        bool, option("--per-topic", "-q", help="A row per pooled run and topic besides.", group=RESULT)
-    ] = False,
-    format: Format = "table",
-    digits: Digits = None,
-    output: Output = None,
-    quiet: Quiet = False,
-    on_duplicate: OnDuplicate = "error",
-    run_format: RunFormat = None,
-    qrels_format: QrelsFormat = None,
-) -> int:
-    """Tell what each pooled run would lose had it not been pooled: its score, less that without its own documents.
+class PoolBiasVerb(options.Files, Printing):
+    """Show what each pooled run would lose if it had not been pooled: its score without the documents only it found.
 
-    That is what a run that was not pooled may have lost: --adjust adds the mean over the pooled runs to its score.
-    That supposes the new run is like them. Better, pool it along with them for a few topics, and give these as QRELS
-    and the others as --adjust-qrels: then its own loss is added. (Webber and Park, SIGIR 2009)
+    A run that was not pooled may have lost as much: --adjust adds the mean loss of the pooled runs to its score, which
+    assumes that the new run is like them. Better: pool it with them for a few topics, give the judgments of these as
+    QRELS and the others as --adjust-qrels; then its own loss is added. (Webber and Park, SIGIR 2009)
 
     In csv and tsv there is one table: the adjusted scores if there are any, else the losses.
     """
-    if quiet:
-        warnings.simplefilter("ignore")
-    checked(format, TABLE_FORMATS)
-    check.whole("--pool-depth", pool_depth=pool_depth)
-    if digits is not None:
-        check.between("--digits", low=0, high=17, digits=digits)
-    only_one_from_stdin(qrels, *runs, *(adjust or []), adjust_qrels, groups)
-    if adjust_qrels is not None and not adjust:
-        raise UsageError(f"--adjust-qrels {adjust_qrels} is given, but no run to score by it; add --adjust RUN")
-    measured = chosen(measures)
 
-    from cranfield.collection.qrels import Qrels
-    from cranfield.evaluation.evaluator import evaluate
-    from cranfield.evaluation.pool_bias import pool_bias_of
+    summary = "what runs lose if they were not pooled, and adjusted scores"
+    examples = """
+cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run
+cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100
+cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run -m nDCG@10 -m AP
+cranfield pool-bias common.qrels pooled/*.run new.run --pool-depth 100 --adjust new.run --adjust-qrels qrels.txt
+cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt --format json
+"""
 
-    judgments = Qrels.read(qrels, format=qrels_format, on_duplicate=on_duplicate)
-    pooled = _named(runs, run_format, on_duplicate)
-    bias = pool_bias_of(judgments, pooled, measured, depth=pool_depth, groups=groups)
-    scores = None
-    if adjust:
-        new = _named(adjust, run_format, on_duplicate)
-        both = [name for name in new if name in pooled]
-        if both and adjust_qrels is None:
-            raise UsageError(
-                f"run {both[0]!r} is pooled, so there is nothing to adjust on the same topics; leave it out of one of "
-                "the two, or give judgments of other topics: --adjust-qrels"
-            )
-        other = Qrels.read(adjust_qrels, format=qrels_format, on_duplicate=on_duplicate) if adjust_qrels else judgments
-        scores = evaluate(other, new, measured, on_duplicate=on_duplicate)
-    if format == "json":
-        told = data(bias, scores, pool_depth, per_topic, digits)
-        emit(json.dumps(told, ensure_ascii=False, indent=1), output, format=format)
-        return 0
-    tables = [topic_table(bias, digits)] if per_topic else []
-    tables.append(loss_table(bias, pool_depth, digits))
-    if scores is not None:
-        tables.append(adjusted_table(bias, scores, digits))
-    if format in ("csv", "tsv"):
-        tables = tables[:1] if per_topic and scores is None else tables[-1:]
-    emit("\n\n".join(rendered(table, format, output) for table in tables), output, format=format)
-    return 0
+    qrels: str = argument("QRELS", "Judgments of the pooled documents; - is standard input.", required=True, reads=True)
+    runs: list[str] = argument("RUN", "The pooled runs: files, or patterns.", required=True, reads=True)
+    pool_depth: int = options.pool_depth("The number of documents of each run that went into the pool.", required=True)
+    measures: list[str] | None = options.measures()
+    adjust: list[str] | None = option(
+        "--adjust RUN", "A run that was not pooled: print and adjust its score. Repeat it.", reads=True
+    )
+    adjust_qrels: str | None = option(
+        "--adjust-qrels QRELS",
+        "Judgments that score the runs of --adjust, of topics for which they were not pooled; default: QRELS. A "
+        "run that is also among the pooled ones is adjusted by its own loss.",
+        reads=True,
+    )
+    groups: str | None = option(
+        "--groups FILE",
+        "Lines of run, group: who submitted which runs. The documents that no other group found count as its own; "
+        "default: each run is a group.",
+        reads=True,
+    )
+    per_topic: bool = options.per_topic("Also print a row per pooled run and topic.")
+
+    def check(self) -> None:
+        super().check()
+        check.whole("--pool-depth", pool_depth=self.pool_depth)
+        if self.adjust_qrels is not None and not self.adjust:
+            raise UsageError(f"--adjust-qrels {self.adjust_qrels} needs a run to score; add --adjust RUN")
+
+    def run(self) -> None:
+        from cranfield.evaluation.evaluator import evaluate
+        from cranfield.evaluation.pool_bias import pool_bias_of
+
+        measures = chosen(self.measures)
+        judgments = self.read_qrels(self.qrels)
+        pooled = self.read_runs(self.runs)
+        bias = pool_bias_of(judgments, pooled, measures, depth=self.pool_depth, groups=self.groups)
+        scores = None
+        if self.adjust:
+            new = self.read_runs(self.adjust)
+            both = [name for name in new if name in pooled]
+            if both and self.adjust_qrels is None:
+                raise UsageError(
+                    f"run {both[0]!r} is pooled, so there is nothing to adjust on the same topics; leave it out of one "
+                    "of the two, or give judgments of other topics: --adjust-qrels"
+                )
+            judgments = self.read_qrels(self.adjust_qrels) if self.adjust_qrels else judgments
+            scores = evaluate(judgments, new, measures, on_duplicate=self.on_duplicate)
+        if self.format == "json":
+            self.emit_json(data(bias, scores, self.pool_depth, self.per_topic, self.digits))
+            return
+        tables = [topic_table(bias)] if self.per_topic else []
+        tables.append(loss_table(bias, self.pool_depth))
+        if scores is not None:
+            tables.append(adjusted_table(bias, scores))
+        if self.format in ("csv", "tsv"):
+            tables = tables[:1] if self.per_topic and scores is None else tables[-1:]
+        self.show(*tables)
 
 
-def _named(paths: list[str], format: str | None, on_duplicate: str) -> dict[str, Run]:
-    """The runs in files, each by a name of its own."""
-    from cranfield.assessed.joined_runs import distinct_names
-    from cranfield.collection.run import read_runs
-
-    found = read_runs(paths, format=format, on_duplicate=on_duplicate)
-    names = distinct_names([run.name for run in found], [run.path or "" for run in found])
-    return dict(zip(names, found, strict=True))
-
-
-def loss_table(bias: PoolBias, depth: int, digits: int | None) -> Table:
-    """The mean loss of each pooled run, and of all."""
+def loss_table(bias: PoolBias, depth: int) -> Table:
+    """The mean loss of each pooled run, and of all runs."""
     from cranfield.table import Column, Table
 
     rows: list[tuple[Cell, ...]] = [(run, *bias.mean(run).values()) for run in bias.runs]
@@ -156,12 +106,11 @@ def loss_table(bias: PoolBias, depth: int, digits: int | None) -> Table:
     return Table(
         (Column("run"), *(Column(name, "number") for name in bias.measures)),
         tuple(rows),
-        caption=f"What runs lose that were not pooled (to depth {depth})",
-        digits=digits,
+        caption=f"What runs lose if they were not pooled (to depth {depth})",
     )
 
 
-def topic_table(bias: PoolBias, digits: int | None) -> Table:
+def topic_table(bias: PoolBias) -> Table:
     """The loss of each pooled run on each topic."""
     from cranfield.table import Column, Table
 
@@ -172,12 +121,11 @@ def topic_table(bias: PoolBias, digits: int | None) -> Table:
             for r, run in enumerate(bias.runs)
             for t, topic in enumerate(bias.topics)
         ),
-        digits=digits,
     )
 
 
-def adjusted_table(bias: PoolBias, scores: Scores, digits: int | None) -> Table:
-    """Scores as they are, and adjusted."""
+def adjusted_table(bias: PoolBias, scores: Scores) -> Table:
+    """The scores, and the adjusted scores."""
     from cranfield.table import Column, Table
 
     means, adjusted = scores.mean(), bias.adjusted(scores)
@@ -192,31 +140,31 @@ def adjusted_table(bias: PoolBias, scores: Scores, digits: int | None) -> Table:
         notes.append(f"adjusted by the mean loss of {len(bias.runs)} pooled runs")
     if own:
         notes.append(f"adjusted by their own loss on other topics: {', '.join(own)}")
-    return Table((Column("run"), *columns), rows, caption="Adjusted scores", notes=tuple(notes), digits=digits)
+    return Table((Column("run"), *columns), rows, caption="Adjusted scores", notes=tuple(notes))
 
 
 def data(bias: PoolBias, scores: Scores | None, depth: int, per_topic: bool, digits: int | None) -> dict[str, Any]:
-    """Everything, as plain data; null where a number is undefined."""
+    """Everything as plain data; an undefined number is null."""
 
     def plain(values: dict[str, float]) -> dict[str, float | None]:
         shown = values if digits is None else {name: round(value, digits) for name, value in values.items()}
         return {name: None if math.isnan(value) else value for name, value in shown.items()}
 
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "pool_depth": depth,
         "loss": plain(bias.mean()),
         "runs": {run: plain(bias.mean(run)) for run in bias.runs},
     }
     if per_topic:
-        told["per_topic"] = [
+        facts["per_topic"] = [
             {"run": run, "topic": topic, **plain(dict(zip(bias.measures, bias.values[:, r, t].tolist(), strict=True)))}
             for r, run in enumerate(bias.runs)
             for t, topic in enumerate(bias.topics)
         ]
     if scores is not None:
         means, adjusted = scores.mean(), bias.adjusted(scores)
-        told["adjusted"] = {
+        facts["adjusted"] = {
             run: {name: plain({"score": means[run][name], "adjusted": adjusted[run][name]}) for name in scores.measures}
             for run in scores.runs
         }
-    return told
+    return facts

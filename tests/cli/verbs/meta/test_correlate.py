@@ -17,7 +17,7 @@ FAST = ("--sample", "--quiet", "-B", "20")
 
 
 @pytest.mark.parametrize("verb", ["correlate", "concord", "ranks"])
-def test_without_anything_it_says_how(cranfield: Cranfield, verb: str) -> None:
+def test_without_words_a_usage_is_printed(cranfield: Cranfield, verb: str) -> None:
     done = cranfield("meta", verb)
     assert done.code == 2
     assert f"usage: cranfield meta {verb}" in done.err
@@ -25,11 +25,11 @@ def test_without_anything_it_says_how(cranfield: Cranfield, verb: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
 def test_json_holds_what_python_gives(cranfield: Cranfield, collection: Sample) -> None:
-    told = json.loads(cranfield("meta", "correlate", *FAST, "-m", "AP,RR,P@5", "-f", "json").out)
+    data = json.loads(cranfield("meta", "correlate", *FAST, "-m", "AP,RR,P@5", "-f", "json").out)
     scores = cf.evaluate(collection.qrels, list(collection.runs), ["AP", "RR", "P@5"])
-    made = correlate(scores, resamples=20)
-    assert [row["tau-b"] for row in told["rows"]] == pytest.approx(made.columns()["value"].tolist())
-    assert [row["tau-b low"] for row in told["rows"]] == pytest.approx(made.columns()["low"].tolist())
+    result = correlate(scores, resamples=20)
+    assert [row["tau-b"] for row in data["rows"]] == pytest.approx(result.columns()["value"].tolist())
+    assert [row["tau-b low"] for row in data["rows"]] == pytest.approx(result.columns()["low"].tolist())
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "tsv", "latex", "markdown", "html"])
@@ -72,11 +72,11 @@ def test_from_saved_scores(cranfield: Cranfield, tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
 def test_concordance_with_two_gold_standards(cranfield: Cranfield, collection: Sample) -> None:
     words = ("meta", "concord", "--sample", "--quiet", "-m", "AP,Q,RR", "--gold", "P@5,P@10")
-    told = json.loads(cranfield(*words, "-f", "json").out)["rows"]
+    data = json.loads(cranfield(*words, "-f", "json").out)["rows"]
     scores = cf.evaluate(collection.qrels, list(collection.runs), ["AP", "Q", "RR", "P@5", "P@10"])
-    made = concord(scores, ["P@5", "P@10"]).columns()
-    assert [row["wins"] for row in told] == made["wins"].tolist()
-    assert {row["gold"] for row in told} == {"P@5", "P@10", "P@5 AND P@10"}
+    result = concord(scores, ["P@5", "P@10"]).columns()
+    assert [row["wins"] for row in data] == result["wins"].tolist()
+    assert {row["gold"] for row in data} == {"P@5", "P@10", "P@5 AND P@10"}
     shown = cranfield(*words).out
     assert shown.count("Concordance with") == 3
     assert shown.count("pairs of lists") == 1
@@ -86,10 +86,10 @@ def test_agreement_with_people(cranfield: Cranfield, tmp_path: Path) -> None:
     judged = tmp_path / "judged.csv"
     judged.write_text("topic,A,B,preferred\n101,bm25,dense,A\n102,bm25,dense,dense\n103,bm25,dense,tie\n")
     done = cranfield("meta", "concord", *FAST, "-m", "AP,RR", "--preferences", str(judged), "-f", "json")
-    told = json.loads(done.out)
-    assert {row["measure"] for row in told["rows"]} == {"AP", "RR"}
-    assert all(row["agree"] + row["tied"] + row["disagree"] == 2 for row in told["rows"])
-    assert "1 judgments left out: neither list was preferred" in told["notes"]
+    data = json.loads(done.out)
+    assert {row["measure"] for row in data["rows"]} == {"AP", "RR"}
+    assert all(row["agree"] + row["tied"] + row["disagree"] == 2 for row in data["rows"])
+    assert "1 judgments left out: neither list was preferred" in data["notes"]
 
 
 def test_preferred_ranks(cranfield: Cranfield) -> None:
@@ -106,7 +106,7 @@ def test_preferred_ranks(cranfield: Cranfield) -> None:
     ("words", "message"),
     [
         (("correlate", "--sample", "-c", "tua-b"), "did you mean 'tau-b'"),
-        (("correlate", "--sample", "-c", "tau-b,d-rank"), "ask for it alone"),
+        (("correlate", "--sample", "-c", "tau-b,d-rank"), "give it alone"),
         (("correlate", "--sample", "-m", "AP"), "1 measure, must be 2 or more"),
         (("correlate", "--sample", "--gains", "1:1", "-m", "Q"), "2 numbers, there are 3 grades"),
         (("correlate", "--scores", "x.csv", "--gains", "1:1"), "--gains needs judgments and runs"),

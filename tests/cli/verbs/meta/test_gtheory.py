@@ -32,16 +32,16 @@ def shards(tmp_path: Path) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 def test_from_runs(cranfield: Cranfield, collection: Sample) -> None:
-    told = cranfield("meta", "gtheory", collection.qrels, *collection.runs, "-m", "AP,P@10", "--quiet")
-    assert told.code == 0
+    result = cranfield("meta", "gtheory", collection.qrels, *collection.runs, "-m", "AP,P@10", "--quiet")
+    assert result.code == 0
     scores = evaluate(collection.qrels, list(collection.runs), ["AP", "P@10"])
-    assert told.out.rstrip("\n") == g_studies(scores).table().text()
-    assert cranfield("meta", "gtheory", "--sample", "-m", "AP,P@10", "--quiet").out == told.out
+    assert result.out.rstrip("\n") == g_studies(scores).table().text()
+    assert cranfield("meta", "gtheory", "--sample", "-m", "AP,P@10", "--quiet").out == result.out
 
 
 def test_more_topics_and_components(cranfield: Cranfield, shards: list[str]) -> None:
-    told = cranfield("meta", "gtheory", "--scores", shards[0], "--topics", "10,200", "-f", "csv")
-    rows = list(csv.DictReader(io.StringIO(told.out)))
+    result = cranfield("meta", "gtheory", "--scores", shards[0], "--topics", "10,200", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.out)))
     study = g_study(shards[0])
     assert [int(row["topics"]) for row in rows] == [10, 200]
     assert float(rows[1]["Eρ²"]) == pytest.approx(study.stability(200).rho2)
@@ -51,8 +51,8 @@ def test_more_topics_and_components(cranfield: Cranfield, shards: list[str]) -> 
 
 
 def test_a_further_facet(cranfield: Cranfield, shards: list[str]) -> None:
-    told = cranfield("meta", "gtheory", "-s", shards[0], "-s", shards[1], "--facet", "shard", "-f", "json")
-    row = json.loads(told.out)["rows"][0]
+    result = cranfield("meta", "gtheory", "-s", shards[0], "-s", shards[1], "--facet", "shard", "-f", "json")
+    row = json.loads(result.out)["rows"][0]
     assert {"system × shard", "topic × shard", "system × topic × shard"} <= set(row)
     assert sum(row[name] for name in row if name in ("system", "topic", "shard") or "×" in name) == pytest.approx(1)
 
@@ -73,9 +73,9 @@ def test_the_picture(cranfield: Cranfield, shards: list[str], tmp_path: Path) ->
     ],
 )
 def test_bad_input(cranfield: Cranfield, shards: list[str], words: list[str], message: str) -> None:
-    told = cranfield("meta", "gtheory", "-s", shards[0], *words)
-    assert told.code == 2
-    assert message in told.err
+    result = cranfield("meta", "gtheory", "-s", shards[0], *words)
+    assert result.code == 2
+    assert message in result.err
 
 
 def test_fewer_than_three_systems(cranfield: Cranfield, tmp_path: Path) -> None:
@@ -85,6 +85,6 @@ def test_fewer_than_three_systems(cranfield: Cranfield, tmp_path: Path) -> None:
 
 
 def test_usage(cranfield: Cranfield) -> None:
-    told = cranfield("meta", "gtheory")
-    assert (told.code, told.out) == (2, "")
-    assert told.err.startswith("usage: cranfield meta gtheory")
+    result = cranfield("meta", "gtheory")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("usage: cranfield meta gtheory")

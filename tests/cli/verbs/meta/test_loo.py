@@ -32,14 +32,14 @@ def test_measures_runs_and_contributions(cranfield: Cranfield) -> None:
 def test_every_number_in_json_and_csv(cranfield: Cranfield, collection: Sample) -> None:
     from cranfield.meta.judgments.leave_out import leave_one_out
 
-    told = json.loads(cranfield(*QUIET, "-f", "json", "--show", "all").out)
-    assert list(told) == ["contributions", "runs", "measures"]
+    data = json.loads(cranfield(*QUIET, "-f", "json", "--show", "all").out)
+    assert list(data) == ["contributions", "runs", "measures"]
     rows = cranfield(*QUIET, "-f", "csv", "--show", "runs").out.splitlines()
     assert rows[0] == "run,measure,score,without,change,relative,rank,rank without,τ"
     with pytest.warns(cf.errors.CranfieldWarning):
         left = leave_one_out(collection.qrels, list(collection.runs), "AP", pool_depth=10)
     expected = left.columns()["without"].tolist()
-    assert [row["without"] for row in told["runs"]["rows"]] == pytest.approx(expected)
+    assert [row["without"] for row in data["runs"]["rows"]] == pytest.approx(expected)
     assert [float(row.split(",")[3]) for row in rows[1:]] == pytest.approx(expected)
 
 
@@ -87,10 +87,10 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ((), 2, "usage: cranfield meta loo QRELS RUN RUN RUN..."),
+        ((), 2, "usage: cranfield meta loo QRELS RUN..."),
         (("--sample", "--pool-depth", "0"), 2, "--pool-depth: pool_depth == 0"),
         (("--sample", "--show", "everything"), 2, "show == 'everything', must be one of 'measures'"),
-        (("--sample", "--show", "all", "-f", "csv"), 2, "--show all is three tables, which csv cannot hold"),
+        (("--sample", "--show", "all", "-f", "csv"), 2, "--show all is three tables, but csv holds one"),
         (("--sample", "--teams", "nowhere.txt"), 1, "nowhere.txt"),
         (("--sample", "--plot", "ranks.doc"), 2, "ranks.doc"),
         (("qrels.txt", "mine.run"), 2, "1 run, must be 3 or more"),

@@ -58,9 +58,9 @@ def test_what_is_drawn(folder: Path, words: list[str], columns: list[str], capsy
 def test_a_baseline_known_by_its_scores_alone_has_no_picture(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "s.csv").write_text("topic,x,y\n1,0.5,0.4\n2,0.3,0.3\n")
     assert main(["meta", "reproduce", "--scores", "s.csv", "x", "y", "--plot", "p.csv"]) == 2
-    told = capsys.readouterr()
-    assert "give --advanced" in told.err
-    assert not told.out
+    result = capsys.readouterr()
+    assert "give --advanced" in result.err
+    assert not result.out
 
 
 def test_measures_that_never_disagree_have_no_concordance_to_draw(
@@ -78,11 +78,11 @@ def test_informativeness_list_by_list(folder: Path, capsys: pytest.CaptureFixtur
     assert {round(float(row["rms"]), 2) for row in rows if row["measure"] == "AP" and row["run"] == "x"} == {0.0}
 
 
-def test_inform_without_words_tells_how_to_use_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inform_without_words_prints_a_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", "inform"]) == 2
     assert "usage: cranfield meta inform" in capsys.readouterr().err
 
 
-def test_inform_says_which_measures_it_can_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inform_names_the_measures_it_accepts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", "inform", *ALL, "-m", "RR"]) == 2
     assert "RR: its expected value is no sum over ranks" in capsys.readouterr().err

@@ -14,7 +14,7 @@ SMALL = ("--sample", "-m", "AP,nDCG,RR", "-B", "200")
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_without_anything_it_says_how(cranfield: Cranfield, verb: str) -> None:
+def test_without_words_a_usage_is_printed(cranfield: Cranfield, verb: str) -> None:
     done = cranfield("meta", verb)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"usage: cranfield meta {verb} QRELS RUN")
@@ -70,9 +70,9 @@ def test_every_format(cranfield: Cranfield, verb: str, format: str) -> None:
 )
 def test_everything_that_can_be_shown(cranfield: Cranfield, verb: str, show: str, rows: int, column: str) -> None:
     done = cranfield("meta", verb, *SMALL, "--show", show, "-f", "json")
-    found = json.loads(done.out)["rows"]
-    assert len(found) == rows  # 3 pairs of measures; 3 measures × 6 pairs of runs; 3 measures × 21 bins
-    assert column in found[0]
+    data = json.loads(done.out)["rows"]
+    assert len(data) == rows  # 3 pairs of measures; 3 measures × 6 pairs of runs; 3 measures × 21 bins
+    assert column in data[0]
     assert cranfield("meta", verb, *SMALL, "--show", show).code == 0
 
 
@@ -91,7 +91,7 @@ def test_tests_and_rules_can_be_chosen(cranfield: Cranfield) -> None:
     assert "randomised-tukey test at α = 0.1 (ASL = hits / B < α, B = 200, seed 0)" in done.out
 
 
-def test_digits_are_those_asked_for(cranfield: Cranfield) -> None:
+def test_digits_option_sets_the_digits(cranfield: Cranfield) -> None:
     power = cranfield("meta", "power", "--scores", "-", "--test", "t", "--digits", "3", stdin=MATRIX)
     assert "66.667%" in power.out  # 2 of 3 pairs
     swap = cranfield("meta", "swap", "--scores", "-", "--digits", "2", "-B", "20", stdin=MATRIX)
@@ -122,7 +122,7 @@ def test_the_numbers_of_the_picture(cranfield: Cranfield, verb: str, tmp_path: P
         (("power", "--sample", "--show", "overlap"), "give two or more with -m"),
         (("power", "--sample", "-B", "0"), "resamples == 0"),
         (("power", "--sample", "--plot", "asl.doc"), "asl.doc"),
-        (("swap", "--sample", "--sizes", "a"), "--sizes == 'a'"),
+        (("swap", "--sample", "--sizes", "a"), "--sizes a: expected numbers"),
         (("swap", "--sample", "--sizes", "30"), "sizes == 30, must be at most 2"),
         (("swap", "--sample", "--rate", "5"), "rate == 5"),
         (("swap", "qrels.txt"), "no run to score"),

@@ -56,7 +56,7 @@ def test_topic_by_topic(cranfield: Cranfield, collection: Sample, runs: dict[str
     assert len(done.out.splitlines()) > 5
 
 
-def test_metadata_of_both_runs_says_what_changed(cranfield: Cranfield, tiny: Path) -> None:
+def test_metadata_of_both_runs_shows_the_changes(cranfield: Cranfield, tiny: Path) -> None:
     write_metadata("mine.run", {"method": 1, "actor": "us"}, output="a.run")
     write_metadata("mine.run", {"method": 2, "actor": "us"}, output="b.run")
     done = cranfield("meta", "reproduce", "qrels.txt", "a.run", "b.run", "-m", "AP")
@@ -64,18 +64,18 @@ def test_metadata_of_both_runs_says_what_changed(cranfield: Cranfield, tiny: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["q", "a"], "2 files, expected three"),
         (["q", "a", "b", "--advanced", "c"], "--advanced and --advanced-again go together"),
         (["q", "a", "b", "--other-scores", "c"], "--other-scores goes with --scores"),
         (["--scores", "s", "a"], "1 names, --scores expects two"),
-        (["--scores", "s", "a", "b", "--other-qrels", "q"], "for scores say --other-scores"),
+        (["--scores", "s", "a", "b", "--other-qrels", "q"], "for scores use --other-scores"),
         (["qrels.txt", "mine.run", "mine.run", "--persistence", "1"], "p == 1.0, must be above 0 and below 1"),
         (["qrels.txt", "mine.run", "mine.run", "--union", "score"], "union == 'score', must be one of 'rank', 'id'"),
     ],
 )
-def test_what_is_wrong_is_told(cranfield: Cranfield, tiny: Path, words: list[str], says: str) -> None:
+def test_errors_are_explained(cranfield: Cranfield, tiny: Path, words: list[str], message: str) -> None:
     done = cranfield("meta", "reproduce", *words)
     assert done.code == 2
-    assert says in done.err
+    assert message in done.err

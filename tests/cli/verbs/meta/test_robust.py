@@ -31,17 +31,17 @@ def test_every_number_in_json_and_csv(cranfield: Cranfield, collection: Sample) 
     from cranfield.meta.judgments.robustness import robustness
 
     words = (*QUIET, "--how", "random,flips", "--rates", "0.5,0.2", "--flips", "0.1", "--seed", "3")
-    told = json.loads(cranfield(*words, "-f", "json").out)["rows"]
+    data = json.loads(cranfield(*words, "-f", "json").out)["rows"]
     with pytest.warns(cf.errors.CranfieldWarning):
-        found = robustness(
+        result = robustness(
             collection.qrels, list(collection.runs), "AP", how=["random", "flips"], rates=[0.5, 0.2], flips=[0.1],
             repeats=2, seed=3,
         )  # fmt: skip
-    assert [(row["method"], row["level"]) for row in told] == [("random", "0.5"), ("random", "0.2"), ("flips", "0.1")]
-    assert told[1]["change"] == pytest.approx(np.mean([found.change[1, 0], found.change[3, 0]]))
+    assert [(row["method"], row["level"]) for row in data] == [("random", "0.5"), ("random", "0.2"), ("flips", "0.1")]
+    assert data[1]["change"] == pytest.approx(np.mean([result.change[1, 0], result.change[3, 0]]))
     every = cranfield(*words, "-f", "csv", "--show", "repeats").out.splitlines()
     assert every[0] == "method,level,repeat,judged,measure,tau,change,rmse"
-    assert [float(row.split(",")[6]) for row in every[1:]] == pytest.approx(found.change[:, 0].tolist())
+    assert [float(row.split(",")[6]) for row in every[1:]] == pytest.approx(result.change[:, 0].tolist())
 
 
 @pytest.mark.parametrize("show", ["tau", "change", "rmse", "all", "repeats"])
@@ -87,10 +87,10 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "usage: cranfield meta robust QRELS RUN RUN RUN..."),
+        ((), "usage: cranfield meta robust QRELS RUN..."),
         (("--sample", "--how", "luck"), "how == 'luck', must be one of 'random'"),
         (("--sample", "--rates", "half"), "--rates half: expected numbers separated by commas"),
-        (("--sample", "--depths", "2.5"), "--depths: n == 2.5, must be a whole number"),
+        (("--sample", "--depths", "2.5"), "--depths 2.5: expected whole numbers"),
         (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 is for --how random, which is not asked for"),
         (("--sample", "--sizes", "100"), "size == 100, must be between 1 and 24"),
         (("--sample", "--how", "confusion"), "how == 'confusion' needs a matrix"),

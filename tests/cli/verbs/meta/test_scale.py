@@ -15,9 +15,9 @@ from tests.cli.conftest import Cranfield
 
 
 def test_a_row_per_measure_and_why(cranfield: Cranfield) -> None:
-    told = cranfield("meta", "scale", "-m", "P@4,AP,RBP(p=0.5)", "--length", "4")
-    assert (told.code, told.err) == (0, "")
-    lines = told.out.splitlines()
+    result = cranfield("meta", "scale", "-m", "P@4,AP,RBP(p=0.5)", "--length", "4")
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.splitlines()
     # Ferro & Maistro 2024 Fig. 19
     assert [line.split()[:2] for line in lines[1:4]] == [
         ["P@4", "interval"],
@@ -25,12 +25,12 @@ def test_a_row_per_measure_and_why(cranfield: Cranfield) -> None:
         ["RBP(p=0.5)", "interval"],
     ]
     assert any(line.startswith("AP is no interval scale here") for line in lines)
-    assert told.out.rstrip("\n") == scales(["P@4", "AP", "RBP(p=0.5)"]).table().text()
+    assert result.out.rstrip("\n") == scales(["P@4", "AP", "RBP(p=0.5)"]).table().text()
 
 
 def test_every_list(cranfield: Cranfield) -> None:
-    told = cranfield("meta", "scale", "-m", "RR", "-n", "3", "--show", "lists", "-f", "csv")
-    rows = list(csv.DictReader(io.StringIO(told.out)))
+    result = cranfield("meta", "scale", "-m", "RR", "-n", "3", "--show", "lists", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.out)))
     assert len(rows) == 8
     assert {row["list"]: float(row["score"]) for row in rows}["0 1 1"] == 0.5
     spaced = cranfield("meta", "scale", "-m", "RR", "-n", "3", "--show", "lists").out.splitlines()
@@ -38,8 +38,8 @@ def test_every_list(cranfield: Cranfield) -> None:
 
 
 def test_grades_recall_base_and_a_sample(cranfield: Cranfield) -> None:
-    told = cranfield("meta", "scale", "-m", "nDCG", "-n", "3", "-c", "3", "--recall-base", "2,1", "-f", "json")
-    row = json.loads(told.out)["rows"][0]
+    result = cranfield("meta", "scale", "-m", "nDCG", "-n", "3", "-c", "3", "--recall-base", "2,1", "-f", "json")
+    row = json.loads(result.out)["rows"][0]
     assert row["lists"] == sum(1 for a in range(3) for b in range(3) for c in range(3)
                                if (a, b, c).count(1) <= 2 and (a, b, c).count(2) <= 1)  # fmt: skip
     drawn = cranfield("meta", "scale", "-m", "AP", "-n", "30", "--draw", "500", "--seed", "3")
@@ -47,15 +47,15 @@ def test_grades_recall_base_and_a_sample(cranfield: Cranfield) -> None:
 
 
 def test_theory(cranfield: Cranfield) -> None:
-    told = cranfield("meta", "scale", "--show", "theory")
-    assert told.code == 0
-    assert "SBTO" in told.out
+    result = cranfield("meta", "scale", "--show", "theory")
+    assert result.code == 0
+    assert "SBTO" in result.out
 
 
 @pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 def test_table_3_from_runs(cranfield: Cranfield, collection: Sample) -> None:
-    told = cranfield("meta", "scale", collection.qrels, *collection.runs, "-m", "AP,P@10", "--quiet", "-f", "json")
-    rows = json.loads(told.out)["rows"]
+    result = cranfield("meta", "scale", collection.qrels, *collection.runs, "-m", "AP,P@10", "--quiet", "-f", "json")
+    rows = json.loads(result.out)["rows"]
     pairs = len(collection.runs) * (len(collection.runs) - 1) // 2
     assert [(row["measure"], row["pairs"]) for row in rows] == [("AP", pairs), ("P@10", pairs)]
 
@@ -71,7 +71,7 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["-m", "AP", "-n", "40"], "2^40 = 1,099,511,627,776 lists"),
-        (["-m", "AP", "--show", "all"], "--show all: must be one of"),
+        (["-m", "AP", "--show", "all"], "--show == 'all', must be one of"),
         (["-m", "AP", "--recall-base", "many"], "--recall-base many"),
         (["-m", "alpha-nDCG"], "needs judgments by intent"),
         (["--sample", "-m", "AP", "--quiet", "--plot", "x.csv"], "--plot draws the spacing of lists"),
@@ -79,12 +79,12 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input(cranfield: Cranfield, words: list[str], message: str) -> None:
-    told = cranfield("meta", "scale", *words)
-    assert told.code == 2
-    assert message in told.err
+    result = cranfield("meta", "scale", *words)
+    assert result.code == 2
+    assert message in result.err
 
 
 def test_usage(cranfield: Cranfield) -> None:
-    told = cranfield("meta", "scale")
-    assert (told.code, told.out) == (2, "")
-    assert told.err.startswith("usage: cranfield meta scale")
+    result = cranfield("meta", "scale")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("usage: cranfield meta scale")

@@ -35,7 +35,7 @@ def test_a_study_is_done_and_then_is_not_done_again(cranfield: Cranfield, study:
     assert (study.parent / "study-results" / "sample" / "correlate.tex").exists()
 
 
-def test_what_cannot_be_done_is_told_and_the_exit_code_is_1(cranfield: Cranfield, study: Path) -> None:
+def test_a_failed_step_is_reported_and_the_exit_code_is_1(cranfield: Cranfield, study: Path) -> None:
     study.write_text(study.read_text() + '[methods.compare]\nbaseline = "bm52"\n')
     done = cranfield("meta", "study", str(study), "--quiet")
     assert done.code == 1
@@ -55,12 +55,12 @@ def test_the_example_and_the_list_of_methods(cranfield: Cranfield) -> None:
     assert {"power", "swap", "scale"} <= {row["method"] for row in json.loads(listed)["rows"]}
 
 
-@pytest.mark.parametrize(("name", "says"), [("s.txt", "must end in .toml"), ("none.toml", "no such file")])
-def test_a_file_that_is_no_study(cranfield: Cranfield, tmp_path: Path, name: str, says: str) -> None:
+@pytest.mark.parametrize(("name", "message"), [("s.txt", "must end in .toml"), ("none.toml", "no such file")])
+def test_a_file_that_is_not_a_study(cranfield: Cranfield, tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "s.txt").write_text("x")
     done = cranfield("meta", "study", str(tmp_path / name))
     assert done.code in (1, 2)
-    assert says in done.err
+    assert message in done.err
 
 
 def test_meta_lists_its_verbs_and_help_finds_it(cranfield: Cranfield) -> None:

@@ -1,78 +1,46 @@
-"""`cranfield meta axioms`: what does a measure reward?"""
+"""`cranfield meta axioms`: what a measure rewards."""
 
 from __future__ import annotations
 
-import sys
-import warnings
-from dataclasses import replace
-from typing import Annotated
+from cranfield.cli import options
+from cranfield.cli.declare import RESULT, flag, option
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.printing import Plotting
 
-from cranfield.cli.parser import RESULT, Digits, Format, Measures, Output, Quiet, chosen, option
-from cranfield.cli.plotting import Plot, check_plot, save_plot
-from cranfield.cli.printing import TABLE_FORMATS, checked, emit, rendered
 
-USAGE = """\
-usage: cranfield meta axioms -m MEASURE [--only AXIOM] [--examples]
+class AxiomsVerb(Plotting):
+    """Try on all small lists what a measure rewards, and show the lists that violate an axiom.
 
-  cranfield meta axioms -m nDCG@10                          all of them, with what was found
-  cranfield meta axioms -m nDCG,AP,Q,P+,ERR,RBP             a table like Fig. 6 of Sakai's Metrics, Statistics, Tests
-  cranfield meta axioms -m P+ --only swap --examples        the lists that break it, with their scores
+    The axioms are swap and replacement monotonicity, top-heaviness, and whether the measure is graded, normalised,
+    recall-free, diminishing, additive, and counts lengths; for measures of diversity the same by intent.
+    """
 
-cranfield meta axioms --help tells all options"""
-
-EXAMPLES = """\
-  $ cranfield meta axioms -m nDCG@10
-  $ cranfield meta axioms -m nDCG,AP,Q,P+,ERR,RBP,TBG,U --plot axioms.pdf
-  $ cranfield meta axioms -m P+ --only swap,replacement --examples
-  $ cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
+    summary = "what a measure rewards, with counter-examples"
+    examples = """
+cranfield meta axioms -m nDCG@10
+cranfield meta axioms -m nDCG,AP,Q,P+,ERR,RBP,TBG,U --plot axioms.pdf  # as Fig. 6 of Sakai's Metrics, Statistics, Tests
+cranfield meta axioms -m P+ --only swap,replacement --examples
+cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
 """
 
+    measures: list[str] | None = options.measures()
+    only: str | None = option("--only NAMES", "Some of {names}; separated by commas.", names="meta.axioms.axioms:MEANS")
+    lists: bool = flag("--examples", "Show the lists behind each finding, as for a single measure.", group=RESULT)
 
-def axioms_verb(
-    measures: Measures = None,
-    only: Annotated[
-        str | None,
-        option(
-            "--only",
-            metavar="NAMES",
-            help="Some of: swap, replacement, top_heavy, graded, normalised, recall_free, diminishing, additive, "
-            "lengths, intent_probabilities; separated by commas.",
-        ),
-    ] = None,
-    examples: Annotated[
-        bool,
-        option("--examples", help="Show the lists behind each finding; done for a single measure.", group=RESULT),
-    ] = False,
-    plot: Plot = None,
-    format: Format = "table",
-    digits: Digits = None,
-    output: Output = None,
-    quiet: Quiet = False,
-) -> int:
-    """Try on all small lists what a measure rewards, and show the lists that break an axiom.
+    def given(self) -> bool:
+        return bool(self.measures)
 
-    Swap and replacement monotonicity, top-heaviness, and whether it is graded, normalised, free of recall, diminishing,
-    additive, and counts lengths; for measures of diversity the same by intent.
-    """
-    if not measures:
-        print(USAGE, file=sys.stderr)
-        return 2
-    if quiet:
-        warnings.simplefilter("ignore")
-    checked(format, TABLE_FORMATS)
-    check_plot(plot)
-    from cranfield.meta.axioms.axioms import axioms
+    def run(self) -> None:
+        from cranfield.meta.axioms.axioms import axioms
 
-    wanted = chosen(measures)
-    found = axioms(wanted, only.replace("-", "_").split(",") if only else None)
-    tables = [found.table()]
-    if examples or len(wanted) == 1:
-        told = found.examples()
-        tables = [told] if format in ("json", "csv", "tsv") else [tables[0], told] if len(wanted) > 1 else [told]
-    texts = [rendered(replace(table, digits=digits), format, output) for table in tables]
-    emit("\n\n".join(texts), output, format=format)
-    if plot is not None:
-        from cranfield.report.figures import describe_axioms
+        measures = chosen(self.measures)
+        result = axioms(measures, self.only.replace("-", "_").split(",") if self.only else None)
+        if self.lists or len(measures) == 1:
+            both = len(measures) > 1 and not self.for_programs
+            self.show(*([result.table()] if both else []), result.examples())
+        else:
+            self.show(result.table())
+        if self.plot:
+            from cranfield.report.figures import describe_axioms
 
-        save_plot(describe_axioms(found), plot)
-    return 0
+            describe_axioms(result).save(self.plot)

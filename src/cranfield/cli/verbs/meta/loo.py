@@ -1,158 +1,113 @@
-"""`cranfield meta loo`: what runs and teams lose that were not pooled."""
+"""`cranfield meta loo`: what runs and teams lose if they were not pooled."""
 
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from cranfield import check
-from cranfield.cli.options import AS_USUAL, Joining
-from cranfield.cli.parser import READING, RESULT, Argument, Digits, Format, Measures, Output, Quiet, chosen, option
-from cranfield.cli.plotting import Plot, check_plot, save_plot
-from cranfield.cli.printing import TABLE_FORMATS, Progress, checked, emit, rendered
-from cranfield.cli.scores_input import Missing, RunWords, SampleFlag, collection_from
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, option
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.meta.judgments.leave_out import LeftOut
-    from cranfield.table import Table
-
-USAGE = """\
-usage: cranfield meta loo QRELS RUN RUN RUN... [-m MEASURE] [--teams FILE] [--pool-depth N]
-
-  cranfield meta loo qrels.txt runs/*.run -m AP --condensed                leave one run out, by AP and AP'
-  cranfield meta loo qrels.txt runs/*.run --teams teams.txt --pool-depth 100   leave one team out
-  cranfield meta loo --sample                                              try it: a small collection that comes along
-
-cranfield meta loo --help tells all options"""
-
-EXAMPLES = """\
-  $ cranfield meta loo --sample --pool-depth 10
-  $ cranfield meta loo qrels.txt runs/*.run -m AP -m nDCG@10 --condensed --pool-depth 100
-  $ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --show contributions
-  $ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --show runs -f csv -o runs.csv
-  $ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
-"""
-SHOWN = ("measures", "runs", "contributions", "all")
+    from cranfield.report.figures import Figure
 
 
-def loo_verb(
-    qrels: Annotated[str | None, Argument("QRELS", "Judgments; - is standard input. Left out with --sample.")] = None,
-    runs: RunWords = None,
-    measures: Measures = None,
-    sample: SampleFlag = False,
-    teams: Annotated[
-        str | None,
-        option(
-            "--teams",
-            metavar="FILE",
-            help="Lines of run, team: leave out one team at a time; default: one run at a time.",
-            group=READING,
-        ),
-    ] = None,
-    pool_depth: Annotated[
-        int | None,
-        option(
-            "--pool-depth",
-            metavar="N",
-            help="How many documents of each run went into the pool; default: whole lists.",
-        ),
-    ] = None,
-    condensed: Annotated[
-        bool, option("--condensed", help="Each measure also on lists without unjudged documents: AP and AP'.")
-    ] = False,
-    write: Annotated[
-        str | None,
-        option(
-            "--write",
-            metavar="FOLDER",
-            help="Write the judgments without each one's unique contributions there, a file each.",
-            group=RESULT,
-        ),
-    ] = None,
-    show: Annotated[
-        str,
-        option(
-            "--show",
-            metavar="WHAT",
-            help="measures (what becomes of the ranking), runs (a row for each run and measure), contributions (what "
-            "each found, and found alone) or all.",
-            group=RESULT,
-        ),
-    ] = "measures",
-    plot: Plot = None,
-    format: Format = "table",
-    digits: Digits = None,
-    output: Output = None,
-    quiet: Quiet = False,
-    missing: Missing = "zero",
-    joining: Joining = AS_USUAL,
-) -> int:
-    """Leave one run, or one team, out of the pool: the documents that nobody else found become unjudged.
+class LooVerb(options.Collection, Plotting):
+    """Leave one run, or one team, out of the pool: the documents that only it found become unjudged.
 
-    Tells how scores, ranks and the ranking of all runs (Kendall's tau) change. If they hardly do, systems that did not
-    contribute to the pool can be trusted to get their due by that measure. `tau of own` compares the ranking by all
-    judgments with the one in which every run has the score that it is left with. --plot draws the ranks by the first
-    measure. (Zobel, SIGIR 1998, by run; to leave out whole teams is stricter.)
+    The result is how scores, ranks and the ranking of all runs (Kendall's tau) change. If they hardly change, the
+    measure is fair to systems that did not contribute to the pool. `tau of own` compares the ranking by all judgments
+    with the one in which each run has its score without its own documents. --plot draws the ranks by the first measure.
+    (Zobel, SIGIR 1998, by run; leaving out whole teams is stricter.)
     """
-    if qrels is None and not sample:
-        print(USAGE, file=sys.stderr)
-        return 2
-    if quiet:
-        warnings.simplefilter("ignore")
-    checked(format, TABLE_FORMATS)
-    check.one_of("--show", SHOWN, show=show)
-    if show == "all" and format in ("csv", "tsv"):
-        raise UsageError(f"--show all is three tables, which {format} cannot hold; say which, or use --format json")
-    check.whole("--pool-depth", pool_depth=pool_depth)
-    check_plot(plot)
-    path, files = collection_from(qrels, runs, sample=sample)
-    joining.only_one_from_stdin(path, *files, teams)
-    from cranfield.assessed.join_options import JoinOptions
-    from cranfield.meta.judgments.leave_out import leave_one_out
 
-    with Progress("leaving out", quiet=quiet) as progress:
-        left = leave_one_out(
-            joining.judgments(path),
-            files,
-            chosen(measures or ["AP"]),
-            teams=teams,
-            pool_depth=pool_depth,
-            condensed=condensed,
-            missing=missing,
-            options=JoinOptions(**joining.options()),
-            progress=progress,
-        )
-    if write is not None:
-        paths = left.write(write)
-        if not quiet:
-            print(f"{len(paths)} files written to {write}", file=sys.stderr)
-    made = {"contributions": left.contribution_table, "runs": left.run_table, "measures": left.table}
-    tables = {name: replace(make(), digits=digits) for name, make in made.items() if show in (name, "all")}
-    emit(_text(tables, format, output), output, format=format)
-    if plot is not None:
-        _draw(left, plot)
-    return 0
+    summary = "what runs lose if they were not pooled"
+    examples = """
+cranfield meta loo qrels.txt runs/*.run --teams teams.txt
+cranfield meta loo --sample --pool-depth 10  # try it on the bundled sample collection
+cranfield meta loo qrels.txt runs/*.run -m AP -m nDCG@10 --condensed --pool-depth 100
+cranfield meta loo qrels.txt runs/*.run --teams teams.txt --show contributions
+cranfield meta loo qrels.txt runs/*.run --teams teams.txt --show runs -f csv -o runs.csv
+cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
+"""
+
+    measures: list[str] | None = options.measures()
+    teams: str | None = option(
+        "--teams FILE", "Lines of run, team: leave out one team at a time; default: one run at a time.", reads=True
+    )
+    pool_depth: int | None = options.pool_depth(
+        "The number of documents of each run that went into the pool; default: whole lists."
+    )
+    condensed: bool = options.condensed()
+    write: str | None = option(
+        "--write FOLDER",
+        "Write the judgments without the documents that only one run or team found to this folder, a file each.",
+        group=MORE,
+    )
+    what: str = options.show(
+        "measures",
+        "runs",
+        "contributions",
+        "all",
+        help="{names}: changes of the ranking, changes of each run, what each found (alone), or all three.",
+    )
+    missing: str = options.missing()
+
+    def check(self) -> None:
+        super().check()
+        if self.what == "all" and self.format in ("csv", "tsv"):
+            raise UsageError(f"--show all is three tables, but {self.format} holds one; choose one, or --format json")
+        check.whole("--pool-depth", pool_depth=self.pool_depth)
+
+    def run(self) -> None:
+        from cranfield.meta.judgments.leave_out import leave_one_out
+
+        with self.progress("leaving out") as progress:
+            result = leave_one_out(
+                *self.read(),
+                chosen(self.measures or ["AP"]),
+                **self.values("teams", "pool_depth", "condensed", "missing"),
+                options=self.joining(),
+                progress=progress,
+            )
+        if self.write is not None:
+            paths = result.write(self.write)
+            if not self.quiet:
+                print(f"{len(paths)} files written to {self.write}", file=sys.stderr)
+        self.emit(self._text(result))
+        if self.plot:
+            figure(result).save(self.plot)
+
+    def _text(self, result: LeftOut) -> str:
+        """One table, or several below one another; in JSON several are one object."""
+        makers = {"contributions": result.contribution_table, "runs": result.run_table, "measures": result.table}
+        texts = {
+            name: self.rendered(replace(make(), digits=self.digits))
+            for name, make in makers.items()
+            if self.what in (name, "all")
+        }
+        if self.format == "json" and len(texts) > 1:
+            return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in texts.items()) + "\n}"
+        return "\n\n".join(texts.values())
 
 
-def _text(tables: dict[str, Table], format: str, output: str | None) -> str:
-    """One table, or several below one another; in JSON several are one object."""
-    texts = {name: rendered(table, format, output) for name, table in tables.items()}
-    if format == "json" and len(texts) > 1:
-        return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in texts.items()) + "\n}"
-    return "\n\n".join(texts.values())
-
-
-def _draw(left: LeftOut, path: str) -> None:
+def figure(result: LeftOut) -> Figure:
+    """How ranks by the first measure change."""
     from cranfield.report.figures import describe_rank_changes
 
-    columns = left.columns()
-    first = columns["measure"] == left.measures[0]
-    told = {name: columns[name][first] for name in ("run", "rank", "rank_without")}
-    what = "left out of the pool" if left.by == "run" else "its team left out of the pool"
-    figure = describe_rank_changes(
-        told, system="run", before="rank", after="rank_without", measure=left.measures[0], after_label=what
+    columns = result.columns()
+    first = columns["measure"] == result.measures[0]
+    return describe_rank_changes(
+        {name: columns[name][first] for name in ("run", "rank", "rank_without")},
+        system="run",
+        before="rank",
+        after="rank_without",
+        measure=result.measures[0],
+        after_label="left out of the pool" if result.by == "run" else "its team left out of the pool",
     )
-    save_plot(figure, path)

@@ -1,68 +1,47 @@
-"""`cranfield meta study`: a whole paper's worth of meta-evaluation, from one file."""
+"""`cranfield meta study`: the meta-evaluation of a whole paper, from one file."""
 
 from __future__ import annotations
 
-import sys
-import warnings
 from dataclasses import replace
-from typing import Annotated
 
-from cranfield.cli.parser import Argument, Digits, Format, Output, Quiet, option
-from cranfield.cli.printing import TABLE_FORMATS, Progress, checked, emit, emit_table
+from cranfield.cli.declare import argument, flag
+from cranfield.cli.printing import Printing
 
-USAGE = """\
-usage: cranfield meta study FILE
 
-  cranfield meta study --example > study.toml      a file to begin with
-  cranfield meta study --methods                   what may stand in it
-  cranfield meta study study.toml                  do it; once more does only what is new
+class StudyVerb(Printing):
+    """Run a study file: every method on every collection; tables and a report go to its output folder.
 
-cranfield meta study --help tells all options"""
+    Scores and results are cached by content (files, measures, options, code), so nothing is computed twice: a study can
+    be interrupted and resumed, and a new measure costs only its own work. If a step fails, the error is printed, the
+    others are done, and the exit code is 1.
+    """
 
-EXAMPLES = """\
-  $ cranfield meta study --example > study.toml
-  $ cranfield meta study study.toml
-  $ cranfield meta study study.yaml --format json
+    summary = "all of it for a paper, from one file"
+    examples = """
+cranfield meta study study.toml
+cranfield meta study --example > study.toml  # a file to begin with
+cranfield meta study --methods  # what a file may contain
+cranfield meta study study.yaml --format json
 """
 
+    file: str | None = argument("FILE", "The study: collections, measures, methods; .toml, .yaml or .json.")
+    example: bool = flag("--example", "Print a study file to begin with.")
+    methods: bool = flag("--methods", "List the methods and their options.")
 
-def study_verb(
-    file: Annotated[
-        str | None, Argument(metavar="FILE", help="The study: collections, measures, methods; .toml, .yaml or .json.")
-    ] = None,
-    example: Annotated[bool, option("--example", help="Print a study file to begin with.")] = False,
-    methods: Annotated[bool, option("--methods", help="List the methods and their options.")] = False,
-    format: Format = "table",
-    digits: Digits = None,
-    output: Output = None,
-    quiet: Quiet = False,
-) -> int:
-    """Do all that a study file asks for: every method on every collection; tables and a report in its output folder.
+    def given(self) -> bool:
+        return self.file is not None or self.example or self.methods
 
-    Scores and results are kept in a cache by content (files, measures, options, code), so that nothing is computed
-    twice: stop it at any moment and start it again, or add a measure, and only what is new is done. What could not be
-    done is told; the rest is done, and the exit code is 1.
-    """
-    checked(format, TABLE_FORMATS)
-    if example:
-        from cranfield.meta.study.study_file import EXAMPLE
+    def run(self) -> int:
+        if self.example or self.file is None:
+            from cranfield.meta.study.steps import methods_table
+            from cranfield.meta.study.study_file import EXAMPLE
 
-        emit(EXAMPLE, output)
-        return 0
-    if methods:
-        from cranfield.meta.study.steps import methods_table
+            self.emit(EXAMPLE if self.example else self.rendered(methods_table()))
+            return 0
+        from cranfield.meta.study.study import run_study
 
-        emit_table(methods_table(), format, output)
-        return 0
-    if file is None:
-        print(USAGE, file=sys.stderr)
-        return 2
-    if quiet:
-        warnings.simplefilter("ignore")
-    from cranfield.meta.study.study import run_study
-
-    with Progress("study", quiet=quiet) as progress:
-        outcome = run_study(file, progress=progress)
-    table = outcome.table()
-    emit_table(table if digits is None else replace(table, digits=digits), format, output)
-    return 1 if outcome.failed else 0
+        with self.progress("study") as progress:
+            result = run_study(self.file, progress=progress)
+        table = result.table()
+        self.emit(self.rendered(table if self.digits is None else replace(table, digits=self.digits)))
+        return 1 if result.failed else 0

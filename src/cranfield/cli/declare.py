@@ -1,0 +1,146 @@
+"""How a verb is declared: a class whose fields are its arguments and options, with a method `run`."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields, replace
+from importlib import import_module
+from typing import Any, ClassVar
+
+from cranfield.errors import UsageError
+
+OPTIONS, RESULT = "Options", "What is printed"
+READING, RANKING, SIDE, MORE = "How files are read", "How lists are ranked", "Further files", "Rarely needed"
+RARE = (MORE, SIDE, READING, RANKING)
+"""Groups that only `--help-all` shows, in its order."""
+
+HELP = {"-h": False, "--help": False, "--help-all": True}
+"""The words that ask for help, and whether they ask for all of it."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An argument or an option of a verb."""
+
+    spellings: tuple[str, ...]
+    """The long form first; empty for an argument."""
+    help: str
+    """`{names}` stands for the choices or names."""
+    metavar: str = ""
+    group: str = OPTIONS
+    choices: tuple[str, ...] = ()
+    """The only values allowed."""
+    names: str = ""
+    """Where the library lists the values, for help and completion: `module:NAME` and plain words, separated by blanks.
+    The library checks these values itself, as it knows other spellings."""
+    required: bool = False
+    reads: bool = False
+    """The value is a file to read, where `-` is standard input."""
+    solves: str = ""
+    """A pattern: an error of the library whose message matches it is solved by this option."""
+    bare: tuple[str, str] | None = None
+    """For an option whose value may be left out: the value it has then, and the pattern of other values."""
+    name: str = ""
+    kind: str = "str"
+    """`bool`, `int`, `float`, `str` or `list`."""
+    default: Any = None
+
+    @property
+    def label(self) -> str:
+        """The name in messages."""
+        return self.spellings[0] if self.spellings else self.metavar
+
+    def values(self) -> tuple[str, ...]:
+        """The values that are known in advance."""
+        values = list(self.choices)
+        for word in self.names.split():
+            module, sign, name = word.partition(":")
+            listed = getattr(import_module(f"cranfield.{module}"), name) if sign else [word]
+            values += listed() if callable(listed) else listed
+        return tuple(dict.fromkeys(values))
+
+    def described(self) -> str:
+        """The help text, with the known values filled in."""
+        if "{names}" not in self.help:
+            return self.help
+        *first, last = self.values()
+        return self.help.replace("{names}", f"{', '.join(first)} or {last}" if first else last)
+
+
+def argument(metavar: str, help: str, *, required: bool = False, **more: Any) -> Any:
+    """A field for a word without a name; a list takes all words that are left."""
+    return _field(Parameter((), help, metavar, required=required, **more), MISSING if required else None)
+
+
+def option(spelled: str, help: str, *, default: Any = None, required: bool = False, **more: Any) -> Any:
+    """A field for a value after its name, written as in the help: `option("--test, -t TEST", "The test.")`."""
+    spellings, _, metavar = spelled.rpartition(" ")
+    parameter = Parameter(tuple(spellings.split(", ")), help, metavar, required=required, **more)
+    return _field(parameter, MISSING if required else default)
+
+
+def flag(spelled: str, help: str, *, group: str = OPTIONS) -> Any:
+    """A field for a name without a value."""
+    return _field(Parameter(tuple(spelled.split(", ")), help, group=group), False)
+
+
+def _field(parameter: Parameter, default: Any) -> Any:
+    return field(default=default, metadata={"parameter": parameter})
+
+
+@dataclass(init=False, repr=False, eq=False)
+class Verb:
+    """The base of all verbs, and of the groups of options that verbs share; every subclass is a dataclass.
+
+    The docstring of a verb is its help: the first paragraph in `--help`, all of it in `--help-all`.
+    """
+
+    summary: ClassVar[str] = ""
+    """What the verb does, in a few words, for the overview."""
+    examples: ClassVar[str] = ""
+    """Command lines, one per line; the overview shows the first."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(init=False, repr=False, eq=False, match_args=False)(cls)  # generating no code, it starts faster
+
+    def __init__(self, **values: Any) -> None:
+        for parameter in declared(type(self)):
+            setattr(self, parameter.name, values.get(parameter.name, parameter.default))
+
+    def values(self, *names: str) -> dict[str, Any]:
+        """Some options by name, for a function whose parameters have the same names."""
+        return {name: getattr(self, name) for name in names}
+
+    def given(self) -> bool:
+        """Is there anything to work on? If not, a short usage is printed."""
+        return True
+
+    def check(self) -> None:
+        """Raise a `UsageError` for options that do not go together, before any work is done."""
+        files = [getattr(self, parameter.name) for parameter in declared(type(self)) if parameter.reads]
+        paths = [path for value in files for path in (value if isinstance(value, list) else [value]) if path]
+        if sum(path.rpartition("=")[2] == "-" for path in paths) > 1:
+            raise UsageError("'-' is given more than once, but standard input can be read only once")
+
+    def run(self) -> int | None:
+        """Do the work; return the exit code, where None is 0."""
+        raise NotImplementedError
+
+
+def declared(verb: type[Verb]) -> list[Parameter]:
+    """The arguments and options of a verb.
+
+    Its own arguments come before those of the groups it inherits. Options of `SIDE` are files to read, and solve errors
+    in which the library names the parameter of the same name.
+    """
+    own = verb.__annotations__
+    parameters = [
+        replace(
+            one.metadata["parameter"],
+            name=one.name,
+            kind=str(one.type).partition(" ")[0].partition("[")[0],
+            default=None if one.default is MISSING else one.default,
+            **({"reads": True, "solves": f"{one.name}="} if one.metadata["parameter"].group == SIDE else {}),
+        )
+        for one in fields(verb)
+    ]
+    return sorted(parameters, key=lambda one: bool(one.spellings) or (one.name not in own and 0.5))

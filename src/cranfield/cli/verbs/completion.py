@@ -1,0 +1,121 @@
+"""`cranfield completion`: a script that completes verbs, options and values in a shell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from cranfield.cli import META_VERBS, STAND_INS, VERBS, find
+from cranfield.cli.declare import HELP, Parameter, Verb, argument, declared
+from cranfield.cli.printing import emit
+
+SHELLS = ("bash", "zsh", "fish")
+BASH = """\
+_cranfield() {{
+    local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
+    local verb=${{COMP_WORDS[1]}} at=1 words=""
+    if [[ $verb == meta ]]; then verb="meta ${{COMP_WORDS[2]}}" at=2; fi
+    COMPREPLY=()
+    if (( COMP_CWORD == 1 )); then words="{verbs}"
+    elif (( COMP_CWORD == at )); then words="{meta}"
+    else
+        case "$verb $previous" in
+{values}
+            *) case "$verb" in
+{options}
+            esac ;;
+        esac
+    fi
+    COMPREPLY=( $(compgen -W "$words" -- "$current") )
+    if [[ ${{#COMPREPLY[@]}} == 0 ]]; then COMPREPLY=( $(compgen -f -- "$current") ); fi
+}}
+complete -o filenames -F _cranfield cranfield"""
+ZSH = """\
+autoload -U +X compinit && compinit
+autoload -U +X bashcompinit && bashcompinit
+"""
+FISH = """\
+function __cranfield_at
+    set -l words (commandline -opc)
+    set -l verb "$words[2]"
+    if test "$verb" = meta -a (count $words) -gt 2
+        set verb "meta $words[3]"
+    end
+    test "$verb" = "$argv"
+end
+complete -c cranfield -n __cranfield_at -f -a '{verbs}'
+complete -c cranfield -n '__cranfield_at meta' -f -a '{meta}'"""
+
+
+class CompletionVerb(Verb):
+    """Print a script that completes verbs, options and values in a shell.
+
+    The script completes verbs, the options of each verb, values such as formats and tests, and otherwise file names.
+    """
+
+    summary = "complete verbs, options and values in a shell"
+    examples = """
+cranfield completion bash > ~/.local/share/bash-completion/completions/cranfield
+cranfield completion zsh >> ~/.zshrc
+cranfield completion fish > ~/.config/fish/completions/cranfield.fish
+"""
+
+    shell: str = argument("SHELL", "The shell: {names}.", choices=SHELLS, required=True)
+
+    def run(self) -> None:
+        emit(fish() if self.shell == "fish" else bash(zsh=self.shell == "zsh"))
+
+
+def every_verb() -> dict[str, list[Parameter]]:
+    """All verbs that take options, as they are called, with their parameters."""
+    return {verb: declared(find(verb)) for verb in (*VERBS, *(f"meta {verb}" for verb in META_VERBS))}
+
+
+def first_words() -> str:
+    """The words that may follow `cranfield`."""
+    return " ".join([*VERBS, "meta", *STAND_INS, "help"])
+
+
+def completed(parameter: Parameter) -> tuple[str, ...]:
+    """The values to complete; none for a file, as the shell completes file names."""
+    return () if parameter.metavar == "FILE" else parameter.values()
+
+
+def bash(*, zsh: bool = False) -> str:
+    """The script for bash; zsh runs the same function."""
+    values, options = [], []
+    for verb, parameters in every_verb().items():
+        for one in parameters:
+            if one.spellings and (known := completed(one)):
+                after = "|".join(shlex.quote(f"{verb} {spelling}") for spelling in one.spellings)
+                values.append(f'            {after}) words="{" ".join(known)}" ;;')
+        words = [*HELP, *(spelling for one in parameters for spelling in one.spellings)]
+        words += [value for one in parameters if not one.spellings for value in one.choices]
+        options.append(f'                {shlex.quote(verb)}) words="{" ".join(words)}" ;;')
+    script = BASH.format(
+        verbs=first_words(), meta=" ".join(META_VERBS), values="\n".join(values), options="\n".join(options)
+    )
+    return ZSH + script if zsh else script
+
+
+def fish() -> str:
+    """The script for fish."""
+    lines = [FISH.format(verbs=first_words(), meta=" ".join(META_VERBS))]
+    for verb, parameters in every_verb().items():
+        lines += [f"complete -c cranfield -n '__cranfield_at {verb}' {text}" for text in _fish(parameters)]
+    return "\n".join(lines)
+
+
+def _fish(parameters: list[Parameter]) -> Iterator[str]:
+    yield "-l help -s h -d 'Show the help'"
+    yield "-l help-all -d 'Show all of the help'"
+    for one in parameters:
+        known = completed(one)
+        values = f" -a {shlex.quote(' '.join(known))}" if known else ""
+        if not one.spellings:
+            if values:
+                yield f"-f{values}"
+            continue
+        names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in one.spellings)
+        takes = "" if one.kind == "bool" else " -x" if values else " -r"
+        yield f"{names}{takes}{values} -d {shlex.quote(one.described())}"

@@ -1,0 +1,97 @@
+"""The help of verbs: what it shows, how long it is, colour, and names from the registries."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from cranfield.cli import META_VERBS, VERBS, find
+from cranfield.cli.declare import declared
+from cranfield.comparison.corrections import CORRECTIONS
+from cranfield.comparison.registry import TESTS, known_tests
+from cranfield.meta.judgments.robustness import METHODS
+from tests.cli.conftest import Cranfield
+from tests.cli.verbs.test_eval import in_terminal
+
+EVERY_VERB = [*VERBS, *(f"meta {verb}" for verb in META_VERBS)]
+MOST_LINES = 45
+
+
+@pytest.mark.parametrize("verb", EVERY_VERB)
+def test_help_has_usage_options_and_examples(cranfield: Cranfield, verb: str) -> None:
+    page = cranfield(*verb.split(), "--help")
+    assert (page.code, page.err) == (0, "")
+    assert page.out.startswith(f"usage: cranfield {verb}")
+    assert "\nExamples:\n  $ " in page.out
+    assert cranfield("help", *verb.split()) == page or verb.startswith("meta")
+    assert cranfield(*verb.split(), "-h") == page
+
+
+@pytest.mark.parametrize("verb", EVERY_VERB)
+def test_help_fits_a_screen(cranfield: Cranfield, verb: str) -> None:
+    lines = cranfield(*verb.split(), "--help").out.splitlines()
+    assert len(lines) <= MOST_LINES
+    assert max(len(line) for line in lines if not line.startswith(("  $ ", "cranfield "))) <= 100
+
+
+@pytest.mark.parametrize("verb", EVERY_VERB)
+def test_help_all_shows_every_option(cranfield: Cranfield, verb: str) -> None:
+    page = cranfield(*verb.split(), "--help-all").out
+    for parameter in declared(find(verb)):
+        for spelling in parameter.spellings:
+            assert re.search(rf"^  .*{re.escape(spelling)}\b", page, re.MULTILINE), spelling
+
+
+def test_rare_options_are_left_to_help_all(cranfield: Cranfield) -> None:
+    short, full = (cranfield("eval", word).out for word in ("--help", "--help-all"))
+    last = "cranfield eval --help-all also shows: further files, how files are read, how lists are ranked"
+    assert short.splitlines()[-1] == last
+    for group in ("Further files:", "How files are read:", "How lists are ranked:"):
+        assert group not in short
+        assert group in full
+    for group in ("Arguments:", "Options:", "What is printed:", "Examples:"):
+        assert group in short
+        assert group in full
+
+
+def test_text_in_brackets_reaches_the_reader(cranfield: Cranfield) -> None:
+    expected = "grade 0 ([worst])"
+    assert expected in cranfield("eval", "--help").out
+    assert expected in re.sub(r"\x1b\[[\d;]*m", "", in_terminal("eval", "--help", COLUMNS="100"))
+
+
+def test_colour_in_a_terminal_only(cranfield: Cranfield) -> None:
+    shown = in_terminal("eval", "--help", COLUMNS="100")
+    assert "\x1b[1m" in shown
+    plain = cranfield("eval", "--help").out
+    assert re.sub(r"\x1b\[[\d;]*m", "", shown) == plain
+    assert in_terminal("eval", "--help", COLUMNS="100", NO_COLOR="1") == plain
+
+
+def test_names_come_from_the_registries(cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch) -> None:
+    known_tests()
+    monkeypatch.setitem(TESTS, "brand-new-test", TESTS["t"])
+    monkeypatch.setitem(CORRECTIONS, "brand-new-correction", CORRECTIONS["holm"])
+    monkeypatch.setitem(METHODS, "brand-new-method", METHODS["random"])
+    page = cranfield("compare", "--help").out
+    assert "brand-new-test" in page
+    assert "brand-new-correction" in page
+    assert "brand-new-test" in cranfield("meta", "power", "--help").out
+    assert "brand-new-method" in cranfield("meta", "robust", "--help").out
+
+
+def test_all_names_are_found() -> None:
+    """An option that names a list of the library names one that exists and has entries."""
+    for verb in EVERY_VERB:
+        for parameter in declared(find(verb)):
+            if parameter.names:
+                assert all(isinstance(value, str) for value in parameter.values())
+                assert parameter.values(), (verb, parameter.label)
+
+
+def test_defaults_are_among_the_names() -> None:
+    for verb in EVERY_VERB:
+        for parameter in declared(find(verb)):
+            if parameter.values() and parameter.default is not None:
+                assert parameter.default in parameter.values(), (verb, parameter.label)
