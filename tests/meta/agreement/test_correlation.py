@@ -273,7 +273,7 @@ def test_changed_gains_are_the_correlation_of_the_two_measures() -> None:
 @pytest.mark.parametrize(
     ("measure", "gains", "message"),
     [
-        ("AP", ["3:2:1"], "AP knows no gains"),
+        ("AP", ["3:2:1"], "AP has no gains"),
         ("Q", ["2:1"], "2 numbers, there are 3 grades"),
         ("Q", ["a:b:c"], "numbers"),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import UsageError
-from cranfield.meta.agreement.overlap import _Seen, _Side, rbo, weight_of_top
+from cranfield.meta.agreement.overlap import _Depths, _TiedRanking, rbo, weight_of_top
 
 
 def summed(x: list[str], y: list[str], p: float, depth: int = 2_000) -> float:
@@ -108,7 +108,7 @@ def test_nothing_in_common_is_nothing() -> None:
         ("abc", "abc", 1.5, "a", "p == 1.5"),
         ("abc", "abc", 0.9, "c", "ties == 'c'"),
         ("", "abc", 0.9, "a", "x is empty"),
-        ("abc", "aba", 0.9, "a", "y holds 'a' twice"),
+        ("abc", "aba", 0.9, "a", "'a' appears twice in y"),
         (3, "abc", 0.9, "a", "x == 3"),
     ],
 )
@@ -132,9 +132,9 @@ def test_lists_without_ties_are_counted_as_those_with_ties_are_summed(seed: int,
     rng = np.random.default_rng(seed)
     x, y = (rng.permutation(12)[: rng.integers(1, 13)].tolist() for _ in range(2))
     shorter, longer = sorted(([[item] for item in one] for one in (x, y)), key=len)
-    fast = _Seen(shorter, longer, ties)
+    fast = _Depths(shorter, longer, ties)
     place = {item: i for i, item in enumerate(dict.fromkeys(group[0] for one in (longer, shorter) for group in one))}
-    fast.short, fast.long = (_Side.of(one, place, ties) for one in (shorter, longer))
+    fast.short, fast.long = (_TiedRanking.of(one, place, ties) for one in (shorter, longer))
     summed = fast._sums(fast.depth)
     for quick, slow in zip((fast.common, fast.sizes, fast.most), summed, strict=False):
         assert quick == pytest.approx(slow)
@@ -146,6 +146,6 @@ def test_long_lists_take_no_time() -> None:
     x, y = np.random.default_rng(0).permutation(20_000)[:10_000].tolist(), list(range(10_000))
     found = rbo(x, y, 0.999)  # items × depths would be 150 million
     common = [len(set(x[:d]) & set(y[:d])) for d in (1, 10, 10_000)]
-    seen = _Seen([[item] for item in x], [[item] for item in y], "a")
+    seen = _Depths([[item] for item in x], [[item] for item in y], "a")
     assert seen.common[[0, 9, 9_999]].tolist() == common
     assert found.low <= found.extrapolated <= found.high

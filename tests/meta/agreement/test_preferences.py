@@ -39,7 +39,7 @@ def test_share_of_agreements_by_hand(ties: str, agreement: list[float]) -> None:
 def test_judgments_of_a_tie_are_left_out_and_counted() -> None:
     found = predictive_power(SCORES, given(1, 0, -1), resamples=0)
     assert found.agreement[0] == 0.5
-    assert "1 judgments left out: neither list was preferred" in found.notes
+    assert "1 judgment left out: neither list was preferred" in found.notes
 
 
 def test_swapping_the_two_runs_changes_nothing() -> None:
@@ -68,7 +68,7 @@ def test_undefined_scores_do_not_count() -> None:
     values[0, 0, 0] = np.nan
     found = predictive_power(Scores(SCORES.measures, SCORES.runs, SCORES.topics, values), given(1, 1, 1), resamples=0)
     assert found.agreement[0] == 0.5
-    assert any("count only for measures that are defined there" in note for note in found.notes)
+    assert any("used only for the measures that are defined there" in note for note in found.notes)
 
 
 def test_best_first_in_the_table() -> None:
@@ -92,7 +92,7 @@ def test_files(tmp_path: Path) -> None:
         ("1 a b\n", "bad.txt:1: 3 columns"),
         ("topic a b preferred\n1 a b C\n", "bad.txt:2: preferred 'C', must be A, B, tie"),
         ("1 a a A\n", "compared with itself"),
-        ("", "holds no judgment"),
+        ("", "no judgments, expected"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:

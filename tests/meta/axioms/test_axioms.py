@@ -8,8 +8,8 @@ import pytest
 
 from cranfield.errors import UsageError
 from cranfield.measures import Measure, parse
+from cranfield.meta.axioms.axiom_findings import Scored
 from cranfield.meta.axioms.axioms import MEANS, axioms, replacement, swap, top_heavy
-from cranfield.meta.axioms.findings import Scored
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, PLAIN, STOPS_WHEN_SATISFIED
 from tests.laws.test_laws import READS_ITS_OWN_LAG
 
@@ -102,7 +102,7 @@ def test_every_finding_has_a_meaning() -> None:
 def test_bad_input() -> None:
     with pytest.raises(UsageError, match="no axiom 'swop'; did you mean 'swap'"):
         axioms("AP", "swop")
-    with pytest.raises(UsageError, match="needs how likely documents were to be drawn"):
+    with pytest.raises(UsageError, match="needs inclusion probabilities"):
         axioms("statAP")
     with pytest.raises(UsageError, match="none of swap can be tried with alpha-nDCG"):
         axioms("alpha-nDCG", "swap")

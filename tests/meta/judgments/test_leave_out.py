@@ -57,7 +57,7 @@ def test_judgments_that_are_written_give_the_same_scores(tmp_path: Path) -> None
     for number, path in enumerate(paths.values()):
         assert cf.evaluate(path, LISTS, ["AP", "AP'"]).means() == pytest.approx(left.after[number], abs=1e-12)
     assert left.qrels("B") == cf.Qrels.read(paths["B"])
-    with pytest.raises(UsageError, match="no team 'D'; there are A, B, C"):
+    with pytest.raises(UsageError, match="no team 'D'; there are 'A', 'B', 'C'"):
         left.qrels("D")
 
 
@@ -129,7 +129,7 @@ def test_a_topic_that_loses_all_relevant_documents_counts_in_neither_mean() -> N
     # only x found a: without it q1 has nothing relevant, and AP is that of q2, 1/2, 1 and 1/2, before and after
     assert left.before[0, 0].tolist() == left.after[0, 0].tolist() == [0.5, 1.0, 0.5]
     assert left.before[1, 0].tolist() == [0.75, 0.5, 0.25]
-    assert "nothing relevant is left of q1 without x" in left.notes
+    assert "no relevant documents are left for q1 without x" in left.notes
 
 
 def test_judgments_by_intent() -> None:
@@ -177,8 +177,8 @@ def test_teams_without_runs_and_runs_without_teams_are_named() -> None:
     teams = {"r0": "A", "r1": "A", "r2": "B", "x9": "C", "x8": "A"}
     assert told(teams) == [
         "1 team has none of these runs: C",
-        "2 runs in the table of teams are not there: x9, x8",
-        "3 runs are of no team, and left out one by one: r3, r4, r5",
+        "2 runs of the table of teams are not among the runs: x9, x8",
+        "3 runs have no team and are left out one by one: r3, r4, r5",
     ]
 
 
@@ -192,7 +192,7 @@ def test_a_run_of_no_team_is_none_of_the_team_of_its_name() -> None:
 
 def test_a_depth_beyond_all_lists_takes_whole_lists() -> None:
     assert told(TEAMS, pool_depth=500) == [
-        "pool_depth == 500, but the longest list has 20 documents: whole lists are taken"
+        "pool_depth == 500, but the longest list has 20 documents: whole lists are used"
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)
@@ -206,7 +206,7 @@ def test_what_cannot_be_left_out() -> None:
     two = {name: LISTS[name] for name in ("r0", "r1")}
     with pytest.raises(UsageError, match="2 runs, must be 3 or more"):
         leave_one_out(GRADES, two, "AP")
-    with pytest.raises(UsageError, match="all runs are of team 'A', must be of 2 or more"):
+    with pytest.raises(UsageError, match="all runs belong to team 'A', there must be 2 or more teams"):
         leave_one_out(GRADES, LISTS, "AP", teams=dict.fromkeys(LISTS, "A"))
     with pytest.raises(UsageError, match="no run is in the table of teams: it has x, the runs are r0, r1"):
         leave_one_out(GRADES, LISTS, "AP", teams={"x": "A"})

@@ -164,15 +164,15 @@ def test_what_cannot_be_done() -> None:
 
     fails("how == 'luck', must be one of 'random'", how="luck")
     fails("rates == 1.5, must be between 0 and 1", rates=[1.5])
-    fails("rates has 0, must be above 0", rates=[0])
+    fails("rates == 0.0, must be above 0", rates=[0])
     fails("depth == 0, must be a whole number", how="depth", depths=[0])
     fails("size == 9, must be between 1 and 8", how="topics", sizes=[9])
     fails("repeats == 0", repeats=0)
     fails("how == 'confusion' needs a matrix", how="confusion")
     fails("probabilities of grade 0 sum to 0.5, must be 1", confusion={0: {0: 0.5}})
-    fails("confusion says nothing of grade 1", confusion={0: {0: 1.0}})
+    fails("confusion has no row for grade 1", confusion={0: {0: 1.0}})
     ones: Grades = {topic: dict.fromkeys(row, 1) for topic, row in GRADES.items()}
-    fails("all judgments have grade 1, so there is none", ones, how="flips")
+    fails("all judgments have grade 1, so there is no other", ones, how="flips")
     with pytest.raises(UsageError, match="2 runs, must be 3 or more"):
         topic_subsets(Scores.from_matrix([[0.1, 0.2], [0.2, 0.2]]))
     with pytest.raises(UsageError, match="1 topic, must be 2 or more"):
@@ -194,7 +194,7 @@ def test_rankings_of_ties_only_are_told() -> None:
     found = topic_subsets(Scores.from_matrix([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]]), sizes=[1], repeats=4)
     ties = int(np.isnan(found.tau).sum())
     assert 0 < ties < 4
-    assert found.notes[-1].startswith(f"{ties} of 4 τ have no value: all runs tie")
+    assert found.notes[-1].startswith(f"{ties} of 4 τ are undefined: all runs tie")
 
 
 def test_a_depth_beyond_all_lists_is_told() -> None:

@@ -97,12 +97,12 @@ def test_an_empty_header_holds_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("head", "says"),
     [
-        ("# ir_metadata.start\n# tag: x\n", r"mine.run:1: the metadata does not end"),
+        ("# ir_metadata.start\n# tag: x\n", r"mine.run:1: the metadata has no end"),
         ("# ir_metadata.start\n# - x\n# ir_metadata.end\n", r"mine.run:1: the metadata is a list, expected keys"),
-        ("# ir_metadata.start\n# tag: x\n# a: [1\n# ir_metadata.end\n", r"mine.run:\d: this is no YAML"),
-        ("# ir_metadata.start\n# a: !!python/object:os.system x\n# ir_metadata.end\n", r"mine.run:2: this is no YAML"),
+        ("# ir_metadata.start\n# tag: x\n# a: [1\n# ir_metadata.end\n", r"mine.run:\d: not valid YAML"),
+        ("# ir_metadata.start\n# a: !!python/object:os.system x\n# ir_metadata.end\n", r"mine.run:2: not valid YAML"),
         ("# ir_metadata.start\n# a: " + "[" * 5000 + "\n# ir_metadata.end\n", r"nested too deep|no YAML"),
-        ("# ir_metadata.start\n# a: 2021-13-45\n# ir_metadata.end\n", r"this is no YAML"),
+        ("# ir_metadata.start\n# a: 2021-13-45\n# ir_metadata.end\n", r"not valid YAML"),
     ],
 )
 def test_a_bad_header_is_an_error_with_its_place(tmp_path: Path, head: str, says: str) -> None:
@@ -112,7 +112,7 @@ def test_a_bad_header_is_an_error_with_its_place(tmp_path: Path, head: str, says
 
 def test_what_yaml_cannot_hold_is_refused_and_the_file_stays(tmp_path: Path) -> None:
     path = run_file(tmp_path)
-    with pytest.raises(UsageError, match="no plain value"):
+    with pytest.raises(UsageError, match="not plain text"):
         write_metadata(path, {"a": object()})
     assert path.read_text() == LINES
 

@@ -12,10 +12,10 @@ from cranfield.comparison.methods.nonparametric import kruskal_wallis
 from cranfield.errors import UsageError
 from cranfield.measures import parse
 from cranfield.measures.base import REGISTRY
-from cranfield.meta.constructed_lists import MOST, Lists
 from cranfield.meta.scale.scale import scale, scales
 from cranfield.meta.scale.scale_tests import scale_tests
 from cranfield.meta.scale.scale_theory import ADMITS, PROVED, proved_scale, proved_scales, scale_warning
+from cranfield.meta.synthetic_lists import MOST, SyntheticLists
 from cranfield.scores.scores import Scores
 
 FIGURE_19 = {
@@ -84,7 +84,7 @@ def test_a_measure_that_a_better_list_lowers_is_not_ordinal() -> None:
     found = scale("P+", 3, 3, recall_base=(1, 1))
     assert (found.kind, found.monotone) == ("nominal", False)
     # tests/laws: (none, 1, 2) has (2/5 + 5/6)/2, (none, 2, 1) has 3/5
-    assert "(0 2 1) is better than (0 1 2) by a swap, but scores 0.6000, and that 0.6167" in found.why
+    assert "(0 2 1) is better than (0 1 2) by a swap, but scores 0.6000, less than 0.6167" in found.why
     assert found.admits == ADMITS["nominal"]
 
 
@@ -93,7 +93,7 @@ def test_what_the_gaps_are_said_to_be() -> None:
     assert found.smallest is not None
     # 1/4 · 1/4 and 1/4 · 1/3, the smallest of several gaps of 1/48
     assert str(found.smallest) == "0.02083 from (0 0 0 1) at 0.0625 to (0 0 1 0) at 0.0833"
-    assert found.why.startswith("AP is no interval scale here: its values are 0.02083 apart from (0 0 0 1)")
+    assert found.why.startswith("AP is not an interval scale here: its values are 0.02083 apart from (0 0 0 1)")
     assert "0.25 from (1 1 1 0) at 0.7500 to (1 1 1 1) at 1.0000" in found.why
     rows = found.spacing().rows
     assert rows[0] == (1.0, 0.25, 1, "1111")
@@ -103,7 +103,7 @@ def test_what_the_gaps_are_said_to_be() -> None:
 def test_one_and_two_values() -> None:
     assert scale("NumRel").kind == "nominal"
     assert "same score" in scale("NumRel").why
-    assert any("for want of a third" in note for note in scale("Success@1").notes)
+    assert any("has only two values" in note for note in scale("Success@1").notes)
 
 
 def test_lower_is_better_is_turned() -> None:
@@ -140,7 +140,7 @@ def test_rounding_errors_are_told() -> None:
 def test_too_many_lists_are_counted_and_a_sample_offered() -> None:
     with pytest.raises(UsageError, match=r"3\^20 = 3,486,784,401 lists .* sample=100000"):
         scale("AP", 20, 3)
-    assert len(Lists.of(8, 4)) == 4**8 < MOST
+    assert len(SyntheticLists.of(8, 4)) == 4**8 < MOST
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_too_many_lists_are_counted_and_a_sample_offered() -> None:
         ({"length": 0}, "length == 0"),
         ({"grades": 1}, "grades == 1, must be 2 or more"),
         ({"recall_base": -1}, "recall_base == -1"),
-        ({"recall_base": 0}, "nothing relevant"),
+        ({"recall_base": 0}, "without relevant documents"),
         ({"grades": 3, "recall_base": (1, 2, 3)}, "one number or 2"),
         ({"sample": 0}, "sample == 0"),
         ({"measure": "alpha-nDCG"}, "needs judgments by intent"),
@@ -204,7 +204,7 @@ def test_table_3_counts_pairs_by_ranks_and_by_means() -> None:
 
 
 def test_table_3_needs_three_systems() -> None:
-    with pytest.raises(UsageError, match="2 systems, give 3 or more"):
+    with pytest.raises(UsageError, match="2 systems, must be 3 or more"):
         scale_tests(Scores.from_matrix([[0.1, 0.2], [0.3, 0.4]]))
     with pytest.raises(UsageError, match="alpha == 0"):
         scale_tests(Scores.from_matrix([[0.1, 0.2, 0.3]]), alpha=0)

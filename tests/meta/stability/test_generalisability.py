@@ -179,19 +179,19 @@ def test_a_negative_estimate_is_told() -> None:
     values -= values.mean(axis=1, keepdims=True)  # topics are all the same on average
     found = g_study(values)
     assert found["topic"].variance == 0 > found["topic"].estimate
-    assert any("topic came out below 0" in note for note in found.notes)
+    assert any("topic is below 0" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ([[0.1, 0.2], [0.3, 0.4]], {}, "2 systems, give 3 or more"),
-        ([[0.1, 0.2, 0.3]], {}, "1 topic, give 2 or more"),
-        (np.full((5, 4), 0.3), {}, "all scores are 0.3; nothing varies"),
+        ([[0.1, 0.2], [0.3, 0.4]], {}, "2 systems, must be 3 or more"),
+        ([[0.1, 0.2, 0.3]], {}, "1 topic, must be 2 or more"),
+        (np.full((5, 4), 0.3), {}, "all scores are 0.3, so there is no variance"),
         (np.ones((5, 4)), {"level": 1}, "level == 1"),
         (np.ones((5, 4)), {"drop": -0.1}, "drop == -0.1"),
         ({"a": np.ones((5, 4)), "b": np.ones((5, 3))}, {}, "'b' has other systems than the first level: run4"),
-        ({"a": np.ones((5, 4))}, {}, "1 level of the further facet"),
+        ({"a": np.ones((5, 4))}, {}, "1 level of the facet"),
         ({"a": np.eye(4), "b": np.eye(4)}, {"facet": "topic"}, "facet == 'topic', must be another name"),
     ],
 )

@@ -123,7 +123,7 @@ def test_lists_of_other_lengths_do_not_disturb() -> None:
     )
     assert both.rms[:, 0] == pytest.approx(long.rms[:, 0], abs=1e-4)
     assert both.rms.shape == (2, 2)
-    assert "1 lists without one left out" in both.notes
+    assert "1 list without a relevant document left out" in both.notes
 
 
 def test_depth_and_grades() -> None:
@@ -139,13 +139,13 @@ def test_progress_reaches_the_end() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(UsageError, match="RR: its expected value is no sum over ranks"):
+    with pytest.raises(UsageError, match="RR: its expected value is not a sum over ranks"):
         informativeness(Assessed.one([1, 0]), "RR")
     with pytest.raises(UsageError, match="no list has a relevant document"):
         informativeness(Assessed.one([0, 0], missed=[1]), "AP")
     with pytest.raises(UsageError, match="depth == 0"):
         informativeness(Assessed.one([1, 0]), "AP", depth=0)
-    with pytest.raises(UsageError, match=r"has AP = 0.99 on average"):
+    with pytest.raises(UsageError, match=r"has an expected AP of 0.99"):
         max_entropy("AP", 0.99, length=12, relevant=4, found=2)
     with pytest.raises(UsageError, match="found == 9"):
         max_entropy("AP", 0.5, length=12, relevant=4, found=9)

@@ -22,9 +22,9 @@ from cranfield.meta.agreement import correlation
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.study import inputs as study_inputs
 from cranfield.meta.study.cache import Cache, measure_key, table_from_plain, table_to_plain
-from cranfield.meta.study.steps import METHODS, methods_table
 from cranfield.meta.study.study import Outcome, run_study
 from cranfield.meta.study.study_file import EXAMPLE, plan_of, read_study
+from cranfield.meta.study.study_methods import METHODS, methods_table
 from cranfield.scores.summary import Estimate
 from cranfield.table import Column, Table
 
@@ -180,7 +180,7 @@ def test_a_step_that_cannot_be_done_is_told_and_the_others_are_done(folder: Path
     outcome = run_study(folder / "study.toml")
     assert states(outcome) == {"correlate": "failed", "gtheory": "failed", "tukey": "computed"}
     assert "2 systems, must be 3 or more" in outcome.failed[0].error
-    assert "not done: correlate: 2 systems" in (folder / "study-results" / "report.md").read_text()
+    assert "failed: correlate: 2 systems" in (folder / "study-results" / "report.md").read_text()
     assert "1 computed, 2 failed" in str(outcome)
 
 
@@ -411,10 +411,10 @@ def test_the_example_is_a_study() -> None:
         ('runs = ["*.run"]', 'runs = ["*.run"]\nmissing = "no"', "collections.tiny: missing == 'no'"),
         ("resamples = 20", 'resamples = "many"', "methods.correlate.resamples == 'many', must be a whole number"),
         ("resamples = 20", 'collections = ["tini"]', "no collection 'tini'; did you mean 'tiny'?"),
-        ("[methods.gtheory]", '[methods."../x"]', "methods.../x: the name may hold letters"),
+        ("[methods.gtheory]", '[methods."../x"]', "methods.../x: the name is used for files"),
         ("[methods.gtheory]", "[methods.concord]", "methods.concord: gold must be given"),
         ("seed = 1", 'report = "r.pdf"', "report == 'r.pdf', must be a file name that ends in .md or .html"),
-        ("seed = 1", "seed == 1", "study.toml:3: this is no TOML"),
+        ("seed = 1", "seed == 1", "study.toml:3: not valid TOML"),
         ('measures = ["AP", "P@5"]', "", "methods.correlate: no measures"),
     ],
 )
@@ -426,7 +426,7 @@ def test_what_is_wrong_with_a_study_is_named(folder: Path, old: str, new: str, s
 
 def test_a_collection_of_scores_only_has_no_runs_to_leave_out(folder: Path) -> None:
     held = {"measures": ["AP"], "collections": {"s": {"scores": "s.csv"}}, "methods": {"loo": {}}}
-    with pytest.raises(UsageError, match="loo works on runs and qrels, s has scores only"):
+    with pytest.raises(UsageError, match="loo works on runs and qrels, s has only scores"):
         plan_of(held)
 
 

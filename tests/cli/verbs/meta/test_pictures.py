@@ -85,4 +85,4 @@ def test_inform_without_words_tells_how_to_use_it(capsys: pytest.CaptureFixture[
 
 def test_inform_says_which_measures_it_can_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", "inform", *ALL, "-m", "RR"]) == 2
-    assert "RR: its expected value is no sum over ranks" in capsys.readouterr().err
+    assert "RR: its expected value is not a sum over ranks" in capsys.readouterr().err

@@ -81,6 +81,6 @@ def inform_verb(
 
 
 def _lists(found: Informativeness) -> Table:
-    from cranfield.meta.stability.discrimination import table_of
+    from cranfield.meta.meta_record import table_of
 
     return table_of(found.columns(), found.notes)

@@ -50,7 +50,7 @@ def study_verb(
         emit(EXAMPLE, output)
         return 0
     if methods:
-        from cranfield.meta.study.steps import methods_table
+        from cranfield.meta.study.study_methods import methods_table
 
         emit_table(methods_table(), format, output)
         return 0

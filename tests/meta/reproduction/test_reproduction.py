@@ -10,8 +10,8 @@ import pytest
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.meta.reproduction.reproducibility import delta_ri, effect_ratio, nrmse, p_value, rmse, tau_union
 from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
+from cranfield.meta.reproduction.reproduction_measures import delta_ri, effect_ratio, nrmse, p_value, rmse, tau_union
 from cranfield.scores.scores import Scores
 
 with warnings.catch_warnings():  # it imports scipy.stats.stats, and pkg_resources
@@ -172,7 +172,7 @@ def test_topics_of_one_run_only_are_counted_and_topics_without_a_value_left_out(
     fewer = {topic: docs for topic, docs in AGAIN.items() if topic != "03"}
     with pytest.warns(match="lack"):
         found = reproduce(made_qrels(), (BASE, fewer), measures=["AP"], missing="skip")
-    assert "baseline: lists compared on 11 topics; 1 that only one run has left out" in found.notes
+    assert "baseline: lists compared on 11 topics; 1 left out that only one run has" in found.notes
     both = [topic for topic in BASE if topic != "03"]
     b, b2 = (theirs(made_qrels(), run) for run in (BASE, AGAIN))
     apart = [b[topic]["AP"] - b2[topic]["AP"] for topic in both]
