@@ -117,11 +117,8 @@ class DiscriminativePower(MetaRecord):
     def asl(self) -> Columns:
         """measure, pair, p: each measure's p-values in ascending order (Sakai 2014 Fig. 16)."""
         order = self._order()
-        axes: dict[str, Iterable[Any]] = {
-            "measure": labels(self.measures)[order],
-            "pair": range(1, len(self.first) + 1),
-        }
-        return crossed(axes, {"p": np.sort(self.p[order], axis=1)})
+        pairs = np.arange(1, len(self.first) + 1)
+        return crossed({"measure": labels(self.measures)[order], "pair": pairs}, {"p": np.sort(self.p[order], axis=1)})
 
     def common(self) -> Index64:
         """measures × measures: the number of pairs that differ by both; on the diagonal, by the measure itself."""
