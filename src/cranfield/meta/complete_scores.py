@@ -21,7 +21,7 @@ Levels = NDArray[np.int32]
 """… × systems: 0 for the worst system, 1 for the next better value, and so on; tied systems share a level."""
 
 LEAST_SYSTEMS = 3
-"""Two systems have only two rankings, so there is nothing to correlate."""
+"""Two systems have only two rankings and one difference: nothing to correlate, and no variance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +51,8 @@ class CompleteScores:
         """
         if measures is not None:
             scores = scores.select(measures=measures)
-        for noun, names, least in (
-            ("system", scores.runs, least_systems),
-            ("measure", scores.measures, least_measures),
-        ):
-            if len(names) < least:
-                raise UsageError(f"{who}: {counted(len(names), noun)}, must be {least} or more")
+        check_count(who, len(scores.runs), "system", least_systems)
+        check_count(who, len(scores.measures), "measure", least_measures)
         _check_values(scores, who)
         defined = np.asarray(~np.isnan(scores.values).any(axis=(0, 1)))
         if not defined.any():
@@ -134,6 +130,12 @@ def levels_of(values: Array, close: Array | float = 0.0) -> Levels:
     levels = np.empty_like(steps)
     np.put_along_axis(levels, order, np.cumsum(steps, axis=-1, dtype=np.int32), axis=-1)
     return levels
+
+
+def check_count(who: str, count: int, noun: str, least: int = LEAST_SYSTEMS) -> None:
+    """Refuse too few systems, measures or topics."""
+    if count < least:
+        raise UsageError(f"{who}: {counted(count, noun)}, must be {least} or more")
 
 
 def _check_values(scores: Scores, who: str) -> None:

@@ -36,6 +36,11 @@ def labels(values: Iterable[Any]) -> NDArray[Any]:
     return np.array(entries, dtype=object if not entries or isinstance(entries[0], str) else None)
 
 
+def attributes(objects: Sequence[object], *names: str) -> Columns:
+    """A column for each attribute, with a row per object."""
+    return {name: labels(getattr(thing, name) for thing in objects) for name in names}
+
+
 def crossed(axes: Mapping[str, Iterable[Any]], values: Mapping[str, NDArray[Any]]) -> Columns:
     """Columns with a row for every combination of labels; the values have one dimension per axis.
 

@@ -9,14 +9,14 @@ import pytest
 from cranfield.errors import UsageError
 from cranfield.measures import Measure, parse
 from cranfield.meta.axioms.axiom_findings import Scored
-from cranfield.meta.axioms.axioms import MEANS, axioms, replacement, swap, top_heavy
+from cranfield.meta.axioms.axioms import MEANS, axioms, improving_step, top_heavy
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, PLAIN, STOPS_WHEN_SATISFIED
 from tests.laws.test_laws import READS_ITS_OWN_LAG
 
 
 def test_swaps_lower_only_measures_that_the_laws_except() -> None:
     rated = [measure for measure in ALL if measure.properties.better != "neither"]
-    broken = {measure.name for measure in rated if not swap(measure).holds}
+    broken = {measure.name for measure in rated if not improving_step("swap", measure).holds}
     assert broken <= READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | STOPS_WHEN_SATISFIED
     assert broken >= READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | {"BPM"}  # IFT is only broken by longer lists
 
@@ -31,12 +31,12 @@ def of(measure: Measure, shown: Scored) -> float:
 @pytest.mark.parametrize("name", ["P+", "Pmeasure", "O", "nDCGrel"])
 def test_counter_examples_have_their_scores(name: str) -> None:
     measure = parse(name)
-    for result in (swap(measure), replacement(measure)):
+    for result in (improving_step("swap", measure), improving_step("replacement", measure)):
         if not result.holds:
             before, after = result.example
             assert after.score < before.score
             assert [of(measure, one) for one in result.example] == pytest.approx([before.score, after.score])
-    assert not replacement(measure).holds
+    assert not improving_step("replacement", measure).holds
 
 
 def test_a_swap_that_lowers_P_plus_by_hand() -> None:

@@ -37,7 +37,8 @@ def tau_a(levels: Levels, precision: Precision = np.float64) -> Array:
     Sakai 2007 (8), Sakai 2014 (51).
     """
     m = levels.shape[-1]
-    return np.asarray(_agreement(signs(levels, precision)) / (m * (m - 1)))
+    sign = signs(levels, precision)
+    return np.asarray(_product(sign, sign) / (m * (m - 1)))
 
 
 def tau_b(levels: Levels, precision: Precision = np.float64) -> Array:
@@ -45,7 +46,8 @@ def tau_b(levels: Levels, precision: Precision = np.float64) -> Array:
 
     NaN where all systems tie.
     """
-    agreement = _agreement(signs(levels, precision))
+    sign = signs(levels, precision)
+    agreement = _product(sign, sign)
     untied = np.diagonal(agreement, axis1=-2, axis2=-1)
     return _divided(agreement, np.sqrt(untied[..., :, None] * untied[..., None, :]))
 
@@ -132,10 +134,6 @@ COEFFICIENTS: dict[str, tuple[str, Callable[..., Array]]] = {
 DIRECTED = ("tau-ap",)
 """Coefficients that change when the two rankings change places."""
 KENDALL = ("tau-a", "tau-b")
-
-
-def _agreement(sign: Array) -> Array:
-    return _product(sign, sign)
 
 
 def _product(a: Array, b: Array) -> Array:

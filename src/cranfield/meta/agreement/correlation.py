@@ -18,12 +18,11 @@ from cranfield.comparison.methods.resamples import check_resampling
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL
 from cranfield.meta.agreement.overlap import TIES
-from cranfield.meta.complete_scores import LEAST_SYSTEMS, CompleteScores, central_interval, levels_of
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, interval, labels
+from cranfield.meta.complete_scores import CompleteScores, central_interval, check_count, levels_of
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, interval, labels
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
-from cranfield.text import counted
 from cranfield.types import Array, Progress
 
 _BLOCK = 1_000_000
@@ -44,7 +43,7 @@ class Correlation(Record):
 
     def columns(self) -> Columns:
         """coefficient, n, value, z, p; one row."""
-        return {name: labels([getattr(self, name)]) for name in ("coefficient", "n", "value", "z", "p")}
+        return attributes([self], "coefficient", "n", "value", "z", "p")
 
     def table(self) -> Table:
         columns = (Column("coefficient"), Column("value", "number"), Column("n", "count"), Column("p", "probability"))
@@ -80,8 +79,7 @@ def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0
     a, b = sample(x, "x"), sample(y, "y")
     if len(a) != len(b):
         raise UsageError(f"rank_correlation: x ranks {len(a)} systems and y {len(b)}; both must rank the same")
-    if len(a) < LEAST_SYSTEMS:
-        raise UsageError(f"rank_correlation: {counted(len(a), 'system')}, must be {LEAST_SYSTEMS} or more")
+    check_count("rank_correlation", len(a), "system")
     if np.isnan(a).any() or np.isnan(b).any():
         raise UsageError("rank_correlation: a system has no score; leave it out of both")
     levels = np.stack([levels_of(scores, noise(scores)) for scores in (a, b)])

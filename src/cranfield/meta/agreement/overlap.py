@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.meta.meta_record import Columns, labels, table_of
+from cranfield.meta.meta_record import Columns, attributes, table_of
 from cranfield.record import Record
 from cranfield.table import Table
 from cranfield.types import Array
@@ -53,9 +53,7 @@ class Overlap(Record):
 
     def columns(self) -> Columns:
         """One row: extrapolated, low, high, residual, p, ties."""
-        return {
-            name: labels([getattr(self, name)]) for name in ("extrapolated", "low", "high", "residual", "p", "ties")
-        }
+        return attributes([self], "extrapolated", "low", "high", "residual", "p", "ties")
 
     def table(self) -> Table:
         columns = self.columns()

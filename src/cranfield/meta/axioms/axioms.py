@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from cranfield.measures.property_tables import MEANINGS, RANKED, is_diverse
 from cranfield.meta.axioms.axiom_findings import Finding, Scored
 from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS
 from cranfield.meta.axioms.ranked_experiments import RANKED_EXPERIMENTS
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels
 from cranfield.meta.synthetic_lists import (
     FAR,
     UNAVAILABLE,
@@ -83,10 +84,7 @@ class Axioms(MetaRecord):
 
     def columns(self) -> Columns:
         """measure, axiom, holds, says, example; a row per finding."""
-        columns = {
-            name: labels(getattr(finding, name) for finding in self.findings)
-            for name in ("measure", "axiom", "holds", "says")
-        }
+        columns = attributes(self.findings, "measure", "axiom", "holds", "says")
         return {**columns, "example": labels(finding.shown() for finding in self.findings)}
 
     def table(self) -> Table:
@@ -147,20 +145,12 @@ def _experiments(measure: Measure) -> dict[str, Callable[[Measure], Finding]]:
         raise UsageError(f"{measure} needs {UNAVAILABLE[measure.needs]}, which synthetic lists do not have")
     if is_diverse(measure):
         return INTENT_EXPERIMENTS
-    return {"swap": swap, "replacement": replacement, "top_heavy": top_heavy, **RANKED_EXPERIMENTS}
+    steps = {kind: partial(improving_step, kind) for kind in ("swap", "replacement")}
+    return {**steps, "top_heavy": top_heavy, **RANKED_EXPERIMENTS}
 
 
-def swap(measure: Measure) -> Finding:
-    """Does the score never fall when the better one of two neighbours moves up?"""
-    return _steps(measure, "swap")
-
-
-def replacement(measure: Measure) -> Finding:
-    """Does the score never fall when a better document takes a document's place?"""
-    return _steps(measure, "replacement")
-
-
-def _steps(measure: Measure, kind: str) -> Finding:
+def improving_step(kind: str, measure: Measure) -> Finding:
+    """Does the score never fall by a `swap` or a `replacement` that improves the list?"""
     check_plain_lists(measure)
     tried = unchanged = 0
     for base in BASES:

@@ -16,10 +16,9 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.agreement.coefficients import tau_b
-from cranfield.meta.complete_scores import LEAST_SYSTEMS, Levels, levels_of
+from cranfield.meta.complete_scores import Levels, check_count, levels_of
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
-from cranfield.text import counted
 from cranfield.types import Array
 from cranfield.views.condensed import Condensed
 from cranfield.views.ties import Ties
@@ -53,12 +52,6 @@ def with_condensed(measures: MeasureLike | Sequence[MeasureLike] | None, condens
     return list(dict.fromkeys(chosen))
 
 
-def check_runs(who: str, runs: Sequence[str]) -> None:
-    """Refuse fewer runs than a ranking needs."""
-    if len(runs) < LEAST_SYSTEMS:
-        raise UsageError(f"{who}: {counted(len(runs), 'run')}, must be {LEAST_SYSTEMS} or more for a ranking")
-
-
 class Rescorer:
     """Runs that are joined once and scored with many sets of judgments."""
 
@@ -66,7 +59,7 @@ class Rescorer:
         self, who: str, qrels: object, runs: object, measures: list[Measure], options: JoinOptions | None, missing: str
     ) -> None:
         documents = JudgedDocuments.of(qrels, runs, with_scores(options or JoinOptions(), measures), None)
-        check_runs(who, documents.lists.runs)
+        check_count(who, len(documents.lists.runs), "run")
         uses_ties = any(isinstance(view, Ties) for measure in measures for view in measure.views)
         self.documents = documents if uses_ties else documents.without_ties()
         self.measures = measures

@@ -16,17 +16,17 @@ from cranfield.assessed.judged_documents import JudgedDocuments, Mask
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import MeasureLike
+from cranfield.meta.complete_scores import check_count
 from cranfield.meta.judgments.rescoring import (
     BY_TAU,
     PAIRED,
     Rescorer,
-    check_runs,
     paired_means,
     tau,
     undefined_note,
     with_condensed,
 )
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
@@ -85,9 +85,9 @@ class Robustness(MetaRecord):
     def columns(self) -> Columns:
         """method, level, repeat, judged, measure, tau, change, rmse; a row per experiment and measure."""
         s, m = (axis.ravel() for axis in np.indices(self.tau.shape))
-        names = ("method", "level", "repeat", "judged")
+        settings = attributes(self.settings, "method", "level", "repeat", "judged")
         return {
-            **{name: labels(getattr(setting, name) for setting in self.settings)[s] for name in names},
+            **{name: column[s] for name, column in settings.items()},
             "measure": labels(self.measures)[m],
             **{name: getattr(self, name).ravel() for name in VALUES},
         }
@@ -233,7 +233,7 @@ def topic_subsets(scores: Scores, *, sizes: Sequence[int] | None = None, repeats
     [[1.0]]
     """
     check.whole(WHO, repeats=repeats)
-    check_runs(WHO, scores.runs)
+    check_count(WHO, len(scores.runs), "run")
     return _record(scores, _subsets(scores, sizes, repeats, seed, 0), repeats, seed)
 
 

@@ -15,7 +15,7 @@ from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.meta.agreement.overlap import rbo
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, table_of
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, table_of
 from cranfield.meta.reproduction.reproduction_measures import (
     delta_ri,
     effect_ratio,
@@ -106,10 +106,7 @@ class Reproduction(MetaRecord):
 
     def columns(self) -> Columns:
         """measure, role, original, again, tau, overlap, rmse, nrmse, p, effect_ratio, delta_ri, topics."""
-        return {
-            name: labels(getattr(agreement, name) for agreement in self.agreements)
-            for name in Agreement.__dataclass_fields__
-        }
+        return attributes(self.agreements, *Agreement.__dataclass_fields__)
 
     def _metadata(self) -> dict[str, Any]:
         runs = {role: list(names) for role, names in self.runs.items()}

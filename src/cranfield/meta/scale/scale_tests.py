@@ -15,14 +15,13 @@ from cranfield.comparison.data import Matrix
 from cranfield.comparison.registry import TestSettings, find_test
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
+from cranfield.meta.complete_scores import check_count
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, rows_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.text import counted
 
 BY_RANKS, BY_MEANS = "kruskal-wallis", "tukey"
-FEWEST = 3
-"""Two systems have only one pair."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,8 +83,7 @@ def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
     [3]
     """
     check_alpha("scale_tests", alpha)
-    if len(scores.runs) < FEWEST:
-        raise UsageError(f"scale_tests: {counted(len(scores.runs), 'system')}, must be {FEWEST} or more")
+    check_count("scale_tests", len(scores.runs), "system")
     first, second = np.triu_indices(len(scores.runs), 1)
     settings = TestSettings(level=1 - alpha)
     counts: list[tuple[int, int, int, int, int]] = []

@@ -17,15 +17,14 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.meta.meta_record import Columns, MetaRecord, concatenated, headings, interval, labels, table_of
+from cranfield.meta.complete_scores import check_count
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, concatenated, headings, interval, table_of
 from cranfield.meta.stability.coefficient_intervals import FRatios
 from cranfield.meta.stability.variance_components import SYSTEM, TOPIC, Component, score_cube, variance_components
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted
 
-FEWEST = 3
-"""Two systems have only one difference, too few for a variance."""
 TARGET = 0.95
 
 
@@ -120,9 +119,6 @@ class GStudy(MetaRecord):
 
     def _per_topic(self, levels: int) -> tuple[tuple[float, float], tuple[float, float]]:
         """The relative and absolute error variance that is divided by the number of topics, and that which is not."""
-        if not self.facet:
-            relative = self._variance(SYSTEM, TOPIC)
-            return (relative, relative + self._variance(TOPIC)), (0.0, 0.0)
         relative = self._variance(SYSTEM, TOPIC) + self._variance(SYSTEM, TOPIC, self.facet) / levels
         absolute = relative + self._variance(TOPIC) + self._variance(TOPIC, self.facet) / levels
         fixed = self._variance(SYSTEM, self.facet) / levels
@@ -171,11 +167,9 @@ class GStudy(MetaRecord):
 
     def columns(self) -> Columns:
         """measure, source, df, mean_square, variance, share; a row per source."""
-        names = ("source", "df", "mean_square", "variance", "share")
-        return {
-            "measure": np.full(len(self.components), self.measure, dtype=object),
-            **{name: labels(getattr(component, name) for component in self.components) for name in names},
-        }
+        measure = np.full(len(self.components), self.measure, dtype=object)
+        columns = attributes(self.components, "source", "df", "mean_square", "variance", "share")
+        return {"measure": measure, **columns}
 
     def table(self) -> Table:
         """The variance components."""
@@ -273,10 +267,8 @@ def g_study(data: Any, measure: Any = None, *, facet: str = "facet", drop: float
         values = values[keep]
     axes = [SYSTEM, TOPIC] if len(matrices) == 1 else [SYSTEM, TOPIC, facet]
     values = values[..., 0] if len(matrices) == 1 else values
-    if len(values) < FEWEST:
-        raise UsageError(f"g_study: {counted(len(values), 'system')}, must be {FEWEST} or more")
-    if values.shape[1] < 2:
-        raise UsageError(f"g_study: {counted(values.shape[1], 'topic')}, must be 2 or more")
+    check_count("g_study", len(values), "system")
+    check_count("g_study", values.shape[1], "topic", 2)
     if facet in (SYSTEM, TOPIC):
         raise UsageError(f"g_study: facet == {facet!r}, must be another name")
     components = variance_components(values, axes)

@@ -61,10 +61,6 @@ class Informativeness(MetaRecord):
         errors = headings("number", "RMS error", "mean absolute error", better="lower")
         return Table((Column("measure"), *errors, Column("lists", "count")), rows, notes=self.notes)
 
-    def list_table(self) -> Table:
-        """A row per measure and list."""
-        return super().table()
-
 
 def informativeness(
     lists: Assessed, measures: Any, *, depth: int = 1000, rel: float = 1, progress: Progress | None = None

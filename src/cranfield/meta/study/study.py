@@ -17,7 +17,7 @@ from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
 from cranfield.frames import Tidy
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, part_of
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
@@ -72,8 +72,7 @@ class Outcome(MetaRecord):
 
     def columns(self) -> Columns:
         """label, method, collection, state, seconds, error; a row per step."""
-        names = ("label", "method", "collection", "state", "seconds", "error")
-        return {name: labels(getattr(step, name) for step in self.steps) for name in names}
+        return attributes(self.steps, "label", "method", "collection", "state", "seconds", "error")
 
     def table(self) -> Table:
         """A row per step: its state, and the files of its tables."""
