@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cranfield.measures import AP, MEASURES, REGISTRY, Measure, Trailtext, U, parse
 from cranfield.measures.property_tables import DIVERSE, RANKED, READ_BY_INTENT, diverse, properties_of, ranked, told_of
-from cranfield.meta.axioms.findings import FAR, differ
+from cranfield.meta.axioms.axiom_findings import differ, second_document_effect
 from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS, diverse_score
 from cranfield.meta.axioms.ranked_experiments import (
     LENGTHS,
@@ -25,9 +25,8 @@ from cranfield.meta.axioms.ranked_experiments import (
     score,
     small_lists,
     with_two,
-    worth_more_after_another,
 )
-from cranfield.meta.constructed_lists import better
+from cranfield.meta.synthetic_lists import FAR, higher_better
 from tests.laws.instances import ALL, NEEDS
 from tests.oracles.diverse import Diverse
 from tests.oracles.diverse import diverse as diverse_lists
@@ -197,7 +196,7 @@ def test_a_document_is_worth_less_after_another_if_diminishing_and_the_same_if_a
         lists = lists_of(four, judged, lengths)
         for measure in (measure for measure in FORMS_OF_ALL if measure.properties.better != "neither"):
             if measure.properties.diminishing or measure.properties.additive:
-                more = worth_more_after_another(better(measure, lists))
+                more = second_document_effect(higher_better(measure, measure.evaluate(lists)))
                 assert np.isnan(more) or more < FAR, measure
                 assert np.isnan(more) or more > -FAR or measure.properties.diminishing, measure
 
@@ -286,7 +285,7 @@ def test_figure_6_is_as_in_the_seed(name: str) -> None:
 def test_TBG_diminishes_as_long_as_lengths_are_equal() -> None:
     # Sakai 2014 §2.2 and comment (e) on Fig. 6
     def more(lengths: str) -> tuple[float, float]:
-        every = [worth_more_after_another(better(parse("TBG"), some.lists)[some.rows]) for some in small_lists(lengths)]
+        every = [second_document_effect(parse("TBG").evaluate(some.lists)[some.rows]) for some in small_lists(lengths)]
         return min(map(np.min, every)), max(map(np.max, every))
 
     assert more("equal")[0] < -0.001

@@ -1,4 +1,4 @@
-"""Collections made up for tests: graded judgments, and systems of which each is a little worse than the one before."""
+"""Simulated collections: graded judgments, and systems that are each a little worse than the one before."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Which measure should I trust? Methods that evaluate measures, on scores and on collections.
+"""Which measure should I trust? Methods that evaluate measures, from scores or from judgments and runs.
 
-Each takes `Scores` (or runs and judgments) and gives a record: `table()`, `columns()` for frames, and notes that say
-how it was done.
+Each function returns a record with a table, JSON, LaTeX, HTML, frames, and notes that say how it was computed.
 """
 
 from cranfield.meta.agreement.concordance import concord

@@ -1,4 +1,4 @@
-"""Concordance: Sakai's pseudo-code, line by line, beside the products of matrices."""
+"""Concordance: Sakai's pseudo-code, line by line, against the matrix products."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from cranfield.scores.scores import Scores
 
 
 def made(measures: int = 5, runs: int = 6, topics: int = 7, seed: int = 0) -> Scores:
-    """Few different values, so that ties are many."""
+    """Few different values, so that there are many ties."""
     values = np.random.default_rng(seed).integers(0, 4, (measures, runs, topics)) / 4
     return Scores([f"m{i}" for i in range(measures)], [f"r{i}" for i in range(runs)], map(str, range(topics)), values)
 
@@ -32,15 +32,15 @@ def figure_17(m1: np.ndarray, m2: np.ndarray, golds: list[np.ndarray]) -> tuple[
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_counts_are_those_of_the_seeds_pseudo_code(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_agree_with_sakais_pseudo_code(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from cranfield.meta.agreement import concordance
 
     monkeypatch.setattr(concordance, "_BLOCK", 100)  # several blocks
     scores = made(seed=seed)
-    found = concord(scores, ["m3", "m4"])
-    assert found.golds == ("m3", "m4", "m3 AND m4")
-    assert found.measures == ("m0", "m1", "m2")
-    assert found.compared == 15 * 7
+    result = concord(scores, ["m3", "m4"])
+    assert result.golds == ("m3", "m4", "m3 AND m4")
+    assert result.measures == ("m0", "m1", "m2")
+    assert result.compared == 15 * 7
     v = scores.values
     for g, golds in enumerate(([v[3]], [v[4]], [v[3], v[4]])):
         for i in range(3):
@@ -48,58 +48,58 @@ def test_counts_are_those_of_the_seeds_pseudo_code(seed: int, monkeypatch: pytes
                 if i != j:
                     expected = figure_17(v[i], v[j], golds)
                     assert (
-                        found.disagreements[i, j], found.concordant[g, i, j], found.concordant[g, j, i],
-                        found.wins[g, i, j], found.wins[g, j, i],
+                        result.disagreements[i, j], result.concordant[g, i, j], result.concordant[g, j, i],
+                        result.wins[g, i, j], result.wins[g, j, i],
                     ) == expected  # fmt: skip
-                    assert found.shares[g, i, j] == expected[1] / expected[0]
+                    assert result.shares[g, i, j] == expected[1] / expected[0]
                     p = binomtest(expected[3], expected[3] + expected[4]).pvalue
-                    assert found.p[g, i, j] == pytest.approx(p)
+                    assert result.p[g, i, j] == pytest.approx(p)
 
 
-def test_wins_of_the_seed_are_significant() -> None:
+def test_sakais_wins_are_significant() -> None:
     # Sakai 2014 §5.3: D#-nDCG wins 592 times and ERR-IA 130 times, significant at α = 0.01.
     from cranfield.comparison.distributions.rank_distributions import sign_p
 
     assert sign_p(np.array(592.0), np.array(130.0), "two-sided") < 0.01
 
 
-def test_the_gold_standard_goes_with_itself() -> None:
-    found = concord(made(), "m0", ["m0", "m1"])
-    assert found.shares[0, 0, 1] == 1
+def test_the_gold_standard_agrees_with_itself() -> None:
+    result = concord(made(), "m0", ["m0", "m1"])
+    assert result.shares[0, 0, 1] == 1
 
 
-def test_rounding_is_no_difference() -> None:
+def test_rounding_errors_are_ties() -> None:
     values = np.array([[[0.1 + 0.2], [0.3]], [[0.2], [0.1]], [[1.0], [0.0]]])
-    found = concord(Scores("abc", "xy", "1", values), "c")
-    assert found.disagreements[0, 1] == 0
-    assert np.isnan(found.shares[0, 0, 1])
-    assert found.p[0, 0, 1] == 1
+    result = concord(Scores("abc", "xy", "1", values), "c")
+    assert result.disagreements[0, 1] == 0
+    assert np.isnan(result.shares[0, 0, 1])
+    assert result.p[0, 0, 1] == 1
 
 
-def test_table_as_in_the_seeds() -> None:
-    found = concord(made(), ["m3", "m4"])
-    table = found.table("m3")
+def test_table_as_in_sakais_papers() -> None:
+    result = concord(made(), ["m3", "m4"])
+    table = result.table("m3")
     assert table.caption == "Concordance with m3"
-    share, other = found.shares[0, 0, 1], found.shares[0, 1, 0]
+    share, other = result.shares[0, 0, 1], result.shares[0, 1, 0]
     assert str(table.rows[0][1]).startswith(f"{share:.1%}/{other:.1%}")
-    assert str(table.rows[0][1]).endswith(f"({found.disagreements[0, 1]})")
+    assert str(table.rows[0][1]).endswith(f"({result.disagreements[0, 1]})")
     assert table.rows[1][1] == "-"
-    assert found.table().caption == "Concordance with m3 AND m4"
-    columns = found.columns()
+    assert result.table().caption == "Concordance with m3 AND m4"
+    columns = result.columns()
     assert len(columns["gold"]) == 9
     total = columns["wins"] + columns["losses"] + columns["both"] + columns["neither"]
     assert total.tolist() == columns["disagreements"].tolist()
-    assert len(found.pairs().rows) == 9
+    assert len(result.pairs().rows) == 9
 
 
-def test_topics_that_are_undefined_are_left_out() -> None:
+def test_undefined_topics_are_left_out() -> None:
     scores = made(topics=4)
     values = scores.values.copy()
     values[4, 0, 3] = np.nan  # the gold standard, on the last topic
     holed = Scores(scores.measures, scores.runs, scores.topics, values)
-    found = concord(holed, "m4")
-    assert found.topics == 3
-    assert np.array_equal(found.concordant, concord(scores.select(topics=["0", "1", "2"]), "m4").concordant)
+    result = concord(holed, "m4")
+    assert result.topics == 3
+    assert np.array_equal(result.concordant, concord(scores.select(topics=["0", "1", "2"]), "m4").concordant)
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,12 @@ IRCOR = [
         ("tau-ap-b", "y ties", "x ties", (0.7321, 0.297, -0.7047)),
     ],
 )
-def test_values_that_ircor_publishes(coefficient: str, x: str, y: str, values: tuple[float, ...]) -> None:
-    found = [rank_correlation(data[x], data[y], coefficient).value for data in IRCOR]
-    assert found == pytest.approx(values, abs=6e-5)
+def test_published_values_of_ircor(coefficient: str, x: str, y: str, values: tuple[float, ...]) -> None:
+    result = [rank_correlation(data[x], data[y], coefficient).value for data in IRCOR]
+    assert result == pytest.approx(values, abs=6e-5)
 
 
-def test_tau_b_is_scipys() -> None:
+def test_tau_b_agrees_with_scipy() -> None:
     rng = np.random.default_rng(0)
     for _ in range(30):
         x, y = rng.integers(0, 6, (2, 15)) / 10
@@ -79,7 +79,7 @@ def tau_ap_of_the_seed(gold: list[float], evaluated: list[float]) -> float:
     return 2 / (m - 1) * total - 1
 
 
-def test_tau_ap_is_the_seeds_formula_and_ties_are_the_mean_over_all_orders() -> None:
+def test_tau_ap_agrees_with_sakais_formula_and_averages_over_orders_of_ties() -> None:
     gold, evaluated = [5.0, 4.0, 3.0, 2.0, 1.0], [3.0, 3.0, 1.0, 3.0, 1.0]
     orders = []
     for way in itertools.permutations(range(5)):
@@ -89,7 +89,7 @@ def test_tau_ap_is_the_seeds_formula_and_ties_are_the_mean_over_all_orders() -> 
     assert rank_correlation(gold, evaluated, "tau-ap").value == pytest.approx(np.mean(orders))
 
 
-def test_a_tie_in_the_gold_standard_is_a_mean_over_orders_too() -> None:
+def test_tau_ap_averages_over_orders_of_ties_in_the_gold_standard() -> None:
     gold, evaluated = [2.0, 2.0, 1.0, 1.0], [4.0, 1.0, 3.0, 2.0]
     orders = [
         tau_ap_of_the_seed([g + w / 100 for g, w in zip(gold, way, strict=True)], evaluated)
@@ -107,12 +107,12 @@ def test_a_swap_at_the_top_costs_more_in_tau_ap_and_the_same_in_tau() -> None:
     assert rank_correlation(gold, bottom, "tau-ap").value == pytest.approx(7 / 9)
 
 
-def test_normal_test_of_the_seed() -> None:
+def test_normal_test_of_sakai() -> None:
     # Sakai 2007 §4.1: with 30 runs τ is significant at α = 0.01 above 0.34; (9) gives 2.576 sqrt(130 / 7830) = 0.332.
     assert normal_test(np.array(0.34), 30)[1] < 0.01
     assert normal_test(np.array(0.33), 30)[1] > 0.01
-    found = rank_correlation(range(10), range(10))
-    assert found.z == pytest.approx(1 / math.sqrt(50 / 810))
+    result = rank_correlation(range(10), range(10))
+    assert result.z == pytest.approx(1 / math.sqrt(50 / 810))
 
 
 def made(measures: int = 3, runs: int = 8, topics: int = 12, seed: int = 1) -> Scores:
@@ -122,13 +122,13 @@ def made(measures: int = 3, runs: int = 8, topics: int = 12, seed: int = 1) -> S
 
 
 @pytest.mark.parametrize("coefficient", list(COEFFICIENTS))
-def test_the_matrix_holds_what_every_pair_gives(coefficient: str) -> None:
+def test_the_matrix_agrees_with_single_pairs(coefficient: str) -> None:
     scores = made()
-    found = correlate(scores, coefficients=coefficient, resamples=0)
+    result = correlate(scores, coefficients=coefficient, resamples=0)
     means = scores.means()
     for i, j in itertools.permutations(range(3), 2):
         expected = rank_correlation(means[i], means[j], coefficient).value
-        assert found.values[0, i, j] == pytest.approx(expected)
+        assert result.values[0, i, j] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("ties", ["w", "a", "b"])
@@ -142,7 +142,7 @@ def test_rbo_of_measures_is_rbo_of_their_rankings(ties: str) -> None:
 @pytest.mark.parametrize("coefficient", list(COEFFICIENTS))
 def test_intervals_are_those_of_resampled_topics_one_by_one(coefficient: str) -> None:
     scores = made(measures=2, topics=6)
-    found = correlate(scores, coefficients=coefficient, resamples=40, seed=5, level=0.9)
+    result = correlate(scores, coefficients=coefficient, resamples=40, seed=5, level=0.9)
     times = np.random.default_rng(5).multinomial(6, np.full(6, 1 / 6), size=40)
     drawn = []
     for row in times:
@@ -150,60 +150,60 @@ def test_intervals_are_those_of_resampled_topics_one_by_one(coefficient: str) ->
         x, y = scores.values[:, :, topics].mean(axis=2)
         drawn.append(rank_correlation(x, y, coefficient).value)
     low, high = np.quantile(drawn, [0.05, 0.95]) - np.mean(drawn)
-    value = found.values[0, 0, 1]
-    assert found.low[0, 0, 1] == pytest.approx(value + low, abs=1e-5)
-    assert found.high[0, 0, 1] == pytest.approx(min(value + high, 1), abs=1e-5)
+    value = result.values[0, 0, 1]
+    assert result.low[0, 0, 1] == pytest.approx(value + low, abs=1e-5)
+    assert result.high[0, 0, 1] == pytest.approx(min(value + high, 1), abs=1e-5)
 
 
 def test_the_estimate_is_in_its_interval_and_the_seed_decides() -> None:
     scores = made(measures=5, runs=20)
-    found = [correlate(scores, coefficients=list(COEFFICIENTS), resamples=60, seed=s) for s in (1, 1, 2)]
+    result = [correlate(scores, coefficients=list(COEFFICIENTS), resamples=60, seed=s) for s in (1, 1, 2)]
     off = ~np.eye(5, dtype=bool)
-    assert (found[0].low[:, off] <= found[0].values[:, off]).all()
-    assert (found[0].high[:, off] >= found[0].values[:, off]).all()
-    assert np.array_equal(found[0].low, found[1].low)
-    assert not np.array_equal(found[0].low, found[2].low)
+    assert (result[0].low[:, off] <= result[0].values[:, off]).all()
+    assert (result[0].high[:, off] >= result[0].values[:, off]).all()
+    assert np.array_equal(result[0].low, result[1].low)
+    assert not np.array_equal(result[0].low, result[2].low)
 
 
 def test_more_noise_correlates_less() -> None:
     rng = np.random.default_rng(0)
     true = rng.random((40, 1))
     values = np.stack([true + rng.normal(0, spread, (40, 30)) for spread in (0.0, 0.5, 3.0)])
-    found = correlate(Scores("abc", map(str, range(40)), map(str, range(30)), values), resamples=0)
-    assert found.values[0, 0, 1] > found.values[0, 0, 2]
+    result = correlate(Scores("abc", map(str, range(40)), map(str, range(30)), values), resamples=0)
+    assert result.values[0, 0, 1] > result.values[0, 0, 2]
 
 
 def test_means_that_differ_by_rounding_are_ties() -> None:
     # 0.1 + 0.2 and 0.3 have the same mean over two topics as far as anybody can tell.
     values = [[[0.1, 0.2], [0.3, 0.0], [0.9, 0.9]], [[0.5, 0.5], [0.4, 0.4], [0.9, 0.9]]]
-    found = correlate(Scores("ab", "xyz", "12", values), coefficients="tau-a", resamples=0)
-    assert found.values[0, 0, 1] == pytest.approx(2 / 3)  # two pairs of three agree, one is tied
+    result = correlate(Scores("ab", "xyz", "12", values), coefficients="tau-a", resamples=0)
+    assert result.values[0, 0, 1] == pytest.approx(2 / 3)  # two pairs of three agree, one is tied
 
 
-def test_lower_is_better_is_turned_round() -> None:
+def test_measures_for_which_lower_is_better_are_negated() -> None:
     values = np.array([[[0.1], [0.2], [0.3]], [[0.3], [0.2], [0.1]]])
-    found = correlate(Scores(["AP", "E"], "abc", "1", values), resamples=0)
-    assert found.values[0, 0, 1] == 1
-    assert any("lower is better: E" in note for note in found.notes)
+    result = correlate(Scores(["AP", "E"], "abc", "1", values), resamples=0)
+    assert result.values[0, 0, 1] == 1
+    assert any("lower is better: E" in note for note in result.notes)
 
 
 def test_all_ties_have_no_tau_b_and_are_named() -> None:
     values = [[[0.5], [0.5], [0.5]], [[0.3], [0.2], [0.1]]]
-    found = correlate(Scores(["flat", "AP"], "abc", "1", values), resamples=0)
-    assert math.isnan(found.values[0, 0, 1])
-    assert any("all systems tie by flat" in note for note in found.notes)
-    assert "-" in str(found)
+    result = correlate(Scores(["flat", "AP"], "abc", "1", values), resamples=0)
+    assert math.isnan(result.values[0, 0, 1])
+    assert any("all systems tie by flat" in note for note in result.notes)
+    assert "-" in str(result)
 
 
-def test_topics_that_are_undefined_are_left_out_and_counted() -> None:
+def test_undefined_topics_are_left_out_and_counted() -> None:
     scores = made(topics=5)
     values = scores.values.copy()
     values[1, 2, 4] = np.nan
     holed = Scores(scores.measures, scores.runs, scores.topics, values)
-    found = correlate(holed, resamples=0)
-    assert found.topics == 4
-    assert np.array_equal(found.values, correlate(scores.select(topics=list("0123")), resamples=0).values)
-    assert any("1 of 5 topics left out" in note for note in found.notes)
+    result = correlate(holed, resamples=0)
+    assert result.topics == 4
+    assert np.array_equal(result.values, correlate(scores.select(topics=list("0123")), resamples=0).values)
+    assert any("1 of 5 topics left out" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(
@@ -236,25 +236,25 @@ def test_a_measure_without_any_value_for_a_run_is_named() -> None:
         correlate(Scores(scores.measures, scores.runs, scores.topics, values))
 
 
-def test_tables_as_in_the_seeds() -> None:
+def test_tables_as_in_sakais_papers() -> None:
     scores = made()
-    found = correlate(scores, coefficients=["tau-a", "tau-ap-symmetric"], resamples=10)
-    table = found.table()  # Sakai 2013 Table 5
+    result = correlate(scores, coefficients=["tau-a", "tau-ap-symmetric"], resamples=10)
+    table = result.table()  # Sakai 2013 Table 5
     assert [column.header for column in table.columns] == ["", "m1", "m2"]
-    assert table.rows[0][1] == f"{found.values[0, 0, 1]:.4f}/{found.values[1, 0, 1]:.4f}"
+    assert table.rows[0][1] == f"{result.values[0, 0, 1]:.4f}/{result.values[1, 0, 1]:.4f}"
     assert table.rows[1][1] == "-"
-    single = found.table("tau-a")  # Sakai 2007 Table 2
-    assert single.rows[0][2] == pytest.approx(found.values[0, 0, 2])
-    assert len(found.pairs().rows) == 3
-    columns = found.columns()
+    single = result.table("tau-a")  # Sakai 2007 Table 2
+    assert single.rows[0][2] == pytest.approx(result.values[0, 0, 2])
+    assert len(result.pairs().rows) == 3
+    columns = result.columns()
     assert len(columns["value"]) == 6
-    assert found.estimate("m0", "m2").value == columns["value"][1]
+    assert result.estimate("m0", "m2").value == columns["value"][1]
 
 
-def test_both_ways_of_a_coefficient_with_a_gold_standard() -> None:
-    found = correlate(made(), coefficients="tau-ap", resamples=0)
-    assert len(found.columns()["value"]) == 6
-    assert len(found.table().rows) == 3
+def test_a_coefficient_with_a_gold_standard_has_both_directions() -> None:
+    result = correlate(made(), coefficients="tau-ap", resamples=0)
+    assert len(result.columns()["value"]) == 6
+    assert len(result.table().rows) == 3
 
 
 @SAMPLE
@@ -262,18 +262,18 @@ def test_changed_gains_are_the_correlation_of_the_two_measures() -> None:
     from cranfield.evaluation.evaluator import evaluate
 
     given = sample()
-    found = change_gains(given.qrels, list(given.runs), ["nDCG", "Q"], gains=["3:2:1", "10:5:1"], resamples=0)
-    assert found.values[:, 0] == pytest.approx([1, 1])  # the grades themselves are linear gains
+    result = change_gains(given.qrels, list(given.runs), ["nDCG", "Q"], gains=["3:2:1", "10:5:1"], resamples=0)
+    assert result.values[:, 0] == pytest.approx([1, 1])  # the grades themselves are linear gains
     both = evaluate(given.qrels, list(given.runs), ["nDCG", "nDCG(gain={1:1,2:5,3:10})"])
-    assert found.values[0, 1] == pytest.approx(correlate(both, resamples=0).values[0, 0, 1])
-    assert found.columns()["gains"].tolist() == ["3:2:1", "10:5:1"] * 2
+    assert result.values[0, 1] == pytest.approx(correlate(both, resamples=0).values[0, 0, 1])
+    assert result.columns()["gains"].tolist() == ["3:2:1", "10:5:1"] * 2
 
 
 @SAMPLE
 @pytest.mark.parametrize(
     ("measure", "gains", "message"),
     [
-        ("AP", ["3:2:1"], "AP knows no gains"),
+        ("AP", ["3:2:1"], "AP has no gains"),
         ("Q", ["2:1"], "2 numbers, there are 3 grades"),
         ("Q", ["a:b:c"], "numbers"),
     ],

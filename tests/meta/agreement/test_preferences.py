@@ -30,16 +30,16 @@ def given(*ways: int) -> Preferences:
 )
 def test_share_of_agreements_by_hand(ties: str, agreement: list[float]) -> None:
     # People preferred a, a, a: AP is right twice; P@1 ties on topic 1 and is wrong twice.
-    found = predictive_power(SCORES, given(1, 1, 1), ties=ties, resamples=0)
-    assert found.agreement.tolist() == pytest.approx(agreement)
-    assert (found.agree.tolist(), found.tied.tolist(), found.disagree.tolist()) == ([2, 0], [0, 1], [1, 2])
-    assert found.p[0] == pytest.approx(binomtest(2, 3).pvalue)
+    result = predictive_power(SCORES, given(1, 1, 1), ties=ties, resamples=0)
+    assert result.agreement.tolist() == pytest.approx(agreement)
+    assert (result.agree.tolist(), result.tied.tolist(), result.disagree.tolist()) == ([2, 0], [0, 1], [1, 2])
+    assert result.p[0] == pytest.approx(binomtest(2, 3).pvalue)
 
 
 def test_judgments_of_a_tie_are_left_out_and_counted() -> None:
-    found = predictive_power(SCORES, given(1, 0, -1), resamples=0)
-    assert found.agreement[0] == 0.5
-    assert "1 judgments left out: neither list was preferred" in found.notes
+    result = predictive_power(SCORES, given(1, 0, -1), resamples=0)
+    assert result.agreement[0] == 0.5
+    assert "1 judgment left out: neither list was preferred" in result.notes
 
 
 def test_swapping_the_two_runs_changes_nothing() -> None:
@@ -54,8 +54,8 @@ def test_interval_is_over_topics() -> None:
     # Ten judgments on each of two topics, one of them always right and one always wrong: 0, 1/2 and 1 are drawn.
     topics = ("1",) * 10 + ("2",) * 10
     many = Preferences(topics, ("a",) * 20, ("b",) * 20, (1,) * 20, ("",) * 20)
-    found = predictive_power(SCORES.select(measures=["AP"]), many)
-    assert (found.low[0], found.agreement[0], found.high[0]) == (0, 0.5, 1)
+    result = predictive_power(SCORES.select(measures=["AP"]), many)
+    assert (result.low[0], result.agreement[0], result.high[0]) == (0, 0.5, 1)
 
 
 def test_lower_is_better() -> None:
@@ -66,15 +66,15 @@ def test_lower_is_better() -> None:
 def test_undefined_scores_do_not_count() -> None:
     values = SCORES.values.copy()
     values[0, 0, 0] = np.nan
-    found = predictive_power(Scores(SCORES.measures, SCORES.runs, SCORES.topics, values), given(1, 1, 1), resamples=0)
-    assert found.agreement[0] == 0.5
-    assert any("count only for measures that are defined there" in note for note in found.notes)
+    result = predictive_power(Scores(SCORES.measures, SCORES.runs, SCORES.topics, values), given(1, 1, 1), resamples=0)
+    assert result.agreement[0] == 0.5
+    assert any("used only for the measures that are defined there" in note for note in result.notes)
 
 
 def test_best_first_in_the_table() -> None:
-    found = predictive_power(SCORES, given(-1, -1, -1), resamples=5)
-    assert [row[0] for row in found.table().rows] == ["P@1", "AP"]
-    assert len(found.columns()["agreement"]) == 2
+    result = predictive_power(SCORES, given(-1, -1, -1), resamples=5)
+    assert [row[0] for row in result.table().rows] == ["P@1", "AP"]
+    assert len(result.columns()["agreement"]) == 2
 
 
 def test_files(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_files(tmp_path: Path) -> None:
         ("1 a b\n", "bad.txt:1: 3 columns"),
         ("topic a b preferred\n1 a b C\n", "bad.txt:2: preferred 'C', must be A, B, tie"),
         ("1 a a A\n", "compared with itself"),
-        ("", "holds no judgment"),
+        ("", "no judgments, expected"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Preferred ranks: Sakai's own example, and lists looked at one by one."""
+"""Preferred ranks: Sakai's own example, and lists one by one."""
 
 import numpy as np
 import pytest
@@ -18,25 +18,25 @@ def test_sakais_example_of_topic_020() -> None:
     # 913, 1(10), 0(6), 0(36), and P+ = P = O = (3 + 1) / (cg* + 913). It has cg* = 48, but 3*10 + 2*6 + 36 is 78.
     grades = {f"{name}{i}": grade for name, grade, n in (("S", 3, 10), ("A", 2, 6), ("B", 1, 36)) for i in range(n)}
     run = ranked(*(f"x{i}" for i in range(912)), "S0")
-    found = preferred_ranks({"q": grades}, {"deep": run, "none": ranked("x1")})
-    assert found.table().rows == (("q", 913, 913, "deep", "1(10)", "0(6)", "0(36)"),)
-    assert found.grades == (3, 2, 1)
-    assert any("1 of 2 lists hold no relevant document" in note for note in found.notes)
+    result = preferred_ranks({"q": grades}, {"deep": run, "none": ranked("x1")})
+    assert result.table().rows == (("q", 913, 913, "deep", "1(10)", "0(6)", "0(36)"),)
+    assert result.grades == (3, 2, 1)
+    assert any("1 of 2 lists hold no relevant document" in note for note in result.notes)
     for name in ("P+", "P-measure", "O"):
         value = evaluate({"q": grades}, {"deep": run}, name).means().item()
         assert value == pytest.approx(4 / (78 + 913))
 
 
-def test_the_run_with_the_largest_preferred_rank_is_shown_with_what_it_found() -> None:
+def test_the_table_shows_the_run_with_the_largest_preferred_rank() -> None:
     qrels = {"q": {"s": 2, "a": 1, "b": 1, "c": 1}}
     shallow, deep = ranked("s", "a"), ranked("a", "b", "x", "s", "c")
-    found = preferred_ranks(qrels, {"shallow": shallow, "deep": deep})
-    assert found.table().rows == (("q", 4, 1, "deep", "1(1)", "2(3)"),)
-    assert found.preferred.tolist() == [[1], [4]]
-    assert found.first.tolist() == [[1], [1]]
+    result = preferred_ranks(qrels, {"shallow": shallow, "deep": deep})
+    assert result.table().rows == (("q", 4, 1, "deep", "1(1)", "2(3)"),)
+    assert result.preferred.tolist() == [[1], [4]]
+    assert result.first.tolist() == [[1], [1]]
 
 
-def test_every_list_as_read_one_by_one() -> None:
+def test_ranks_agree_with_single_lists() -> None:
     rng = np.random.default_rng(0)
     documents = [f"d{i}" for i in range(30)]
     qrels = {t: {doc: int(g) for doc, g in zip(documents, rng.integers(0, 4, 30), strict=True)} for t in "123"}
@@ -44,13 +44,13 @@ def test_every_list_as_read_one_by_one() -> None:
         name: {t: {doc: float(s) for doc, s in zip(documents[:20], rng.permutation(20), strict=True)} for t in qrels}
         for name in "ab"
     }
-    found = preferred_ranks(qrels, runs, rel=2)
+    result = preferred_ranks(qrels, runs, rel=2)
     for r, run in enumerate(runs.values()):
         for t, (topic, scores) in enumerate(run.items()):
             grades = [qrels[topic][doc] for doc in sorted(scores, key=lambda doc: -scores[doc])]
-            assert found.first[r, t] == next(i for i, g in enumerate(grades, 1) if g >= 2)
-            assert found.preferred[r, t] == grades.index(max(grades)) + 1
-    assert found.judged.sum() == sum(g >= 2 for of in qrels.values() for g in of.values())
+            assert result.first[r, t] == next(i for i, g in enumerate(grades, 1) if g >= 2)
+            assert result.preferred[r, t] == grades.index(max(grades)) + 1
+    assert result.judged.sum() == sum(g >= 2 for of in qrels.values() for g in of.values())
 
 
 def test_a_summary_of_each_run() -> None:
@@ -60,10 +60,10 @@ def test_a_summary_of_each_run() -> None:
     assert table.rows[1][:3] == ("none", 0, None)
 
 
-def test_a_topic_on_which_nobody_found_anything() -> None:
-    found = preferred_ranks({"q": {"s": 1}}, {"one": ranked("x"), "two": ranked("y")})
-    assert found.table().rows == (("q", None, None, "", "0(1)"),)
-    assert np.isnan(found.columns()["rp"]).all()
+def test_a_topic_without_retrieved_relevant_documents() -> None:
+    result = preferred_ranks({"q": {"s": 1}}, {"one": ranked("x"), "two": ranked("y")})
+    assert result.table().rows == (("q", None, None, "", "0(1)"),)
+    assert np.isnan(result.columns()["rp"]).all()
 
 
 def test_bad_input() -> None:

@@ -1,4 +1,4 @@
-"""Axioms: what holds by the laws of tests/laws holds here, and a counter-example can be checked by hand."""
+"""Axioms: they agree with the laws of tests/laws, and counter-examples can be checked by hand."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import pytest
 
 from cranfield.errors import UsageError
 from cranfield.measures import Measure, parse
-from cranfield.meta.axioms.axioms import MEANS, axioms, replacement, swap, top_heavy
-from cranfield.meta.axioms.findings import Scored
+from cranfield.meta.axioms.axiom_findings import Scored
+from cranfield.meta.axioms.axioms import MEANS, axioms, improving_step, top_heavy
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, PLAIN, STOPS_WHEN_SATISFIED
 from tests.laws.test_laws import READS_ITS_OWN_LAG
 
 
-def test_swaps_lower_only_what_the_laws_except() -> None:
+def test_swaps_lower_only_measures_that_the_laws_except() -> None:
     rated = [measure for measure in ALL if measure.properties.better != "neither"]
-    broken = {measure.name for measure in rated if not swap(measure).holds}
+    broken = {measure.name for measure in rated if not improving_step("swap", measure).holds}
     assert broken <= READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | STOPS_WHEN_SATISFIED
     assert broken >= READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | {"BPM"}  # IFT is only broken by longer lists
 
@@ -29,23 +29,23 @@ def of(measure: Measure, shown: Scored) -> float:
 
 
 @pytest.mark.parametrize("name", ["P+", "Pmeasure", "O", "nDCGrel"])
-def test_counter_examples_score_as_they_say(name: str) -> None:
+def test_counter_examples_have_their_scores(name: str) -> None:
     measure = parse(name)
-    for found in (swap(measure), replacement(measure)):
-        if not found.holds:
-            before, after = found.example
+    for result in (improving_step("swap", measure), improving_step("replacement", measure)):
+        if not result.holds:
+            before, after = result.example
             assert after.score < before.score
-            assert [of(measure, one) for one in found.example] == pytest.approx([before.score, after.score])
-    assert not replacement(measure).holds
+            assert [of(measure, one) for one in result.example] == pytest.approx([before.score, after.score])
+    assert not improving_step("replacement", measure).holds
 
 
 def test_a_swap_that_lowers_P_plus_by_hand() -> None:
     # judged 3, 2, 1: blended ratios (C(r) + cg(r)) / (r + cg*(r)), cg* = 3, 5, 6, 6
     before = ((1 + 1) / (2 + 5) + (2 + 3) / (3 + 6) + (3 + 6) / (4 + 6)) / 3  # 0 1 2 3: down to the 3
     after = ((1 + 1) / (2 + 5) + (2 + 4) / (3 + 6)) / 2  # 0 1 3 2: likewise
-    found = axioms("P+", only="swap")["P+", "swap"]
-    assert [one.listed for one in found.example] == ["0 1 2 3 0", "0 1 3 2 0"]
-    assert [one.score for one in found.example] == pytest.approx([before, after])
+    result = axioms("P+", only="swap")["P+", "swap"]
+    assert [one.listed for one in result.example] == ["0 1 2 3 0", "0 1 3 2 0"]
+    assert [one.score for one in result.example] == pytest.approx([before, after])
 
 
 def test_top_heavy_measures() -> None:
@@ -56,42 +56,42 @@ def test_top_heavy_measures() -> None:
 
 
 def test_top_heaviness_by_hand() -> None:
-    found = top_heavy(parse("bpref"))  # 8 relevant: (1 - (r - 1)/8)/8 at rank r, a straight line
-    assert found.says == "it gains no more from rank 2 to 1 than from 3 to 2"
-    assert [one.score for one in found.example] == pytest.approx([6 / 64, 7 / 64, 8 / 64])
+    result = top_heavy(parse("bpref"))  # 8 relevant: (1 - (r - 1)/8)/8 at rank r, a straight line
+    assert result.says == "it gains no more from rank 2 to 1 than from 3 to 2"
+    assert [one.score for one in result.example] == pytest.approx([6 / 64, 7 / 64, 8 / 64])
     assert not top_heavy(parse("P(rel=2)@5")).holds
     assert top_heavy(parse("AP(rel=2)")).holds
 
 
-def test_lower_is_better_scores_are_shown_as_they_are() -> None:
-    found = top_heavy(parse("ESL(wanted=1,N=100)"))
-    assert not found.holds
-    assert all(one.score >= 0 for one in found.example)
+def test_scores_are_shown_unchanged_if_lower_is_better() -> None:
+    result = top_heavy(parse("ESL(wanted=1,N=100)"))
+    assert not result.holds
+    assert all(one.score >= 0 for one in result.example)
 
 
 def test_the_table_of_figure_6() -> None:
-    told = axioms(["nDCG", "AP", "ERR"], ["graded", "normalised", "recall_free", "diminishing"])
-    assert [row[0] for row in told.table().rows] == ["graded", "normalised", "recall-free", "diminishing"]
+    actual = axioms(["nDCG", "AP", "ERR"], ["graded", "normalised", "recall_free", "diminishing"])
+    assert [row[0] for row in actual.table().rows] == ["graded", "normalised", "recall-free", "diminishing"]
     # Sakai 2014 Fig. 6
-    assert [row[1:] for row in told.table().rows] == [
+    assert [row[1:] for row in actual.table().rows] == [
         ("yes", "no", "yes"), ("yes", "yes", "no"), ("no", "no", "yes"), ("no", "no", "yes"),
     ]  # fmt: skip
-    assert len(told.columns()["measure"]) == len(told) == 12
-    assert all(one.example for one in told if not one.holds and one.axiom in ("normalised", "recall_free"))
+    assert len(actual.columns()["measure"]) == len(actual) == 12
+    assert all(one.example for one in actual if not one.holds and one.axiom in ("normalised", "recall_free"))
 
 
-def test_measures_of_diversity_are_tried_by_intent() -> None:
-    told = axioms("ERR-IA")
-    assert {one.axiom for one in told} == {
+def test_diversity_measures_are_tested_by_intent() -> None:
+    actual = axioms("ERR-IA")
+    assert {one.axiom for one in actual} == {
         "graded", "intent_probabilities", "normalised", "recall_free", "diminishing", "lengths",
     }  # fmt: skip
-    assert re.match(r"\(a?\d", told["ERR-IA", "intent_probabilities"].shown())
+    assert re.match(r"\(a?\d", actual["ERR-IA", "intent_probabilities"].shown())
 
 
-def test_measures_that_describe_are_not_asked_what_they_reward() -> None:
-    told = axioms("NumRet")
-    assert not {one.axiom for one in told} & {"swap", "replacement", "normalised"}
-    assert "describes a list" in told.notes[0]
+def test_descriptive_measures_have_no_rating_axioms() -> None:
+    actual = axioms("NumRet")
+    assert not {one.axiom for one in actual} & {"swap", "replacement", "normalised"}
+    assert "describes a list" in actual.notes[0]
 
 
 def test_every_finding_has_a_meaning() -> None:
@@ -102,7 +102,7 @@ def test_every_finding_has_a_meaning() -> None:
 def test_bad_input() -> None:
     with pytest.raises(UsageError, match="no axiom 'swop'; did you mean 'swap'"):
         axioms("AP", "swop")
-    with pytest.raises(UsageError, match="needs how likely documents were to be drawn"):
+    with pytest.raises(UsageError, match="needs inclusion probabilities"):
         axioms("statAP")
     with pytest.raises(UsageError, match="none of swap can be tried with alpha-nDCG"):
         axioms("alpha-nDCG", "swap")

@@ -1,4 +1,4 @@
-"""A small pooled collection made up for tests, and the slow, obvious way to score it by other judgments."""
+"""A small synthetic pooled collection, and a slow, obvious way to score it with other judgments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEASURES = ["AP", "AP'", "nDCG@10", "nDCG'@10", "ERR@10", "bpref", "P@5", "RBP",
 
 
 def collection(seed: int = 1, *, runs: int = 6, topics: int = 8) -> tuple[Grades, dict[str, Lists]]:
-    """Judged are the first 8 documents of all runs, by the grades 0 to 3; lists have 20 documents and some ties.
+    """The first 8 documents of all runs are judged with grades 0 to 3; lists have 20 documents and some ties.
 
     Run r0 is the best, r5 the worst: noise grows with the number.
     """
@@ -49,7 +49,7 @@ def kept(grades: Grades, keep: Callable[[str, str], bool]) -> Grades:
 
 
 def means(grades: Grades, lists: dict[str, Lists], measures: list[str]) -> Array:
-    """Measures × runs, evaluated afresh."""
+    """Measures × runs, evaluated from scratch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)
         return cf.evaluate(grades, lists, measures).means()

@@ -1,4 +1,4 @@
-"""Leaving out runs and teams: against judgments without their own documents, written and evaluated afresh."""
+"""Leaving out runs and teams agrees with judgments that are written without their documents and evaluated again."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ TEAMS = {"r0": "A", "r1": "B", "r2": "A", "r3": "B", "r4": "C", "r5": "C"}
 
 def unique(teams: dict[str, str], depth: int) -> dict[str, set[tuple[str, str]]]:
     """U_j = C_j − ∪ C_j', Sakai 2014 §5.4, set by set."""
-    found: dict[str, set[tuple[str, str]]] = {name: set() for name in teams.values()}
+    result: dict[str, set[tuple[str, str]]] = {name: set() for name in teams.values()}
     for run, lists in LISTS.items():
         for topic, documents in lists.items():
-            found[teams[run]] |= {(topic, doc) for doc in ranking(documents)[:depth] if doc in GRADES[topic]}
+            result[teams[run]] |= {(topic, doc) for doc in ranking(documents)[:depth] if doc in GRADES[topic]}
     return {
-        name: own - set().union(*(other for rival, other in found.items() if rival != name))
-        for name, own in found.items()
+        name: own - set().union(*(other for rival, other in result.items() if rival != name))
+        for name, own in result.items()
     }
 
 
@@ -57,11 +57,11 @@ def test_judgments_that_are_written_give_the_same_scores(tmp_path: Path) -> None
     for number, path in enumerate(paths.values()):
         assert cf.evaluate(path, LISTS, ["AP", "AP'"]).means() == pytest.approx(left.after[number], abs=1e-12)
     assert left.qrels("B") == cf.Qrels.read(paths["B"])
-    with pytest.raises(UsageError, match="no team 'D'; there are A, B, C"):
+    with pytest.raises(UsageError, match="no team 'D'; there are 'A', 'B', 'C'"):
         left.qrels("D")
 
 
-def test_lengths_scores_and_best_and_worst_readings_go_along() -> None:
+def test_lengths_scores_and_residual_views_are_supported() -> None:
     lengths = {f"d{number:02}": 100.0 + 7 * number for number in range(100)}
     names = ["TBG", "TBG'", "U", 'ADM(estimate="minmax")', "RBP[best]", "AP[worst]", "P@5[ties=best]"]
     left = leave_one_out(GRADES, LISTS, names, pool_depth=5, options=cf.JoinOptions(lengths=lengths))
@@ -72,7 +72,7 @@ def test_lengths_scores_and_best_and_worst_readings_go_along() -> None:
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
-def test_topics_that_a_run_lacks(missing: str) -> None:
+def test_missing_topics(missing: str) -> None:
     lists = {**LISTS, "r3": {topic: docs for topic, docs in LISTS["r3"].items() if topic != "t2"}}
     done: list[tuple[int, int]] = []
     left = leave_one_out(
@@ -84,7 +84,7 @@ def test_topics_that_a_run_lacks(missing: str) -> None:
     assert done == [(number, 6) for number in range(1, 7)]
 
 
-def test_names_that_are_no_file_names_are_written_side_by_side(tmp_path: Path) -> None:
+def test_names_that_are_not_file_names_get_distinct_files(tmp_path: Path) -> None:
     teams = dict(zip(LISTS, ["../a", "a/b", "a b", "A b", "..", "é"], strict=True))
     paths = leave_one_out(GRADES, LISTS, "AP", teams=teams).write(tmp_path)
     assert len(set(paths.values())) == 6
@@ -109,8 +109,8 @@ def test_ranks_where_lower_is_better() -> None:
     assert columns["score"][columns["rank"] == 1] == pytest.approx(columns["score"].min())
 
 
-def test_raw_scores_fall_and_condensed_ones_do_not() -> None:
-    """Runs that were not pooled are underestimated by raw measures, overestimated by condensed lists (Sakai 2008)."""
+def test_scores_fall_but_condensed_scores_do_not() -> None:
+    """Plain measures underestimate runs that were not pooled, condensed lists overestimate them (Sakai 2008)."""
     left = leave_one_out(GRADES, LISTS, ["AP", "nDCG@10"], condensed=True, pool_depth=8)
     assert left.measures == ("AP", "AP'", "nDCG@10", "nDCG'@10")
     change = {name: left._own(left.after - left.before)[m].mean() for m, name in enumerate(left.measures)}
@@ -126,10 +126,10 @@ def test_a_topic_that_loses_all_relevant_documents_counts_in_neither_mean() -> N
         "z": {"q1": {"c": 3}, "q2": {"c": 3, "b": 2}},
     }
     left = leave_one_out(grades, runs, "AP", pool_depth=2)
-    # only x found a: without it q1 has nothing relevant, and AP is that of q2, 1/2, 1 and 1/2, before and after
+    # only x retrieved a: without it q1 has no relevant document, and AP is that of q2, 1/2, 1 and 1/2, before and after
     assert left.before[0, 0].tolist() == left.after[0, 0].tolist() == [0.5, 1.0, 0.5]
     assert left.before[1, 0].tolist() == [0.75, 0.5, 0.25]
-    assert "nothing relevant is left of q1 without x" in left.notes
+    assert "no relevant documents are left for q1 without x" in left.notes
 
 
 def test_judgments_by_intent() -> None:
@@ -153,7 +153,7 @@ def test_judgments_by_intent() -> None:
 
 
 def test_an_intent_that_loses_all_relevant_documents_is_left_out() -> None:
-    """As in judgments that never had it: its probability goes to the others."""
+    """As if the intent had never been judged: its probability goes to the other intents."""
     lines = [("q", "a", 1, "1"), ("q", "b", 1, "2"), ("q", "c", 1, "3"), ("q", "c", 0, "1")]
     runs = {"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"b": 3, "c": 2}}, "z": {"q": {"c": 3, "b": 2}}}
     likely = {"q": {"1": 0.5, "2": 0.3, "3": 0.2}}
@@ -166,7 +166,7 @@ def test_an_intent_that_loses_all_relevant_documents_is_left_out() -> None:
     assert left.after[0, 1].tolist() == [0.5, 1.0, 1.0]  # of intents 2 and 3, x finds one and the others both
 
 
-def told(teams: dict[str, str], pool_depth: int | None = None) -> list[str]:
+def actual(teams: dict[str, str], pool_depth: int | None = None) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         leave_one_out(GRADES, LISTS, "AP", teams=teams, pool_depth=pool_depth)
@@ -175,14 +175,14 @@ def told(teams: dict[str, str], pool_depth: int | None = None) -> list[str]:
 
 def test_teams_without_runs_and_runs_without_teams_are_named() -> None:
     teams = {"r0": "A", "r1": "A", "r2": "B", "x9": "C", "x8": "A"}
-    assert told(teams) == [
+    assert actual(teams) == [
         "1 team has none of these runs: C",
-        "2 runs in the table of teams are not there: x9, x8",
-        "3 runs are of no team, and left out one by one: r3, r4, r5",
+        "2 runs of the table of teams are not among the runs: x9, x8",
+        "3 runs have no team and are left out one by one: r3, r4, r5",
     ]
 
 
-def test_a_run_of_no_team_is_none_of_the_team_of_its_name() -> None:
+def test_a_run_without_a_team_does_not_join_a_team_of_its_name() -> None:
     with pytest.warns(CranfieldWarning, match="r5"):
         left = leave_one_out(
             GRADES, LISTS, "AP", teams={**{run: "r5" for run in LISTS if run not in ("r5", "r0")}, "r0": "A"}
@@ -190,9 +190,9 @@ def test_a_run_of_no_team_is_none_of_the_team_of_its_name() -> None:
     assert left.names == ("A", "r5", "r5 (run)")
 
 
-def test_a_depth_beyond_all_lists_takes_whole_lists() -> None:
-    assert told(TEAMS, pool_depth=500) == [
-        "pool_depth == 500, but the longest list has 20 documents: whole lists are taken"
+def test_a_pool_depth_beyond_all_lists_uses_whole_lists() -> None:
+    assert actual(TEAMS, pool_depth=500) == [
+        "pool_depth == 500, but the longest list has 20 documents: whole lists are used"
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)
@@ -202,11 +202,11 @@ def test_a_depth_beyond_all_lists_takes_whole_lists() -> None:
     assert "a list has an unjudged document at rank 9: not all were pooled that deep" in whole.notes
 
 
-def test_what_cannot_be_left_out() -> None:
+def test_bad_input() -> None:
     two = {name: LISTS[name] for name in ("r0", "r1")}
     with pytest.raises(UsageError, match="2 runs, must be 3 or more"):
         leave_one_out(GRADES, two, "AP")
-    with pytest.raises(UsageError, match="all runs are of team 'A', must be of 2 or more"):
+    with pytest.raises(UsageError, match="all runs belong to team 'A', there must be 2 or more teams"):
         leave_one_out(GRADES, LISTS, "AP", teams=dict.fromkeys(LISTS, "A"))
     with pytest.raises(UsageError, match="no run is in the table of teams: it has x, the runs are r0, r1"):
         leave_one_out(GRADES, LISTS, "AP", teams={"x": "A"})
@@ -219,7 +219,7 @@ def test_what_cannot_be_left_out() -> None:
         leave_one_out(sampled, LISTS, "AP")
 
 
-def test_all_runs_alike_have_no_correlation() -> None:
+def test_identical_runs_have_no_correlation() -> None:
     same = dict.fromkeys(("a", "b", "c"), LISTS["r0"])
     left = leave_one_out(GRADES, same, "AP", pool_depth=5)
     assert np.isnan(left.tau).all()
@@ -227,7 +227,7 @@ def test_all_runs_alike_have_no_correlation() -> None:
     assert " - " in left.table().text()
 
 
-def test_the_tables_read_well() -> None:
+def test_tables() -> None:
     left = leave_one_out(GRADES, LISTS, "AP", teams=TEAMS, pool_depth=4)
     assert isinstance(left, LeftOut)
     assert str(left).startswith("Leave one team out\nmeasure  mean change")
@@ -237,7 +237,7 @@ def test_the_tables_read_well() -> None:
     assert len(left.run_table().rows) == len(left.to_pandas()) == 6
 
 
-def test_lists_that_are_judged_whole_have_no_unjudged_document() -> None:
+def test_completely_judged_lists_have_no_note_on_unjudged_documents() -> None:
     runs = {"x": {"q": {"a": 2, "b": 1}}, "y": {"q": {"b": 2, "a": 1}}, "z": {"q": {"a": 1}}}
     whole = leave_one_out({"q": {"a": 1, "b": 0}}, runs, "AP")
     assert not [note for note in whole.notes if "unjudged" in note]

@@ -1,4 +1,4 @@
-"""Robustness: every experiment against judgments that are changed document by document and evaluated afresh."""
+"""Robustness: every experiment agrees with judgments that are changed document by document and evaluated again."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PAIRS = [(topic, doc) for topic, row in GRADES.items() for doc in sorted(row)]
 """Judged documents by topic and id, as they are numbered."""
 
 
-def agrees(found: Robustness, setting: int, after: Array) -> None:
-    """τ, mean change and RMSE of one setting are those of scores that were computed otherwise."""
-    before = means(GRADES, LISTS, list(found.measures))
+def agrees(result: Robustness, setting: int, after: Array) -> None:
+    """τ, mean change and RMSE of one setting agree with scores computed in another way."""
+    before = means(GRADES, LISTS, list(result.measures))
     gap = after - before
-    assert found.change[setting] == pytest.approx(gap.mean(axis=1), abs=1e-12)
-    assert found.rmse[setting] == pytest.approx(np.sqrt((gap**2).mean(axis=1)), abs=1e-12)
-    for m in range(len(found.measures)):
+    assert result.change[setting] == pytest.approx(gap.mean(axis=1), abs=1e-12)
+    assert result.rmse[setting] == pytest.approx(np.sqrt((gap**2).mean(axis=1)), abs=1e-12)
+    for m in range(len(result.measures)):
         expected = stats.kendalltau(before[m].round(12), after[m].round(12)).statistic
-        assert found.tau[setting, m] == pytest.approx(expected)
+        assert result.tau[setting, m] == pytest.approx(expected)
 
 
 def regraded(grades: Array) -> Grades:
@@ -38,21 +38,21 @@ def regraded(grades: Array) -> Grades:
 
 
 def test_a_shallower_pool() -> None:
-    found = robustness(GRADES, LISTS, MEASURES, how="depth", depths=[2, 5])
+    result = robustness(GRADES, LISTS, MEASURES, how="depth", depths=[2, 5])
     for setting, depth in enumerate([2, 5]):
         pool = {(t, doc) for lists in LISTS.values() for t, docs in lists.items() for doc in ranking(docs)[:depth]}
         fewer = kept(GRADES, lambda topic, doc, pool=pool: (topic, doc) in pool)  # type: ignore[misc]
-        agrees(found, setting, means(fewer, LISTS, MEASURES))
-        assert found.settings[setting].judged == sum(map(len, fewer.values())) < len(PAIRS)
+        agrees(result, setting, means(fewer, LISTS, MEASURES))
+        assert result.settings[setting].judged == sum(map(len, fewer.values())) < len(PAIRS)
 
 
 def test_judgments_dropped_at_random() -> None:
-    found = robustness(GRADES, LISTS, MEASURES, how="random", rates=[0.7, 0.2], repeats=2, seed=5)
+    result = robustness(GRADES, LISTS, MEASURES, how="random", rates=[0.7, 0.2], repeats=2, seed=5)
     drawn = list(_dropped(JudgedDocuments.of(GRADES, LISTS), [0.7, 0.2], 2, 5))
-    assert found.settings == tuple(setting for setting, _, _ in drawn)
+    assert result.settings == tuple(setting for setting, _, _ in drawn)
     for number, (setting, keep, _) in enumerate(drawn):
         left = {pair for pair, stays in zip(PAIRS, keep.tolist(), strict=True) if stays}
-        agrees(found, number, means(kept(GRADES, lambda t, d, left=left: (t, d) in left), LISTS, MEASURES))  # type: ignore[misc]
+        agrees(result, number, means(kept(GRADES, lambda t, d, left=left: (t, d) in left), LISTS, MEASURES))  # type: ignore[misc]
         for topic, row in GRADES.items():  # the share of the relevant documents, and of the others
             for relevant in (True, False):
                 every = [doc for doc, grade in row.items() if (grade >= 1) == relevant]
@@ -64,11 +64,11 @@ def test_judgments_dropped_at_random() -> None:
 
 
 def test_grades_move_by_one_step() -> None:
-    found = robustness(GRADES, LISTS, MEASURES, how="flips", flips=[0.1, 1.0], repeats=2, seed=2)
+    result = robustness(GRADES, LISTS, MEASURES, how="flips", flips=[0.1, 1.0], repeats=2, seed=2)
     documents = JudgedDocuments.of(GRADES, LISTS)
     flipped = list(_flipped(documents, [0.1, 1.0], 2, 2))
     for number, (setting, _, grades) in enumerate(flipped):
-        agrees(found, number, means(regraded(grades), LISTS, MEASURES))
+        agrees(result, number, means(regraded(grades), LISTS, MEASURES))
         step = np.abs(grades - documents.grade)
         assert set(step.tolist()) <= {0.0, 1.0}
         assert (grades.min(), grades.max()) == (0, 3)
@@ -77,7 +77,7 @@ def test_grades_move_by_one_step() -> None:
             assert step[mine].sum() == int(setting.level * mine.sum() + 0.5)
 
 
-def test_a_scale_with_gaps_moves_to_the_next_grade_there_is() -> None:
+def test_on_a_scale_with_gaps_grades_move_to_the_next_existing_grade() -> None:
     wide = {topic: {doc: {0: 0, 1: 1, 2: 4, 3: 4}[int(g)] for doc, g in row.items()} for topic, row in GRADES.items()}
     _, _, grades = next(_flipped(JudgedDocuments.of(wide, LISTS), [1.0], 1, 0))
     before = np.array([wide[topic][doc] for topic, doc in PAIRS])
@@ -86,11 +86,13 @@ def test_a_scale_with_gaps_moves_to_the_next_grade_there_is() -> None:
 
 def test_grades_by_a_confusion_matrix() -> None:
     sure = {0: {0: 1.0}, 1: {0: 1.0}, 2: {3: 1.0}, 3: {1: 0.0, 3: 1.0}}
-    found = robustness(GRADES, LISTS, MEASURES, how="confusion", confusion=sure, repeats=1)
+    result = robustness(GRADES, LISTS, MEASURES, how="confusion", confusion=sure, repeats=1)
     becomes = {0: 0, 1: 0, 2: 3, 3: 3}
-    agrees(found, 0, means({t: {d: becomes[int(g)] for d, g in r.items()} for t, r in GRADES.items()}, LISTS, MEASURES))
+    agrees(
+        result, 0, means({t: {d: becomes[int(g)] for d, g in r.items()} for t, r in GRADES.items()}, LISTS, MEASURES)
+    )
     changed = sum(GRADES[t][d] in (1, 2) for t, d in PAIRS)
-    assert found.settings[0].level == pytest.approx(changed / len(PAIRS))
+    assert result.settings[0].level == pytest.approx(changed / len(PAIRS))
 
 
 def test_confusion_follows_its_probabilities() -> None:
@@ -103,25 +105,25 @@ def test_confusion_follows_its_probabilities() -> None:
 
 def test_topic_subsets_are_means_over_the_topics_drawn() -> None:
     scores = cf.evaluate(GRADES, LISTS, ["AP", "P@5"])
-    found = topic_subsets(scores, sizes=[3, 8], repeats=2, seed=4)
+    result = topic_subsets(scores, sizes=[3, 8], repeats=2, seed=4)
     order = [np.random.default_rng([4, 4, repeat]).permutation(8) for repeat in range(2)]
-    for number, setting in enumerate(found.settings):
+    for number, setting in enumerate(result.settings):
         part = scores.values[:, :, order[setting.repeat][: int(setting.level)]].mean(axis=2)
-        assert found.change[number] == pytest.approx((part - scores.means()).mean(axis=1))
+        assert result.change[number] == pytest.approx((part - scores.means()).mean(axis=1))
         if setting.level == 8:
-            assert found.tau[number] == pytest.approx(1)
-            assert found.rmse[number] == pytest.approx(0, abs=1e-12)
+            assert result.tau[number] == pytest.approx(1)
+            assert result.rmse[number] == pytest.approx(0, abs=1e-12)
     same = robustness(GRADES, LISTS, ["AP", "P@5"], how=["topics"], sizes=[3, 8], repeats=2, seed=4)
-    assert np.array_equal(same.tau, found.tau)
+    assert np.array_equal(same.tau, result.tau)
 
 
 def test_nothing_changes_when_everything_is_kept() -> None:
-    found = robustness(GRADES, LISTS, MEASURES, how=["random"], rates=[1.0], repeats=1)
-    assert found.tau[0] == pytest.approx(1)
-    assert found.rmse[0] == pytest.approx(0, abs=1e-12)
+    result = robustness(GRADES, LISTS, MEASURES, how=["random"], rates=[1.0], repeats=1)
+    assert result.tau[0] == pytest.approx(1)
+    assert result.rmse[0] == pytest.approx(0, abs=1e-12)
 
 
-def test_the_same_seed_gives_the_same_answer_whatever_else_is_asked_for() -> None:
+def test_the_same_seed_gives_the_same_result_with_any_other_methods() -> None:
     few = robustness(GRADES, LISTS, "AP", how="random", rates=[0.5], repeats=1, seed=9)
     many = robustness(GRADES, LISTS, ["RR", "AP"], rates=[0.9, 0.5], repeats=3, seed=9)
     at = [(one.method, one.level, one.repeat) for one in many.settings].index(("random", 0.5, 0))
@@ -133,46 +135,46 @@ def test_the_same_seed_gives_the_same_answer_whatever_else_is_asked_for() -> Non
 def test_condensed_lists_and_bpref_keep_their_scores_when_judgments_are_dropped() -> None:
     """The known direction: Buckley & Voorhees, SIGIR 2004 (bpref and AP); Sakai & Kando 2008 (AP')."""
     grades, lists = collection(7, topics=20)
-    found = robustness(grades, lists, ["AP", "AP'", "bpref"], how="random", rates=[0.5, 0.3], repeats=3)
-    raw, condensed, bpref = np.abs(found.change).mean(axis=0)
+    result = robustness(grades, lists, ["AP", "AP'", "bpref"], how="random", rates=[0.5, 0.3], repeats=3)
+    raw, condensed, bpref = np.abs(result.change).mean(axis=0)
     assert raw > 2 * condensed
     assert raw > 2 * bpref
 
 
-def test_the_usual_levels_and_how_they_are_told() -> None:
-    found = robustness(GRADES, LISTS, ["AP"], condensed=True, repeats=2)
-    assert found.methods == ("random", "depth", "flips", "topics")
-    assert found.measures == ("AP", "AP'")
-    assert list(found.levels("depth")) == [5, 10, 20]  # no list is deeper
-    assert list(found.levels("topics")) == [1, 2, 3, 4, 5, 6, 7]
-    table = found.table()
+def test_default_levels_and_their_tables() -> None:
+    result = robustness(GRADES, LISTS, ["AP"], condensed=True, repeats=2)
+    assert result.methods == ("random", "depth", "flips", "topics")
+    assert result.measures == ("AP", "AP'")
+    assert list(result.levels("depth")) == [5, 10, 20]  # no list is deeper
+    assert list(result.levels("topics")) == [1, 2, 3, 4, 5, 6, 7]
+    table = result.table()
     assert len(table.rows) == 2 * (9 + 3 + 4 + 7)
-    assert len(found.to_pandas()) == 2 * (2 * (9 + 4 + 7) + 3)
-    assert [len(one.columns) for one in found.tables("rmse")] == [10, 4, 5, 8]
-    assert str(found).startswith("random: τ with the ranking by everything, by share of judgments kept")
-    curve = found.curve("random")
+    assert len(result.to_pandas()) == 2 * (2 * (9 + 4 + 7) + 3)
+    assert [len(one.columns) for one in result.tables("rmse")] == [10, 4, 5, 8]
+    assert str(result).startswith("random: τ with the ranking by everything, by share of judgments kept")
+    curve = result.curve("random")
     assert (curve["low"] <= curve["tau"]).all()
     assert (curve["tau"] <= curve["high"]).all()
-    mean = found.tau[found.levels("random")[0.1], 0].mean()
+    mean = result.tau[result.levels("random")[0.1], 0].mean()
     assert curve["tau"][(curve["measure"] == "AP") & (curve["level"] == 0.1)] == pytest.approx(mean)
 
 
-def test_what_cannot_be_done() -> None:
-    def fails(match: str, grades: Grades = GRADES, **asked: object) -> None:
+def test_bad_input() -> None:
+    def fails(match: str, grades: Grades = GRADES, **requested: object) -> None:
         with pytest.raises(UsageError, match=match):
-            robustness(grades, LISTS, "AP", **asked)  # type: ignore[arg-type]
+            robustness(grades, LISTS, "AP", **requested)  # type: ignore[arg-type]
 
     fails("how == 'luck', must be one of 'random'", how="luck")
     fails("rates == 1.5, must be between 0 and 1", rates=[1.5])
-    fails("rates has 0, must be above 0", rates=[0])
+    fails("rates == 0.0, must be above 0", rates=[0])
     fails("depth == 0, must be a whole number", how="depth", depths=[0])
     fails("size == 9, must be between 1 and 8", how="topics", sizes=[9])
     fails("repeats == 0", repeats=0)
     fails("how == 'confusion' needs a matrix", how="confusion")
     fails("probabilities of grade 0 sum to 0.5, must be 1", confusion={0: {0: 0.5}})
-    fails("confusion says nothing of grade 1", confusion={0: {0: 1.0}})
+    fails("confusion has no row for grade 1", confusion={0: {0: 1.0}})
     ones: Grades = {topic: dict.fromkeys(row, 1) for topic, row in GRADES.items()}
-    fails("all judgments have grade 1, so there is none", ones, how="flips")
+    fails("all judgments have grade 1, so there is no other", ones, how="flips")
     with pytest.raises(UsageError, match="2 runs, must be 3 or more"):
         topic_subsets(Scores.from_matrix([[0.1, 0.2], [0.2, 0.2]]))
     with pytest.raises(UsageError, match="1 topic, must be 2 or more"):
@@ -184,19 +186,19 @@ def test_judgments_by_intent_are_dropped_but_not_given_other_grades() -> None:
         (topic, doc, grade, intent) for topic, row in GRADES.items() for doc, grade in row.items() for intent in "12"
     ]
     intents = cf.Qrels.from_tuples(lines)
-    found = robustness(intents, LISTS, ["AP", "I-rec@5"], how="depth", depths=[3])
-    assert found.change[0, 0] == robustness(GRADES, LISTS, "AP", how="depth", depths=[3]).change[0, 0]
+    result = robustness(intents, LISTS, ["AP", "I-rec@5"], how="depth", depths=[3])
+    assert result.change[0, 0] == robustness(GRADES, LISTS, "AP", how="depth", depths=[3]).change[0, 0]
     with pytest.raises(UsageError, match="judgments by intent cannot be given other grades"):
         robustness(intents, LISTS, "AP", how="flips")
 
 
-def test_rankings_of_ties_only_are_told() -> None:
-    found = topic_subsets(Scores.from_matrix([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]]), sizes=[1], repeats=4)
-    ties = int(np.isnan(found.tau).sum())
+def test_a_note_counts_undefined_correlations() -> None:
+    result = topic_subsets(Scores.from_matrix([[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]]), sizes=[1], repeats=4)
+    ties = int(np.isnan(result.tau).sum())
     assert 0 < ties < 4
-    assert found.notes[-1].startswith(f"{ties} of 4 τ have no value: all runs tie")
+    assert result.notes[-1].startswith(f"{ties} of 4 τ are undefined: all runs tie")
 
 
-def test_a_depth_beyond_all_lists_is_told() -> None:
+def test_a_depth_beyond_all_lists_is_a_warning() -> None:
     with pytest.warns(CranfieldWarning, match="depth == 100, but the longest list has 20 documents"):
         robustness(GRADES, LISTS, "AP", how="depth", depths=[100])

@@ -1,4 +1,4 @@
-"""Metadata in the head of a run: read, written, and passed over by whoever reads the run."""
+"""Metadata at the top of a run file: reading, writing, and ignoring it when the run is read."""
 
 import gzip
 import warnings
@@ -30,7 +30,7 @@ def run_file(tmp_path: Path, head: str = "", name: str = "mine.run") -> Path:
     return path
 
 
-def test_what_is_written_is_read_again_and_the_lines_of_the_run_stay(tmp_path: Path) -> None:
+def test_written_metadata_is_read_back_and_the_run_is_unchanged(tmp_path: Path) -> None:
     path = run_file(tmp_path)
     write_metadata(path, METADATA)
     assert read_metadata(path) == METADATA
@@ -50,7 +50,7 @@ def test_metadata_is_replaced_not_stacked_and_may_go_to_another_file(tmp_path: P
 
 
 @pytest.mark.peers
-def test_repro_eval_reads_what_we_write_and_we_what_it_writes(tmp_path: Path) -> None:
+def test_files_are_compatible_with_repro_eval(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from repro_eval.metadata import MetadataHandler
@@ -73,36 +73,36 @@ def test_the_run_reads_the_same_with_and_without_metadata(tmp_path: Path) -> Non
     assert cf.evaluate({"1": {"b": 1}}, str(path), ["RR"]).mean() == {"t": {"RR": 0.5}}
 
 
-def test_a_header_longer_than_what_is_looked_at_to_tell_the_format_is_passed_over(tmp_path: Path) -> None:
+def test_a_very_long_header_is_ignored_when_the_run_is_read(tmp_path: Path) -> None:
     path = run_file(tmp_path)
     write_metadata(path, {"libraries": [f"package-{i}" for i in range(20_000)]})
     assert len(Run.read(path)) == 2
 
 
 @pytest.mark.parametrize("head", ["", "# a comment\n", "\n# tag: x\n"])
-def test_no_header_is_none(tmp_path: Path, head: str) -> None:
+def test_a_file_without_a_header_has_no_metadata(tmp_path: Path, head: str) -> None:
     assert read_metadata(run_file(tmp_path, head)) is None
 
 
-def test_a_header_below_the_first_entry_is_none(tmp_path: Path) -> None:
+def test_a_header_below_the_first_entry_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "late.run"
     path.write_text(LINES + "# ir_metadata.start\n# tag: x\n# ir_metadata.end\n")
     assert read_metadata(path) is None
 
 
-def test_an_empty_header_holds_nothing(tmp_path: Path) -> None:
+def test_an_empty_header_has_empty_metadata(tmp_path: Path) -> None:
     assert read_metadata(run_file(tmp_path, "# ir_metadata.start\n# ir_metadata.end\n")) == {}
 
 
 @pytest.mark.parametrize(
     ("head", "says"),
     [
-        ("# ir_metadata.start\n# tag: x\n", r"mine.run:1: the metadata does not end"),
+        ("# ir_metadata.start\n# tag: x\n", r"mine.run:1: the metadata has no end"),
         ("# ir_metadata.start\n# - x\n# ir_metadata.end\n", r"mine.run:1: the metadata is a list, expected keys"),
-        ("# ir_metadata.start\n# tag: x\n# a: [1\n# ir_metadata.end\n", r"mine.run:\d: this is no YAML"),
-        ("# ir_metadata.start\n# a: !!python/object:os.system x\n# ir_metadata.end\n", r"mine.run:2: this is no YAML"),
+        ("# ir_metadata.start\n# tag: x\n# a: [1\n# ir_metadata.end\n", r"mine.run:\d: not valid YAML"),
+        ("# ir_metadata.start\n# a: !!python/object:os.system x\n# ir_metadata.end\n", r"mine.run:2: not valid YAML"),
         ("# ir_metadata.start\n# a: " + "[" * 5000 + "\n# ir_metadata.end\n", r"nested too deep|no YAML"),
-        ("# ir_metadata.start\n# a: 2021-13-45\n# ir_metadata.end\n", r"this is no YAML"),
+        ("# ir_metadata.start\n# a: 2021-13-45\n# ir_metadata.end\n", r"not valid YAML"),
     ],
 )
 def test_a_bad_header_is_an_error_with_its_place(tmp_path: Path, head: str, says: str) -> None:
@@ -110,15 +110,15 @@ def test_a_bad_header_is_an_error_with_its_place(tmp_path: Path, head: str, says
         read_metadata(run_file(tmp_path, head))
 
 
-def test_what_yaml_cannot_hold_is_refused_and_the_file_stays(tmp_path: Path) -> None:
+def test_objects_are_refused_and_the_file_is_unchanged(tmp_path: Path) -> None:
     path = run_file(tmp_path)
-    with pytest.raises(UsageError, match="no plain value"):
+    with pytest.raises(UsageError, match="not plain text"):
         write_metadata(path, {"a": object()})
     assert path.read_text() == LINES
 
 
 def test_primad_names_what_changed() -> None:
-    # Capital letters mark what differs; actor and data are told by one of the two only.
+    # Capital letters mark the components that differ; actor and data are in the metadata of only one of the two.
     before = {"platform": 1, "research goal": 2, "implementation": 3, "method": 4, "actor": 5}
     after = {"platform": 1, "research goal": 2, "implementation": 0, "method": 0, "data": 6}
     assert primad(before, after) == Primad(

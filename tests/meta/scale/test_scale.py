@@ -1,4 +1,4 @@
-"""Scales of measurement: all lists of a length, scored one by one, and what Ferro & Maistro 2024 §7 says of them."""
+"""Scales of measurement: all lists of a length, scored one by one, and the results of Ferro & Maistro 2024 §7."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cranfield.comparison.methods.nonparametric import kruskal_wallis
 from cranfield.errors import UsageError
 from cranfield.measures import parse
 from cranfield.measures.base import REGISTRY
-from cranfield.meta.constructed_lists import MOST, Lists
 from cranfield.meta.scale.scale import scale, scales
 from cranfield.meta.scale.scale_tests import scale_tests
 from cranfield.meta.scale.scale_theory import ADMITS, PROVED, proved_scale, proved_scales, scale_warning
+from cranfield.meta.synthetic_lists import MOST, SyntheticLists
 from cranfield.scores.scores import Scores
 
 FIGURE_19 = {
@@ -33,31 +33,31 @@ and a recall base of 4."""
 
 
 def test_figure_19() -> None:
-    told = scales(list(FIGURE_19), 4, recall_base=4)
-    assert [one.kind for one in told] == list(FIGURE_19.values())
-    assert [one.even for one in told] == [kind == "interval" for kind in FIGURE_19.values()]
+    actual = scales(list(FIGURE_19), 4, recall_base=4)
+    assert [one.kind for one in actual] == list(FIGURE_19.values())
+    assert [one.even for one in actual] == [kind == "interval" for kind in FIGURE_19.values()]
 
 
 @pytest.mark.parametrize(("measure", "share"), [("AP", 1 / 4), ("RR", 1 / 2)])
-def test_how_much_of_the_range_is_left_unused_at_the_top(measure: str, share: float) -> None:
+def test_the_unused_share_of_the_range(measure: str, share: float) -> None:
     # Ferro & Maistro 2024 §7.7.2: AP leaves one quarter of its range unused, RR one half, both in the top part
-    found = scale(measure)
-    assert found.unused == pytest.approx(share)
-    assert found.largest is not None
-    assert found.largest.high == 1.0
+    result = scale(measure)
+    assert result.unused == pytest.approx(share)
+    assert result.largest is not None
+    assert result.largest.high == 1.0
 
 
 def test_RBP_at_three_tenths_leaves_the_middle_empty() -> None:
     # from 0.7 (0.3 + 0.09 + 0.027) with all but the first, to 0.7 with the first only
-    found = scale("RBP(p=0.3)").largest
-    assert found is not None
-    assert (found.low_list, found.high_list) == ("0 1 1 1", "1 0 0 0")
-    assert (found.low, found.high) == pytest.approx((0.7 * 0.417, 0.7))
+    result = scale("RBP(p=0.3)").largest
+    assert result is not None
+    assert (result.low_list, result.high_list) == ("0 1 1 1", "1 0 0 0")
+    assert (result.low, result.high) == pytest.approx((0.7 * 0.417, 0.7))
 
 
 @pytest.mark.parametrize("name", ["AP", "nDCG@2", "Q", "ERR", "bpref", "RBTO", "RBP(p=0.7,gain='linear')"])
 @pytest.mark.parametrize("base", [None, (1, 2)])
-def test_scores_are_those_of_each_list_alone(name: str, base: tuple[int, int] | None) -> None:
+def test_scores_agree_with_single_lists(name: str, base: tuple[int, int] | None) -> None:
     measure, length = parse(name), 3
     there = base or (length, length)
     expected = {}
@@ -67,35 +67,35 @@ def test_scores_are_those_of_each_list_alone(name: str, base: tuple[int, int] | 
             rest = [1.0] * missed[0] + [2.0] * missed[1] + [0.0] * (length - one.count(0))
             expected[" ".join(map(str, one))] = measure.of(list(one), rest)
     columns = scale(measure, length, 3, recall_base=base).columns()
-    found = dict(zip(columns["list"].tolist(), columns["score"].tolist(), strict=True))
-    assert found == pytest.approx(expected, abs=1e-13)
+    result = dict(zip(columns["list"].tolist(), columns["score"].tolist(), strict=True))
+    assert result == pytest.approx(expected, abs=1e-13)
     assert (np.diff(columns["score"]) >= 0).all()
 
 
-def test_orders_of_004_section_7_8() -> None:
+def test_orders_of_ferro_and_maistro_section_7_8() -> None:
     # set-based measures order as SBTO does; RBP with p = 0.2 keeps the order of RBTO, and p = 0.8 and AP do not
-    told = {one.measure: one.order for one in scales(["P@5", "R", "F", "RBP(p=0.2)", "RBP(p=0.5)", "RBP", "AP"], 5)}
-    assert told == {
+    actual = {one.measure: one.order for one in scales(["P@5", "R", "F", "RBP(p=0.2)", "RBP(p=0.5)", "RBP", "AP"], 5)}
+    assert actual == {
         "P@5": "SBTO", "R": "SBTO", "F": "SBTO", "RBP(p=0.2)": "RBTO", "RBP(p=0.5)": "RBTO", "RBP": "", "AP": "",
     }  # fmt: skip
 
 
-def test_a_measure_that_a_better_list_lowers_is_not_ordinal() -> None:
-    found = scale("P+", 3, 3, recall_base=(1, 1))
-    assert (found.kind, found.monotone) == ("nominal", False)
+def test_a_measure_that_falls_for_a_better_list_is_not_ordinal() -> None:
+    result = scale("P+", 3, 3, recall_base=(1, 1))
+    assert (result.kind, result.monotone) == ("nominal", False)
     # tests/laws: (none, 1, 2) has (2/5 + 5/6)/2, (none, 2, 1) has 3/5
-    assert "(0 2 1) is better than (0 1 2) by a swap, but scores 0.6000, and that 0.6167" in found.why
-    assert found.admits == ADMITS["nominal"]
+    assert "(0 2 1) is better than (0 1 2) by a swap, but scores 0.6000, less than 0.6167" in result.why
+    assert result.admits == ADMITS["nominal"]
 
 
-def test_what_the_gaps_are_said_to_be() -> None:
-    found = scale("AP")
-    assert found.smallest is not None
+def test_the_reason_names_the_smallest_and_the_largest_gap() -> None:
+    result = scale("AP")
+    assert result.smallest is not None
     # 1/4 · 1/4 and 1/4 · 1/3, the smallest of several gaps of 1/48
-    assert str(found.smallest) == "0.02083 from (0 0 0 1) at 0.0625 to (0 0 1 0) at 0.0833"
-    assert found.why.startswith("AP is no interval scale here: its values are 0.02083 apart from (0 0 0 1)")
-    assert "0.25 from (1 1 1 0) at 0.7500 to (1 1 1 1) at 1.0000" in found.why
-    rows = found.spacing().rows
+    assert str(result.smallest) == "0.02083 from (0 0 0 1) at 0.0625 to (0 0 1 0) at 0.0833"
+    assert result.why.startswith("AP is not an interval scale here: its values are 0.02083 apart from (0 0 0 1)")
+    assert "0.25 from (1 1 1 0) at 0.7500 to (1 1 1 1) at 1.0000" in result.why
+    rows = result.spacing().rows
     assert rows[0] == (1.0, 0.25, 1, "1111")
     assert (rows[9][0], rows[9][2:]) == (0.25, (2, "1000  0101"))
 
@@ -103,28 +103,28 @@ def test_what_the_gaps_are_said_to_be() -> None:
 def test_one_and_two_values() -> None:
     assert scale("NumRel").kind == "nominal"
     assert "same score" in scale("NumRel").why
-    assert any("for want of a third" in note for note in scale("Success@1").notes)
+    assert any("has only two values" in note for note in scale("Success@1").notes)
 
 
-def test_lower_is_better_is_turned() -> None:
-    found = scale("E")  # E = 1 - F
-    assert (found.kind, found.order) == ("interval", "SBTO")
+def test_measures_for_which_lower_is_better_are_negated() -> None:
+    result = scale("E")  # E = 1 - F
+    assert (result.kind, result.order) == ("interval", "SBTO")
 
 
 def test_long_lists_are_sampled_and_only_refuted() -> None:
-    told = {
+    actual = {
         name: scale(name, 40, sample=2000, seed=1) for name in ("P@40", "RBP(p=0.5)", "RBP(p=0.8)", "AP", "RR", "DCG")
     }
-    assert {name: one.even for name, one in told.items()} == {
+    assert {name: one.even for name, one in actual.items()} == {
         "P@40": None, "RBP(p=0.5)": None, "RBP(p=0.8)": False, "AP": False, "RR": False, "DCG": False,
     }  # fmt: skip
-    assert told["P@40"].table().rows[0][1] == "ordinal, interval not refuted"
-    assert "does not refute an interval scale" in str(told["P@40"])
-    assert not told["AP"].not_refuted
-    assert np.array_equal(told["AP"].lists, scale("AP", 40, sample=2000, seed=1).lists)
+    assert actual["P@40"].table().rows[0][1] == "ordinal, interval not refuted"
+    assert "does not refute an interval scale" in str(actual["P@40"])
+    assert not actual["AP"].not_refuted
+    assert np.array_equal(actual["AP"].lists, scale("AP", 40, sample=2000, seed=1).lists)
 
 
-def test_a_sample_never_refutes_what_the_whole_confirms() -> None:
+def test_a_sample_never_refutes_an_interval_scale() -> None:
     for name in ("P@10", "AP", "RR", "RBP(p=0.5)", "RBP(p=0.3)", "nDCG", "R", "F", "Success@3"):
         whole = scale(name, 10)
         for seed in range(3):
@@ -133,14 +133,14 @@ def test_a_sample_never_refutes_what_the_whole_confirms() -> None:
             assert part.even is None or not whole.even, name
 
 
-def test_rounding_errors_are_told() -> None:
+def test_a_note_warns_of_rounding_errors() -> None:
     assert any("floating point" in note for note in scale("RBP(p=0.5)", 60, sample=100).notes)
 
 
-def test_too_many_lists_are_counted_and_a_sample_offered() -> None:
+def test_the_error_about_too_many_lists_offers_a_sample() -> None:
     with pytest.raises(UsageError, match=r"3\^20 = 3,486,784,401 lists .* sample=100000"):
         scale("AP", 20, 3)
-    assert len(Lists.of(8, 4)) == 4**8 < MOST
+    assert len(SyntheticLists.of(8, 4)) == 4**8 < MOST
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_too_many_lists_are_counted_and_a_sample_offered() -> None:
         ({"length": 0}, "length == 0"),
         ({"grades": 1}, "grades == 1, must be 2 or more"),
         ({"recall_base": -1}, "recall_base == -1"),
-        ({"recall_base": 0}, "nothing relevant"),
+        ({"recall_base": 0}, "without relevant documents"),
         ({"grades": 3, "recall_base": (1, 2, 3)}, "one number or 2"),
         ({"sample": 0}, "sample == 0"),
         ({"measure": "alpha-nDCG"}, "needs judgments by intent"),
@@ -162,19 +162,19 @@ def test_bad_input(call: dict[str, object], message: str) -> None:
         scale(**{"measure": "AP", **call})  # type: ignore[arg-type]
 
 
-def test_theory_and_registry_tell_the_same() -> None:
+def test_theory_and_registry_agree() -> None:
     assert set(PROVED) <= set(REGISTRY)
-    for name, told in PROVED.items():
+    for name, actual in PROVED.items():
         registered = REGISTRY[name].properties.scale
-        assert registered.startswith("interval") == told.startswith("an interval"), name
-        assert (" iff " in registered) == (" only " in told), name
+        assert registered.startswith("interval") == actual.startswith("an interval"), name
+        assert (" iff " in registered) == (" only " in actual), name
     assert len(proved_scales().rows) == len(PROVED)
     assert proved_scale("bpref") == ""
     assert proved_scale("a name of mine") == ""
 
 
 @pytest.mark.parametrize("name", ["P@4", "R", "F", "SBTO", "RBTO", "AP", "DCG", "ERR", "RBP(p=0.5)", "RBP(p=0.4)"])
-def test_what_was_proved_is_found(name: str) -> None:
+def test_proved_scales_are_confirmed(name: str) -> None:
     interval = name not in ("AP", "DCG", "ERR", "RBP(p=0.4)")
     assert (scale(name, 4).kind == "interval") == interval
     assert (scale_warning(name) == "") == interval
@@ -191,25 +191,25 @@ def test_table_3_counts_pairs_by_ranks_and_by_means() -> None:
     hard, good = rng.normal(0.4, 0.15, (40, 1)), np.linspace(0, 0.25, 8)
     values = np.stack([hard + good + rng.normal(0, 0.08, (40, 8)) for _ in range(2)])
     scores = Scores(["P@10", "AP"], [f"s{i}" for i in range(8)], [str(i) for i in range(40)], values.transpose(0, 2, 1))
-    told = scale_tests(scores)
+    actual = scale_tests(scores)
     for number, name in enumerate(scores.measures):
         ranks = kruskal_wallis(scores, name).differ
         means = compare(scores, name, test="tukey").columns()["p"] <= 0.05
-        assert (told.by_ranks[number], told.by_means[number]) == (ranks.sum(), means.sum())
-    assert told.by_means.min() > told.by_ranks.max() > 0  # topics are left in the ranks' error: the weaker test
-    assert told.interval == (True, False)
-    assert told.pairs.tolist() == [28, 28]
-    row = told.table().rows[0]
-    assert row[4] == told.by_ranks[0] / 28
+        assert (actual.by_ranks[number], actual.by_means[number]) == (ranks.sum(), means.sum())
+    assert actual.by_means.min() > actual.by_ranks.max() > 0  # topics are left in the ranks' error: the weaker test
+    assert actual.interval == (True, False)
+    assert actual.pairs.tolist() == [28, 28]
+    row = actual.table().rows[0]
+    assert row[4] == actual.by_ranks[0] / 28
 
 
 def test_table_3_needs_three_systems() -> None:
-    with pytest.raises(UsageError, match="2 systems, give 3 or more"):
+    with pytest.raises(UsageError, match="2 systems, must be 3 or more"):
         scale_tests(Scores.from_matrix([[0.1, 0.2], [0.3, 0.4]]))
     with pytest.raises(UsageError, match="alpha == 0"):
         scale_tests(Scores.from_matrix([[0.1, 0.2, 0.3]]), alpha=0)
 
 
-def test_all_ties_find_no_pair() -> None:
-    told = scale_tests(Scores.from_matrix(np.full((10, 4), 0.5)))
-    assert (told.by_ranks.tolist(), told.by_means.tolist()) == ([0], [0])
+def test_no_pair_differs_if_all_scores_are_equal() -> None:
+    actual = scale_tests(Scores.from_matrix(np.full((10, 4), 0.5)))
+    assert (actual.by_ranks.tolist(), actual.by_means.tolist()) == ([0], [0])

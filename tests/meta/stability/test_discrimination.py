@@ -1,4 +1,4 @@
-"""Discriminative power: the papers' figures line by line, and what is known of measures on simulated systems."""
+"""Discriminative power: the papers' figures line by line, and known properties of measures on simulated systems."""
 
 from fractions import Fraction
 
@@ -35,14 +35,16 @@ def pairs(runs: int) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(("alpha", "seed"), [(0.05, 0), (0.2, 7)])
 def test_bootstrap_is_sakai_2013_figures_2_and_3(alpha, seed):
     scores = made(seed)
-    found = discriminative_power(scores, alpha=alpha, resamples=200, seed=seed, asl="share")
+    result = discriminative_power(scores, alpha=alpha, resamples=200, seed=seed, asl="share")
     for m in range(2):
         differences = [(scores.values[m, i] - scores.values[m, j]).tolist() for i, j in pairs(4)]
         asl = [oracle.paired_bootstrap_asl(z, 200, seed) for z in differences]
-        assert found.p[m].tolist() == asl
-        assert found.significant[m] == sum(one < alpha for one in asl)
-        assert found.delta[m] == pytest.approx(max(oracle.bootstrap_delta(z, 200, seed, alpha)[1] for z in differences))
-    assert 0 < found.significant.sum() < 12
+        assert result.p[m].tolist() == asl
+        assert result.significant[m] == sum(one < alpha for one in asl)
+        assert result.delta[m] == pytest.approx(
+            max(oracle.bootstrap_delta(z, 200, seed, alpha)[1] for z in differences)
+        )
+    assert 0 < result.significant.sum() < 12
 
 
 @pytest.mark.parametrize("rank", [1, 4, 10, 39])
@@ -51,7 +53,7 @@ def test_the_borderline_resample_where_many_have_the_same_t(rank):
     n, resamples = 8, 40
     x, y = np.random.default_rng(3).integers(0, 3, (2, n)) / 8
     matrix = Matrix.of({"x": x.tolist(), "y": y.tolist()})
-    asked = TestSettings(alpha=rank / resamples, resamples=resamples, seed=5)
+    requested = TestSettings(alpha=rank / resamples, resamples=resamples, seed=5)
     w = [Fraction(a) - Fraction(b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     w = [one - sum(w) / n for one in w]
     drawn = []
@@ -61,11 +63,11 @@ def test_the_borderline_resample_where_many_have_the_same_t(rank):
         squares = sum(one**2 for one in sample)
         drawn.append((Fraction(sum(sample) ** 2, n * squares) if squares else Fraction(0), abs(sum(sample)) / n))
     assert len({t for t, _ in drawn}) < resamples - 5  # many ties
-    found = bootstrap_borderline(matrix, np.array([0]), np.array([1]), asked)
-    assert found.difference[0] == float(sorted(drawn, reverse=True)[rank - 1][1])
+    result = bootstrap_borderline(matrix, np.array([0]), np.array([1]), requested)
+    assert result.difference[0] == float(sorted(drawn, reverse=True)[rank - 1][1])
 
 
-def test_the_borderline_leaves_the_bootstrap_s_p_values_as_they_are(monkeypatch):
+def test_the_borderline_does_not_change_the_p_values_of_the_bootstrap(monkeypatch):
     scores = made(2, runs=5)
     matrix = Matrix.of(scores["m1"])
     first, second = (side.astype(np.int64) for side in np.triu_indices(5, 1))
@@ -81,30 +83,30 @@ def test_the_borderline_leaves_the_bootstrap_s_p_values_as_they_are(monkeypatch)
 
 def test_randomised_tukey_is_sakai_2013_figures_4_and_5():
     scores = made(1)
-    found = discriminative_power(scores, test="randomised-tukey", resamples=200, seed=3, asl="share")
+    result = discriminative_power(scores, test="randomised-tukey", resamples=200, seed=3, asl="share")
     for m in range(2):
         u = scores.values[m].T.tolist()
         asl = oracle.randomised_tukey_asl(u, 200, 3)
-        assert found.p[m].tolist() == list(asl.values())
+        assert result.p[m].tolist() == list(asl.values())
         if any(one < 0.05 for one in asl.values()):
-            assert found.delta[m] == pytest.approx(oracle.tukey_delta(u, asl, 0.05))
-    assert found.significant.sum() > 0
+            assert result.delta[m] == pytest.approx(oracle.tukey_delta(u, asl, 0.05))
+    assert result.significant.sum() > 0
 
 
 @pytest.mark.parametrize("test", sorted(known_tests()))
-def test_every_test_of_compare_gives_its_p_values(test):
+def test_p_values_agree_with_compare_for_every_test(test):
     scores = made(4, topics=15)
-    found = discriminative_power(scores, test=test, resamples=300)
+    result = discriminative_power(scores, test=test, resamples=300)
     expected = compare(
         scores, test=test, resamples=300, **({} if find_test(test).simultaneous else {"correction": "none"})
     )
     columns = expected.columns()
-    assert found.p.ravel().tolist() == columns["p"].tolist()
-    assert found.differ.ravel().tolist() == columns["significant"].tolist()
+    assert result.p.ravel().tolist() == columns["p"].tolist()
+    assert result.differ.ravel().tolist() == columns["significant"].tolist()
     if test != "bootstrap":
         for m in range(2):
-            gaps = np.abs(found.difference[m])[found.differ[m]]
-            assert np.isnan(found.delta[m]) if not len(gaps) else found.delta[m] == gaps.min()
+            gaps = np.abs(result.difference[m])[result.differ[m]]
+            assert np.isnan(result.delta[m]) if not len(gaps) else result.delta[m] == gaps.min()
 
 
 # The tables.
@@ -126,53 +128,53 @@ def test_table_of_power_and_of_overlap_as_in_sakai_2013_tables_3_and_4():
     differ = np.zeros((2, 190), dtype=bool)
     differ[0, :51] = True
     differ[1, 3:53] = True
-    found = record(differ[::-1], [0.1512, 0.2345])
-    assert found.table().rows == (("m1", "51/190", "26.8%", "0.23"), ("m0", "50/190", "26.3%", "0.15"))
+    result = record(differ[::-1], [0.1512, 0.2345])
+    assert result.table().rows == (("m1", "51/190", "26.8%", "0.23"), ("m0", "50/190", "26.3%", "0.15"))
     assert record(differ, [0.2345, 0.1512]).overlap().rows == (("m0", "3/48/2"),)
     assert record(differ, [0.2345, 0.1512]).overlap_data().rows == (("m0", "m1", 3, 48, 2),)
-    assert found.data().rows[0] == ("m1", 190, 51, 51 / 190, 0.2345)
+    assert result.data().rows[0] == ("m1", 190, 51, 51 / 190, 0.2345)
 
 
 def test_asl_curves_are_sorted_and_the_most_discriminative_comes_first():
-    found = discriminative_power(made(5), resamples=300)
-    curves = found.asl()
-    assert found.significant[0] > found.significant[1]
+    result = discriminative_power(made(5), resamples=300)
+    curves = result.asl()
+    assert result.significant[0] > result.significant[1]
     assert list(dict.fromkeys(curves["measure"].tolist())) == ["m0", "m1"]
-    assert curves["p"][:6].tolist() == sorted(found.p_of("m0").tolist())
+    assert curves["p"][:6].tolist() == sorted(result.p_of("m0").tolist())
     assert curves["pair"].tolist() == [1, 2, 3, 4, 5, 6] * 2
 
 
 @pytest.mark.parametrize("measure", ["AP", "E"])  # of E lower is better, which turns no difference round
 def test_pairs_have_the_differences_of_means(measure):
     scores = Scores([measure], "abcd", map(str, range(12)), made(6, measures=1).values)
-    found = discriminative_power(scores, test="t").pairs()
+    result = discriminative_power(scores, test="t").pairs()
     means = scores.mean()
-    for row in zip(*(found[name].tolist() for name in ("measure", "system", "other", "difference")), strict=True):
+    for row in zip(*(result[name].tolist() for name in ("measure", "system", "other", "difference")), strict=True):
         measure, system, other, difference = row
         assert difference == pytest.approx(means[system][measure] - means[other][measure])
 
 
-def test_what_was_done_is_told():
-    told = " ".join(discriminative_power(made(), resamples=200, seed=9).told())
+def test_notes_describe_the_method():
+    actual = " ".join(discriminative_power(made(), resamples=200, seed=9).notes)
     for part in ("bootstrap test at α = 0.05", "B = 200", "seed 9", "4 systems, 6 pairs, 12 topics", "0.2649"):
-        assert part in told  # 1 − 0.95⁶ = 0.2649
-    assert "all pairs together" in " ".join(discriminative_power(made(), test="tukey").told())
+        assert part in actual  # 1 − 0.95⁶ = 0.2649
+    assert "all pairs together" in " ".join(discriminative_power(made(), test="tukey").notes)
 
 
 # Directions.
 
 
 def test_measures_rank_by_power_as_in_sakai_2007_table_4():
-    """Q and AP above P+, P+ above NWRR, NWRR above RR: pairs found in six collections together."""
-    found = np.zeros(5, dtype=np.int64)
+    """Q and AP above P+, P+ above NWRR, NWRR above RR: significant pairs of six collections together."""
+    result = np.zeros(5, dtype=np.int64)
     for seed in range(6):
-        found += discriminative_power(systems_of_known_order(seed, ONE_HIGHLY_RELEVANT), resamples=500).significant
-    q, ap, p_plus, nwrr, rr = found.tolist()
+        result += discriminative_power(systems_of_known_order(seed, ONE_HIGHLY_RELEVANT), resamples=500).significant
+    q, ap, p_plus, nwrr, rr = result.tolist()
     assert min(q, ap) > p_plus > nwrr > rr
 
 
-def test_randomised_tukey_finds_a_part_of_what_the_bootstrap_finds():
-    """Sakai 2013 §5.3: a true subset."""
+def test_pairs_of_randomised_tukey_are_a_subset_of_the_bootstraps():
+    """Sakai 2013 §5.3: a proper subset."""
     scores = systems_of_known_order(1, ["AP"])
     tukey, bootstrap = (discriminative_power(scores, test=one).differ for one in ("randomised-tukey", "bootstrap"))
     assert not (tukey & ~bootstrap).any()
@@ -182,53 +184,53 @@ def test_randomised_tukey_finds_a_part_of_what_the_bootstrap_finds():
 # Rules and bad input.
 
 
-def test_sakai_s_rule_is_below_alpha_and_ours_at_most_alpha():
-    found = discriminative_power(made(8), resamples=19, alpha=0.05)
+def test_the_share_rule_is_below_alpha_and_the_default_at_most_alpha():
+    result = discriminative_power(made(8), resamples=19, alpha=0.05)
     plain = discriminative_power(made(8), resamples=19, alpha=0.05, asl="share")
-    hits = np.round(found.p * 20 - 1)
-    assert (found.differ == (hits == 0)).all()  # (1 + 0) / 20 is α
+    hits = np.round(result.p * 20 - 1)
+    assert (result.differ == (hits == 0)).all()  # (1 + 0) / 20 is α
     assert (plain.p == hits / 19).all()
     assert (plain.differ == (hits / 19 < 0.05)).all()
 
 
 @pytest.mark.parametrize(("asl", "differs"), [("plus-one", True), ("share", False)])
-def test_a_p_value_that_is_alpha(asl, differs):
+def test_a_p_value_equal_to_alpha(asl, differs):
     p = discriminative_power(made(8), resamples=100, asl=asl).p
     alpha = float(p[(p > 0.02) & (p < 0.5)][0])
-    found = discriminative_power(made(8), resamples=100, alpha=alpha, asl=asl)
-    assert (found.differ[p == alpha] == differs).all()
+    result = discriminative_power(made(8), resamples=100, alpha=alpha, asl=asl)
+    assert (result.differ[p == alpha] == differs).all()
 
 
-def test_too_few_resamples_leave_the_difference_needed_open():
-    found = discriminative_power(made(), resamples=10)
-    assert np.isnan(found.delta).all()
-    assert found.table().rows[0][3] == "-"
-    assert any("too few" in note for note in found.notes)
+def test_with_too_few_resamples_the_required_difference_is_unknown():
+    result = discriminative_power(made(), resamples=10)
+    assert np.isnan(result.delta).all()
+    assert result.table().rows[0][3] == "-"
+    assert any("too few" in note for note in result.notes)
 
 
-def test_the_number_of_threads_changes_nothing():
+def test_the_number_of_threads_does_not_change_the_result():
     one, more = (discriminative_power(made(), resamples=500, threads=n) for n in (1, 3))
     assert one.p.tolist() == more.p.tolist()
     assert one.delta.tolist() == more.delta.tolist()
 
 
-def test_all_ties_are_no_difference_and_said():
+def test_a_note_names_measures_that_tie_all_systems():
     scores = Scores(["AP"], "abc", ["1", "2", "3"], np.full((1, 3, 3), 0.5))
     for test in ("bootstrap", "randomised-tukey", "t", "wilcoxon"):
-        found = discriminative_power(scores, test=test, resamples=100)
-        assert found.significant.tolist() == [0]
-        assert np.isnan(found.delta[0])
-        assert any("score the same on every topic by AP" in note for note in found.notes)
+        result = discriminative_power(scores, test=test, resamples=100)
+        assert result.significant.tolist() == [0]
+        assert np.isnan(result.delta[0])
+        assert any("score the same on every topic by AP" in note for note in result.notes)
 
 
 def test_topics_undefined_for_one_measure_are_left_out_of_all():
     scores = made()
     values = np.array(scores.values)
     values[1, 2, 3] = np.nan
-    found = discriminative_power(Scores(scores.measures, scores.runs, scores.topics, values), test="t")
+    result = discriminative_power(Scores(scores.measures, scores.runs, scores.topics, values), test="t")
     kept = scores.select(topics=[t for t in scores.topics if t != "3"])
-    assert found.topics == 11
-    assert found.p.tolist() == discriminative_power(kept, test="t").p.tolist()
+    assert result.topics == 11
+    assert result.p.tolist() == discriminative_power(kept, test="t").p.tolist()
 
 
 def test_progress_reaches_the_end():
@@ -238,8 +240,8 @@ def test_progress_reaches_the_end():
         assert seen[-1] == (200, 200)
 
 
-def test_ctrl_c_does_not_leave_measures_on_fewer_resamples():
-    """A test that is stopped keeps the resamples it has; measures must all have the same."""
+def test_ctrl_c_raises_instead_of_using_fewer_resamples():
+    """A stopped test returns fewer resamples, but all measures need the same number."""
     seen = []
 
     def stop(done: int, total: int) -> None:

@@ -31,12 +31,12 @@ SYNTHETIC_4 = np.array(
 
 def test_brennans_variance_components() -> None:
     # Brennan 2001, Table 6.2: mean squares and variance components of the p × i design
-    found = g_study(SYNTHETIC_4)
-    assert [one.source for one in found.components] == ["system", "topic", "system × topic"]
-    assert [one.df for one in found.components] == [9, 11, 99]
-    assert [one.mean_square for one in found.components] == pytest.approx([10.2963, 11.6273, 2.7872], abs=5e-5)
-    assert [one.variance for one in found.components] == pytest.approx([0.6258, 0.8840, 2.7872], abs=5e-5)
-    assert sum(one.share for one in found.components) == pytest.approx(1)
+    result = g_study(SYNTHETIC_4)
+    assert [one.source for one in result.components] == ["system", "topic", "system × topic"]
+    assert [one.df for one in result.components] == [9, 11, 99]
+    assert [one.mean_square for one in result.components] == pytest.approx([10.2963, 11.6273, 2.7872], abs=5e-5)
+    assert [one.variance for one in result.components] == pytest.approx([0.6258, 0.8840, 2.7872], abs=5e-5)
+    assert sum(one.share for one in result.components) == pytest.approx(1)
 
 
 def test_brennans_intervals() -> None:
@@ -46,14 +46,14 @@ def test_brennans_intervals() -> None:
     assert (now.phi, now.phi_low, now.phi_high) == pytest.approx((0.672, 0.457, 0.845), abs=6e-4)
 
 
-def test_trec_3_as_gt4ireval_published_it() -> None:
+def test_trec_3_agrees_with_gt4ireval() -> None:
     # Manual of gt4ireval 1.1 (Urbano): AP on TREC-3 without the worst quarter, 30 systems and 50 queries, whose mean
     # squares are 0.15074, 0.85296 and 0.010152
     values = _with_mean_squares(np.random.default_rng(0), 30, 50, 0.15074, 0.85296, 0.010152)
-    found = g_study(values)
-    assert [one.variance for one in found.components] == pytest.approx([0.0028117, 0.028093, 0.010152], rel=1e-4)
-    assert [100 * one.share for one in found.components] == pytest.approx([6.8482, 68.425, 24.727], rel=1e-4)
-    now, more, needed = found.stability(), found.stability(200), found.needed(0.95)
+    result = g_study(values)
+    assert [one.variance for one in result.components] == pytest.approx([0.0028117, 0.028093, 0.010152], rel=1e-4)
+    assert [100 * one.share for one in result.components] == pytest.approx([6.8482, 68.425, 24.727], rel=1e-4)
+    now, more, needed = result.stability(), result.stability(200), result.needed(0.95)
     assert (now.rho2, now.rho2_low, now.rho2_high) == pytest.approx((0.93265, 0.89311, 0.96287), abs=2e-5)
     assert (now.phi, now.phi_low, now.phi_high) == pytest.approx((0.78613, 0.66141, 0.88039), abs=2e-5)
     assert (more.rho2, more.rho2_low, more.rho2_high) == pytest.approx((0.98227, 0.97095, 0.99045), abs=2e-5)
@@ -79,13 +79,15 @@ def _with_mean_squares(
 
 
 def test_more_topics_are_more_stable_and_the_target_is_reached() -> None:
-    found = g_study(SYNTHETIC_4)
-    assert found.stability(24).rho2 > found.stability(12).rho2
-    needed = found.needed(0.9)
-    assert found.stability(int(needed.rho2)).rho2 >= 0.9 > found.stability(int(needed.rho2) - 1).rho2
-    assert found.stability(int(needed.phi)).phi >= 0.9 > found.stability(int(needed.phi) - 1).phi
+    result = g_study(SYNTHETIC_4)
+    assert result.stability(24).rho2 > result.stability(12).rho2
+    needed = result.needed(0.9)
+    assert result.stability(int(needed.rho2)).rho2 >= 0.9 > result.stability(int(needed.rho2) - 1).rho2
+    assert result.stability(int(needed.phi)).phi >= 0.9 > result.stability(int(needed.phi) - 1).phi
     assert needed.rho2_low <= needed.rho2 <= needed.rho2_high
-    assert found.stability(int(needed.rho2_high)).rho2_low >= 0.9 > found.stability(int(needed.rho2_high) - 1).rho2_low
+    assert (
+        result.stability(int(needed.rho2_high)).rho2_low >= 0.9 > result.stability(int(needed.rho2_high) - 1).rho2_low
+    )
 
 
 def test_three_facets_satisfy_the_equations_of_expected_mean_squares() -> None:
@@ -97,9 +99,9 @@ def test_three_facets_satisfy_the_equations_of_expected_mean_squares() -> None:
         + rng.normal(0, 1, (s, t, f))
     )  # fmt: skip
     shards = {str(level): cube[:, :, level].T for level in range(f)}
-    found = g_study(shards, facet="shard")
-    v = {one.source: one.estimate for one in found.components}
-    ms = {one.source: one.mean_square for one in found.components}
+    result = g_study(shards, facet="shard")
+    v = {one.source: one.estimate for one in result.components}
+    ms = {one.source: one.mean_square for one in result.components}
     st, sf, tf = "system × topic", "system × shard", "topic × shard"
     e = ms["system × topic × shard"]
     # Brennan 2001, ch. 3: the mean squares of the p × i × h design
@@ -118,23 +120,23 @@ def test_three_facets_satisfy_the_equations_of_expected_mean_squares() -> None:
         - cube.mean()
     )  # fmt: skip
     assert e == pytest.approx((left**2).sum() / ((s - 1) * (t - 1) * (f - 1)))
-    w = {one.source: one.variance for one in found.components}
+    w = {one.source: one.variance for one in result.components}
     error = w[st] / 20 + w[sf] / 3 + w["system × topic × shard"] / 60
-    assert found.stability(20, 3).rho2 == pytest.approx(w["system"] / (w["system"] + error))
+    assert result.stability(20, 3).rho2 == pytest.approx(w["system"] / (w["system"] + error))
     absolute = error + w["topic"] / 20 + w["shard"] / 3 + w[tf] / 60
-    assert found.stability(20, 3).phi == pytest.approx(w["system"] / (w["system"] + absolute))
-    needed = found.needed(0.6, levels=8)
+    assert result.stability(20, 3).phi == pytest.approx(w["system"] / (w["system"] + absolute))
+    needed = result.needed(0.6, levels=8)
     if math.isfinite(needed.rho2):
-        assert found.stability(int(needed.rho2), 8).rho2 >= 0.6
-    assert math.isnan(found.stability().rho2_low)
+        assert result.stability(int(needed.rho2), 8).rho2 >= 0.6
+    assert math.isnan(result.stability().rho2_low)
 
 
-def test_no_number_of_topics_makes_up_for_a_facet_that_stays() -> None:
+def test_no_number_of_topics_reaches_the_target_with_a_large_facet() -> None:
     rng = np.random.default_rng(1)
     cube = rng.normal(0, 0.3, (5, 1, 1)) + rng.normal(0, 1, (5, 1, 2)) + rng.normal(0, 0.5, (5, 30, 2))
-    found = g_study({"a": cube[:, :, 0].T, "b": cube[:, :, 1].T}, facet="assessor")
-    assert found.needed(0.99).rho2 == math.inf
-    assert "no number of topics" in str(found)
+    result = g_study({"a": cube[:, :, 0].T, "b": cube[:, :, 1].T}, facet="assessor")
+    assert result.needed(0.99).rho2 == math.inf
+    assert "no number of topics" in str(result)
 
 
 def test_known_variances_are_found() -> None:
@@ -148,14 +150,14 @@ def test_dropping_the_worst_and_every_measure() -> None:
     rng = np.random.default_rng(4)
     values = np.stack([rng.random((20, 30)) + np.linspace(0, 1, 20)[:, None] for _ in range(2)])
     scores = Scores(["AP", "RR"], [f"s{i}" for i in range(20)], [str(i) for i in range(30)], values)
-    told = g_studies(scores, drop=0.25, target=0.9)
-    assert [one.sizes["system"] for one in told] == [15, 15]
-    assert told.studies[0].notes[0] == "5 of 20 systems left out, the worst 25% by their means"
-    assert told.studies[0].stability().rho2 < g_study(scores, "AP").stability().rho2
-    rows = told.table().rows
+    actual = g_studies(scores, drop=0.25, target=0.9)
+    assert [one.sizes["system"] for one in actual] == [15, 15]
+    assert actual.studies[0].notes[0] == "5 of 20 systems left out, the worst 25% by their means"
+    assert actual.studies[0].stability().rho2 < g_study(scores, "AP").stability().rho2
+    rows = actual.table().rows
     assert [row[0] for row in rows] == ["AP", "RR"]
-    assert len(told.columns()["source"]) == 6
-    assert told.studies[1].d_study([10, 20]).rows[1][0] == 20
+    assert len(actual.columns()["source"]) == 6
+    assert actual.studies[1].d_study([10, 20]).rows[1][0] == 20
 
 
 def test_noise_alone_and_no_noise_at_all() -> None:
@@ -173,25 +175,25 @@ def test_noise_alone_and_no_noise_at_all() -> None:
     assert plain.needed().rho2 == 0
 
 
-def test_a_negative_estimate_is_told() -> None:
+def test_a_negative_estimate_has_a_note() -> None:
     rng = np.random.default_rng(7)
     values = rng.normal(size=(6, 5))
     values -= values.mean(axis=1, keepdims=True)  # topics are all the same on average
-    found = g_study(values)
-    assert found["topic"].variance == 0 > found["topic"].estimate
-    assert any("topic came out below 0" in note for note in found.notes)
+    result = g_study(values)
+    assert result["topic"].variance == 0 > result["topic"].estimate
+    assert any("topic is below 0" in note for note in result.notes)
 
 
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ([[0.1, 0.2], [0.3, 0.4]], {}, "2 systems, give 3 or more"),
-        ([[0.1, 0.2, 0.3]], {}, "1 topic, give 2 or more"),
-        (np.full((5, 4), 0.3), {}, "all scores are 0.3; nothing varies"),
+        ([[0.1, 0.2], [0.3, 0.4]], {}, "2 systems, must be 3 or more"),
+        ([[0.1, 0.2, 0.3]], {}, "1 topic, must be 2 or more"),
+        (np.full((5, 4), 0.3), {}, "all scores are 0.3, so there is no variance"),
         (np.ones((5, 4)), {"level": 1}, "level == 1"),
         (np.ones((5, 4)), {"drop": -0.1}, "drop == -0.1"),
         ({"a": np.ones((5, 4)), "b": np.ones((5, 3))}, {}, "'b' has other systems than the first level: run4"),
-        ({"a": np.ones((5, 4))}, {}, "1 level of the further facet"),
+        ({"a": np.ones((5, 4))}, {}, "1 level of the facet"),
         ({"a": np.eye(4), "b": np.eye(4)}, {"facet": "topic"}, "facet == 'topic', must be another name"),
     ],
 )
@@ -200,16 +202,16 @@ def test_bad_input(data: object, options: dict[str, float], message: str) -> Non
         g_study(data, **options)  # type: ignore[arg-type]
 
 
-def test_bad_questions() -> None:
-    found = g_study(SYNTHETIC_4)
+def test_bad_arguments() -> None:
+    result = g_study(SYNTHETIC_4)
     with pytest.raises(UsageError, match="topics == 0"):
-        found.stability(0)
+        result.stability(0)
     with pytest.raises(UsageError, match="target == 1"):
-        found.needed(1)
+        result.needed(1)
     with pytest.raises(UsageError, match="there is none"):
-        found.stability(10, 2)
+        result.stability(10, 2)
     with pytest.raises(UsageError, match="no source 'shard'"):
-        found["shard"]
+        result["shard"]
 
 
 def test_two_wrong_signs_do_not_make_an_upper_bound() -> None:

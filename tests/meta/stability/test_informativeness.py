@@ -28,28 +28,28 @@ def expected_ap(p: np.ndarray, relevant: int) -> float:
 @pytest.mark.parametrize(
     "grades", [[1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0, 0, 1, 0]]
 )
-def test_average_precision_as_scipy_solves_it(grades: list[int]) -> None:
+def test_average_precision_agrees_with_scipys_optimiser(grades: list[int]) -> None:
     from scipy.optimize import minimize
     from scipy.special import xlogy
 
-    n, found = len(grades), sum(grades)
-    relevant = found + 1
+    n, retrieved = len(grades), sum(grades)
+    relevant = retrieved + 1
     value = expected_ap(np.array(grades, dtype=float), relevant)
-    p = max_entropy("AP", value, length=n, relevant=relevant, found=found)
+    p = max_entropy("AP", value, length=n, relevant=relevant, found=retrieved)
     witness = minimize(
         lambda q: (xlogy(q, q) + xlogy(1 - q, 1 - q)).sum(),
-        np.full(n, found / n),
+        np.full(n, retrieved / n),
         bounds=[(1e-9, 1 - 1e-9)] * n,
         constraints=[
             {"type": "eq", "fun": lambda q: expected_ap(q, relevant) - value},
-            {"type": "eq", "fun": lambda q: q.sum() - found},
+            {"type": "eq", "fun": lambda q: q.sum() - retrieved},
         ],
         options={"maxiter": 500, "ftol": 1e-13},
     )
     assert witness.success
     assert p == pytest.approx(witness.x, abs=1e-4)
     assert expected_ap(p, relevant) == pytest.approx(value, abs=1e-5)
-    assert p.sum() == pytest.approx(found, abs=1e-5)
+    assert p.sum() == pytest.approx(retrieved, abs=1e-5)
 
 
 def test_precision_and_r_precision_in_closed_form() -> None:
@@ -69,7 +69,7 @@ def test_a_weighted_sum_is_logistic_in_its_weights() -> None:
     assert slope == pytest.approx([slope[0]] * 14, rel=1e-3)
 
 
-def test_a_perfect_list_leaves_nothing_to_chance() -> None:
+def test_a_perfect_list_is_inferred_exactly() -> None:
     p = max_entropy("AP", 1.0, length=20, relevant=5)
     assert p[:5].min() > 0.95
     assert p[5:].max() < 0.05
@@ -78,9 +78,9 @@ def test_a_perfect_list_leaves_nothing_to_chance() -> None:
 def test_errors_by_hand() -> None:
     # all that recall tells of (1 1 0 1 0 0 0 1) is that half of its documents are relevant: precision 1/2 everywhere,
     # where it is 1, 1, 3/4, 1/2
-    told = informativeness(Assessed.one([1, 1, 0, 1, 0, 0, 0, 1]), "R")
-    assert told.rms[0, 0] == pytest.approx(math.sqrt((0.25 + 0.25 + 0.0625) / 4), abs=1e-5)
-    assert told.mae[0, 0] == pytest.approx((0.5 + 0.5 + 0.25) / 4, abs=1e-5)
+    actual = informativeness(Assessed.one([1, 1, 0, 1, 0, 0, 0, 1]), "R")
+    assert actual.rms[0, 0] == pytest.approx(math.sqrt((0.25 + 0.25 + 0.0625) / 4), abs=1e-5)
+    assert actual.mae[0, 0] == pytest.approx((0.5 + 0.5 + 0.25) / 4, abs=1e-5)
 
 
 def lists_of_falling_relevance(rows: int, length: int, seed: int) -> Assessed:
@@ -105,17 +105,17 @@ def lists_of_falling_relevance(rows: int, length: int, seed: int) -> Assessed:
     )
 
 
-def test_average_precision_tells_more_than_the_top_ten_or_recall() -> None:
+def test_average_precision_is_more_informative_than_the_top_ten_or_recall() -> None:
     # Aslam et al. 2005: AP is more informative than R-precision, and that more than precision at a cutoff
-    told = informativeness(lists_of_falling_relevance(40, 150, 0), ["AP", "Rprec", "P@10", "R"])
-    ap, rprec, top, recall = told.rms.mean(axis=1)
+    actual = informativeness(lists_of_falling_relevance(40, 150, 0), ["AP", "Rprec", "P@10", "R"])
+    ap, rprec, top, recall = actual.rms.mean(axis=1)
     assert ap < rprec < recall
     assert ap < top < recall
-    assert [row[0] for row in told.table().rows] == ["AP", "Rprec", "P@10", "R"]
-    assert len(told.columns()["rms"]) == 4 * 40
+    assert [row[0] for row in actual.table().rows] == ["AP", "Rprec", "P@10", "R"]
+    assert len(actual.columns()["rms"]) == 4 * 40
 
 
-def test_lists_of_other_lengths_do_not_disturb() -> None:
+def test_lists_of_different_lengths_are_independent() -> None:
     long = informativeness(Assessed.one([1, 0, 1, 0, 0, 0, 0, 1]), ["AP", "P@3"])
     both = informativeness(
         side_by_side([[1, 0, 1, 0, 0, 0, 0, 1], [0, 1, 1], [0, 0]], [1, 1, 1]).replace(runs=("a", "b", "c")),
@@ -123,7 +123,7 @@ def test_lists_of_other_lengths_do_not_disturb() -> None:
     )
     assert both.rms[:, 0] == pytest.approx(long.rms[:, 0], abs=1e-4)
     assert both.rms.shape == (2, 2)
-    assert "1 lists without one left out" in both.notes
+    assert "1 list without a relevant document left out" in both.notes
 
 
 def test_depth_and_grades() -> None:
@@ -139,20 +139,20 @@ def test_progress_reaches_the_end() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(UsageError, match="RR: its expected value is no sum over ranks"):
+    with pytest.raises(UsageError, match="RR: its expected value is not a sum over ranks"):
         informativeness(Assessed.one([1, 0]), "RR")
     with pytest.raises(UsageError, match="no list has a relevant document"):
         informativeness(Assessed.one([0, 0], missed=[1]), "AP")
     with pytest.raises(UsageError, match="depth == 0"):
         informativeness(Assessed.one([1, 0]), "AP", depth=0)
-    with pytest.raises(UsageError, match=r"has AP = 0.99 on average"):
+    with pytest.raises(UsageError, match=r"has an expected AP of 0.99"):
         max_entropy("AP", 0.99, length=12, relevant=4, found=2)
     with pytest.raises(UsageError, match="found == 9"):
         max_entropy("AP", 0.5, length=12, relevant=4, found=9)
 
 
 @pytest.mark.parametrize("measure", ["AP", "nDCG", "RBP"])
-def test_the_best_and_the_worst_score_leave_nothing_to_chance(measure: str) -> None:
+def test_the_best_and_the_worst_score_are_inferred_exactly(measure: str) -> None:
     # Only one list has the highest score: all three relevant documents on top; only one the lowest: all at the end.
     one = parse(measure)
     for grades in ([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]):
@@ -164,7 +164,7 @@ def test_the_best_and_the_worst_score_leave_nothing_to_chance(measure: str) -> N
         assert informativeness(lists, measure).rms[0, 0] < 2e-3  # all but the slack
 
 
-def test_ranks_that_score_alike_share_what_an_extreme_leaves_open() -> None:
+def test_ranks_of_equal_weight_share_the_remainder_of_an_extreme() -> None:
     # P@2 = 1 with three relevant documents in five: two are on top, the third is anywhere below.
     assert max_entropy("P@2", 1.0, length=5, relevant=3) == pytest.approx([1, 1, 1 / 3, 1 / 3, 1 / 3])
     assert max_entropy("P@2", 0.0, length=5, relevant=3) == pytest.approx([0, 0, 1, 1, 1])

@@ -1,4 +1,4 @@
-"""The swap method: Sakai 2007 Fig. 4 line by line, in fractions, and what is known of measures on simulated systems."""
+"""The swap method: Sakai 2007 Fig. 4 line by line, in fractions, and known properties of measures."""
 
 from fractions import Fraction
 
@@ -47,22 +47,22 @@ def figure_4(values: np.ndarray, sets: list[tuple[list[int], list[int]]]) -> tup
 @pytest.mark.parametrize("size", [None, 7])
 def test_with_replacement_it_is_sakai_2007_figure_4(size):
     scores = tenths()
-    found = swap_rates(scores, resamples=60, seed=3, sizes=size)
+    result = swap_rates(scores, resamples=60, seed=3, sizes=size)
     times = np.random.default_rng(3).multinomial(size or 10, np.full(10, 1 / 10), size=(60, 2))
     sets = [tuple(np.repeat(np.arange(10), one).tolist() for one in pair) for pair in times]
     for m in range(2):
         count, swaps, largest = figure_4(scores.values[m], sets)
-        assert found.counts[m, 0].tolist() == count
-        assert found.swaps[m, 0].tolist() == swaps
-        assert found.largest[m, 0] == pytest.approx(float(largest))
-    assert found.sizes == (size or 10,)
-    assert found.counts.sum() == 2 * 6 * 60  # measures × pairs × trials
+        assert result.counts[m, 0].tolist() == count
+        assert result.swaps[m, 0].tolist() == swaps
+        assert result.largest[m, 0] == pytest.approx(float(largest))
+    assert result.sizes == (size or 10,)
+    assert result.counts.sum() == 2 * 6 * 60  # measures × pairs × trials
 
 
 @pytest.mark.parametrize(("topics", "size"), [(10, 5), (10, 3), (11, 5)])
 def test_without_replacement_sets_are_disjoint_and_the_rest_is_the_same(topics, size):
     scores = tenths(1, topics=topics)
-    found = swap_rates(scores, replacement=False, sizes=size, resamples=50, seed=8)
+    result = swap_rates(scores, replacement=False, sizes=size, resamples=50, seed=8)
     drawn = np.concatenate(list(swap._draws(topics, size, False, 50, 8, 7)))
     sets = [tuple(np.flatnonzero(one).tolist() for one in pair) for pair in drawn]
     for one, other in sets:
@@ -71,8 +71,8 @@ def test_without_replacement_sets_are_disjoint_and_the_rest_is_the_same(topics, 
     assert len({tuple(one) for one, _ in sets}) > 5
     for m in range(2):
         count, swaps, _ = figure_4(scores.values[m], sets)
-        assert found.counts[m, 0].tolist() == count
-        assert found.swaps[m, 0].tolist() == swaps
+        assert result.counts[m, 0].tolist() == count
+        assert result.swaps[m, 0].tolist() == swaps
 
 
 def test_without_replacement_every_topic_is_drawn_alike():
@@ -82,7 +82,7 @@ def test_without_replacement_every_topic_is_drawn_alike():
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-def test_how_many_are_worked_on_at_a_time_changes_nothing(monkeypatch, replacement):
+def test_the_block_size_does_not_change_the_result(monkeypatch, replacement):
     whole = swap_rates(tenths(), replacement=replacement, resamples=100)
     monkeypatch.setattr(swap, "_BLOCK", 40)
     parts = swap_rates(tenths(), replacement=replacement, resamples=100)
@@ -100,10 +100,10 @@ def record(counts: list[int], swaps: list[int], largest: float = 0.5) -> SwapRat
 
 def test_the_five_columns_of_sakai_2007_table_3():
     """Rates 30%, 10%, 5%, 1%: 5% is not above 5%, so 0.02 is enough; 0.02/0.5 = 4%; (40 + 100)/260 reach it."""
-    found = record([100, 20, 40, 100], [30, 2, 2, 1])
-    assert found.table().rows == (("AP", "0.02", "0.5000", "4%", "53.8%"),)
-    assert found.data().rows == (("AP", 42, 0.02, 0.5, 0.04, 140 / 260),)
-    assert [column.header for column in found.table().columns][1:] == [
+    result = record([100, 20, 40, 100], [30, 2, 2, 1])
+    assert result.table().rows == (("AP", "0.02", "0.5000", "4%", "53.8%"),)
+    assert result.data().rows == (("AP", 42, 0.02, 0.5, 0.04, 140 / 260),)
+    assert [column.header for column in result.table().columns][1:] == [
         "abs. diff.", "max.", "diff./max.", "% pairs satisfying",
     ]  # fmt: skip
 
@@ -119,11 +119,11 @@ def test_the_five_columns_of_sakai_2007_table_3():
         ([100, 100, 0, 0], [1, 30, 0, 0], np.nan, 0.0),
     ],
 )
-def test_the_difference_required_holds_from_there_on(counts, swaps, required, satisfying):
-    found = record(counts, swaps)
-    assert found.required[0, 0] == pytest.approx(required, nan_ok=True)
-    assert found.satisfying[0, 0] == pytest.approx(satisfying)
-    assert any("no difference is large enough" in note for note in found.told()) == np.isnan(required)
+def test_no_larger_bin_exceeds_the_rate_above_the_required_difference(counts, swaps, required, satisfying):
+    result = record(counts, swaps)
+    assert result.required[0, 0] == pytest.approx(required, nan_ok=True)
+    assert result.satisfying[0, 0] == pytest.approx(satisfying)
+    assert any("no difference is large enough" in note for note in result.notes) == np.isnan(required)
 
 
 def test_columns_are_the_curves():
@@ -140,7 +140,7 @@ def test_bins_and_their_width_can_be_chosen():
     assert coarse.swaps[0, 0, 4] == fine.swaps[0, 0, 20]
 
 
-def test_a_measure_of_which_lower_is_better_has_the_same_swaps_and_its_own_maximum():
+def test_lower_is_better_has_the_same_swaps_and_its_own_maximum():
     values = tenths(measures=1).values
     up, down = (swap_rates(Scores([name], "abcd", map(str, range(10)), values), resamples=50) for name in ("AP", "E"))
     assert up.swaps.tolist() == down.swaps.tolist()
@@ -152,23 +152,23 @@ def test_a_measure_of_which_lower_is_better_has_the_same_swaps_and_its_own_maxim
 
 def test_measures_rank_by_the_swap_method_as_in_sakai_2007_table_3():
     """Q and AP above P+, P+ above NWRR, NWRR above RR: comparisons satisfying in six collections together."""
-    found = sum(
+    result = sum(
         swap_rates(systems_of_known_order(seed, ONE_HIGHLY_RELEVANT), resamples=300).satisfying[:, 0]
         for seed in range(6)
     )
-    q, ap, p_plus, nwrr, rr = found.tolist()
+    q, ap, p_plus, nwrr, rr = result.tolist()
     assert min(q, ap) > p_plus > nwrr > rr
 
 
 def test_more_topics_swap_less():
-    """The larger the topic sets, the lower the rates, bin by bin: what Voorhees & Buckley 2002 is about."""
+    """The larger the topic sets, the lower the rates, bin by bin (Voorhees & Buckley 2002)."""
     scores = systems_of_known_order(0, ["AP"])
-    found = swap_rates(scores, replacement=False, sizes=[5, 10, 20], resamples=400)
-    assert found.sizes == (5, 10, 20)
-    small, middle, large = found.rates[0, :, 1:5]
+    result = swap_rates(scores, replacement=False, sizes=[5, 10, 20], resamples=400)
+    assert result.sizes == (5, 10, 20)
+    small, middle, large = result.rates[0, :, 1:5]
     assert (small > middle).all()
     assert (middle > large).all()
-    assert found.table().columns[1].header == "topics"
+    assert result.table().columns[1].header == "topics"
 
 
 # Rules and bad input.
@@ -176,17 +176,17 @@ def test_more_topics_swap_less():
 
 def test_all_ties_are_swaps():
     scores = Scores(["AP"], "abc", ["1", "2", "3"], np.full((1, 3, 3), 0.3))
-    found = swap_rates(scores, resamples=20)
-    assert found.rates[0, 0, 0] == 1
-    assert np.isnan(found.required[0, 0])
-    assert found.satisfying[0, 0] == 0
-    assert found.table().rows == (("AP", "-", "0.3000", "-", "0.0%"),)
+    result = swap_rates(scores, resamples=20)
+    assert result.rates[0, 0, 0] == 1
+    assert np.isnan(result.required[0, 0])
+    assert result.satisfying[0, 0] == 0
+    assert result.table().rows == (("AP", "-", "0.3000", "-", "0.0%"),)
 
 
-def test_what_was_done_is_told():
-    told = " ".join(swap_rates(tenths(), resamples=70, seed=2).told())
+def test_notes_describe_the_method():
+    actual = " ".join(swap_rates(tenths(), resamples=70, seed=2).notes)
     for part in ("4 systems, 10 topics", "B = 70", "seed 2", "with replacement", "ties count as swaps", "0.20 up"):
-        assert part in told
+        assert part in actual
 
 
 def test_progress_reaches_the_end():

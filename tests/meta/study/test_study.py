@@ -1,4 +1,4 @@
-"""Studies: what a file asks for is done once, whatever happens in between."""
+"""Studies: every step is computed once, even if the study is interrupted."""
 
 import json
 import math
@@ -22,9 +22,9 @@ from cranfield.meta.agreement import correlation
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.study import inputs as study_inputs
 from cranfield.meta.study.cache import Cache, measure_key, table_from_plain, table_to_plain
-from cranfield.meta.study.steps import METHODS, methods_table
 from cranfield.meta.study.study import Outcome, run_study
 from cranfield.meta.study.study_file import EXAMPLE, plan_of, read_study
+from cranfield.meta.study.study_methods import METHODS, methods_table
 from cranfield.scores.summary import Estimate
 from cranfield.table import Column, Table
 
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scored(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]:
-    """What is scored: the run file, and the measures."""
+    """The run file and measures of each evaluation."""
     seen: list[tuple[str, tuple[str, ...]]] = []
 
     class Spy(cranfield.evaluation.Evaluator):
@@ -112,13 +112,13 @@ def test_tables_are_those_of_the_methods_themselves(folder: Path) -> None:
     assert table.markdown() in report
 
 
-def test_every_method_has_a_function_and_tells_its_options() -> None:
+def test_every_method_has_a_function_and_options() -> None:
     assert [row[0] for row in methods_table().rows] == list(METHODS)
     needed = {"power", "swap", "correlate", "concord", "loo", "robust", "scale", "gtheory", "compare"}
     assert needed <= METHODS.keys()
 
 
-def test_methods_on_runs_on_measures_alone_and_with_gold_standards(folder: Path) -> None:
+def test_methods_on_runs_on_measures_and_with_gold_standards(folder: Path) -> None:
     (folder / "teams.txt").write_text("run0 A\nrun1 A\nrun2 B\nrun3 B\n")
     edit(folder, 'runs = ["*.run"]', 'runs = ["*.run"]\nteams = "teams.txt"')
     with (folder / "study.toml").open("a") as file:
@@ -130,7 +130,7 @@ def test_methods_on_runs_on_measures_alone_and_with_gold_standards(folder: Path)
     assert "P@1" not in (folder / "study-results" / "tiny" / "correlate.csv").read_text()  # gold for concord only
 
 
-def test_every_method_can_be_asked_for(folder: Path) -> None:
+def test_every_method_runs_in_a_study(folder: Path) -> None:
     (folder / "prefer.txt").write_text("0 run0 run1 A\n1 run1 run2 B\n2 run0 run3 A\n")
     options: dict[str, dict[str, Any]] = {
         "concord": {"gold": ["P@1"]},
@@ -151,7 +151,7 @@ def test_every_method_can_be_asked_for(folder: Path) -> None:
     assert {one.state for one in run_study(plan).steps} == {"cached"}
 
 
-def test_runs_with_one_tag_are_called_as_evaluate_calls_them(folder: Path) -> None:
+def test_runs_with_the_same_tag_are_named_as_by_evaluate(folder: Path) -> None:
     for path in folder.glob("*.run"):
         path.write_text(path.read_text().replace(path.stem.replace("r", "run"), "same"))
     run_study(folder / "study.toml")
@@ -161,7 +161,7 @@ def test_runs_with_one_tag_are_called_as_evaluate_calls_them(folder: Path) -> No
     assert all(f",{run}," in ranking for run in scores.runs)
 
 
-def test_saved_scores_with_names_of_somebody_elses_making(folder: Path) -> None:
+def test_saved_scores_of_unknown_measures(folder: Path) -> None:
     (folder / "scores.csv").write_text("topic,a,b,c\n1,0.1,0.2,0.4\n2,0.3,0.3,0.5\n3,0.2,0.4,0.4\n")
     plan = plan_of(
         {
@@ -174,17 +174,17 @@ def test_saved_scores_with_names_of_somebody_elses_making(folder: Path) -> None:
     assert states(run_study(plan)) == {"gtheory": "computed", "mine": "computed"}
 
 
-def test_a_step_that_cannot_be_done_is_told_and_the_others_are_done(folder: Path) -> None:
+def test_a_failed_step_is_reported_and_the_others_run(folder: Path) -> None:
     for k in (2, 3):
         (folder / f"r{k}.run").unlink()
     outcome = run_study(folder / "study.toml")
     assert states(outcome) == {"correlate": "failed", "gtheory": "failed", "tukey": "computed"}
     assert "2 systems, must be 3 or more" in outcome.failed[0].error
-    assert "not done: correlate: 2 systems" in (folder / "study-results" / "report.md").read_text()
+    assert "failed: correlate: 2 systems" in (folder / "study-results" / "report.md").read_text()
     assert "1 computed, 2 failed" in str(outcome)
 
 
-def test_a_page_of_html_does_not_run_what_a_run_is_called(folder: Path) -> None:
+def test_names_of_runs_are_escaped_in_html(folder: Path) -> None:
     edit(folder, "seed = 1", 'seed = 1\nreport = "report.html"\ntitle = "<b>bold</b>"')
     path = folder / "r0.run"
     path.write_text(path.read_text().replace("run0", "<script>alert(1)</script>"))
@@ -194,7 +194,7 @@ def test_a_page_of_html_does_not_run_what_a_run_is_called(folder: Path) -> None:
     assert "&lt;b&gt;bold" in page
 
 
-def test_progress_goes_up_to_the_end(folder: Path) -> None:
+def test_progress_reaches_the_end(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
     run_study(folder / "study.toml", progress=lambda done, total: seen.append((done, total)))
     assert seen == sorted(seen)
@@ -205,7 +205,7 @@ def test_progress_goes_up_to_the_end(folder: Path) -> None:
 # -- nothing is computed twice
 
 
-def test_the_second_time_nothing_is_computed(folder: Path, scored: list[Any]) -> None:
+def test_a_second_run_computes_nothing(folder: Path, scored: list[Any]) -> None:
     run_study(folder / "study.toml")
     before = results(folder)
     assert scored == [(f"r{k}.run", ("AP", "P@5")) for k in range(4)]  # each file once, for all methods
@@ -216,7 +216,7 @@ def test_the_second_time_nothing_is_computed(folder: Path, scored: list[Any]) ->
     assert results(folder) == before
 
 
-def test_a_further_measure_is_all_that_is_scored(folder: Path, scored: list[Any]) -> None:
+def test_after_adding_a_measure_only_that_measure_is_scored(folder: Path, scored: list[Any]) -> None:
     run_study(folder / "study.toml")
     scored.clear()
     edit(folder, '"P@5"]', '"P@5", "nDCG@3"]')
@@ -228,7 +228,7 @@ def test_a_further_measure_is_all_that_is_scored(folder: Path, scored: list[Any]
     assert (folder / "study-results" / "tiny" / "correlate.csv").read_text() == expected + "\n"
 
 
-def test_a_run_that_changed_is_all_that_is_scored(folder: Path, scored: list[Any]) -> None:
+def test_after_changing_a_run_only_that_run_is_scored(folder: Path, scored: list[Any]) -> None:
     run_study(folder / "study.toml")
     scored.clear()
     path = folder / "r2.run"
@@ -237,7 +237,7 @@ def test_a_run_that_changed_is_all_that_is_scored(folder: Path, scored: list[Any
     assert scored == [("r2.run", ("AP", "P@5"))]
 
 
-def test_other_options_are_another_result_and_the_old_one_is_kept(folder: Path, scored: list[Any]) -> None:
+def test_results_of_other_options_are_cached_separately(folder: Path, scored: list[Any]) -> None:
     run_study(folder / "study.toml")
     scored.clear()
     edit(folder, "resamples = 20", "resamples = 30")
@@ -247,19 +247,19 @@ def test_other_options_are_another_result_and_the_old_one_is_kept(folder: Path, 
     assert set(states(run_study(folder / "study.toml")).values()) == {"cached"}
 
 
-def test_another_version_of_the_code_computes_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_the_code_computes_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_study(folder / "study.toml")
     monkeypatch.setattr("cranfield.meta.study.cache.code_version", lambda: "another")
     assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
 
 
-def test_judgments_that_changed_compute_all_anew(folder: Path) -> None:
+def test_changed_judgments_compute_everything(folder: Path) -> None:
     run_study(folder / "study.toml")
     (folder / "qrels.txt").write_text((folder / "qrels.txt").read_text().replace("0 0 d0 1", "0 0 d0 0"))
     assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
 
 
-def test_a_measure_of_ones_own_goes_by_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_defined_measure_is_cached_by_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     module = tmp_path / "own_measure_of_a_study.py"
     module.write_text("def Own(lists):\n    return lists.num_ret * 0.0\n")
@@ -275,7 +275,7 @@ def test_a_measure_of_ones_own_goes_by_its_code(tmp_path: Path, monkeypatch: pyt
 # -- whatever happens in between
 
 
-def test_a_damaged_entry_is_computed_anew(folder: Path) -> None:
+def test_a_damaged_entry_is_computed_again(folder: Path) -> None:
     run_study(folder / "study.toml")
     before = results(folder)
     entries = [path for path in (folder / "study-results" / ".cache").rglob("*") if path.is_file()]
@@ -287,10 +287,12 @@ def test_a_damaged_entry_is_computed_anew(folder: Path) -> None:
 
 
 class Killed(BaseException):
-    """Stands for a process that ends here and now."""
+    """Stands for the sudden end of the process."""
 
 
-def test_stopped_before_any_write_it_goes_on_to_the_same_result(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_stopped_before_any_write_continues_to_the_same_result(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edit(folder, STUDY[STUDY.index("[methods.gtheory]") :], "")
     run_study(folder / "study.toml")
     expected = results(folder)
@@ -321,7 +323,7 @@ def test_stopped_before_any_write_it_goes_on_to_the_same_result(folder: Path, mo
     assert moment == 4 + 1 + 4 + 1  # scores of four runs, the result, its four files, the report
 
 
-def test_killed_as_a_process_it_goes_on_to_the_same_result(folder: Path) -> None:
+def test_a_killed_study_continues_to_the_same_result(folder: Path) -> None:
     words = [sys.executable, "-m", "cranfield", "meta", "study", str(folder / "study.toml"), "--quiet"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     cache = folder / "study-results" / ".cache"
@@ -337,11 +339,11 @@ def test_killed_as_a_process_it_goes_on_to_the_same_result(folder: Path) -> None
     assert {name: text for name, text in after.items() if not name.endswith(".part")} == results(folder)
 
 
-def test_what_a_method_answers_after_ctrl_c_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_result_after_ctrl_c_is_not_cached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def half(scores: Any, measures: Any = None, *, resamples: int = 1000, seed: int = 0) -> Any:
         try:
             signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:  # as resampling does, which then answers from what it has
+        except KeyboardInterrupt:  # as resampling does, which then returns an incomplete result
             return correlate(scores, measures, resamples=5, seed=seed)
 
     handler = signal.getsignal(signal.SIGINT)
@@ -353,7 +355,7 @@ def test_what_a_method_answers_after_ctrl_c_is_not_kept(folder: Path, monkeypatc
     assert states(run_study(folder / "study.toml"))["correlate"] == "computed"
 
 
-def test_an_entry_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_an_entry_is_written_completely_or_not_at_all(tmp_path: Path) -> None:
     cache = Cache(str(tmp_path / "c"))
     assert cache.get("abc") is None
     cache.put("abc", b"line\nline")
@@ -376,7 +378,7 @@ def test_tables_survive_the_cache_exactly() -> None:
 # -- the file
 
 
-def test_toml_yaml_and_json_say_the_same(folder: Path) -> None:
+def test_toml_yaml_and_json_give_the_same_study(folder: Path) -> None:
     import yaml
 
     held = tomllib.loads(STUDY)
@@ -385,7 +387,7 @@ def test_toml_yaml_and_json_say_the_same(folder: Path) -> None:
     plans = [read_study(folder / f"study.{suffix}") for suffix in ("toml", "yaml", "json")]
     assert plans[0].collections == plans[1].collections == plans[2].collections
     assert plans[0].tasks == plans[1].tasks == plans[2].tasks
-    assert plans[0].tasks[0].options == {"resamples": 20, "seed": 1}  # the seed of the study, where there is one
+    assert plans[0].tasks[0].options == {"resamples": 20, "seed": 1}  # the seed of the study
     assert plans[0].collections[0].qrels == str(folder / "qrels.txt")  # relative to the file
 
 
@@ -411,33 +413,33 @@ def test_the_example_is_a_study() -> None:
         ('runs = ["*.run"]', 'runs = ["*.run"]\nmissing = "no"', "collections.tiny: missing == 'no'"),
         ("resamples = 20", 'resamples = "many"', "methods.correlate.resamples == 'many', must be a whole number"),
         ("resamples = 20", 'collections = ["tini"]', "no collection 'tini'; did you mean 'tiny'?"),
-        ("[methods.gtheory]", '[methods."../x"]', "methods.../x: the name may hold letters"),
+        ("[methods.gtheory]", '[methods."../x"]', "methods.../x: the name is used for files"),
         ("[methods.gtheory]", "[methods.concord]", "methods.concord: gold must be given"),
         ("seed = 1", 'report = "r.pdf"', "report == 'r.pdf', must be a file name that ends in .md or .html"),
-        ("seed = 1", "seed == 1", "study.toml:3: this is no TOML"),
+        ("seed = 1", "seed == 1", "study.toml:3: not valid TOML"),
         ('measures = ["AP", "P@5"]', "", "methods.correlate: no measures"),
     ],
 )
-def test_what_is_wrong_with_a_study_is_named(folder: Path, old: str, new: str, says: str) -> None:
+def test_errors_name_the_problem_of_a_study(folder: Path, old: str, new: str, says: str) -> None:
     edit(folder, old, new)
     with pytest.raises((UsageError, DataError), match=says.replace("?", r"\?").replace("../x", r"\.\./x")):
         read_study(folder / "study.toml")
 
 
-def test_a_collection_of_scores_only_has_no_runs_to_leave_out(folder: Path) -> None:
+def test_leave_one_out_needs_runs_and_not_only_scores(folder: Path) -> None:
     held = {"measures": ["AP"], "collections": {"s": {"scores": "s.csv"}}, "methods": {"loo": {}}}
-    with pytest.raises(UsageError, match="loo works on runs and qrels, s has scores only"):
+    with pytest.raises(UsageError, match="loo works on runs and qrels, s has only scores"):
         plan_of(held)
 
 
 @pytest.mark.parametrize("held", [None, [], {"methods": 3}, {"methods": {}}, {"methods": {"correlate": {}}}])
-def test_what_is_no_study_is_told(held: Any) -> None:
+def test_content_that_is_not_a_study_is_refused(held: Any) -> None:
     with pytest.raises(UsageError, match=r"must be a table|no methods|no collection"):
         plan_of(held)
 
 
 @pytest.mark.parametrize(("gone", "says"), [("qrels.txt", "no such file"), ("*.run", "no file matches this pattern")])
-def test_files_that_are_not_there_fail_their_steps(folder: Path, gone: str, says: str) -> None:
+def test_missing_files_fail_their_steps(folder: Path, gone: str, says: str) -> None:
     for path in folder.glob(gone):
         path.unlink()
     outcome = run_study(folder / "study.toml")
@@ -445,7 +447,7 @@ def test_files_that_are_not_there_fail_their_steps(folder: Path, gone: str, says
     assert outcome.failed[0].error.endswith(f"{gone}: {says}")
 
 
-def test_long_tables_are_cut_in_the_report_and_whole_in_their_files(folder: Path) -> None:
+def test_long_tables_are_cut_in_the_report_but_not_in_their_files(folder: Path) -> None:
     with (folder / "study.toml").open("a") as file:
         file.write("[methods.swap]\nresamples = 10\nbins = 60\n")
     run_study(folder / "study.toml")

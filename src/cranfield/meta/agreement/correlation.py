@@ -1,4 +1,4 @@
-"""Do measures rank systems alike? Rank correlation of two rankings, and of all measures with each other."""
+"""Do measures rank systems alike? Rank correlation of two rankings, and of all pairs of measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
@@ -17,34 +16,34 @@ from cranfield.comparison.data import sample
 from cranfield.comparison.differences import noise
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
-from cranfield.frames import Tidy
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL
 from cranfield.meta.agreement.overlap import TIES
-from cranfield.meta.rankings import LEAST_SYSTEMS, Panel, levels_of
+from cranfield.meta.complete_scores import CompleteScores, central_interval, check_count, levels_of
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, interval, labels
+from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
-from cranfield.text import counted
-from cranfield.types import Array
+from cranfield.types import Array, Progress
 
 _BLOCK = 1_000_000
-"""How many signs of pairs are held at a time; bounds memory, and changes no answer."""
+"""Number of signs of pairs held at a time, to bound memory; it does not change the result."""
 
 
 @dataclass(frozen=True)
-class Correlation(Tidy):
+class Correlation(Record):
     """The rank correlation of two rankings."""
 
     coefficient: str
     value: float
     n: int
-    """How many systems were ranked."""
+    """The number of systems."""
     z: float
-    """|τ| over its standard deviation when there is no correlation, Sakai 2007 (9); NaN where there is no such test."""
+    """|τ| divided by its standard deviation without correlation, Sakai 2007 (9); NaN for other coefficients."""
     p: float
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        facts = {"coefficient": np.array([self.coefficient], dtype=object), "n": np.array([self.n])}
-        return {**facts, **{name: np.array([getattr(self, name)]) for name in ("value", "z", "p")}}
+    def columns(self) -> Columns:
+        """coefficient, n, value, z, p; one row."""
+        return attributes([self], "coefficient", "n", "value", "z", "p")
 
     def table(self) -> Table:
         columns = (Column("coefficient"), Column("value", "number"), Column("n", "count"), Column("p", "probability"))
@@ -58,9 +57,9 @@ class Correlation(Tidy):
 def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0.9, ties: str = "w") -> Correlation:
     r"""The rank correlation of two rankings of the same systems, given as scores (higher is better).
 
-    `coefficient` is one of `COEFFICIENTS`; of `tau-ap`, `x` is the gold standard. `p` and `ties` are those of `rbo`
-    (but `w` unless said: means that are equal are so, and not in an order that nobody knows).
-    x and y are arrays, or {system: score} with the same systems. With τ comes the normal test of no correlation:
+    x and y are arrays, or {system: score} with the same systems. `coefficient` is one of `COEFFICIENTS`; for `tau-ap`,
+    `x` is the gold standard. `p` and `ties` are those of `rbo`, but `ties` is `w` by default: equal means are equal,
+    rather than in an unknown order. For τ, the result has the normal test of no correlation:
 
     .. math:: Z_0 = |\tau| \Big/ \sqrt{\frac{4n + 10}{9n(n - 1)}}
 
@@ -80,20 +79,19 @@ def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0
     a, b = sample(x, "x"), sample(y, "y")
     if len(a) != len(b):
         raise UsageError(f"rank_correlation: x ranks {len(a)} systems and y {len(b)}; both must rank the same")
-    if len(a) < LEAST_SYSTEMS:
-        raise UsageError(f"rank_correlation: {counted(len(a), 'system')}, must be {LEAST_SYSTEMS} or more")
+    check_count("rank_correlation", len(a), "system")
     if np.isnan(a).any() or np.isnan(b).any():
         raise UsageError("rank_correlation: a system has no score; leave it out of both")
-    levels = np.stack([levels_of(one, noise(one)) for one in (a, b)])
+    levels = np.stack([levels_of(scores, noise(scores)) for scores in (a, b)])
     value = float(_function(coefficient, p, ties)(levels)[0, 1])
     z = p_value = math.nan
     if coefficient in KENDALL:
-        z, p_value = (float(one) for one in normal_test(np.array(value), len(a)))
+        z, p_value = map(float, normal_test(np.array(value), len(a)))
     return Correlation(coefficient, value, len(a), z, p_value)
 
 
 def normal_test(tau: Array, n: int) -> tuple[Array, Array]:
-    """Z_0 of Sakai 2007 (9) and its two-sided p-value; of n systems.
+    """Z_0 of Sakai 2007 (9) for n systems, and its two-sided p-value.
 
     >>> [round(float(x), 4) for x in normal_test(np.array(0.34), 30)]
     [2.6387, 0.0083]
@@ -105,17 +103,19 @@ def normal_test(tau: Array, n: int) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Correlations(Tidy):
-    """The rank correlations of measures with each other, with intervals over topics.
+class Correlations(MetaRecord):
+    """The rank correlations of all pairs of measures, with intervals over topics.
 
-    Arrays are coefficients × measures × measures. Of a coefficient that has a gold standard, it is the row.
+    Arrays are coefficients × measures × measures. For a coefficient with a gold standard, the row is the gold standard.
     """
+
+    facts = ("systems", "topics", "level", "resamples", "seed")
 
     coefficients: tuple[str, ...]
     measures: tuple[str, ...]
     values: Array
     low: Array
-    """The interval over resampled topics; NaN where there is none."""
+    """Lower end of the interval over resampled topics; NaN without intervals."""
     high: Array
     p: Array
     """The normal test Sakai 2007 (9) of τ; NaN for other coefficients."""
@@ -127,96 +127,80 @@ class Correlations(Tidy):
     notes: tuple[str, ...]
 
     def estimate(self, measure: str, other: str, coefficient: str | None = None) -> Estimate:
-        """One correlation with its interval."""
-        k = self._which(coefficient)
-        for name in (measure, other):
-            if name not in self.measures:
-                raise nearest(name, self.measures, "measure")
-        return self._estimate(k, self.measures.index(measure), self.measures.index(other))
+        """The correlation of two measures with its interval."""
+        i, j = (_index(name, self.measures, "measure") for name in (measure, other))
+        return self._estimate(0 if coefficient is None else self._which(coefficient), i, j)
 
-    def _which(self, coefficient: str | None) -> int:
-        if coefficient is None:
-            return 0
-        if coefficient not in self.coefficients:
-            raise nearest(coefficient, self.coefficients, "coefficient")
-        return self.coefficients.index(coefficient)
+    def _which(self, coefficient: str) -> int:
+        return _index(coefficient, self.coefficients, "coefficient")
 
     def _estimate(self, k: int, i: int, j: int) -> Estimate:
-        value, low, high = (float(one[k, i, j]) for one in (self.values, self.low, self.high))
-        return Estimate(self.coefficients[k], f"{self.measures[i]}, {self.measures[j]}", value, low, high,
-                        self.topics, 0, 0)  # fmt: skip
+        value, low, high = (array[k, i, j] for array in (self.values, self.low, self.high))
+        pair = f"{self.measures[i]}, {self.measures[j]}"
+        return interval(value, low, high, self.coefficients[k], pair, self.topics)
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """coefficient, measure, other, value, low, high, p; both ways only of coefficients with a gold standard."""
-        other = ~np.eye(len(self.measures), dtype=bool)
-        wanted = np.stack([other if name in DIRECTED else np.triu(other) for name in self.coefficients])
-        k, i, j = np.nonzero(wanted)
-        names = np.array(self.measures, dtype=object)
-        of = {"value": self.values, "low": self.low, "high": self.high, "p": self.p}
+    def _pairs(self, coefficients: Iterable[str]) -> list[tuple[int, int]]:
+        """Pairs of measures, in both directions if a coefficient has a gold standard."""
+        different = ~np.eye(len(self.measures), dtype=bool)
+        pairs = np.argwhere(different if set(DIRECTED) & set(coefficients) else np.triu(different))
+        return [(i, j) for i, j in pairs.tolist()]
+
+    def columns(self) -> Columns:
+        """coefficient, measure, other, value, low, high, p; both directions for coefficients with a gold standard."""
+        index = [(k, i, j) for k, name in enumerate(self.coefficients) for i, j in self._pairs([name])]
+        k, i, j = np.array(index).T
+        names = labels(self.measures)
+        arrays = {"value": self.values, "low": self.low, "high": self.high, "p": self.p}
         return {
-            "coefficient": np.array(self.coefficients, dtype=object)[k],
+            "coefficient": labels(self.coefficients)[k],
             "measure": names[i],
             "other": names[j],
-            **{name: array[k, i, j] for name, array in of.items()},
+            **{name: array[k, i, j] for name, array in arrays.items()},
         }
 
-    def _metadata(self) -> dict[str, Any]:
-        facts = {name: getattr(self, name) for name in ("systems", "topics", "level", "resamples", "seed")}
-        return {**facts, "notes": list(self.notes)}
-
     def table(self, coefficients: str | Iterable[str] | None = None) -> Table:
-        """A row and a column per measure; of several coefficients as in Sakai 2013 Table 5, `0.7421/0.8012`."""
-        chosen = [coefficients] if isinstance(coefficients, str) else list(coefficients or self.coefficients)
-        at = [self._which(one) for one in chosen]
-        both = any(one in DIRECTED for one in chosen)
-        rows: list[tuple[Cell, ...]] = []
-        for i, name in enumerate(self.measures if both else self.measures[:-1]):
-            row: list[Cell] = [name]
-            for j in range(0 if both else 1, len(self.measures)):
-                if i == j or (j < i and not both):
-                    row.append(None if len(at) == 1 else "-")
-                elif len(at) == 1:
-                    row.append(float(self.values[at[0], i, j]))
-                else:
-                    row.append("/".join(_shown(self.values[k, i, j]) for k in at))
-            rows.append(tuple(row))
-        kind = "number" if len(at) == 1 else "text"
-        heads = self.measures if both else self.measures[1:]
-        return Table(
-            (Column(""), *(Column(name, kind) for name in heads)),
-            tuple(rows),
-            " / ".join(chosen),
-            self._told(intervals=False),
-        )
+        """A row and a column per measure; several coefficients as in Sakai 2013 Table 5, `0.7421/0.8012`."""
+        names = [coefficients] if isinstance(coefficients, str) else list(coefficients or self.coefficients)
+        values = self.values[[self._which(name) for name in names]]
+        shown = set(self._pairs(names))
+        square = bool(set(DIRECTED) & set(names))
+
+        def cell(i: int, j: int) -> Cell:
+            if len(names) == 1:
+                return float(values[0, i, j]) if (i, j) in shown else None
+            if (i, j) not in shown:
+                return "-"
+            return "/".join("-" if math.isnan(value) else f"{value:.4f}" for value in values[:, i, j])
+
+        count = len(self.measures)
+        across = range(0 if square else 1, count)
+        rows = tuple((self.measures[i], *(cell(i, j) for j in across)) for i in range(count if square else count - 1))
+        heads = headings("number" if len(names) == 1 else "text", *(self.measures[j] for j in across))
+        notes = tuple(note for note in self.notes if note != self._interval_note)
+        return Table((Column(""), *heads), rows, " / ".join(names), notes)
 
     def pairs(self) -> Table:
-        """A row per pair of measures, every coefficient with its interval, and p of τ."""
-        names = [name for name in self.coefficients if name in KENDALL]
-        columns = [Column("measure"), Column("other"), *(Column(one, "number") for one in self.coefficients)]
-        columns += [Column(f"p ({one})", "probability") for one in names]
-        wanted = ~np.eye(len(self.measures), dtype=bool)
-        directed = any(name in DIRECTED for name in self.coefficients)
+        """A row per pair of measures: every coefficient with its interval, and p of τ."""
+        tested = [name for name in self.coefficients if name in KENDALL]
+        columns = (
+            *headings("text", "measure", "other"),
+            *headings("number", *self.coefficients),
+            *headings("probability", *(f"p ({name})" for name in tested)),
+        )
         rows: list[tuple[Cell, ...]] = []
-        for i, j in np.argwhere(wanted if directed else np.triu(wanted)).tolist():
-            cells: list[Cell] = [self.measures[i], self.measures[j]]
-            cells += [self._estimate(k, i, j) for k in range(len(self.coefficients))]
-            cells += [float(self.p[self._which(name), i, j]) for name in names]
-            rows.append(tuple(cells))
-        return Table(tuple(columns), tuple(rows), "Rank correlation of measures", self._told())
+        for i, j in self._pairs(self.coefficients):
+            estimates = (self._estimate(k, i, j) for k in range(len(self.coefficients)))
+            p = (float(self.p[self._which(name), i, j]) for name in tested)
+            rows.append((self.measures[i], self.measures[j], *estimates, *p))
+        return Table(columns, tuple(rows), "Rank correlation of measures", self.notes)
 
-    def _told(self, *, intervals: bool = True) -> tuple[str, ...]:
-        said = [f"{self.systems} systems, {self.topics} topics"]
-        said += [f"{name}: {COEFFICIENTS[name][0]}" for name in self.coefficients]
-        if intervals and self.resamples:
-            said.append(
-                f"{self.level:.0%} intervals over {self.resamples:,} resamples of topics, centred, seed {self.seed}"
-            )
-        return (*said, *self.notes)
+    @property
+    def _interval_note(self) -> str:
+        return _interval_note(self.level, self.resamples, self.seed)
 
-    def __str__(self) -> str:
-        return self.table().text()
 
-    __repr__ = __str__
+def _interval_note(level: float, resamples: int, seed: int) -> str:
+    return f"{level:.0%} intervals over {resamples:,} resamples of topics, centred, seed {seed}"
 
 
 def correlate(
@@ -229,17 +213,18 @@ def correlate(
     seed: int = 0,
     p: float = 0.9,
     ties: str = "w",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Correlations:
     """How alike measures rank the systems by mean score (Sakai 2007 Table 2, Sakai 2013 Table 5).
 
     coefficients: one or several of `COEFFICIENTS`: tau-a, tau-b, tau-ap, tau-ap-symmetric, tau-ap-b, rbo.
-    The interval is as wide as the middle `level` of what resampled topics give (all measures on the same resample), but
-    moved so that their mean is the correlation, and cut off at −1 and 1: a resample has fewer different topics than the
-    data, so correlations in it are lower, and plain percentiles would often miss the correlation itself.
-    `resamples=0`: no intervals.
-    p, ties: those of `rbo`. Means that differ by rounding only are ties. Topics on which some measure is undefined for
-    some run are left out; measures of which lower is better are turned round.
+    p, ties: those of `rbo`. Means that differ by rounding only are ties. Topics with an undefined score are left out.
+    Measures for which lower is better are negated.
+
+    The intervals come from resampled topics, with the same resamples for all measures; `resamples=0` gives none. An
+    interval is as wide as the middle `level` of the resampled values, shifted so that their mean is the correlation,
+    and clipped to [−1, 1]. Resamples have fewer distinct topics than the data, so their correlations are lower and
+    unshifted percentiles would often miss the correlation itself.
 
     >>> values = [[[0.1, 0.3], [0.2, 0.4], [0.5, 0.9]], [[0.2, 0.1], [0.1, 0.1], [0.3, 0.9]]]
     >>> print(correlate(Scores(["AP", "RR"], ["a", "b", "c"], ["1", "2"], values), resamples=0))
@@ -249,61 +234,60 @@ def correlate(
     3 systems, 2 topics
     tau-b: Kendall's τ_b, corrected for ties
     """
-    chosen = (coefficients,) if isinstance(coefficients, str) else tuple(dict.fromkeys(coefficients))
-    if not chosen:
+    names = (coefficients,) if isinstance(coefficients, str) else tuple(dict.fromkeys(coefficients))
+    if not names:
         raise UsageError("correlate: no coefficient; give one such as 'tau-b'")
-    functions = [_function(name, p, ties) for name in chosen]
+    functions = [_function(name, p, ties) for name in names]
     check.between("correlate", low=0, high=1, level=level)
     check_resampling("correlate", resamples or 1, seed, None)
-    panel = Panel.of(scores, "correlate", measures)
-    levels = panel.levels()
+    complete = CompleteScores.of(scores, "correlate", measures)
+    levels = complete.levels()
     values = np.stack([function(levels) for function in functions])
     low = high = np.full(values.shape, np.nan)
-    if resamples and len(panel.topics) > 1:
-        below, above = _intervals(panel, functions, level, resamples, seed, progress)
+    systems, topics = len(complete.runs), len(complete.topics)
+    notes = [f"{systems} systems, {topics} topics", *(f"{name}: {COEFFICIENTS[name][0]}" for name in names)]
+    drawn = resamples if topics > 1 else 0
+    if drawn:
+        below, above = _intervals(complete, functions, level, drawn, seed, progress)
         low, high = np.maximum(values + np.minimum(below, 0), -1), np.minimum(values + np.maximum(above, 0), 1)
-    tests = np.full(values.shape, np.nan)
-    for k, name in enumerate(chosen):
+        notes.append(_interval_note(level, drawn, seed))
+    p_values = np.full(values.shape, np.nan)
+    for k, name in enumerate(names):
         if name in KENDALL:
-            tests[k] = normal_test(values[k], len(panel.runs))[1]
-    flat = [name for name, row in zip(panel.measures, levels, strict=True) if row.max() == 0]
-    notes = panel.notes
-    if flat:
-        notes = (*notes, f"all systems tie by {', '.join(flat)}: no ranking to correlate with")
-    if resamples and len(panel.topics) == 1:
-        notes = (*notes, "1 topic: no intervals over topics")
-    drawn = resamples if len(panel.topics) > 1 else 0
+            p_values[k] = normal_test(values[k], systems)[1]
+    notes += complete.notes
+    tied = [name for name, row in zip(complete.measures, levels, strict=True) if row.max() == 0]
+    if tied:
+        notes.append(f"all systems tie by {', '.join(tied)}: no ranking to correlate with")
+    if resamples and topics == 1:
+        notes.append("1 topic: no intervals over topics")
     return Correlations(
-        chosen, panel.measures, values, low, high, tests, len(panel.runs), len(panel.topics), level, drawn, seed, notes
+        names, complete.measures, values, low, high, p_values, systems, topics, level, drawn, seed, tuple(notes)
     )
 
 
 def _intervals(
-    panel: Panel,
+    complete: CompleteScores,
     functions: list[Callable[..., Array]],
     level: float,
     resamples: int,
     seed: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> tuple[Array, Array]:
-    """How far below and above their mean the middle of the resampled coefficients reaches."""
-    count, systems = len(panel.measures), len(panel.runs)
+    """How far the middle of the resampled coefficients extends below and above their mean."""
+    count, systems = len(complete.measures), len(complete.runs)
     size = max(1, _BLOCK // (count * systems * systems))
     drawn = np.empty((resamples, len(functions), count, count), dtype=np.float32)
-    # Single precision counts pairs exactly only up to 2**24 of them.
-    kind = np.float32 if systems < 4_000 else np.float64
+    # Single precision counts pairs exactly only up to 2**24.
+    precision = np.float32 if systems < 4_000 else np.float64
     done = 0
-    for levels in panel.resampled(resamples, seed, size):
+    for levels in complete.resampled_levels(resamples, seed, size):
         for k, function in enumerate(functions):
-            drawn[done : done + len(levels), k] = function(levels, kind)
+            drawn[done : done + len(levels), k] = function(levels, precision)
         done += len(levels)
         if progress is not None:
             progress(done, resamples)
-    ends = [(1 - level) / 2, (1 + level) / 2]
-    undefined = np.isnan(drawn).all(axis=0)
-    kept = np.where(undefined, 0, drawn)
-    low, high = np.nanquantile(kept, ends, axis=0).astype(np.float64) - np.nanmean(kept, axis=0, dtype=np.float64)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+    return central_interval(drawn, level, centred=True)
 
 
 def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:
@@ -318,5 +302,7 @@ def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:
     return partial(function, p=p, ties=ties)
 
 
-def _shown(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4f}"
+def _index(name: str, names: tuple[str, ...], noun: str) -> int:
+    if name not in names:
+        raise nearest(name, names, noun)
+    return names.index(name)

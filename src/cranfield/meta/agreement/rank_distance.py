@@ -1,109 +1,97 @@
-"""How far a measure's scores are from another measure's ranking, in units of what topics leave uncertain."""
+"""The distance of one measure's scores from another measure's ranking, relative to the variation over topics."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.frames import Tidy
-from cranfield.meta.rankings import Levels, Panel
+from cranfield.meta.complete_scores import CompleteScores, Levels
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
-from cranfield.types import Array
+from cranfield.types import Array, Progress
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distances(Tidy):
+class Distances(MetaRecord):
     """d_rank between all measures: from the scores by the row's measure to the ranking by the column's."""
 
     measures: tuple[str, ...]
     values: Array
     shrinkage: Array
-    """How much of the covariances between systems was given up, by measure: 0 nothing, 1 all."""
+    """For each measure, how much the covariances between systems were shrunk: 0 not at all, 1 to zero."""
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure (whose scores), other (whose ranking), d_rank."""
+    def columns(self) -> Columns:
+        """measure (of the scores), other (of the ranking), d_rank."""
         a, b = np.nonzero(~np.eye(len(self.measures), dtype=bool))
-        names = np.array(self.measures, dtype=object)
+        names = labels(self.measures)
         return {"measure": names[a], "other": names[b], "d_rank": self.values[a, b]}
 
     def table(self) -> Table:
-        """A row per measure whose scores are moved, a column per measure whose ranking they are moved to."""
+        """A row per measure of the scores, a column per measure of the ranking."""
         rows: list[tuple[Cell, ...]] = []
         for i, name in enumerate(self.measures):
             rows.append((name, *(None if i == j else float(x) for j, x in enumerate(self.values[i]))))
-        columns = (Column("scores by"), *(Column(name, "number") for name in self.measures))
+        columns = (Column("scores by"), *headings("number", *self.measures))
         return Table(columns, tuple(rows), "d_rank, scores by the row to the ranking by the column", self.notes)
-
-    def __str__(self) -> str:
-        return self.table().text()
-
-    __repr__ = __str__
 
 
 def rank_distances(
-    scores: Scores,
-    measures: Any = None,
-    *,
-    shrink: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    scores: Scores, measures: Any = None, *, shrink: float | None = None, progress: Progress | None = None
 ) -> Distances:
-    r"""Carterette's idea of a distance between rankings that knows how scores of systems go together over topics.
+    r"""Carterette's distance between rankings, which takes the covariance of systems over topics into account.
 
     .. math:: d_{rank}^2 = \min_{\mu \in C} \; (\bar x - \mu)^T \left(\Sigma / n\right)^{-1} (\bar x - \mu)
 
     :math:`\bar x` are the systems' mean scores by one measure over n topics, Σ the covariances of systems over topics,
     and C all means that rank the systems as the other measure does. It is 0 if the rankings agree, and small if they
-    differ only in pairs that the topics do not tell apart, or in many pairs that go together; Kendall's τ counts each
-    of these. Of two systems it is the size of the paired t statistic. It depends on which measure's scores are moved.
+    differ only in pairs that the topics do not separate, or in many correlated pairs; Kendall's τ counts each such
+    pair. For two systems it is the absolute paired t statistic. It depends on which measure's scores are moved.
 
-    Σ is estimated from few topics, and singular where systems outnumber them: its covariances shrink towards 0 by
-    `shrink` (0 to 1), left out by the amount that Schäfer & Strimmer (2005) estimate from the data. Infinite where no
-    such means exist, such as systems without any variance in the wrong order. This is the distance derived from the
-    paper's idea (the nearest scores that have the ranking, under the covariances), solved as a least distance
-    programme (Lawson & Hanson); it gives no p-value.
+    Σ is estimated from few topics, and is singular if there are more systems than topics. Its covariances therefore
+    shrink towards 0 by `shrink` (0 to 1), by default by the amount that Schäfer & Strimmer (2005) estimate from the
+    data. The distance is infinite if no such means exist, for example for systems without variance in the wrong order.
+    It is derived from the paper's idea (the nearest scores with that ranking, under the covariances) and solved as a
+    least distance programme (Lawson & Hanson); there is no p-value.
     References: Carterette, SIGIR 2009, doi:10.1145/1571941.1572017; Schäfer & Strimmer, SAGMB 4(1), 2005
 
     >>> values = [[[0.2, 0.4, 0.3], [0.5, 0.5, 0.8], [0.9, 0.7, 0.8]], [[1, 1, 1], [3, 3, 2], [2, 1, 3]]]
-    >>> made = rank_distances(Scores(["A", "B"], ["a", "b", "c"], ["1", "2", "3"], values), shrink=0)
-    >>> made.values.round(3).tolist()
+    >>> rank_distances(Scores(["A", "B"], ["a", "b", "c"], ["1", "2", "3"], values), shrink=0).values.round(3).tolist()
     [[0.0, 1.732], [0.756, 0.0]]
     """
-    panel = Panel.of(scores, "d_rank", measures, least=2)
-    n = len(panel.topics)
+    complete = CompleteScores.of(scores, "d_rank", measures, least_systems=2)
+    n = len(complete.topics)
     if n < 2:
         raise UsageError("d_rank: 1 topic, covariances over topics need 2 or more")
     if shrink is not None:
         check.between("d_rank", low=0, high=1, shrink=shrink)
-    levels = panel.levels()
-    count = len(panel.measures)
+    levels = complete.levels()
+    count = len(complete.measures)
     values = np.zeros((count, count))
     shrinkage = np.zeros(count)
     for a in range(count):
-        covariance, shrinkage[a] = _covariance(panel.values[a], shrink)
+        covariance, shrinkage[a] = _covariance(complete.values[a], shrink)
         root = _root(covariance / n)
-        means = panel.values[a].mean(axis=1)
+        means = complete.values[a].mean(axis=1)
         for b in range(count):
             if a != b:
                 values[a, b] = _nearest(means, root, levels[b])
             if progress is not None:
                 progress(a * count + b + 1, count * count)
-    how = "as asked" if shrink is not None else "as estimated (Schäfer & Strimmer)"
+    source = "as requested" if shrink is not None else "as estimated (Schäfer & Strimmer)"
     span = f"{shrinkage.min():.2f}" if np.ptp(shrinkage) < 0.005 else f"{shrinkage.min():.2f} to {shrinkage.max():.2f}"
-    note = f"{len(panel.runs)} systems, {n} topics; covariances shrunk by {span}, {how}"
-    return Distances(panel.measures, values, shrinkage, (*panel.notes, note))
+    note = f"{len(complete.runs)} systems, {n} topics; covariances shrunk by {span}, {source}"
+    return Distances(complete.measures, values, shrinkage, (*complete.notes, note))
 
 
 def _covariance(x: Array, shrink: float | None) -> tuple[Array, float]:
-    """The covariances of systems over topics, and the share by which those off the diagonal were shrunk."""
+    """The covariances of systems over topics, and the share by which the off-diagonal entries were shrunk."""
     n = x.shape[1]
     away = x - x.mean(axis=1, keepdims=True)
     covariance = away @ away.T / (n - 1)
@@ -124,28 +112,23 @@ def _root(covariance: Array) -> Array:
 
 
 def _nearest(means: Array, root: Array, levels: Levels) -> float:
-    """min |z| such that means + L z rank as `levels` do."""
-    wanted = _constraints(levels)
-    gap = means[wanted[:, 0]] - means[wanted[:, 1]]
+    """min |z| such that means + L z have the ranking `levels`."""
+    # Pairs of systems on neighbouring levels; the order of all other pairs follows from theirs.
+    better, worse = np.nonzero(levels[:, None] == levels[None, :] + 1)
+    gap = means[better] - means[worse]
     if (gap >= 0).all():
         return 0.0
-    slope = root[wanted[:, 0]] - root[wanted[:, 1]]
-    # Least distance: min |z|, G z ≥ h, by non-negative least squares on [Gᵀ; hᵀ] u = (0, ..., 0, 1), h in units of its
-    # largest entry.
+    slope = root[better] - root[worse]
+    # Least distance programme: min |z| with G z ≥ h, by non-negative least squares on [Gᵀ; hᵀ] u = (0, ..., 0, 1), with
+    # h in units of its largest entry.
     from scipy.optimize import nnls
 
     unit = float(np.abs(gap).max())
     system = np.vstack((slope.T, -gap[None, :] / unit))
     target = np.zeros(len(system))
     target[-1] = 1.0
-    found, _ = nnls(system, target)
-    rest = system @ found - target
+    solution, _ = nnls(system, target)
+    rest = system @ solution - target
     if -rest[-1] < 1e-12:
         return math.inf
     return float(np.linalg.norm(rest[:-1] / rest[-1]) * unit)
-
-
-def _constraints(levels: Levels) -> NDArray[np.int64]:
-    """Pairs (better, worse) of systems on neighbouring levels: all others follow."""
-    pairs = np.nonzero(levels[:, None] == levels[None, :] + 1)
-    return np.stack(pairs, axis=1)

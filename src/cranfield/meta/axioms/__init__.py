@@ -1,1 +1,1 @@
-"""Which axioms a measure satisfies."""
+"""What does a measure reward? Axioms tested on small lists."""

@@ -1,1 +1,1 @@
-"""How scores change with fewer or other judgments."""
+"""How scores and rankings change with fewer or other judgments."""

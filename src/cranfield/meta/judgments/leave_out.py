@@ -1,4 +1,4 @@
-"""Leave one out: how would a run have scored, had it not (or had its team not) contributed to the pool?"""
+"""Leave one out: how would a run have scored if it, or its team, had not contributed to the pool?"""
 
 from __future__ import annotations
 
@@ -17,35 +17,38 @@ from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import Pool
 from cranfield.assessed.lists import Assessed
+from cranfield.check import nearest
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import MeasureLike
-from cranfield.frames import Tidy
 from cranfield.meta.judgments.rescoring import (
     BY_TAU,
     PAIRED,
     Rescorer,
-    chosen_measures,
-    mean_of,
     paired_means,
     ranks,
     tau,
-    undefined,
+    undefined_note,
+    with_condensed,
 )
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, table_of
+from cranfield.scores import summary as summaries
 from cranfield.table import Column, Table
-from cranfield.text import counted
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index, Progress
 
 WHO = "leave_one_out"
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOut(Tidy):
-    """What scores and rankings become when the unique contributions of one run, or team, are unjudged.
+@dataclass(frozen=True, eq=False, repr=False)
+class LeftOut(MetaRecord):
+    """Scores and rankings when the unique contributions of one run, or of one team, are unjudged.
 
-    As a frame: a row for each run that is left out (alone or with its team) and measure.
+    `columns` has a row for each run that is left out, alone or with its team, and each measure.
     """
+
+    facts = ("by",)
 
     by: str
     """What is left out at a time: `run` or `team`."""
@@ -54,41 +57,40 @@ class LeftOut(Tidy):
     measures: tuple[str, ...]
     runs: tuple[str, ...]
     group: Index
-    """Of each run: which of `names` it is of."""
+    """For each run, the index of its name or team in `names`."""
     before: Array
-    """names × measures × runs: the mean score by all judgments."""
+    """names × measures × runs: the mean score with all judgments."""
     after: Array
-    """names × measures × runs: the mean score without the unique contributions of one."""
+    """names × measures × runs: the mean score without the unique contributions of one name."""
     lower: tuple[bool, ...]
-    """Of each measure: is lower better?"""
-    pool: Pool = field(repr=False)
-    notes: tuple[str, ...] = ()
-
-    # -- what follows
+    """For each measure: is lower better?"""
+    pool: Pool
+    notes: tuple[str, ...] = field(default=())
 
     @cached_property
     def tau(self) -> Array:
-        """names × measures: Kendall's τ_b of the rankings of all runs, by all judgments and without one's own."""
+        """names × measures: Kendall's τ_b of the rankings of all runs, with all judgments and without one name's."""
         return tau(self.before, self.after)
 
     @cached_property
     def tau_of_own(self) -> Array:
-        """Measures: τ_b of the ranking by all judgments, and that in which each run has the score it is left with."""
-        each = np.arange(len(self.runs))
-        return tau(self.before[self.group, :, each].T, self.after[self.group, :, each].T)
+        """Measures: τ_b of the ranking with all judgments, and the ranking of each run by its score when left out."""
+        return tau(self._own(self.before), self._own(self.after))
 
     def _own(self, values: NDArray[Any]) -> NDArray[Any]:
-        """measures × runs, of names × measures × runs: each run when it is left out itself."""
+        """measures × runs, from names × measures × runs: each run when it is left out itself."""
         return np.asarray(values[self.group, :, np.arange(len(self.runs))].T)
 
     @cached_property
     def _ranks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        before, after = (np.stack([ranks(one, self.lower) for one in side]) for side in (self.before, self.after))
+        before, after = (
+            np.stack([ranks(scores, self.lower) for scores in values]) for values in (self.before, self.after)
+        )
         return self._own(before), self._own(after)
 
     @cached_property
     def contributions(self) -> dict[str, NDArray[np.int64]]:
-        """Of each name: judged documents it found (and relevant ones), and those that nobody else found."""
+        """For each name: the (relevant) judged documents it retrieved, and those that no other name retrieved."""
         relevant = self.pool.documents.grade >= 1
         unique = self.pool.owner == np.arange(len(self.names))[:, None]
         counts = {
@@ -103,105 +105,95 @@ class LeftOut(Tidy):
     def qrels(self, name: str) -> Qrels:
         """The judgments without the unique contributions of a run or team."""
         if name not in self.names:
-            raise UsageError(f"{WHO}: no {self.by} {name!r}; there are {', '.join(self.names[:10])}")
+            raise UsageError(f"{WHO}: {nearest(name, self.names, self.by)}")
         return self.pool.without(self.names.index(name))
 
     def write(self, folder: str | os.PathLike[str]) -> dict[str, str]:
-        """Write the judgments without each one's unique contributions, a file each: {run or team: path}."""
+        """Write a file of judgments for each run or team, without its unique contributions: {name: path}."""
         os.makedirs(folder, exist_ok=True)
         paths: dict[str, str] = {}
         taken: set[str] = set()
         for number, name in enumerate(self.names):
-            plain = re.sub(r"[^\w.-]", "_", name).lstrip(".") or "_"
-            while plain.casefold() in taken:
-                plain += "_"
-            taken.add(plain.casefold())
-            paths[name] = os.path.join(os.fspath(folder), f"{plain}.qrels")
+            stem = re.sub(r"[^\w.-]", "_", name).lstrip(".") or "_"
+            while stem.casefold() in taken:
+                stem += "_"
+            taken.add(stem.casefold())
+            paths[name] = os.path.join(os.fspath(folder), f"{stem}.qrels")
             self.pool.without(number).write(paths[name], "trec")
         return paths
 
-    # -- how it is told
-
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> Columns:
+        """left_out, run, measure, score, without, change, relative, rank, rank_without, tau."""
         m, r = (axis.ravel() for axis in np.indices((len(self.measures), len(self.runs))))
         before, after = self._own(self.before).ravel(), self._own(self.after).ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = np.where(before == 0, np.nan, (after - before) / before)
-        ranked, reranked = self._ranks
+        rank, rank_without = self._ranks
         return {
-            "left_out": np.array(self.names, dtype=object)[self.group[r]],
-            "run": np.array(self.runs, dtype=object)[r],
-            "measure": np.array(self.measures, dtype=object)[m],
+            "left_out": labels(self.names)[self.group[r]],
+            "run": labels(self.runs)[r],
+            "measure": labels(self.measures)[m],
             "score": before,
             "without": after,
             "change": after - before,
             "relative": relative,
-            "rank": ranked.ravel(),
-            "rank_without": reranked.ravel(),
+            "rank": rank.ravel(),
+            "rank_without": rank_without.ravel(),
             "tau": self.tau[self.group[r], m],
         }
 
-    def _metadata(self) -> dict[str, Any]:
-        return {"by": self.by, "notes": list(self.notes)}
-
     def table(self) -> Table:
-        """A row for each measure: how far scores and ranks move, and what becomes of the ranking."""
+        """A row for each measure: how far scores and ranks move, and how well the ranking is preserved."""
         change = self._own(self.after - self.before)
-        ranked, reranked = self._ranks
-        moved = np.abs(reranked - ranked)
+        rank, rank_without = self._ranks
+        moved = np.abs(rank_without - rank)
         rows = []
         for m, measure in enumerate(self.measures):
             worst, farthest, least = _largest(np.abs(change[m])), _largest(moved[m]), _largest(-self.tau[:, m])
             rows.append(
                 (
                     measure,
-                    float(mean_of(change[m])),
+                    float(summaries.mean(change[m])),
                     change[m, worst],
                     self.runs[worst] if change[m, worst] else "",
                     float(moved[m].mean()),
                     int(moved[m, farthest]),
                     self.runs[farthest] if moved[m, farthest] else "",
-                    float(mean_of(self.tau[:, m])),
+                    float(summaries.mean(self.tau[:, m])),
                     float(self.tau[least, m]),
                     self.names[least] if self.tau[least, m] < 1 - 1e-9 else "",
                     float(self.tau_of_own[m]),
                 )
             )
-        headings = (
-            Column("measure"), Column("mean change", "number"), Column("largest", "number"), Column("of run"),
-            Column("mean ranks moved", "number"), Column("most", "count"), Column("by run"), Column("mean τ", "number"),
-            Column("least τ", "number"), Column(f"without {self.by}"), Column("τ of own", "number", "higher"),
+        heads = (
+            Column("measure"), *headings("number", "mean change", "largest"), Column("of run"),
+            Column("mean ranks moved", "number"), Column("most", "count"), Column("by run"),
+            *headings("number", "mean τ", "least τ"), Column(f"without {self.by}"),
+            Column("τ of own", "number", "higher"),
         )  # fmt: skip
-        return Table(headings, tuple(rows), f"Leave one {self.by} out", self.notes)
+        return Table(heads, tuple(rows), f"Leave one {self.by} out", self.notes)
 
     def contribution_table(self) -> Table:
-        """A row for each run or team: what it found, and what only it found."""
-        told = self.contributions
+        """A row for each run or team: the documents that it retrieved, and that only it retrieved."""
+        counts = self.contributions
         relevant = int((self.pool.documents.grade >= 1).sum())
         rows = tuple(
-            (name, *(int(count[g]) for count in told.values()), 100 * told["unique_relevant"][g] / relevant)
+            (name, *(int(count[g]) for count in counts.values()), 100 * counts["unique_relevant"][g] / relevant)
             for g, name in enumerate(self.names)
         )
-        headings = [Column(name.replace("_", " "), "count") for name in told]
+        heads = headings("count", *(name.replace("_", " ") for name in counts))
         share = Column("% of all relevant", "number")
-        return Table((Column(self.by), *headings, share), rows, "Contributions to the pool (judged documents)")
+        return Table((Column(self.by), *heads, share), rows, "Contributions to the pool (judged documents)")
 
     def run_table(self) -> Table:
         """A row for each run and measure."""
         columns = self.columns()
         if self.by == "run":
             del columns["left_out"]
-        kinds = {"O": "text", "f": "number", "i": "count"}
-        named = {"left_out": "team", "tau": "τ"}
-        headings = tuple(
-            Column(named.get(name, name).replace("_", " "), kinds[values.dtype.kind])
-            for name, values in columns.items()
+        caption = f"Each run without the documents that only {'it' if self.by == 'run' else 'its team'} retrieved"
+        return table_of(
+            columns, caption=caption, names={"left_out": "team", "rank_without": "rank without", "tau": "τ"}
         )
-        rows = tuple(zip(*(values.tolist() for values in columns.values()), strict=True))
-        return Table(headings, rows, f"Each run without what only {'it' if self.by == 'run' else 'its team'} found")
-
-    def __str__(self) -> str:
-        return self.table().text()
 
 
 def leave_one_out(
@@ -219,119 +211,115 @@ def leave_one_out(
     r"""Score all runs without the documents that only one run, or one team, contributed to the pool.
 
     The contributions :math:`C_j` of run or team j are the judged documents among the first `pool_depth` of its lists
-    (None: anywhere in them); :math:`U_j = C_j - \bigcup_{j' \ne j} C_{j'}` are unjudged in :math:`LOO_j = P - U_j`. If
-    the scores and ranks of j by LOO_j are like those by all judgments, a system that was not pooled can be trusted to
-    get its due. Runs are read and joined once; the lists by LOO_j are made from the hits.
+    (None: whole lists); :math:`U_j = C_j - \bigcup_{j' \ne j} C_{j'}` are unjudged in :math:`LOO_j = P - U_j`. If the
+    scores and ranks of j with LOO_j are similar to those with all judgments, the collection is fair to a system that
+    was not pooled. Runs are read and joined once; the lists with LOO_j are derived from the hits.
 
-    teams: {run: team}, or a file of lines `run team`; None: runs are left out one by one.
-    condensed: each measure also on lists without unjudged documents (AP and AP').
+    teams: {run: team}, or a file of lines `run team`; None: leave out one run at a time.
+    condensed: also score each measure on lists without unjudged documents (AP and AP').
     options: how runs are read and ranked.
 
     Judged documents that no run has in its first `pool_depth` stay judged, and notes count them. A topic on which a
-    measure is undefined by LOO_j, such as AP where nothing relevant is left, does not count in either mean.
+    measure is undefined with LOO_j, for example AP without relevant documents, counts in neither mean.
 
     Reference: Zobel, SIGIR 1998, 307-314, doi:10.1145/290941.291014 (by run); Sakai 2014 §5.4 (by team)
 
     >>> runs = {"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}, "z": {"q": {"c": 3, "d": 2}}}
-    >>> left = leave_one_out({"q": {"a": 1, "b": 1, "c": 0}}, runs, "P@2", pool_depth=2)
-    >>> left.contributions["unique"].tolist()  # only x found b
+    >>> result = leave_one_out({"q": {"a": 1, "b": 1, "c": 0}}, runs, "P@2", pool_depth=2)
+    >>> result.contributions["unique"].tolist()  # only x retrieved b
     [1, 0, 0]
-    >>> left.before[0, 0].tolist(), left.after[0, 0].tolist()
+    >>> result.before[0, 0].tolist(), result.after[0, 0].tolist()
     ([1.0, 0.5, 0.0], [0.5, 0.5, 0.0])
     """
     check.whole(WHO, pool_depth=pool_depth)
-    chosen = chosen_measures(measures, condensed)
+    chosen = with_condensed(measures, condensed)
     scorer = Rescorer(WHO, qrels, runs, chosen, options, missing)
     documents, full = scorer.documents, scorer.full
     names, group = _groups(full.runs, None if teams is None else belongs(teams, "team"))
     if len(names) < 2:
-        raise UsageError(f"{WHO}: all runs are of team {names[0]!r}, must be of 2 or more: nobody else found anything")
+        raise UsageError(f"{WHO}: all runs belong to team {names[0]!r}, there must be 2 or more teams")
     pool = documents.pool(group, names, pool_depth)
     before, after = np.empty((2, len(names), len(chosen), len(full.runs)))
-    lost: list[str] = []
+    relevant = documents.grade >= 1
+    emptied: list[str] = []
     for number, name in enumerate(names):
+        values = full.values
         if (pool.owner == number).any():
-            left = pool.left(number)
-            values = scorer.values(documents.judged(keep=left))
-            some = np.bincount(documents.topic[left & (documents.grade >= 1)], minlength=len(full.topics)) > 0
-            had = np.bincount(documents.topic[documents.grade >= 1], minlength=len(full.topics)) > 0
-            lost += [f"{full.topics[topic]} without {name}" for topic in np.flatnonzero(had & ~some)]
-        else:
-            values = full.values
+            kept = pool.left(number)
+            values = scorer.values(documents.judged(keep=kept))
+            topics = np.setdiff1d(documents.topic[relevant], documents.topic[kept & relevant])
+            emptied += [f"{full.topics[topic]} without {name}" for topic in topics]
         before[number], after[number] = paired_means(full.values, values)
         if progress is not None:
             progress(number + 1, len(names))
-    notes = [*full.notes, counted(len(full.topics), "topic"), BY_TAU, PAIRED, *_notes(pool)]
-    notes += undefined(tau(before, after))
-    if lost:
-        more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
-        notes.append(f"nothing relevant is left of {', '.join(lost[:5])}{more}")
+    notes = [*full.notes, counted(len(full.topics), "topic"), BY_TAU, PAIRED, *_pool_notes(pool)]
+    notes += undefined_note(tau(before, after))
+    if emptied:
+        notes.append(f"no relevant documents are left for {listed(emptied)}")
     return LeftOut(
         "run" if teams is None else "team", names, full.measures, full.runs, group, before, after,
-        tuple(one.properties.better == "lower" for one in chosen), pool, tuple(notes),
+        tuple(measure.properties.better == "lower" for measure in chosen), pool, tuple(notes),
     )  # fmt: skip
 
 
 def _largest(values: NDArray[Any]) -> int:
-    """Where the largest value is; the first place if there is none."""
+    """The index of the largest value; 0 if all are undefined."""
     return int(np.argmax(np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-np.inf)))
 
 
 def _groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[str, ...], Index]:
-    """The names of what is left out, and which of them each run is of."""
+    """The runs or teams to leave out, and the index of each run's."""
     if team is None:
         return runs, np.arange(len(runs))
     alone = [run for run in runs if run not in team]
     if len(alone) == len(runs):
         raise UsageError(
-            f"{WHO}: no run is in the table of teams: it has {_some(list(team)) or 'none'}, the runs are {_some(runs)}"
+            f"{WHO}: no run is in the table of teams: it has {listed(team) or 'none'}, the runs are {listed(runs)}"
         )
     absent = [run for run in team if run not in runs]
     present = {team[run] for run in runs if run in team}
     empty = [name for name in dict.fromkeys(team.values()) if name not in present]
-    told = [
+    for names, singular, plural in (
         (empty, "team has none of these runs", "teams have none of these runs"),
-        (absent, "run in the table of teams is not there", "runs in the table of teams are not there"),
-        (alone, "run is of no team, and left out on its own", "runs are of no team, and left out one by one"),
-    ]
-    for which, one, many in told:
-        if which:
-            warnings.warn(
-                f"{len(which)} {one if len(which) == 1 else many}: {_some(which)}", CranfieldWarning, stacklevel=3
-            )
-    # a run on its own is no member of the team that happens to have its name
-    of_run = [team.get(run) or (f"{run} (run)" if run in present else run) for run in runs]
-    names = tuple(dict.fromkeys(of_run))
-    return names, np.array([names.index(name) for name in of_run])
+        (
+            absent,
+            "run of the table of teams is not among the runs",
+            "runs of the table of teams are not among the runs",
+        ),
+        (alone, "run has no team and is left out on its own", "runs have no team and are left out one by one"),
+    ):
+        if names:
+            what = singular if len(names) == 1 else plural
+            warnings.warn(f"{len(names)} {what}: {listed(names)}", CranfieldWarning, stacklevel=3)
+    # A run without a team does not belong to a team that has the run's name.
+    group = [team.get(run) or (f"{run} (run)" if run in present else run) for run in runs]
+    names = list(dict.fromkeys(group))
+    return tuple(names), np.array([names.index(name) for name in group])
 
 
-def _notes(pool: Pool) -> list[str]:
-    """How deep the pool is taken to be, and what is in no list."""
+def _pool_notes(pool: Pool) -> list[str]:
+    """Notes on the pool depth, and on judged documents outside the pool."""
     lists, depth = pool.documents.lists, pool.depth
     longest = int(lists.retrieved.max(initial=0))
     notes = [f"pool depth: {depth or 'whole lists'}"]
     if depth is not None and depth > longest:
         warnings.warn(
-            f"pool_depth == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are taken",
+            f"pool_depth == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used",
             CranfieldWarning,
             stacklevel=3,
         )
-    judged_down_to = _judged_down_to(lists)
-    if judged_down_to < min(depth or longest, longest):
-        notes.append(f"a list has an unjudged document at rank {judged_down_to + 1}: not all were pooled that deep")
-    nobody = int((~pool.found.any(axis=0)).sum())
-    if nobody:
-        notes.append(f"{nobody} of {len(pool.owner)} judged documents are in no list to that depth, and stay judged")
+    judged_depth = _judged_depth(lists)
+    if judged_depth < min(depth or longest, longest):
+        notes.append(f"a list has an unjudged document at rank {judged_depth + 1}: not all were pooled that deep")
+    outside = int((~pool.found.any(axis=0)).sum())
+    if outside:
+        notes.append(f"{outside} of {len(pool.owner)} judged documents are in no list to that depth, and stay judged")
     return notes
 
 
-def _judged_down_to(lists: Assessed) -> int:
-    """The rank down to which every document of every list is judged; lists that are judged whole do not limit it."""
+def _judged_depth(lists: Assessed) -> int:
+    """The rank to which every document of every list is judged; lists that are judged completely do not limit it."""
     hits = lists.hits()
     judged = np.bincount(hits.row[hits.rank == hits.nth], minlength=len(lists))
     limits = judged < lists.retrieved
     return int(judged[limits].min()) if limits.any() else int(lists.retrieved.max(initial=0))
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,4 +1,4 @@
-"""Scores before and after a change of judgments or topics: the same means, ranks and rank correlation everywhere."""
+"""Scores before and after a change of judgments or topics: their means, ranks and rank correlation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
@@ -15,65 +16,62 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.agreement.coefficients import tau_b
-from cranfield.meta.rankings import LEAST_SYSTEMS, Levels, levels_of
+from cranfield.meta.complete_scores import Levels, check_count, levels_of
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
-from cranfield.text import counted
-from cranfield.types import Array, Progress
+from cranfield.types import Array
 from cranfield.views.condensed import Condensed
 from cranfield.views.ties import Ties
 
 PAIRED = "means before and after are over the topics on which both have a value"
-PAIRS = 1_000_000
-"""So many pairs of runs are looked at at a time; bounds memory."""
 BY_TAU = "τ is Kendall's τ_b of the two rankings of all runs"
+_BLOCK = 1_000_000
+"""Number of pairs of runs held at a time, to bound memory."""
 
 
-def chosen_measures(measures: MeasureLike | Sequence[MeasureLike] | None, condensed: bool) -> list[Measure]:
-    """The measures; with `condensed`, each also on lists without their unjudged documents.
+def joined(who: str, qrels: object, runs: object, options: JoinOptions | None) -> Assessed:
+    """Judgments joined with runs; or `qrels` itself, if these are assessed lists already."""
+    if isinstance(qrels, Assessed):
+        return qrels
+    if runs is None:
+        raise UsageError(f"{who}: no runs; give judgments and runs, or assessed lists")
+    return join(qrels, runs, options)
 
-    >>> chosen_measures(["AP", "P'@5"], condensed=True)
+
+def with_condensed(measures: MeasureLike | Sequence[MeasureLike] | None, condensed: bool) -> list[Measure]:
+    """The measures; with `condensed`, each also on lists without unjudged documents.
+
+    >>> with_condensed(["AP", "P'@5"], condensed=True)
     [AP, AP', P'@5]
     """
-    every: list[Measure] = []
-    for one in as_measures(measures):
-        every.append(one)
-        if condensed and not any(isinstance(view, Condensed) for view in one.views):
-            every.append(one.view(Condensed()))
-    return list(dict.fromkeys(every))
+    chosen: list[Measure] = []
+    for measure in as_measures(measures):
+        chosen.append(measure)
+        if condensed and not any(isinstance(view, Condensed) for view in measure.views):
+            chosen.append(measure.view(Condensed()))
+    return list(dict.fromkeys(chosen))
 
 
 class Rescorer:
-    """Runs joined once, to be scored by many judgments."""
+    """Runs that are joined once and scored with many sets of judgments."""
 
     def __init__(
-        self,
-        who: str,
-        qrels: object,
-        runs: object,
-        measures: list[Measure],
-        options: JoinOptions | None,
-        missing: str,
-        progress: Progress | None = None,
+        self, who: str, qrels: object, runs: object, measures: list[Measure], options: JoinOptions | None, missing: str
     ) -> None:
-        documents = JudgedDocuments.of(qrels, runs, with_scores(options or JoinOptions(), measures), progress)
-        if len(documents.lists.runs) < LEAST_SYSTEMS:
-            many = counted(len(documents.lists.runs), "run")
-            raise UsageError(
-                f"{who}: {many}, must be {LEAST_SYSTEMS} or more: of fewer there is no ranking to speak of"
-            )
-        tied = any(isinstance(view, Ties) for one in measures for view in one.views)
-        self.documents = documents if tied else documents.without_ties()
+        documents = JudgedDocuments.of(qrels, runs, with_scores(options or JoinOptions(), measures), None)
+        check_count(who, len(documents.lists.runs), "run")
+        uses_ties = any(isinstance(view, Ties) for measure in measures for view in measure.views)
+        self.documents = documents if uses_ties else documents.without_ties()
         self.measures = measures
         self.full: Scores = score(self.documents.lists, measures, missing=missing)
 
     def values(self, lists: Assessed) -> Array:
-        """measures × runs × topics, by other judgments."""
+        """measures × runs × topics: scores with other judgments."""
         shape = self.full.values.shape[1:]
-        found = np.stack([values_of(one, lists).reshape(shape) for one in self.measures])
+        values = np.stack([values_of(measure, lists).reshape(shape) for measure in self.measures])
         if self.full.missing_rule == "skip":
-            found[:, self.full.missing] = np.nan
-        return found
+            values[:, self.full.missing] = np.nan
+        return values
 
 
 def paired_means(before: Array, after: Array) -> tuple[Array, Array]:
@@ -83,34 +81,35 @@ def paired_means(before: Array, after: Array) -> tuple[Array, Array]:
 
 
 def tau(before: Array, after: Array) -> Array:
-    """Kendall's τ_b of two rankings by scores, … × runs; NaN where all runs tie or one has no score.
+    """Kendall's τ_b of two rankings by scores, … × runs; NaN if all runs tie or a run has no score.
 
     >>> tau(np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.1, 0.3])).round(4).item()
     0.3333
     """
     pair = np.stack(np.broadcast_arrays(before, after), axis=-2)
     flat = pair.reshape(-1, *pair.shape[-2:])
-    many = max(1, PAIRS // pair.shape[-1] ** 2)
-    found = [tau_b(_levels(flat[at : at + many]))[:, 0, 1] for at in range(0, len(flat), many)]
-    gaps = ~np.isfinite(pair).all(axis=(-1, -2))
-    whole = np.clip(np.concatenate(found), -1, 1)  # a root of squares may miss 1 by rounding
-    return np.asarray(np.where(gaps, np.nan, whole.reshape(gaps.shape)))
+    size = max(1, _BLOCK // pair.shape[-1] ** 2)
+    blocks = [tau_b(_levels(flat[at : at + size]))[:, 0, 1] for at in range(0, len(flat), size)]
+    undefined = ~np.isfinite(pair).all(axis=(-1, -2))
+    values = np.clip(np.concatenate(blocks), -1, 1)  # the root of a square may miss 1 by a rounding error
+    return np.asarray(np.where(undefined, np.nan, values.reshape(undefined.shape)))
 
 
-def undefined(correlations: Array) -> tuple[str, ...]:
-    """The note that some correlations have no value, if so."""
-    lost = int(np.isnan(correlations).sum())
-    if not lost:
+def undefined_note(correlations: Array) -> tuple[str, ...]:
+    """A note with the number of undefined correlations, if there are any."""
+    count = int(np.isnan(correlations).sum())
+    if not count:
         return ()
     return (
-        f"{lost} of {correlations.size} τ have no value: all runs tie in one of the two rankings, or one has no score",
+        f"{count} of {correlations.size} τ are undefined: all runs tie in one of the two rankings, or a run has no "
+        "score",
     )
 
 
 def ranks(scores: Array, lower: Sequence[bool]) -> NDArray[np.int64]:
-    """Measures × runs: 1 for the best, tied runs have the best rank of their tie; a run without a score is last.
+    """Measures × runs: 1 for the best run; tied runs share the best rank of the tie; a run without a score is last.
 
-    `lower` says of each measure whether lower scores are better.
+    `lower` says for each measure whether lower scores are better.
 
     >>> ranks(np.array([[0.2, 0.3, 0.2]]), [False]).tolist()
     [[2, 1, 2]]
@@ -120,16 +119,9 @@ def ranks(scores: Array, lower: Sequence[bool]) -> NDArray[np.int64]:
 
 
 def _levels(scores: Array) -> Levels:
-    """… × runs; those without a score are below all others."""
-    there = np.isfinite(scores)
-    known = np.where(there, scores, 0.0)
+    """… × runs; runs without a score are below all others."""
+    defined = np.isfinite(scores)
+    known = np.where(defined, scores, 0.0)
     close = np.reshape([noise(row) for row in known.reshape(-1, known.shape[-1])], known.shape[:-1])
     lowest = known.min(axis=-1, keepdims=True, initial=0.0) - 1.0
-    return levels_of(np.where(there, scores, lowest), close)
-
-
-def mean_of(values: Array, axis: int | tuple[int, ...] = -1) -> Array:
-    """The mean of the values that are there; NaN where there are none."""
-    axes = (axis,) if isinstance(axis, int) else axis
-    moved = np.moveaxis(values, axes, range(-len(axes), 0))
-    return summaries.mean(moved.reshape(*moved.shape[: moved.ndim - len(axes)], -1))
+    return levels_of(np.where(defined, scores, lowest), close)

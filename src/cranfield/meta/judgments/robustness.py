@@ -1,15 +1,14 @@
-"""Robustness: what becomes of scores and rankings with fewer judgments, other grades, or fewer topics?"""
+"""Robustness: how do scores and rankings change with fewer judgments, other grades, or fewer topics?"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
@@ -17,51 +16,60 @@ from cranfield.assessed.judged_documents import JudgedDocuments, Mask
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import MeasureLike
-from cranfield.frames import Tidy
-from cranfield.meta.judgments.rescoring import BY_TAU, PAIRED, Rescorer, chosen_measures, paired_means, tau, undefined
-from cranfield.meta.rankings import LEAST_SYSTEMS
+from cranfield.meta.complete_scores import check_count
+from cranfield.meta.judgments.rescoring import (
+    BY_TAU,
+    PAIRED,
+    Rescorer,
+    paired_means,
+    tau,
+    undefined_note,
+    with_condensed,
+)
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted
-from cranfield.types import Array, Progress
+from cranfield.types import Array, Index64, Progress
 
 WHO = "robustness"
 METHODS = {
-    "random": (
-        "share of judgments kept",
-        "judgments dropped at random, from the relevant and the others of each topic",
-    ),
+    "random": ("share of judgments kept", "judgments dropped at random, relevant and other documents of a topic alike"),
     "depth": ("pool depth", "judgments dropped that are in no list down to a depth"),
     "flips": ("share of judgments changed", "grades moved to the next one up or down, at random"),
-    "confusion": ("share expected to change", "grades drawn again by a confusion matrix"),
+    "confusion": ("share expected to change", "grades drawn again from a confusion matrix"),
     "topics": ("topics", "topics drawn at random, without replacement"),
 }
-"""What the levels of each method are, and what is done."""
-USUAL = ("random", "depth", "flips", "topics")
+"""{method: (the unit of its levels, description)}."""
+DEFAULT_METHODS = ("random", "depth", "flips", "topics")
 RATES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 DEPTHS = (5, 10, 20, 50, 100)
 FLIPS = (0.05, 0.1, 0.2, 0.3)
 VALUES = {"tau": "τ with the ranking by everything", "change": "mean change of score", "rmse": "RMSE of scores"}
 
 Confusion = Mapping[Any, Mapping[Any, float]]
-"""{grade: {grade it becomes: probability}}."""
+"""{grade: {new grade: probability}}."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One experiment: what was done, how much of it, which time."""
+    """One experiment: the method, its level, and the number of the repeat."""
 
     method: str
     level: float
     repeat: int
     judged: int
-    """How many documents were judged then."""
+    """The number of judged documents in this experiment."""
 
 
-@dataclass(frozen=True, eq=False)
-class Robustness(Tidy):
-    """Scores after each experiment, compared with those by all judgments and topics. As a frame: a row each."""
+Means = tuple[Setting, Array, Array]
+"""An experiment with the mean scores before and after, measures × runs."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robustness(MetaRecord):
+    """Scores after each experiment, compared with those from all judgments and topics."""
 
     measures: tuple[str, ...]
     runs: tuple[str, ...]
@@ -69,88 +77,85 @@ class Robustness(Tidy):
     tau: Array
     """settings × measures: Kendall's τ_b with the ranking by everything."""
     change: Array
-    """settings × measures: the mean over runs of what the mean score changed by."""
+    """settings × measures: the change of the mean score, averaged over runs."""
     rmse: Array
-    """settings × measures: the root of the mean over runs of the square of it."""
+    """settings × measures: the root mean square over runs of the change of the mean score."""
     notes: tuple[str, ...] = ()
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> Columns:
+        """method, level, repeat, judged, measure, tau, change, rmse; a row per experiment and measure."""
         s, m = (axis.ravel() for axis in np.indices(self.tau.shape))
-        told = [(one.method, one.level, one.repeat, one.judged) for one in self.settings]
-        kinds: tuple[Any, ...] = (object, np.float64, np.int64, np.int64)
-        method, level, repeat, judged = (
-            np.array(values, dtype=kind)[s] for values, kind in zip(zip(*told, strict=True), kinds, strict=True)
-        )
+        settings = attributes(self.settings, "method", "level", "repeat", "judged")
         return {
-            "method": method, "level": level, "repeat": repeat, "judged": judged,
-            "measure": np.array(self.measures, dtype=object)[m],
-            "tau": self.tau.ravel(), "change": self.change.ravel(), "rmse": self.rmse.ravel(),
-        }  # fmt: skip
-
-    def _metadata(self) -> dict[str, Any]:
-        return {"notes": list(self.notes)}
+            **{name: column[s] for name, column in settings.items()},
+            "measure": labels(self.measures)[m],
+            **{name: getattr(self, name).ravel() for name in VALUES},
+        }
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.method for one in self.settings))
+        return tuple(dict.fromkeys(setting.method for setting in self.settings))
 
     def levels(self, method: str) -> dict[float, list[int]]:
-        """{level: which settings}, in the order they were made."""
-        found: dict[float, list[int]] = {}
-        for number, one in enumerate(self.settings):
-            if one.method == method:
-                found.setdefault(one.level, []).append(number)
-        return found
+        """{level: indexes of its settings}, in their order."""
+        indexes: dict[float, list[int]] = {}
+        for index, setting in enumerate(self.settings):
+            if setting.method == method:
+                indexes.setdefault(setting.level, []).append(index)
+        return indexes
 
     def table(self) -> Table:
-        """A row for each method, level and measure: means over repeats, and the least τ among them."""
-        rows = []
+        """A row for each method, level and measure: means over repeats, and the lowest τ."""
+        rows: list[tuple[Cell, ...]] = []
         for method in self.methods:
-            for level, which in self.levels(method).items():
-                judged = self.settings[which[0]].judged
-                columns = [summaries.mean(values[which].T) for values in (self.tau, self.change, self.rmse)]
-                least = summaries.statistic(self.tau[which].T, "min")
+            for level, indexes in self.levels(method).items():
+                judged = self.settings[indexes[0]].judged
+                columns = [summaries.mean(values[indexes].T) for values in (self.tau, self.change, self.rmse)]
+                columns.insert(1, summaries.statistic(self.tau[indexes].T, "min"))
                 for m, measure in enumerate(self.measures):
-                    t, change, rmse = (float(column[m]) for column in columns)
-                    rows.append((method, _level(level), measure, len(which), judged, t, float(least[m]), change, rmse))
-        headings = (
-            Column("method"), Column("level"), Column("measure"), Column("repeats", "count"), Column("judged", "count"),
-            Column("τ", "number"), Column("least τ", "number"), Column("change", "number"), Column("RMSE", "number"),
-        )  # fmt: skip
-        return Table(headings, tuple(rows), "Robustness", self.notes)
+                    numbers = (float(column[m]) for column in columns)
+                    rows.append((method, _level(level), measure, len(indexes), judged, *numbers))
+        heads = (
+            *headings("text", "method", "level", "measure"),
+            *headings("count", "repeats", "judged"),
+            *headings("number", "τ", "least τ", "change", "RMSE"),
+        )
+        return Table(heads, tuple(rows), "Robustness", self.notes)
 
     def tables(self, value: str = "tau") -> list[Table]:
         """A table for each method: measures by levels, the mean of `tau`, `change` or `rmse` over repeats."""
         check.one_of(WHO, tuple(VALUES), value=value)
         best = "higher" if value == "tau" else "lower" if value == "rmse" else "neither"
-        made = []
+        tables = []
         for method in self.methods:
             levels = self.levels(method)
-            means = [summaries.mean(getattr(self, value)[which].T) for which in levels.values()]
+            means = [summaries.mean(getattr(self, value)[indexes].T) for indexes in levels.values()]
             rows: tuple[tuple[Cell, ...], ...] = tuple(
                 (name, *(float(mean[m]) for mean in means)) for m, name in enumerate(self.measures)
             )
-            headings = (Column("measure"), *(Column(_level(level), "number", best) for level in levels))
-            unit, what = METHODS[method]
-            made.append(Table(headings, rows, f"{method}: {VALUES[value]}, by {unit} ({what})"))
-        return [*made[:-1], Table(made[-1].columns, made[-1].rows, made[-1].caption, self.notes)]
+            heads = (Column("measure"), *headings("number", *map(_level, levels), better=best))
+            unit, description = METHODS[method]
+            tables.append(Table(heads, rows, f"{method}: {VALUES[value]}, by {unit} ({description})"))
+        return [*tables[:-1], replace(tables[-1], notes=self.notes)]
 
-    def curve(self, method: str, value: str = "tau") -> dict[str, NDArray[Any]]:
-        """What is drawn: measure, level, the mean of `tau`, `change` or `rmse` over repeats, and its range."""
+    def curve(self, method: str, value: str = "tau") -> Columns:
+        """For a plot: measure, level, the mean of `tau`, `change` or `rmse` over repeats, and its range."""
         check.one_of(WHO, self.methods, method=method)
         check.one_of(WHO, tuple(VALUES), value=value)
         levels = self.levels(method)
-        repeats = [getattr(self, value)[which].T for which in levels.values()]
+        repeats = [getattr(self, value)[indexes].T for indexes in levels.values()]
         return {
-            "measure": np.tile(np.array(self.measures, dtype=object), len(levels)),
+            "measure": np.tile(labels(self.measures), len(levels)),
             "level": np.repeat(list(levels), len(self.measures)),
-            value: np.concatenate([summaries.mean(one) for one in repeats]),
-            "low": np.concatenate([summaries.statistic(one, "min") for one in repeats]),
-            "high": np.concatenate([summaries.statistic(one, "max") for one in repeats]),
+            value: np.concatenate([summaries.mean(values) for values in repeats]),
+            "low": np.concatenate([summaries.statistic(values, "min") for values in repeats]),
+            "high": np.concatenate([summaries.statistic(values, "max") for values in repeats]),
         }
 
     def __str__(self) -> str:
         return "\n\n".join(table.text() for table in self.tables())
+
+    __repr__ = __str__
 
 
 def robustness(
@@ -171,84 +176,80 @@ def robustness(
     options: JoinOptions | None = None,
     progress: Progress | None = None,
 ) -> Robustness:
-    """Score runs again with judgments dropped or changed, and with some topics only.
+    """Score runs again with judgments dropped or changed, and with a subset of the topics.
 
-    how, and its levels:
+    `how` is one or several of these methods; each has its own parameter for the levels:
 
-    - `random`: judgments are dropped at random and become unjudged, of each topic from the relevant documents and from
-      the others alike; one relevant document stays. `rates`: the share that stays.
-    - `depth`: judgments of documents that no run has in its first k are dropped. `depths`: k.
-    - `flips`: of each topic, a share of the judgments changes to the next grade up or down, with equal chances, at both
-      ends of the scale inwards. `flips`: the share.
-    - `confusion`: every grade is drawn again. `confusion`: {grade: {grade it becomes: probability}}.
-    - `topics`: topics are drawn without replacement. `sizes`: how many.
+    - `random`: drop judgments at random, with the same share of relevant and of other documents of each topic; at least
+      one relevant document stays. `rates`: the share that stays.
+    - `depth`: drop judgments of documents that no run has in its first k. `depths`: k.
+    - `flips`: change a share of each topic's judgments to the next grade up or down with equal probability; the highest
+      grade only goes down, the lowest only up. `flips`: the share.
+    - `confusion`: draw every grade again. `confusion`: {grade: {new grade: probability}}.
+    - `topics`: draw topics without replacement. `sizes`: how many.
 
-    Left out, `how` is random, depth, flips and topics (and confusion if there is one). All but `depth` are done
-    `repeats` times; within a repeat smaller samples are parts of larger ones. The same seed gives the same answer,
-    whatever else is asked for. Runs are read and joined once. With `condensed`, each measure is also taken on lists
-    without unjudged documents (AP and AP').
+    The default is random, depth, flips and topics, and confusion if there is a matrix. All but `depth` are repeated
+    `repeats` times; within a repeat, smaller samples are subsets of larger ones. The same seed gives the same result
+    for a method, whichever other methods are used. Runs are read and joined once. With `condensed`, each measure is
+    also scored on lists without unjudged documents (AP and AP').
 
     Reference: Buckley & Voorhees, SIGIR 2004, 25-32, doi:10.1145/1008992.1009000 (random); Sakai & Kando, Information
     Retrieval 11, 2008, 447-470, doi:10.1007/s10791-008-9059-7 (condensed lists)
 
     >>> runs = {"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}, "z": {"q": {"d": 3, "c": 2}}}
-    >>> found = robustness({"q": {"a": 1, "b": 1, "c": 0}}, runs, "P@2", how="depth", depths=[1, 2])
-    >>> found.change.round(4).tolist()  # to depth 1 only a and c are judged: x loses b, which is 1/2 for one of three
+    >>> result = robustness({"q": {"a": 1, "b": 1, "c": 0}}, runs, "P@2", how="depth", depths=[1, 2])
+    >>> result.change.round(4).tolist()  # to depth 1 only a and c are judged: x loses b, 1/2 for one of three runs
     [[-0.1667], [0.0]]
     """
     methods = _methods(how, confusion)
     check.whole(WHO, repeats=repeats)
-    stays, changes = _shares("rates", rates), _shares("flips", flips)
-    chosen = chosen_measures(measures, condensed)
-    scorer = Rescorer(WHO, qrels, runs, chosen, options, missing)
+    kept, changed = _shares("rates", rates), _shares("flips", flips)
+    scorer = Rescorer(WHO, qrels, runs, with_condensed(measures, condensed), options, missing)
     documents, full = scorer.documents, scorer.full
     plan: list[tuple[Setting, Mask | None, Array | None]] = []
     if "random" in methods:
-        plan += list(_dropped(documents, stays, repeats, seed))
+        plan += _dropped(documents, kept, repeats, seed)
     if "depth" in methods:
-        plan += list(_by_depth(documents, depths))
+        plan += _by_depth(documents, depths)
     if "flips" in methods:
-        plan += list(_flipped(documents, changes, repeats, seed))
+        plan += _flipped(documents, changed, repeats, seed)
     if "confusion" in methods:
-        plan += list(_confused(documents, confusion, repeats, seed))
+        plan += _confused(documents, confusion, repeats, seed)
     subsets = _subsets(full, sizes, repeats, seed, len(documents)) if "topics" in methods else []
-    found: list[tuple[Setting, Array, Array]] = []
+    means: list[Means] = []
     for number, (setting, keep, grade) in enumerate(plan, 1):
         values = scorer.values(documents.judged(keep=keep, grade=grade))
-        found.append((setting, *paired_means(full.values, values)))
+        means.append((setting, *paired_means(full.values, values)))
         if progress is not None:
             progress(number, len(plan))
-    return _record(full, [*found, *subsets], repeats, seed, *([PAIRED] if plan else []))
+    return _record(full, [*means, *subsets], repeats, seed, *([PAIRED] if plan else []))
 
 
 def topic_subsets(scores: Scores, *, sizes: Sequence[int] | None = None, repeats: int = 5, seed: int = 0) -> Robustness:
-    """As `robustness` by topics, from scores: means over topics drawn without replacement against those over all.
+    """The `topics` method of `robustness`, from scores: means over topics drawn without replacement, against all.
 
     >>> scores = Scores.from_matrix([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.5, 0.6, 0.7]])
     >>> topic_subsets(scores, sizes=[2], repeats=1).tau.tolist()
     [[1.0]]
     """
     check.whole(WHO, repeats=repeats)
-    if len(scores.runs) < LEAST_SYSTEMS:
-        many = counted(len(scores.runs), "run")
-        raise UsageError(f"{WHO}: {many}, must be {LEAST_SYSTEMS} or more: of fewer there is no ranking")
+    check_count(WHO, len(scores.runs), "run")
     return _record(scores, _subsets(scores, sizes, repeats, seed, 0), repeats, seed)
 
 
-def _record(
-    full: Scores, found: Sequence[tuple[Setting, Array, Array]], repeats: int, seed: int, *notes: str
-) -> Robustness:
-    settings, before, after = zip(*found, strict=True)
-    gap = np.stack(after) - np.stack(before)
+def _record(full: Scores, means: Sequence[Means], repeats: int, seed: int, *notes: str) -> Robustness:
+    settings, before, after = zip(*means, strict=True)
+    change = np.stack(after) - np.stack(before)
     counts = f"{counted(len(full.runs), 'run')}, {counted(len(full.topics), 'topic')}"
-    drawn = () if all(one.method == "depth" for one in settings) else (f"{counted(repeats, 'repeat')}, seed {seed}",)
-    found_tau = tau(np.stack(before), np.stack(after))
-    told = (*full.notes, counts, *drawn, BY_TAU, *notes, *undefined(found_tau))
-    rmse = np.sqrt(summaries.mean(gap**2))
-    return Robustness(full.measures, full.runs, settings, found_tau, summaries.mean(gap), rmse, told)
+    random = any(setting.method != "depth" for setting in settings)
+    drawn = (f"{counted(repeats, 'repeat')}, seed {seed}",) if random else ()
+    correlations = tau(np.stack(before), np.stack(after))
+    notes = (*full.notes, counts, *drawn, BY_TAU, *notes, *undefined_note(correlations))
+    rmse = np.sqrt(summaries.mean(change**2))
+    return Robustness(full.measures, full.runs, settings, correlations, summaries.mean(change), rmse, notes)
 
 
-# -- what is done
+# -- the methods
 
 
 def _dropped(
@@ -259,26 +260,26 @@ def _dropped(
     for repeat in range(repeats):
         place, size = _shuffled(stratum, [seed, 0, repeat])
         for rate in rates:
-            many = np.maximum(np.floor(rate * size + 0.5), relevant)
-            keep = np.asarray(place <= many)
+            kept = np.maximum(np.floor(rate * size + 0.5), relevant)
+            keep = np.asarray(place <= kept)
             yield Setting("random", rate, repeat, int(keep.sum())), keep, None
 
 
 def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Iterator[tuple[Setting, Mask, None]]:
     longest = int(documents.lists.retrieved.max(initial=0))
-    given = [one for one in DEPTHS if one <= longest] or [longest] if depths is None else depths
-    if not given:
-        raise UsageError(f"{WHO}: depths is empty, must hold one or more")
-    for depth in given:
+    if depths is None:
+        depths = [depth for depth in DEPTHS if depth <= longest] or [longest]
+    _check_not_empty("depths", depths)
+    for depth in depths:
         check.whole(WHO, depth=depth)
         if depth > longest:
             warnings.warn(
-                f"depth == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are taken",
+                f"depth == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used",
                 CranfieldWarning,
                 stacklevel=4,
             )
     first = documents.first_ranks(np.zeros(len(documents.lists.runs), dtype=np.int64), 1)[0]
-    for depth in given:
+    for depth in depths:
         keep = np.asarray((first > 0) & (first <= depth))
         yield Setting("depth", float(depth), 0, int(keep.sum())), keep, None
 
@@ -288,7 +289,7 @@ def _flipped(
 ) -> Iterator[tuple[Setting, None, Array]]:
     scale, step = np.unique(documents.grade, return_inverse=True)
     if len(scale) < 2:
-        raise UsageError(f"{WHO}: all judgments have grade {scale[0]:g}, so there is none to change it to")
+        raise UsageError(f"{WHO}: all judgments have grade {scale[0]:g}, so there is no other grade to change to")
     for repeat in range(repeats):
         place, size = _shuffled(documents.topic, [seed, 1, repeat])
         up = np.random.default_rng([seed, 2, repeat]).random(len(documents)) < 0.5
@@ -309,14 +310,14 @@ def _confused(
         draw = np.random.default_rng([seed, 3, repeat]).random(len(documents))
         grade = np.empty(len(documents))
         for old, row in rows.items():
-            mine = documents.grade == old
-            reached = np.searchsorted(np.cumsum(list(row.values())), draw[mine], side="right")
-            grade[mine] = np.array(list(row))[np.minimum(reached, len(row) - 1)]
+            same = documents.grade == old
+            drawn = np.searchsorted(np.cumsum(list(row.values())), draw[same], side="right")
+            grade[same] = np.array(list(row))[np.minimum(drawn, len(row) - 1)]
         yield Setting("confusion", float(changes.mean()), repeat, len(documents)), None, grade
 
 
 def _matrix(confusion: Confusion, grades: Array) -> dict[float, dict[float, float]]:
-    """The rows that are needed, grades and probabilities as floats."""
+    """The rows of the grades that occur, with grades and probabilities as floats."""
     rows = {float(old): {float(new): float(p) for new, p in row.items()} for old, row in confusion.items()}
     for old, row in rows.items():
         check.between(f"{WHO}: confusion of grade {old:g}", low=0, high=1, **{f"p({n:g})": p for n, p in row.items()})
@@ -325,34 +326,31 @@ def _matrix(confusion: Confusion, grades: Array) -> dict[float, dict[float, floa
     present = np.unique(grades).tolist()
     for grade in present:
         if grade not in rows:
-            raise UsageError(f"{WHO}: confusion says nothing of grade {grade:g}, which judgments have")
+            raise UsageError(f"{WHO}: confusion has no row for grade {grade:g}, which occurs in the judgments")
     return {grade: rows[grade] for grade in present}
 
 
-def _subsets(
-    full: Scores, sizes: Sequence[int] | None, repeats: int, seed: int, judged: int
-) -> list[tuple[Setting, Array, Array]]:
+def _subsets(full: Scores, sizes: Sequence[int] | None, repeats: int, seed: int, judged: int) -> list[Means]:
     n = len(full.topics)
     if n < 2:
-        raise UsageError(f"{WHO}: {counted(n, 'topic')}, must be 2 or more to take a part of them")
+        raise UsageError(f"{WHO}: {counted(n, 'topic')}, must be 2 or more to draw a subset")
     step = 5 if n > 10 else 1
-    given = list(range(step, n, step)) if sizes is None else list(sizes)
-    if not given:
-        raise UsageError(f"{WHO}: sizes is empty, must hold one or more")
-    for size in given:
+    chosen = list(range(step, n, step)) if sizes is None else list(sizes)
+    _check_not_empty("sizes", chosen)
+    for size in chosen:
         check.whole(WHO, size=size)
         check.between(WHO, low=1, high=n, size=size)
-    whole = full.means()
-    found = []
+    before = full.means()
+    means = []
     for repeat in range(repeats):
         order = np.random.default_rng([seed, 4, repeat]).permutation(n)
-        for size in given:
-            part = summaries.mean(full.values[:, :, order[:size]])
-            found.append((Setting("topics", float(size), repeat, judged), whole, part))
-    return found
+        for size in chosen:
+            after = summaries.mean(full.values[:, :, order[:size]])
+            means.append((Setting("topics", float(size), repeat, judged), before, after))
+    return means
 
 
-def _shuffled(stratum: NDArray[np.int64], seed: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _shuffled(stratum: Index64, seed: list[int]) -> tuple[Index64, Index64]:
     """A random order within each stratum: the place of each entry (from 1), and the size of its stratum."""
     order = np.lexsort((np.random.default_rng(seed).random(len(stratum)), stratum))
     start = segment_starts(stratum, int(stratum.max(initial=-1)) + 1)
@@ -361,31 +359,34 @@ def _shuffled(stratum: NDArray[np.int64], seed: list[int]) -> tuple[NDArray[np.i
     return place, np.diff(start)[stratum]
 
 
-# -- what is asked for
+# -- checks
 
 
 def _methods(how: Sequence[str] | str | None, confusion: Confusion | None) -> tuple[str, ...]:
     if how is None:
-        return (*USUAL, "confusion") if confusion is not None else USUAL
+        return DEFAULT_METHODS if confusion is None else (*DEFAULT_METHODS, "confusion")
     methods = (how,) if isinstance(how, str) else tuple(how)
     if not methods:
         raise UsageError(f"{WHO}: how is empty, must hold one or more of {', '.join(METHODS)}")
-    for one in methods:
-        check.one_of(WHO, tuple(METHODS), how=one)
+    for method in methods:
+        check.one_of(WHO, tuple(METHODS), how=method)
     if "confusion" in methods and confusion is None:
         raise UsageError(f"{WHO}: how == 'confusion' needs a matrix: confusion={{grade: {{grade: probability}}}}")
     return methods
 
 
-def _shares(name: str, given: Sequence[float]) -> list[float]:
-    shares = [float(one) for one in given]
-    if not shares:
-        raise UsageError(f"{WHO}: {name} is empty, must hold one or more")
-    for one in shares:
-        check.between(WHO, low=0, high=1, **{name: one})
-        if not one:
-            raise UsageError(f"{WHO}: {name} has 0, must be above 0")
+def _shares(name: str, values: Sequence[float]) -> list[float]:
+    shares = [float(value) for value in values]
+    _check_not_empty(name, shares)
+    for share in shares:
+        check.between(WHO, low=0, high=1, **{name: share})
+        check.positive(WHO, **{name: share})
     return shares
+
+
+def _check_not_empty(name: str, values: Sequence[float]) -> None:
+    if not values:
+        raise UsageError(f"{WHO}: {name} is empty, must hold one or more")
 
 
 def _level(level: float) -> str:

@@ -1,1 +1,1 @@
-"""Is one experiment a reproduction of another?"""
+"""How well does one experiment reproduce another?"""

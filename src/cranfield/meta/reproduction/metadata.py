@@ -1,4 +1,4 @@
-"""Run metadata in the head of a run file, as ir_metadata has it: YAML in comment lines, which readers pass over.
+"""Run metadata at the top of a run file in the ir_metadata format: YAML in comment lines, which readers ignore.
 
 The components are those of PRIMAD: platform, research goal, implementation, method, actor and data.
 
@@ -16,55 +16,55 @@ from typing import Any
 
 from cranfield.collection.source import PathLike, load, read_bytes, unmarked, write_bytes
 from cranfield.errors import DataError, UsageError
-from cranfield.meta.yaml_text import read_yaml, write_yaml
+from cranfield.meta.yaml_io import read_yaml, write_yaml
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
 COMPONENTS = ("platform", "research goal", "implementation", "method", "actor", "data")
-"""The first letters spell PRIMAD."""
+"""Their first letters spell PRIMAD."""
 LONGEST = 1 << 24
-"""A header is looked for in so many bytes at the top of a file."""
+"""The number of bytes at the top of a file in which the header is searched."""
 
 
 def read_metadata(path: PathLike) -> dict[str, Any] | None:
-    """The metadata in the head of a run file, compressed or not; None where there is none.
+    """The metadata at the top of a run file, compressed or not; None without a header.
 
-    Lines before the header may be blank or comments. PyYAML reads it, plain values only.
+    Lines before the header may be blank or comments. Reading needs PyYAML.
     """
     name = os.fspath(path)
     head = unmarked(bytes(load(name)[:LONGEST]))
-    found = _header(head, name)
-    if found is None:
+    header = _header(head, name)
+    if header is None:
         return None
-    begin, end, line = found
+    begin, end, line = header
     rows = head[begin:end].decode("utf-8", "replace").splitlines()[1:-1]
     text = textwrap.dedent("\n".join(row.lstrip()[1:].rstrip() for row in rows))
-    held = read_yaml(text, name, line + 1)
-    if held is None:
+    metadata = read_yaml(text, name, line + 1)
+    if metadata is None:
         return {}
-    if not isinstance(held, dict):
+    if not isinstance(metadata, dict):
         raise DataError(
-            name, line, f"the metadata is a {type(held).__name__}, expected keys such as platform: and tag:"
+            name, line, f"the metadata is a {type(metadata).__name__}, expected keys such as platform: and tag:"
         )
-    return held
+    return metadata
 
 
 def has_metadata(path: PathLike) -> bool:
-    """Is there a header? Tells without PyYAML; a file that is none, such as `irds:NAME`, has no header."""
+    """Does a run file have a header? Does not need PyYAML; False for names that are not files, such as `irds:NAME`."""
     name = os.fspath(path)
     return os.path.isfile(name) and _header(unmarked(bytes(load(name)[:LONGEST])), name) is not None
 
 
 def write_metadata(path: PathLike, metadata: Mapping[str, Any], output: PathLike | None = None) -> None:
-    """Put metadata in the head of a run file, in place of what is there; the lines of the run stay as they are.
+    """Write metadata to the top of a run file, replacing an existing header; the lines of the run do not change.
 
-    The file is replaced whole or not at all, or `output` is written instead. Compression follows the name.
+    The file is replaced completely or not at all; `output` names another file to write. Compression follows the name.
     """
     if not isinstance(metadata, Mapping):
-        raise UsageError(f"metadata must be a mapping such as {{'tag': ...}}, it is {type(metadata).__name__}")
+        raise UsageError(f"metadata is {type(metadata).__name__}, must be a mapping such as {{'tag': ...}}")
     name = os.fspath(path)
-    whole = unmarked(read_bytes(name))
-    found = _header(whole, name)
-    rest = whole if found is None else whole[: found[0]] + whole[found[1] :]
+    content = unmarked(read_bytes(name))
+    header = _header(content, name)
+    rest = content if header is None else content[: header[0]] + content[header[1] :]
     lines = write_yaml(dict(metadata), name).splitlines()
     commented = "\n".join(f"# {line}".rstrip() for line in lines).encode("utf-8")
     write_bytes(output if output is not None else name, b"\n".join([START, commented, END, b""]) + rest)
@@ -75,59 +75,56 @@ class Primad:
     """Which components of two experiments differ.
 
     >>> str(Primad(differ=("method",), same=("platform", "data"), unknown=("research goal", "implementation", "actor")))
-    'priMad: method differs; not told by both: research goal, implementation, actor'
+    'priMad: method differs; unknown: research goal, implementation, actor'
     """
 
     differ: tuple[str, ...]
     same: tuple[str, ...]
     unknown: tuple[str, ...]
-    """Components that one of the two, or both, say nothing of."""
+    """Components that are missing in the metadata of one or both experiments."""
 
     @property
     def code(self) -> str:
-        """PRIMAD with a capital for each component that differs: `priMad` is another method and all else the same."""
-        return "".join(one[0].upper() if one in self.differ else one[0] for one in COMPONENTS)
+        """PRIMAD with a capital for each component that differs: `priMad` if only the method differs."""
+        return "".join(name[0].upper() if name in self.differ else name[0] for name in COMPONENTS)
 
     def __str__(self) -> str:
-        differ = (
-            f"{', '.join(self.differ)} differ{'s' if len(self.differ) == 1 else ''}" if self.differ else "no change"
-        )
-        told = f"; not told by both: {', '.join(self.unknown)}" if self.unknown else ""
-        return f"{self.code}: {differ}{told}"
+        verb = "differs" if len(self.differ) == 1 else "differ"
+        change = f"{', '.join(self.differ)} {verb}" if self.differ else "no change"
+        unknown = f"; unknown: {', '.join(self.unknown)}" if self.unknown else ""
+        return f"{self.code}: {change}{unknown}"
 
 
 def primad(original: Mapping[str, Any], again: Mapping[str, Any]) -> Primad:
-    """What changed from one experiment to the next, by their metadata.
+    """Compare the metadata of two experiments.
 
     >>> before = {"method": {"k1": 0.9}, "actor": {"team": "ours"}}
     >>> primad(before, {**before, "actor": {"team": "theirs"}}).code
     'primAd'
     """
-    told = [one for one in COMPONENTS if original.get(one) is not None and again.get(one) is not None]
+    known = [name for name in COMPONENTS if original.get(name) is not None and again.get(name) is not None]
     return Primad(
-        differ=tuple(one for one in told if original[one] != again[one]),
-        same=tuple(one for one in told if original[one] == again[one]),
-        unknown=tuple(one for one in COMPONENTS if one not in told),
+        differ=tuple(name for name in known if original[name] != again[name]),
+        same=tuple(name for name in known if original[name] == again[name]),
+        unknown=tuple(name for name in COMPONENTS if name not in known),
     )
 
 
 def _header(data: bytes, name: str) -> tuple[int, int, int] | None:
-    """Where the header begins, where what follows it does, and its line; it stands before the first entry."""
-    at, line, begun = 0, 0, None
+    """The begin and end of the header, and its first line; None without a header before the first entry."""
+    at, line, start = 0, 0, None
     while at < len(data):
         newline = data.find(b"\n", at)
         after = len(data) if newline < 0 else newline + 1
         row = data[at:after].strip()
         line += 1
-        if begun is None and row == START:
-            begun = (at, line)
-        elif begun is not None and row == END:
-            return begun[0], after, begun[1]
+        if start is None and row == START:
+            start = (at, line)
+        elif start is not None and row == END:
+            return start[0], after, start[1]
         elif row and not row.startswith(b"#"):
             break
         at = after
-    if begun is not None:
-        raise DataError(
-            name, begun[1], f"the metadata does not end, expected a line {END.decode()!r} before the entries"
-        )
+    if start is not None:
+        raise DataError(name, start[1], f"the metadata has no end, expected a line {END.decode()!r} before the entries")
     return None

@@ -1,4 +1,4 @@
-"""One experiment against another: a baseline, perhaps an advanced run, and both again."""
+"""Compare two experiments: a baseline, optionally an advanced run, and the repetition of both."""
 
 from __future__ import annotations
 
@@ -8,129 +8,130 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield import check
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
-from cranfield.frames import Tidy
 from cranfield.meta.agreement.overlap import rbo
-from cranfield.meta.reproduction.reproducibility import delta_ri, effect_ratio, mean_of, nrmse, p_value, rmse, tau_union
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, table_of
+from cranfield.meta.reproduction.reproduction_measures import (
+    delta_ri,
+    effect_ratio,
+    mean_of,
+    nrmse,
+    p_value,
+    rmse,
+    tau_union,
+)
 from cranfield.scores.scores import Scores
-from cranfield.table import Column, Table
+from cranfield.table import Table
 from cranfield.types import Array
 
 BASELINE, ADVANCED = "baseline", "advanced"
+UNDEFINED = (math.nan, math.nan)
 PERFECT = {
-    "replication": "identical: τ union 1, RBO 1, RMSE 0, ER 1, ΔRI 0; a small p says that the scores differ",
-    "reproduction": "the same effect: ER 1, ΔRI 0; a small p says that the scores differ",
+    "replication": "identical: τ union 1, RBO 1, RMSE 0, ER 1, ΔRI 0; a small p shows that the scores differ",
+    "reproduction": "the same effect: ER 1, ΔRI 0; a small p shows that the scores differ",
 }
+HEADINGS = {
+    "role": "run",
+    "tau": "τ union",
+    "overlap": "RBO",
+    "rmse": "RMSE",
+    "nrmse": "nRMSE",
+    "effect_ratio": "ER",
+    "delta_ri": "ΔRI",
+}
+"""Names of columns in tables, where they differ."""
 
 
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """How alike the lists of a run and its replication are, topic by topic."""
+    """How alike the lists of a run and its replication are on each topic."""
 
     role: str
     topics: tuple[str, ...]
     tau: Array
-    """Kendall's τ union; NaN where a list has fewer than two documents."""
+    """Kendall's τ union; NaN for a list with fewer than two documents."""
     overlap: Array
     """Rank-biased overlap."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What one measure says of a run and its replication, or reproduction."""
+    """The agreement of a run and its replication, or reproduction, by one measure."""
 
     measure: str
     role: str
     """`baseline` or `advanced`."""
     original: float
-    """The mean over topics, as `again`."""
+    """The mean over topics."""
     again: float
+    """The mean over topics."""
     tau: float
-    """The mean over topics, as `overlap`; NaN for a reproduction."""
+    """The mean over topics; NaN for a reproduction."""
     overlap: float
+    """The mean over topics; NaN for a reproduction."""
     rmse: float
     nrmse: float
     p: float
     effect_ratio: float
-    """Of the advanced run over the baseline, as `delta_ri`; NaN in the baseline's row."""
+    """The effect of the advanced run over the baseline; NaN for the baseline."""
     delta_ri: float
+    """NaN for the baseline."""
     topics: int
-    """On how many topics the original run has a score."""
+    """The number of topics on which the original run has a score."""
 
 
-@dataclass(frozen=True, eq=False)
-class Reproduction(Tidy):
+@dataclass(frozen=True, eq=False, repr=False)
+class Reproduction(MetaRecord):
     """How close a second experiment comes to the first, by every measure."""
 
     kind: str
     """`replication` (the same collection) or `reproduction` (another)."""
     runs: dict[str, tuple[str, str]]
-    """For each role the names of the original run and of its repetition."""
+    """For each role, the names of the original run and of its repetition."""
     agreements: tuple[Agreement, ...]
     orders: tuple[Orders, ...]
-    """One per role; none for a reproduction, nor where only scores are known."""
+    """One per role; empty for a reproduction, and if only scores are known."""
     notes: tuple[str, ...]
 
     def __getitem__(self, measure_and_role: tuple[str, str]) -> Agreement:
-        for one in self.agreements:
-            if (one.measure, one.role) == measure_and_role:
-                return one
-        raise UsageError(f"nothing about {measure_and_role[0]!r} for the {measure_and_role[1]!r} run")
+        for agreement in self.agreements:
+            if (agreement.measure, agreement.role) == measure_and_role:
+                return agreement
+        raise UsageError(f"no agreement of {measure_and_role[0]!r} for the {measure_and_role[1]!r} run")
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """measure, role, original, again, tau, overlap, rmse, nrmse, p, effect_ratio, delta_ri, topics."""
-        kinds = {"measure": object, "role": object, "topics": np.int64}
-        return {
-            name: np.array([getattr(one, name) for one in self.agreements], dtype=kinds.get(name, np.float64))
-            for name in Agreement.__dataclass_fields__
-        }
+        return attributes(self.agreements, *Agreement.__dataclass_fields__)
 
     def _metadata(self) -> dict[str, Any]:
-        return {"kind": self.kind, "runs": {role: list(names) for role, names in self.runs.items()}}
+        runs = {role: list(names) for role, names in self.runs.items()}
+        return {"kind": self.kind, "runs": runs, "notes": list(self.notes)}
 
     def table(self) -> Table:
-        """A row per measure and run; what cannot be told of such runs is left out."""
-        headers = {
-            "tau": Column("τ union", "number"),
-            "overlap": Column("RBO", "number"),
-            "rmse": Column("RMSE", "number"),
-            "nrmse": Column("nRMSE", "number"),
-            "p": Column("p", "probability"),
-            "effect_ratio": Column("ER", "number"),
-            "delta_ri": Column("ΔRI", "number"),
-        }
+        """A row per measure and run; columns without any value are left out."""
         columns = self.columns()
-        shown = [name for name in headers if not np.isnan(columns[name]).all()]
-        rows = tuple(
-            (one.measure, one.role, one.original, one.again, *(getattr(one, name) for name in shown), one.topics)
-            for one in self.agreements
-        )
-        first = (Column("measure"), Column("run"), Column("original", "number"), Column("again", "number"))
-        heads = (*first, *(headers[name] for name in shown), Column("topics", "count"))
-        told = "; ".join(f"{role} {names[0]} and {names[1]}" for role, names in self.runs.items())
-        return Table(heads, rows, caption=f"{self.kind}: {told}", notes=self.notes)
+        for name in ("tau", "overlap", "rmse", "nrmse", "p", "effect_ratio", "delta_ri"):
+            if np.isnan(columns[name]).all():
+                del columns[name]
+        runs = "; ".join(f"{role} {names[0]} and {names[1]}" for role, names in self.runs.items())
+        return table_of(columns, self.notes, f"{self.kind}: {runs}", HEADINGS)
 
     def topics(self) -> Table:
-        """Every topic: how alike the lists of documents are."""
+        """A row per run and topic: how alike the lists of documents are."""
         if not self.orders:
-            raise UsageError("lists can be compared topic by topic where runs of the same collection are given")
+            raise UsageError("comparing lists topic by topic needs runs of the same collection, not only scores")
         rows = tuple(
-            (one.role, topic, tau, overlap)
-            for one in self.orders
-            for topic, tau, overlap in zip(one.topics, one.tau.tolist(), one.overlap.tolist(), strict=True)
+            (order.role, topic, tau, overlap)
+            for order in self.orders
+            for topic, tau, overlap in zip(order.topics, order.tau.tolist(), order.overlap.tolist(), strict=True)
         )
-        heads = (Column("run"), Column("topic"), Column("τ union", "number"), Column("RBO", "number"))
+        heads = (*headings("text", "run", "topic"), *headings("number", "τ union", "RBO"))
         return Table(heads, rows, notes=self.notes)
-
-    def __str__(self) -> str:
-        return self.table().text()
-
-    __repr__ = __str__
 
 
 def reproduce(
@@ -146,44 +147,42 @@ def reproduce(
     missing: str = "zero",
     order: str | None = None,
 ) -> Reproduction:
-    """How close do runs come to the ones that they are to replicate, or to reproduce on another collection?
+    """How close are runs to the runs that they replicate, or reproduce on another collection?
 
-    `baseline` and `advanced` are pairs: the original run and the same run again. With `other_qrels` the second of each
-    was made on another collection, and is judged by these; effects and distributions are then compared, not lists.
-    Without `advanced` there is no effect to compare. Lists are compared down to `depth` (all of them if left out), by
-    Kendall's τ union and by rank-biased overlap with persistence `p` (0.95 as in repro_eval).
+    `baseline` and `advanced` are pairs of the original run and its repetition. With `other_qrels`, the repetitions come
+    from another collection and are evaluated with these judgments; then effects and distributions are compared, but not
+    lists. Without `advanced` there is no effect to compare. Lists are compared down to `depth` (default: whole lists),
+    by Kendall's τ union and by rank-biased overlap with persistence `p` (0.95 as in repro_eval).
 
     References: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036; Ferro & Maistro 2024 §8
 
     >>> qrels = {"1": {"a": 1}, "2": {"b": 1}}
     >>> mine = {"1": {"a": 3, "b": 2, "c": 1}, "2": {"a": 3, "b": 2, "c": 1}}
     >>> yours = {"1": {"a": 3, "c": 2, "b": 1}, "2": {"a": 3, "b": 2, "d": 1}}
-    >>> found = reproduce(qrels, (mine, yours), measures=["RR"])
-    >>> round(found["RR", "baseline"].tau, 4), found["RR", "baseline"].rmse  # τ is 1/3 and 1
+    >>> agreement = reproduce(qrels, (mine, yours), measures=["RR"])["RR", "baseline"]
+    >>> round(agreement.tau, 4), agreement.rmse  # τ is 1/3 and 1
     (0.6667, 0.0)
     """
     pairs = {BASELINE: baseline, **({} if advanced is None else {ADVANCED: advanced})}
     for role, pair in pairs.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise UsageError(f"reproduce: {role} must be two runs, the original and the same again")
-    if depth is not None and depth < 1:
-        raise UsageError(f"reproduce: depth == {depth!r}, must be 1 or more")
+            raise UsageError(f"reproduce: {role} must be two runs, the original and its repetition")
+    check.whole("reproduce", depth=depth)
     runs = {role: (Run.of(pair[0]), Run.of(pair[1])) for role, pair in pairs.items()}
     judged = Qrels.of(qrels)
     same = other_qrels is None
-    asked: dict[str, Any] = {"missing": missing, "order": order}
-    before = evaluate(judged, {role: two[0] for role, two in runs.items()}, measures, **asked)
-    second = judged if same else Qrels.of(other_qrels)
-    after = evaluate(second, {role: two[1] for role, two in runs.items()}, measures, **asked)
+    before, after = (
+        evaluate(judgments, {role: pair[i] for role, pair in runs.items()}, measures, missing=missing, order=order)
+        for i, judgments in enumerate((judged, judged if same else Qrels.of(other_qrels)))
+    )
     orders: list[Orders] = []
     notes: list[str] = []
-    for role, two in runs.items() if same else ():
-        orders.append(_orders(role, *two, p, union, depth, order, notes))
     if same:
-        rule = "documents numbered by id" if union == "id" else ""
+        orders += [_orders(role, *pair, p, union, depth, order, notes) for role, pair in runs.items()]
+        rule = ", documents numbered by id" if union == "id" else ""
         cut = f"the first {depth} documents of each list" if depth else "whole lists"
-        notes.append(", ".join(filter(None, (f"τ union and RBO (p = {p:g}) of {cut}", rule))))
-    names = {role: (two[0].name, two[1].name) for role, two in runs.items()}
+        notes.append(f"τ union and RBO (p = {p:g}) of {cut}{rule}")
+    names = {role: (original.name, again.name) for role, (original, again) in runs.items()}
     return _reproduction(before, after, {role: (role, role) for role in runs}, names, same, tuple(orders), notes)
 
 
@@ -195,14 +194,14 @@ def reproduce_scores(
     *,
     same_collection: bool = True,
 ) -> Reproduction:
-    """As `reproduce`, from scores: what can be told without the lists of documents.
+    """As `reproduce`, from scores alone, so without comparing lists of documents.
 
-    `baseline` and `advanced` name the run in `original` and the one in `again`, which may be the same scores.
+    `baseline` and `advanced` name the run in `original` and the run in `again`, which may be the same scores.
 
     >>> values = [[0.2, 0.4, 0.2, 0.3], [0.4, 0.6, 0.3, 0.4]]
     >>> scores = Scores.from_matrix(values, ["b", "a", "b2", "a2"], measure="AP")
-    >>> found = reproduce_scores(scores, scores, ("b", "b2"), ("a", "a2"))["AP", "advanced"]
-    >>> round(found.effect_ratio, 4), round(found.delta_ri, 4)  # 0.1 of 0.2; 0.2/0.3 - 0.1/0.25
+    >>> agreement = reproduce_scores(scores, scores, ("b", "b2"), ("a", "a2"))["AP", "advanced"]
+    >>> round(agreement.effect_ratio, 4), round(agreement.delta_ri, 4)  # 0.1 of 0.2; 0.2/0.3 - 0.1/0.25
     (0.5, 0.2667)
     """
     names = {BASELINE: baseline, **({} if advanced is None else {ADVANCED: advanced})}
@@ -214,13 +213,13 @@ def reproduce_scores(
 def _orders(
     role: str, original: Run, again: Run, p: float, union: str, depth: int | None, order: str | None, notes: list[str]
 ) -> Orders:
-    """The lists of the topics that both runs have."""
+    """Compare the lists of the topics that both runs have."""
     shared = [topic for topic in original.topics if topic in again]
     if not shared:
         raise UsageError(f"{original.name} and {again.name} have no topic in common")
     alone = len(original.topics) + len(again.topics) - 2 * len(shared)
     if alone:
-        notes.append(f"{role}: lists compared on {len(shared)} topics; {alone} that only one run has left out")
+        notes.append(f"{role}: lists compared on {len(shared)} topics; {alone} left out that only one run has")
     tau, overlap = np.empty((2, len(shared)))
     for i, topic in enumerate(shared):
         first, second = (_documents(run, topic, order, depth) for run in (original, again))
@@ -245,52 +244,39 @@ def _reproduction(
     if same and set(before.topics) != set(after.topics):
         shared = len(set(before.topics) & set(after.topics))
         if not shared:
-            raise UsageError("the two experiments have no topic in common; say so if they are on different collections")
+            raise UsageError(
+                "the two experiments have no topic in common; if they are on different collections, give other_qrels "
+                "or same_collection=False"
+            )
         notes.append(f"scores compared on the {shared} topics that both experiments have")
-    found: list[Agreement] = []
+    agreements: list[Agreement] = []
+    by_role = {order.role: order for order in orders}
     for measure in before.measures:
         values = {
             role: (_by_topic(before, measure, first), _by_topic(after, measure, second))
             for role, (first, second) in columns.items()
         }
         for role, (x, y) in values.items():
-            lists = next((one for one in orders if one.role == role), None)
-            effects = (math.nan, math.nan)
+            alike = (mean_of(by_role[role].tau), mean_of(by_role[role].overlap)) if role in by_role else UNDEFINED
+            errors = (rmse(x, y), nrmse(x, y)) if same else UNDEFINED
+            topics = [sum(not math.isnan(value) for value in scores.values()) for scores in (x, y)]
+            p = p_value(x, y, same_topics=same) if min(topics) > 1 else math.nan
+            effects = UNDEFINED
             if role == ADVANCED:
                 four = (values[BASELINE][0], x, values[BASELINE][1], y)
                 effects = effect_ratio(*four), delta_ri(*four)
-            found.append(
-                Agreement(
-                    measure,
-                    role,
-                    mean_of(x),
-                    mean_of(y),
-                    mean_of(lists.tau) if lists else math.nan,
-                    mean_of(lists.overlap) if lists else math.nan,
-                    rmse(x, y) if same else math.nan,
-                    nrmse(x, y) if same else math.nan,
-                    _p(x, y, same),
-                    *effects,
-                    sum(not math.isnan(value) for value in x.values()),
-                )
-            )
+            agreements.append(Agreement(measure, role, mean_of(x), mean_of(y), *alike, *errors, p, *effects, topics[0]))
     notes.append(f"p: {'paired t test' if same else 'unpaired t test, pooled variance'} of original and repetition")
-    if any(math.isnan(one.nrmse) for one in found) and same:
+    if same and any(math.isnan(agreement.nrmse) for agreement in agreements):
         notes.append("nRMSE is for measures between 0 and 1")
-    if any(math.isnan(one.effect_ratio) for one in found if one.role == ADVANCED):
-        notes.append("ER is undefined where the original runs score the same")
+    if any(math.isnan(agreement.effect_ratio) for agreement in agreements if agreement.role == ADVANCED):
+        notes.append("ER is undefined if the original runs score the same")
     kind = "replication" if same else "reproduction"
     all_notes = tuple(dict.fromkeys((*before.notes, *after.notes, *notes, PERFECT[kind])))
-    return Reproduction(kind, names, tuple(found), orders, all_notes)
+    return Reproduction(kind, names, tuple(agreements), orders, all_notes)
 
 
 def _by_topic(scores: Scores, measure: str, run: str) -> dict[str, float]:
     """The scores of one run by one measure; a topic skipped as missing is NaN."""
     row = scores.values[scores.measures.index(measure), scores.runs.index(run)]
     return dict(zip(scores.topics, row.tolist(), strict=True))
-
-
-def _p(x: dict[str, float], y: dict[str, float], same: bool) -> float:
-    """NaN where there are too few topics to test."""
-    there = [sum(not math.isnan(value) for value in one.values()) for one in (x, y)]
-    return p_value(x, y, same_topics=same) if min(there) > 1 else math.nan

@@ -1,1 +1,1 @@
-"""Scales of measurement."""
+"""Is a measure on an interval scale?"""

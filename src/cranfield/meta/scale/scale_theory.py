@@ -1,4 +1,4 @@
-"""What theory says of scales: what each admits, and on which one some measures were proved to be.
+"""The theory of scales: the statistics that each scale admits, and the proved scales of some measures.
 
 After Ferro & Maistro 2024 §7.
 """
@@ -19,7 +19,8 @@ ADMITS = {
     "interval": "means and standard deviations too; t test, ANOVA, Wilcoxon's signed rank test",
     "ratio": "geometric and harmonic means and the coefficient of variation too",
 }
-"""What each scale admits by Stevens' rules, beside what those before it do (Ferro & Maistro 2024 §7.4–7.5)."""
+"""The statistics that each scale admits by Stevens' rules, in addition to those of the scales before it (Ferro &
+Maistro 2024 §7.4–7.5)."""
 
 THEORY = "Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019; Ferro & Maistro, Evaluation of IR Systems, 2024, §7.7"
 PROVED = {
@@ -28,7 +29,7 @@ PROVED = {
     "F": "an interval scale where relevance is binary",
     "gP": "an interval scale only if the grades are on a ratio scale",
     "gR": "an interval scale only if the grades are on a ratio scale",
-    "RBP": "an interval scale only for p = 1/2; graded, only for p = G/(G + 1), G being the normalised smallest gap "
+    "RBP": "an interval scale only for p = 1/2; graded, only for p = G/(G + 1), where G is the normalised smallest gap "
     "between the gains of two grades, and only if the grades are on a ratio scale",
     "AP": "not an interval scale",
     "DCG": "not an interval scale",
@@ -36,12 +37,12 @@ PROVED = {
     "SBTO": "an interval scale by construction",
     "RBTO": "an interval scale by construction",
 }
-"""What was proved, for a single topic, of the measures that Ferrante et al. studied. Moffat (IEEE Access 10,
-2022) holds that values need not be equally spaced; Ferro & Maistro 2024 §7.6 tells both sides."""
+"""The results of Ferrante et al. for a single topic. Moffat (IEEE Access 10, 2022) argues that values need not be
+equally spaced; Ferro & Maistro 2024 §7.6 presents both sides."""
 
 
 def proved_scale(measure: Any) -> str:
-    """What Ferrante et al. proved of a measure, in a sentence; empty where they did not study it.
+    """A sentence with the scale that Ferrante et al. proved for a measure; empty if they did not study it.
 
     >>> print(proved_scale("AP@10").partition(" (")[0])
     AP was proved to be not an interval scale
@@ -51,22 +52,22 @@ def proved_scale(measure: Any) -> str:
 
 
 def proved_scales() -> Table:
-    """All that Ferrante et al. proved, as a table."""
-    rows = tuple((name, told, REGISTRY[name].properties.scale) for name, told in PROVED.items())
+    """All results of Ferrante et al. as a table."""
+    rows = tuple((name, proved, REGISTRY[name].properties.scale) for name, proved in PROVED.items())
     heads = (Column("measure"), Column("proved to be"), Column("told by `compare` as"))
     return Table(heads, rows, caption="Scales of measures, for a single topic", notes=(THEORY,))
 
 
 def scale_warning(measure: Any) -> str:
-    """The sentence that `compare` says about a measure that is not on an interval scale; empty if it is on one.
+    """The note of `compare` about a measure that is not on an interval scale; empty if it is on one.
 
     >>> print(scale_warning("RBP(p=0.8)").partition(";")[0])
     RBP(p=0.8) is on an interval scale for p = 1/2 only
     >>> scale_warning("P@10")
     ''
     """
-    told = interval_scale(measure)
-    return "" if told.holds else told.says
+    assumption = interval_scale(measure)
+    return "" if assumption.holds else assumption.says
 
 
 def _known(name: str) -> bool:

@@ -1,1 +1,1 @@
-"""How surely a measure tells systems apart."""
+"""How reliably does a measure separate systems?"""

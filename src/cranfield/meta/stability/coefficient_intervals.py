@@ -1,4 +1,4 @@
-"""Intervals of Eρ² and Φ, as bounds of the ratios of variances that both are made of."""
+"""Intervals of Eρ² and Φ, as bounds of the ratios of variances on which both depend."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from cranfield.frames import need
 
 @dataclass(frozen=True)
 class FRatios:
-    """What the bounds need of a design with systems and topics: two ratios of mean squares, and its size.
+    """Two ratios of mean squares of a design with systems and topics, and its size.
 
-    Mean squares of Brennan 2001, Table 6.2; of the bound r of a ratio, 12r / (1 + 12r) is that of Eρ² in his Table 6.5.
+    The example has the mean squares of Brennan 2001, Table 6.2. A bound r gives 12r / (1 + 12r) for Eρ², his Table 6.5.
 
     >>> ratios = FRatios(10.2963 / 2.7872, 11.6273 / 2.7872, 10, 12)
     >>> [round(12 * r / (1 + 12 * r), 3) for r in ratios.relative(0.8)]
@@ -41,7 +41,7 @@ class FRatios:
         .. math:: \frac{n_s}{n_t} \cdot \frac{(f - F_e)(f + F_e - F_\infty)}
                   {f\,\big((n_s - 1) F_\infty + g F_{n_t - 1}\big)}
 
-        which is 0 where the exact bound of the relative ratio is.
+        which is 0 whenever the exact bound of the relative ratio is 0.
         Reference: Arteaga, Jeyaratnam & Franklin, Journal of Educational Statistics 7(3), 1982
         """
         return self._absolute((1 + level) / 2), self._absolute((1 - level) / 2)
@@ -53,15 +53,15 @@ class FRatios:
         of_error = self._quantile(tail, (self.systems - 1) * (self.topics - 1))
         of_topics = self._quantile(tail, self.topics - 1)
         of_truth = self._quantile(tail, None)
-        # Both factors grow with f; one below 0 leaves no variance to systems, and two must not make up for each other.
+        # Both factors grow with f. A negative one means no variance of systems; two must not cancel each other.
         gained = max(0.0, self.system - of_error) * max(0.0, self.system + of_error - of_truth)
         against = self.system * ((self.systems - 1) * of_truth + self.topic * of_topics)
         return self.systems / self.topics * gained / against
 
     def _quantile(self, tail: float, below: int | None) -> float:
-        """Of Fisher's distribution; None for infinitely many degrees of freedom below the line."""
+        """The quantile of Fisher's distribution; `below` is None for infinitely many degrees of freedom."""
         special = need("scipy.special", "an interval")
         above = self.systems - 1
-        if below is None:  # that of χ² over its degrees of freedom
+        if below is None:  # the quantile of χ² over its degrees of freedom
             return float(special.gammaincinv(above / 2, tail)) * 2 / above
         return float(special.fdtri(above, below, tail))

@@ -1,1 +1,1 @@
-"""A whole meta-evaluation from one file."""
+"""A whole meta-evaluation study from one file."""

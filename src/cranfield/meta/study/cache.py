@@ -1,6 +1,6 @@
-"""Results by what they were made of: the same files, measures, options and code give the same key, and are not redone.
+"""A cache of results: the same files, measures, options and code have the same key and are not computed again.
 
-An entry appears whole or not at all, so that a study can be stopped at any moment; a damaged one counts as absent.
+An entry is written completely or not at all, so a study can be stopped at any time; a damaged entry is ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cranfield.table import Column, Estimate, Table
 
 
 class Cache:
-    """A folder of entries, each with a check sum before its content."""
+    """A folder of entries; a checksum precedes the content of each."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -37,13 +37,13 @@ class Cache:
         return os.path.join(self.folder, key[:2], key)
 
     def get(self, key: str) -> bytes | None:
-        """What was put there, if it is there and whole."""
+        """The content of an entry; None if it is absent or damaged."""
         try:
             entry = Path(self._path(key)).read_bytes()
         except OSError:
             return None
-        check, _, content = entry.partition(b"\n")
-        return zlib.decompress(content) if check == _sum(content).encode() else None
+        checksum, _, content = entry.partition(b"\n")
+        return zlib.decompress(content) if checksum == _sum(content).encode() else None
 
     def put(self, key: str, content: bytes) -> None:
         path = self._path(key)
@@ -53,26 +53,26 @@ class Cache:
 
 
 def make_folder(path: str) -> None:
-    """The folder, and those it is in; an error says what is in the way."""
+    """Make a folder and its parents."""
     try:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
-        raise DataError(path, None, f"cannot be made: {error.strerror or error}") from None
+        raise DataError(path, None, f"cannot make this folder: {error.strerror or error}") from None
 
 
 def key_of(**facts: Any) -> str:
-    """A name for everything that a result depends on, the code included.
+    """A hash of everything that a result depends on, including the code.
 
     >>> key_of(a=1, b=[2]) == key_of(b=[2], a=1), key_of(a=1) == key_of(a=2)
     (True, False)
     """
-    told = json.dumps({"code": code_version(), **facts}, sort_keys=True, default=str)
-    return _sum(told.encode("utf-8", "surrogatepass"))
+    text = json.dumps({"code": code_version(), **facts}, sort_keys=True, default=str)
+    return _sum(text.encode("utf-8", "surrogatepass"))
 
 
 @functools.cache
 def code_version() -> str:
-    """The release, and a sum over the code itself: what another version computed is computed anew."""
+    """The release and a hash of the code: results of another version are computed again."""
     root = Path(cranfield.__file__).parent
     files = sorted(path for pattern in ("*.py", "_core*") for path in root.rglob(pattern) if path.is_file())
     total = hashlib.sha256()
@@ -83,7 +83,7 @@ def code_version() -> str:
 
 
 def file_sum(path: str) -> str:
-    """A sum over a file's bytes; of what is no file (`irds:NAME`) the name stands for the content."""
+    """A hash of a file's content; for names that are not files (`irds:NAME`), the name itself."""
     if path.startswith("irds:"):
         return path
     try:
@@ -96,20 +96,20 @@ def file_sum(path: str) -> str:
 
 
 def measure_key(name: str) -> str:
-    """A measure's name, and for one of the user's own a sum over the file it is in.
+    """The name of a measure; for a measure from outside this package, with a hash of its file.
 
     >>> measure_key("AP")
     'AP'
     """
-    homes = sorted(home for home in _homes(parse(name)) if home.partition(".")[0] != "cranfield")
-    files = (getattr(sys.modules.get(home), "__file__", None) for home in homes)
+    modules = sorted(module for module in _modules(parse(name)) if module.partition(".")[0] != "cranfield")
+    files = (getattr(sys.modules.get(module), "__file__", None) for module in modules)
     return " ".join([name, *(file_sum(file) for file in files if file)])
 
 
-def _homes(measure: Measure) -> set[str]:
-    """The modules of a measure, and of those it is made from."""
-    within = (one for one in vars(measure).values() if isinstance(one, Measure))
-    return {type(measure).__module__}.union(*map(_homes, within))
+def _modules(measure: Measure) -> set[str]:
+    """The modules of a measure and of the measures in its parameters."""
+    inner = (value for value in vars(measure).values() if isinstance(value, Measure))
+    return {type(measure).__module__}.union(*map(_modules, inner))
 
 
 def _sum(content: bytes) -> str:
@@ -120,7 +120,7 @@ def _sum(content: bytes) -> str:
 
 
 def scores_to_bytes(scores: Scores) -> bytes:
-    """All there is to know of scores."""
+    """Scores with everything that belongs to them."""
     labels = json.dumps([scores.measures, scores.runs, scores.topics, scores.missing_rule, scores.notes])
     buffer = io.BytesIO()
     np.savez(
@@ -130,16 +130,16 @@ def scores_to_bytes(scores: Scores) -> bytes:
 
 
 def scores_from_bytes(content: bytes) -> Scores:
-    """As `scores_to_bytes` told them."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as held:
-        measures, runs, topics, rule, notes = json.loads(held["labels"].tobytes())
-        return Scores(measures, runs, topics, held["values"], held["missing"], rule, notes)
+    """The scores that `scores_to_bytes` packed."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        measures, runs, topics, rule, notes = json.loads(arrays["labels"].tobytes())
+        return Scores(measures, runs, topics, arrays["values"], arrays["missing"], rule, notes)
 
 
 def table_to_plain(table: Table) -> dict[str, Any]:
-    """A table as JSON can hold it, exactly; NaN and infinity are Python's spelling of them."""
+    """A table as plain values for JSON, without loss; NaN and infinity are written as Python writes them."""
     return {
-        "columns": [[one.header, one.kind, one.better] for one in table.columns],
+        "columns": [[column.header, column.kind, column.better] for column in table.columns],
         "rows": [[[*vars(x).values()] if isinstance(x, Estimate) else x for x in row] for row in table.rows],
         "caption": table.caption,
         "notes": table.notes,
@@ -147,8 +147,8 @@ def table_to_plain(table: Table) -> dict[str, Any]:
     }
 
 
-def table_from_plain(held: Mapping[str, Any]) -> Table:
-    """As `table_to_plain` told it."""
-    rows = tuple(tuple(Estimate(*x) if isinstance(x, list) else x for x in row) for row in held["rows"])
-    columns = tuple(Column(*one) for one in held["columns"])
-    return Table(columns, rows, held["caption"], tuple(held["notes"]), held["digits"])
+def table_from_plain(plain: Mapping[str, Any]) -> Table:
+    """The table that `table_to_plain` converted."""
+    rows = tuple(tuple(Estimate(*x) if isinstance(x, list) else x for x in row) for row in plain["rows"])
+    columns = tuple(Column(*column) for column in plain["columns"])
+    return Table(columns, rows, plain["caption"], tuple(plain["notes"]), plain["digits"])

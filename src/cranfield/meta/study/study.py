@@ -1,4 +1,4 @@
-"""A whole paper's worth of meta-evaluation from one file: nothing is computed twice; it can be stopped at any time."""
+"""Run a study: many methods on many collections from one file. Nothing is computed twice, even after a stop."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
 from cranfield.frames import Tidy
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
-from cranfield.meta.study.report_text import page, section
-from cranfield.meta.study.steps import COLLECTION, MEASURES
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
-from cranfield.table import Column, Table
+from cranfield.meta.study.study_methods import COLLECTION, MEASURES
+from cranfield.meta.study.study_report import page, section
+from cranfield.table import Table
 from cranfield.types import Progress
 
 PARTS = 1000
-"""Progress is told in so many parts of a step."""
+"""The number of progress units per step."""
 SUFFIXES = {"csv": "csv", "json": "json", "latex": "tex"}
-"""The formats that every table is written in, and how their files end."""
+"""The formats of tables, and the suffixes of their files."""
 MOST_ROWS_OF_LATEX = 500
-"""Longer tables are data, and no page of a paper holds them."""
+"""Longer tables are data and do not fit a page of a paper."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Step:
     label: str
     method: str
     collection: str
-    """Empty for a method that works on measures alone."""
+    """Empty for a method that works only on measures."""
     state: str
     """`computed`, `cached` or `failed`."""
     seconds: float
@@ -50,9 +49,11 @@ class Step:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Outcome(Tidy):
-    """What became of every step of a study."""
+@dataclass(frozen=True, repr=False)
+class Outcome(MetaRecord):
+    """The state of every step of a study."""
+
+    facts = ("title", "output", "report")
 
     title: str
     output: str
@@ -61,35 +62,30 @@ class Outcome(Tidy):
 
     @property
     def failed(self) -> tuple[Step, ...]:
-        return tuple(one for one in self.steps if one.state == "failed")
+        return tuple(step for step in self.steps if step.state == "failed")
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        states = Counter(step.state for step in self.steps)
+        counts = ", ".join(f"{states[state]} {state}" for state in ("computed", "cached", "failed") if states[state])
+        return (f"{counts}; report: {self.report}",)
+
+    def columns(self) -> Columns:
         """label, method, collection, state, seconds, error; a row per step."""
-        kinds = {"seconds": np.float64}
-        names = ("label", "method", "collection", "state", "seconds", "error")
-        return {
-            name: np.array([getattr(one, name) for one in self.steps], dtype=kinds.get(name, object)) for name in names
-        }
+        return attributes(self.steps, "label", "method", "collection", "state", "seconds", "error")
 
     def table(self) -> Table:
-        """A row per step: what was done, and where its tables are."""
-        heads = (Column("method"), Column("collection"), Column("state"), Column("seconds", "number"), Column("tables"))
-        rows = tuple(
-            (
-                one.label,
-                one.collection,
-                one.state,
-                one.seconds,
-                one.error or ", ".join(file for file in one.files if file.endswith(".csv") and ".data." not in file),
-            )
-            for one in self.steps
+        """A row per step: its state, and the files of its tables."""
+        rows = []
+        for step in self.steps:
+            files = ", ".join(file for file in step.files if file.endswith(".csv") and ".data." not in file)
+            rows.append((step.label, step.collection, step.state, step.seconds, step.error or files))
+        heads = (
+            *headings("text", "method", "collection", "state"),
+            *headings("number", "seconds"),
+            *headings("text", "tables"),
         )
-        counts = {state: sum(one.state == state for one in self.steps) for state in ("computed", "cached", "failed")}
-        told = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
-        return Table(heads, rows, self.title, (f"{told}; report: {self.report}",), digits=2)
-
-    def __str__(self) -> str:
-        return self.table().text()
+        return Table(heads, tuple(rows), self.title, self.notes, digits=2)
 
 
 @dataclass(frozen=True)
@@ -100,53 +96,52 @@ class Result:
     data: str
 
     def to_bytes(self) -> bytes:
-        held = {"tables": {part: table_to_plain(table) for part, table in self.tables.items()}, "data": self.data}
-        return json.dumps(held).encode("ascii")
+        tables = {suffix: table_to_plain(table) for suffix, table in self.tables.items()}
+        return json.dumps({"tables": tables, "data": self.data}).encode("ascii")
 
     @staticmethod
     def from_bytes(content: bytes) -> Result:
-        held = json.loads(content)
-        return Result({part: table_from_plain(table) for part, table in held["tables"].items()}, held["data"])
+        plain = json.loads(content)
+        return Result({suffix: table_from_plain(table) for suffix, table in plain["tables"].items()}, plain["data"])
 
 
 def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> Outcome:
-    """Do what a study file asks for: every method on every collection, tables and a report in its output folder.
+    """Run every method of a study file on every collection; write tables and a report to its output folder.
 
-    Scores and results are kept in the cache folder under a name made of the bytes of the files, the measures, the
-    options and the code, so that a second run of the study, or of one that was stopped, does only what is new. A step
-    that cannot be done is told in the outcome and in the report; the others are done.
+    Scores and results are cached under a hash of the files, the measures, the options and the code, so that a second
+    run of a study, or of one that was stopped, computes only what is new. A step that fails is listed in the outcome
+    and in the report, and the other steps still run.
     """
     plan = study if isinstance(study, Study) else read_study(study)
     make_folder(plan.output)
     cache = Cache(plan.cache)
     inputs = Inputs(plan, cache)
-    todo = list(_todo(plan))
+    pairs = list(_steps(plan))
     steps: list[Step] = []
     sections: list[str] = []
-    with _no_half_results() as interrupted:
-        for number, (task, collection) in enumerate(todo):
+    with _interrupts() as interrupted:
+        for number, (task, collection) in enumerate(pairs):
 
-            def partly(done: int, total: int, number: int = number) -> None:
+            def step_progress(done: int, total: int, number: int = number) -> None:
                 if progress is not None:
-                    progress(number * PARTS + PARTS * min(done, total) // max(total, 1), len(todo) * PARTS)
+                    progress(number * PARTS + PARTS * min(done, total) // max(total, 1), len(pairs) * PARTS)
 
-            partly(0, 1)
+            step_progress(0, 1)
             began = time.monotonic()
-            result, state, error = _done(plan, task, collection, inputs, cache, partly, interrupted)
-            files = _written(plan, task, collection, result) if result else ()
+            result, state, error = _result(plan, task, collection, inputs, cache, step_progress, interrupted)
+            files = _write_files(plan, task, collection, result) if result else ()
             name = collection.name if collection else ""
-            step = Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error)
-            steps.append(step)
+            steps.append(Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error))
             sections.append(section(plan, task.label, name, result.tables if result else {}, error))
     if progress is not None:
-        progress(len(todo) * PARTS, len(todo) * PARTS)
-    where = os.path.join(plan.output, plan.report)
-    write_bytes(where, page(plan, sections).encode("utf-8", "backslashreplace"))
-    return Outcome(plan.title, plan.output, where, tuple(steps))
+        progress(len(pairs) * PARTS, len(pairs) * PARTS)
+    report = os.path.join(plan.output, plan.report)
+    write_bytes(report, page(plan, sections).encode("utf-8", "backslashreplace"))
+    return Outcome(plan.title, plan.output, report, tuple(steps))
 
 
-def _todo(plan: Study) -> Iterator[tuple[Task, Collection | None]]:
-    """Collection by collection, so that the scores of one at a time are held."""
+def _steps(plan: Study) -> Iterator[tuple[Task, Collection | None]]:
+    """Tasks collection by collection, so that the scores of only one are in memory."""
     for task in plan.tasks:
         if task.method.takes == MEASURES:
             yield task, None
@@ -156,7 +151,7 @@ def _todo(plan: Study) -> Iterator[tuple[Task, Collection | None]]:
                 yield task, collection
 
 
-def _done(
+def _result(
     plan: Study,
     task: Task,
     collection: Collection | None,
@@ -165,58 +160,56 @@ def _done(
     progress: Progress,
     interrupted: list[int],
 ) -> tuple[Result | None, str, str]:
-    """The result of a step, from the cache or computed; what is wrong with it, if it cannot be done."""
+    """The result of a step, from the cache or computed; its state; and its error, if it failed."""
     try:
         key = key_of(
             method=task.method.name,
             options={name: inputs.content(task, name, value) for name, value in task.options.items()},
             **inputs.facts(task, collection),
         )
-        held = cache.get(key)
-        if held is not None:
-            return Result.from_bytes(held), "cached", ""
-        record = _computed(plan, task, collection, inputs, progress)
-        if interrupted:  # a method that answers from what it has by then, which is not what was asked for
+        content = cache.get(key)
+        if content is not None:
+            return Result.from_bytes(content), "cached", ""
+        record = _compute(plan, task, collection, inputs, progress)
+        if interrupted:  # the method returned an incomplete result
             raise KeyboardInterrupt
-        result = Result(task.method.found_tables(record), _tidy(record))
+        result = Result(task.method.tables_of(record), _tidy(record))
         cache.put(key, result.to_bytes())
     except CranfieldError as error:
         return None, "failed", str(error)
-    except Exception as error:  # hours of other steps are not to be lost to one
-        return None, "failed", f"{type(error).__name__}: {error}; an option of the wrong kind, or a bug in cranfield"
+    except Exception as error:  # one failed step must not lose hours of others
+        return None, "failed", f"{type(error).__name__}: {error}; an option of the wrong type, or a bug in cranfield"
     return result, "computed", ""
 
 
-def _computed(plan: Study, task: Task, collection: Collection | None, inputs: Inputs, progress: Progress) -> Any:
+def _compute(plan: Study, task: Task, collection: Collection | None, inputs: Inputs, progress: Progress) -> Any:
     method, options = task.method, dict(task.options)
-    if method.accepts("progress"):
-        options["progress"] = progress
     measures = list(plan.measures_of(task, collection))
     if collection is None:
-        return method.function(measures, **options)
-    if method.takes == COLLECTION:
-        for name, value in (
-            ("measures", measures),
-            ("missing", collection.missing),
-            ("options", collection.options),
-            ("teams", collection.teams),
-        ):
-            if method.accepts(name):
-                options[name] = value
-        qrels, runs = inputs.read(collection)
-        return method.function(qrels, runs, **options)
-    scores = inputs.scores(collection, lambda done, total: progress(done, 2 * total))
-    if method.accepts("progress"):
-        options["progress"] = lambda done, total: progress(total + done, 2 * total)
-    further = plan.further_measures(task)
-    wanted = list(dict.fromkeys((*(measures or scores.measures), *further)))
-    if further and method.accepts("measures"):
-        options["measures"] = measures or [name for name in scores.measures if name not in further]
-    return method.function(scores.select(measures=wanted), **options)
+        available: dict[str, Any] = {"progress": progress}
+        arguments: tuple[Any, ...] = (measures,)
+    elif method.takes == COLLECTION:
+        available = {
+            "progress": progress,
+            "measures": measures,
+            "missing": collection.missing,
+            "options": collection.options,
+            "teams": collection.teams,
+        }
+        arguments = inputs.read(collection)
+    else:
+        scores = inputs.scores(collection, part_of(progress, 0, 2))
+        further = plan.further_measures(task)
+        available = {"progress": part_of(progress, 1, 2)}
+        if further:
+            available["measures"] = measures or [name for name in scores.measures if name not in further]
+        arguments = (scores.select(measures=list(dict.fromkeys((*(measures or scores.measures), *further)))),)
+    options |= {name: value for name, value in available.items() if method.accepts(name)}
+    return method.function(*arguments, **options)
 
 
 def _tidy(record: Any) -> str:
-    """The record's columns as CSV; undefined is empty."""
+    """The record's columns as CSV; undefined values are empty."""
     if not isinstance(record, Tidy):
         return ""
     columns: dict[str, list[Any]] = {}
@@ -226,28 +219,28 @@ def _tidy(record: Any) -> str:
     return to_delimited(columns, ",")
 
 
-def _written(plan: Study, task: Task, collection: Collection | None, result: Result) -> tuple[str, ...]:
-    """The files of a step, relative to the output folder."""
+def _write_files(plan: Study, task: Task, collection: Collection | None, result: Result) -> tuple[str, ...]:
+    """Write the files of a step; return their paths relative to the output folder."""
     folder = collection.name if collection else ""
     make_folder(os.path.join(plan.output, folder))
     files: dict[str, str] = {}
-    for part, table in result.tables.items():
-        name = f"{task.label}-{part}" if part else task.label
-        for format, suffix in SUFFIXES.items():
+    for suffix, table in result.tables.items():
+        name = f"{task.label}-{suffix}" if suffix else task.label
+        for format, extension in SUFFIXES.items():
             if format == "latex" and len(table.rows) > MOST_ROWS_OF_LATEX:
                 continue
-            files[os.path.join(folder, f"{name}.{suffix}")] = table.render(format) + "\n"
+            files[os.path.join(folder, f"{name}.{extension}")] = table.render(format) + "\n"
     if result.data:
         files[os.path.join(folder, f"{task.label}.data.csv")] = result.data
     for name, text in files.items():
-        kind = "backslashreplace" if name.endswith(".json") else "surrogateescape"
-        write_bytes(os.path.join(plan.output, name), text.encode("utf-8", kind))
+        errors = "backslashreplace" if name.endswith(".json") else "surrogateescape"
+        write_bytes(os.path.join(plan.output, name), text.encode("utf-8", errors))
     return tuple(files)
 
 
 @contextmanager
-def _no_half_results() -> Iterator[list[int]]:
-    """A list that is no longer empty once Ctrl-C was pressed, whoever caught it."""
+def _interrupts() -> Iterator[list[int]]:
+    """A list that gets an entry when Ctrl-C is pressed, even if a method handles the exception."""
     pressed: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield pressed

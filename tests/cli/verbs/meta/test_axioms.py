@@ -30,7 +30,7 @@ def test_data(cranfield: Cranfield) -> None:
 
 def test_bad_input_and_usage(cranfield: Cranfield) -> None:
     assert "did you mean 'swap'" in cranfield("meta", "axioms", "-m", "AP", "--only", "swop").err
-    assert "needs how likely" in cranfield("meta", "axioms", "-m", "statAP").err
+    assert "needs inclusion probabilities" in cranfield("meta", "axioms", "-m", "statAP").err
     result = cranfield("meta", "axioms")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("usage: cranfield meta axioms")

@@ -89,7 +89,7 @@ def test_agreement_with_people(cranfield: Cranfield, tmp_path: Path) -> None:
     data = json.loads(done.out)
     assert {row["measure"] for row in data["rows"]} == {"AP", "RR"}
     assert all(row["agree"] + row["tied"] + row["disagree"] == 2 for row in data["rows"])
-    assert "1 judgments left out: neither list was preferred" in data["notes"]
+    assert "1 judgment left out: neither list was preferred" in data["notes"]
 
 
 def test_preferred_ranks(cranfield: Cranfield) -> None:

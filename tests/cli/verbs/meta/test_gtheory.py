@@ -81,7 +81,7 @@ def test_bad_input(cranfield: Cranfield, shards: list[str], words: list[str], me
 def test_fewer_than_three_systems(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.4\n")
-    assert "2 systems, give 3 or more" in cranfield("meta", "gtheory", "-s", str(path)).err
+    assert "2 systems, must be 3 or more" in cranfield("meta", "gtheory", "-s", str(path)).err
 
 
 def test_usage(cranfield: Cranfield) -> None:

@@ -23,7 +23,7 @@ def test_measures_runs_and_contributions(cranfield: Cranfield) -> None:
     tables = done.out.split("\n\n")
     assert [table.partition("\n")[0] for table in tables] == [
         "Contributions to the pool (judged documents)",
-        "Each run without what only it found",
+        "Each run without the documents that only it retrieved",
         "Leave one run out",
     ]
     assert [line.split()[0] for line in tables[2].splitlines()[2:4]] == ["AP", "AP'"]
@@ -56,8 +56,8 @@ def test_teams_and_the_judgments_that_are_written(cranfield: Cranfield, collecti
     words = ("--teams", str(teams), "--write", str(tmp_path / "without"), "--show", "contributions", "-f", "json")
     done = cranfield("meta", "loo", "--sample", "--pool-depth", "10", *words)
     assert done.code == 0
-    assert "warning: 1 run in the table of teams is not there: old" in done.err
-    assert "warning: 1 run is of no team, and left out on its own: fusion" in done.err
+    assert "warning: 1 run of the table of teams is not among the runs: old" in done.err
+    assert "warning: 1 run has no team and is left out on its own: fusion" in done.err
     assert "3 files written to" in done.err
     full = len(cf.Qrels.read(collection.qrels))
     for row in json.loads(done.out)["rows"]:

@@ -85,4 +85,4 @@ def test_inform_without_words_prints_a_usage(capsys: pytest.CaptureFixture[str])
 
 def test_inform_names_the_measures_it_accepts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", "inform", *ALL, "-m", "RR"]) == 2
-    assert "RR: its expected value is no sum over ranks" in capsys.readouterr().err
+    assert "RR: its expected value is not a sum over ranks" in capsys.readouterr().err

@@ -71,7 +71,7 @@ def test_confusion_from_a_file(cranfield: Cranfield, tmp_path: Path) -> None:
         "0 1\n": "assessors.txt:1: '0 1', expected 3 numbers",
         same + "0 0 1\n": "assessors.txt:5: grade 0 becomes 0 twice",
         "0 0 .5\n": "probabilities of grade 0 sum to 0.5, must be 1",
-        "0 0 1\n": "confusion says nothing of grade 1",
+        "0 0 1\n": "confusion has no row for grade 1",
     }.items():
         matrix.write_text(bad)
         assert message in cranfield(*words).err

@@ -24,7 +24,7 @@ def test_a_row_per_measure_and_why(cranfield: Cranfield) -> None:
         ["AP", "ordinal"],
         ["RBP(p=0.5)", "interval"],
     ]
-    assert any(line.startswith("AP is no interval scale here") for line in lines)
+    assert any(line.startswith("AP is not an interval scale here") for line in lines)
     assert result.out.rstrip("\n") == scales(["P@4", "AP", "RBP(p=0.5)"]).table().text()
 
 

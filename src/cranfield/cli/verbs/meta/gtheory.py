@@ -64,7 +64,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
             describe_components(result.columns(), component="source").save(self.plot)
 
     def _table(self, result: GStudies) -> Table:
-        from cranfield.meta.stability.discrimination import table_of
+        from cranfield.meta.meta_record import table_of
         from cranfield.table import Column, Table
 
         if self.components:

@@ -31,7 +31,7 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
     lists: bool = flag("--lists", "Print a row per measure, run and topic.", group=RESULT)
 
     def run(self) -> None:
-        from cranfield.meta.stability.discrimination import table_of
+        from cranfield.meta.meta_record import table_of
         from cranfield.meta.stability.informativeness import informativeness
 
         measures = chosen(self.measures or [MEASURES])

@@ -105,7 +105,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
                     progress=progress,
                 )
         if self.what == "repeats":
-            from cranfield.meta.stability.discrimination import table_of
+            from cranfield.meta.meta_record import table_of
 
             self.show(table_of(result.columns(), result.notes))
         elif self.what == "all" or self.for_programs:

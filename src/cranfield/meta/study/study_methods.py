@@ -1,4 +1,7 @@
-"""The methods a study can ask for. A row here is all that a new one takes: its options are those of its function."""
+"""The methods that a study can use.
+
+A new method needs one row in `METHODS`: its options are the parameters of its function.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,36 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from cranfield.table import Column, Table
+from cranfield.meta.meta_record import headings
+from cranfield.table import Table
 
 SCORES, COLLECTION, MEASURES = "scores", "collection", "measures"
-"""What a method works on: scores; judgments and runs; or measures alone, whatever the collection."""
+"""What a method works on: scores; judgments and runs; or only measures, whatever the collection."""
 NOT_OPTIONS = ("progress", "threads", "options", "missing", "teams", "measures", "measure", "data")
-"""Parameters that the study itself sees to."""
+"""Parameters that the study sets itself."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """One method of meta-evaluation, or of comparison."""
+    """One method of meta-evaluation or comparison."""
 
     name: str
     what: str
     home: str
-    """`module:function` of this package; imported when it is asked for."""
+    """`module:function` of this package; imported on first use."""
     takes: str = SCORES
     measures_in: tuple[str, ...] = ()
-    """Options that name further measures to be scored, such as gold standards."""
+    """Options that name other measures to score, such as gold standards."""
     files: tuple[str, ...] = ()
-    """Options that name files, which are read from where the study file is."""
+    """Options that name files, relative to the study file."""
     tables: Mapping[str, str] = field(default_factory=lambda: {"": "table"})
-    """What each table is called, and the method of the record that gives it."""
+    """{suffix of the table's file name: method of the record that returns the table}."""
 
     @property
     def function(self) -> Callable[..., Any]:
         module, _, name = self.home.partition(":")
-        found: Callable[..., Any] = getattr(import_module(f"cranfield.{module}"), name)
-        return found
+        function: Callable[..., Any] = getattr(import_module(f"cranfield.{module}"), name)
+        return function
 
     @property
     def _parameters(self) -> list[inspect.Parameter]:
@@ -44,30 +48,32 @@ class Method:
         return list(inspect.signature(self.function).parameters.values())[first:]
 
     def options(self) -> dict[str, Any]:
-        """The options that a study may give, with their defaults (`inspect.Parameter.empty`: it must be given)."""
-        return {one.name: one.default for one in self._parameters if one.name not in NOT_OPTIONS}
+        """The options of a study file with their defaults; `inspect.Parameter.empty` for a required option."""
+        return {
+            parameter.name: parameter.default for parameter in self._parameters if parameter.name not in NOT_OPTIONS
+        }
 
-    def accepts(self, parameter: str) -> bool:
-        return any(one.name == parameter for one in self._parameters)
+    def accepts(self, name: str) -> bool:
+        return any(parameter.name == name for parameter in self._parameters)
 
-    def found_tables(self, record: Any) -> dict[str, Table]:
-        """The tables of what the function gave."""
-        return {part: getattr(record, how)() for part, how in self.tables.items()}
+    def tables_of(self, record: Any) -> dict[str, Table]:
+        """The tables of a result, by the suffix of their file names."""
+        return {suffix: getattr(record, method)() for suffix, method in self.tables.items()}
 
 
 METHODS = {
-    one.name: one
-    for one in (
+    method.name: method
+    for method in (
         Method("compare", "which systems differ", "comparison.compare:compare", tables={"": "ranking"}),
         Method(
             "power",
-            "how many pairs of systems a measure tells apart",
+            "how many pairs of systems a measure separates",
             "meta.stability.discrimination:discriminative_power",
             tables={"": "table", "overlap": "overlap", "asl": "asl_table"},
         ),
         Method(
             "swap",
-            "how often another topic set would turn a difference",
+            "how often another topic set would reverse a difference",
             "meta.stability.swap:swap_rates",
             tables={"": "table", "curves": "curves"},
         ),
@@ -87,23 +93,23 @@ METHODS = {
         ),
         Method(
             "loo",
-            "what a run or team loses that was not pooled",
+            "what a run or team loses if it was not pooled",
             "meta.judgments.leave_out:leave_one_out",
             takes=COLLECTION,
             tables={"": "table", "contributions": "contribution_table", "runs": "run_table"},
         ),
         Method(
             "robust",
-            "how scores stand fewer judgments or topics",
+            "how scores change with fewer judgments or topics",
             "meta.judgments.robustness:robustness",
             takes=COLLECTION,
         ),
         Method(
             "gains", "do other gains change the ranking", "meta.judgments.gain_change:change_gains", takes=COLLECTION
         ),
-        Method("topics", "how rankings stand fewer topics", "meta.judgments.robustness:topic_subsets"),
+        Method("topics", "how rankings change with fewer topics", "meta.judgments.robustness:topic_subsets"),
         Method("scale", "is a measure on an interval scale", "meta.scale.scale:scales", takes=MEASURES),
-        Method("scale-tests", "pairs found by ranks and by means", "meta.scale.scale_tests:scale_tests"),
+        Method("scale-tests", "pairs that differ by ranks and by means", "meta.scale.scale_tests:scale_tests"),
         Method(
             "axioms",
             "what a measure rewards",
@@ -111,7 +117,7 @@ METHODS = {
             takes=MEASURES,
             tables={"": "table", "examples": "examples"},
         ),
-        Method("gtheory", "how far scores generalise to other topics", "meta.stability.generalisability:g_studies"),
+        Method("gtheory", "how well scores generalise to other topics", "meta.stability.generalisability:g_studies"),
         Method(
             "ranks",
             "where the preferred rank and the first relevant document are",
@@ -125,19 +131,18 @@ METHODS = {
 
 
 def methods_table() -> Table:
-    """Every method with what it takes and the options a study may give it."""
+    """Every method with what it works on and its options."""
     rows = []
-    for one in METHODS.values():
-        told = [
-            name if default in (inspect.Parameter.empty, None) else f"{name} = {_shown(default)}"
-            for name, default in one.options().items()
+    for method in METHODS.values():
+        options = [
+            name if default in (inspect.Parameter.empty, None) else f"{name} = {_toml(default)}"
+            for name, default in method.options().items()
         ]
-        rows.append((one.name, one.what, one.takes, ", ".join(told)))
-    heads = (Column("method"), Column("question"), Column("works on"), Column("options"))
-    return Table(heads, tuple(rows))
+        rows.append((method.name, method.what, method.takes, ", ".join(options)))
+    return Table(headings("text", "method", "question", "works on", "options"), tuple(rows))
 
 
-def _shown(default: Any) -> str:
+def _toml(default: Any) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     return repr(list(default) if isinstance(default, tuple) else default)

@@ -1,4 +1,4 @@
-"""Replication and reproduction: repro_eval runs beside ours, and small cases are worked by hand."""
+"""Replication and reproduction: comparison with repro_eval, and small cases by hand."""
 
 import math
 import warnings
@@ -10,8 +10,8 @@ import pytest
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.meta.reproduction.reproducibility import delta_ri, effect_ratio, nrmse, p_value, rmse, tau_union
 from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
+from cranfield.meta.reproduction.reproduction_measures import delta_ri, effect_ratio, nrmse, p_value, rmse, tau_union
 from cranfield.scores.scores import Scores
 
 with warnings.catch_warnings():  # it imports scipy.stats.stats, and pkg_resources
@@ -50,10 +50,10 @@ def theirs(qrels: dict[str, dict[str, int]], run: Lists) -> dict[str, dict[str, 
 
 
 @pytest.mark.peers
-def test_tau_union_by_id_is_that_of_repro_eval_and_by_rank_where_ids_are_in_the_order_of_ranks() -> None:
-    found = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"], union="id")
+def test_tau_union_agrees_with_repro_eval_if_ids_are_in_the_order_of_ranks() -> None:
+    result = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"], union="id")
     expected = document_order.KTU(BASE, AGAIN, per_topic=True)
-    assert dict(zip(found.orders[0].topics, found.orders[0].tau.tolist(), strict=True)) == pytest.approx(expected)
+    assert dict(zip(result.orders[0].topics, result.orders[0].tau.tolist(), strict=True)) == pytest.approx(expected)
 
     renamed = _renamed_in_the_order_of(BASE, AGAIN)
     by_rank = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"])
@@ -62,7 +62,7 @@ def test_tau_union_by_id_is_that_of_repro_eval_and_by_rank_where_ids_are_in_the_
 
 
 def _renamed_in_the_order_of(first: Lists, second: Lists) -> tuple[Lists, Lists]:
-    """Ids that sort as the documents first come up: in the first list, then in the second."""
+    """Ids that sort in the order in which documents first appear: in the first list, then in the second."""
     out: tuple[Lists, Lists] = ({}, {})
     for topic in first:
         name = {doc: f"{i:04}" for i, doc in enumerate(dict.fromkeys([*first[topic], *second[topic]]))}
@@ -72,24 +72,24 @@ def _renamed_in_the_order_of(first: Lists, second: Lists) -> tuple[Lists, Lists]
 
 
 @pytest.mark.peers
-def test_overlap_is_repro_evals_plus_what_lies_beyond_the_lists() -> None:
+def test_overlap_is_repro_evals_plus_the_extrapolation() -> None:
     # repro_eval stops at the end of the lists and divides by the weight so far, 1 - p^k; extrapolated, the agreement at
     # the end, A_k, goes on with weight p^k.
     p = 0.95
-    found = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"], p=p)
+    result = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"], p=p)
     cut = document_order.RBO(BASE, AGAIN, p=p, depth=DEPTH, pbar=False, per_topic=True)
-    for topic, value in zip(found.orders[0].topics, found.orders[0].overlap.tolist(), strict=True):
+    for topic, value in zip(result.orders[0].topics, result.orders[0].overlap.tolist(), strict=True):
         last = len(set(BASE[topic]) & set(AGAIN[topic])) / DEPTH
         assert value == pytest.approx(cut[topic] * (1 - p**DEPTH) + last * p**DEPTH)
 
 
 @pytest.mark.peers
-def test_scores_and_effects_of_a_replication_are_those_of_repro_eval() -> None:
+def test_a_replication_agrees_with_repro_eval() -> None:
     qrels = made_qrels()
-    found = reproduce(qrels, (BASE, AGAIN), (ADVANCED, ADVANCED_AGAIN), MEASURES)
+    result = reproduce(qrels, (BASE, AGAIN), (ADVANCED, ADVANCED_AGAIN), MEASURES)
     b, b2, a, a2 = (theirs(qrels, run) for run in (BASE, AGAIN, ADVANCED, ADVANCED_AGAIN))
     for measure in MEASURES:
-        base, advanced = found[measure, "baseline"], found[measure, "advanced"]
+        base, advanced = result[measure, "baseline"], result[measure, "advanced"]
         assert base.rmse == pytest.approx(effectiveness.RMSE(b, b2)[measure])
         assert advanced.nrmse == pytest.approx(effectiveness.nRMSE(a, a2)[measure])
         assert advanced.p == pytest.approx(statistics.ttest(a, a2, rpd=True)[measure])
@@ -99,41 +99,41 @@ def test_scores_and_effects_of_a_replication_are_those_of_repro_eval() -> None:
 
 
 @pytest.mark.peers
-def test_a_reproduction_on_another_collection_is_that_of_repro_eval() -> None:
+def test_a_reproduction_agrees_with_repro_eval() -> None:
     other = made_qrels(seed=4, topics=7)
     again, advanced_again = made_run(11, 35, topics=7), made_run(12, 20, topics=7)
-    found = reproduce(made_qrels(), (BASE, again), (ADVANCED, advanced_again), MEASURES, other_qrels=other)
+    result = reproduce(made_qrels(), (BASE, again), (ADVANCED, advanced_again), MEASURES, other_qrels=other)
     b, a = theirs(made_qrels(), BASE), theirs(made_qrels(), ADVANCED)
     b2, a2 = theirs(other, again), theirs(other, advanced_again)
-    assert found.kind == "reproduction"
-    assert not found.orders
+    assert result.kind == "reproduction"
+    assert not result.orders
     for measure in MEASURES:
-        row = found[measure, "advanced"]
+        row = result[measure, "advanced"]
         assert row.p == pytest.approx(statistics.ttest(a, a2, rpd=False)[measure])
         assert row.effect_ratio == pytest.approx(overall_effects.ER(a, b, a2, b2)[measure])
         assert row.delta_ri == pytest.approx(overall_effects.DRI(a, b, a2, b2)[measure])
         assert math.isnan(row.rmse)
-    assert "τ union" not in str(found)
+    assert "τ union" not in str(result)
 
 
 # -- by hand and by law
 
 
 def test_a_run_replicates_itself_perfectly() -> None:
-    found = reproduce(made_qrels(), (BASE, BASE), (ADVANCED, ADVANCED), MEASURES)
-    for row in found.agreements:
+    result = reproduce(made_qrels(), (BASE, BASE), (ADVANCED, ADVANCED), MEASURES)
+    for row in result.agreements:
         assert (row.tau, row.rmse, row.nrmse, row.p) == (1.0, 0.0, 0.0, 1.0)
         assert row.overlap == pytest.approx(1.0)
-    assert found["AP", "advanced"].effect_ratio == 1.0
-    assert found["AP", "advanced"].delta_ri == 0.0
+    assert result["AP", "advanced"].effect_ratio == 1.0
+    assert result["AP", "advanced"].delta_ri == 0.0
 
 
-def test_tau_union_of_lists_turned_round_is_minus_one_and_of_strangers_is_one() -> None:
+def test_tau_union_of_reversed_and_of_disjoint_lists() -> None:
     assert tau_union("abcd", "dcba") == pytest.approx(-1)
     assert tau_union("abcd", "wxyz") == pytest.approx(1)  # both are numbered in their own order: the paper's rule
 
 
-def test_tau_union_stops_where_the_shorter_list_ends_and_needs_two_ranks() -> None:
+def test_tau_union_stops_at_the_end_of_the_shorter_list_and_needs_two_ranks() -> None:
     assert tau_union("abcdef", "ba") == pytest.approx(-1)
     assert math.isnan(tau_union("a", "a"))
     assert math.isnan(tau_union("abc", ""))
@@ -154,7 +154,7 @@ def test_errors_by_hand() -> None:
     assert p_value([0.1, 0.2], [0.1, 0.2], same_topics=False) == 1.0
 
 
-def test_saved_scores_say_all_but_how_alike_lists_are() -> None:
+def test_saved_scores_give_everything_but_the_comparison_of_lists() -> None:
     runs = {"b": BASE, "b2": AGAIN, "a": ADVANCED, "a2": ADVANCED_AGAIN}
     scores = evaluate(made_qrels(), runs, MEASURES)
     from_scores = reproduce_scores(scores, scores, ("b", "b2"), ("a", "a2"))
@@ -171,23 +171,23 @@ def test_saved_scores_say_all_but_how_alike_lists_are() -> None:
 def test_topics_of_one_run_only_are_counted_and_topics_without_a_value_left_out() -> None:
     fewer = {topic: docs for topic, docs in AGAIN.items() if topic != "03"}
     with pytest.warns(match="lack"):
-        found = reproduce(made_qrels(), (BASE, fewer), measures=["AP"], missing="skip")
-    assert "baseline: lists compared on 11 topics; 1 that only one run has left out" in found.notes
+        result = reproduce(made_qrels(), (BASE, fewer), measures=["AP"], missing="skip")
+    assert "baseline: lists compared on 11 topics; 1 left out that only one run has" in result.notes
     both = [topic for topic in BASE if topic != "03"]
     b, b2 = (theirs(made_qrels(), run) for run in (BASE, AGAIN))
     apart = [b[topic]["AP"] - b2[topic]["AP"] for topic in both]
-    assert found["AP", "baseline"].rmse == pytest.approx(math.sqrt(np.mean(np.square(apart))))
+    assert result["AP", "baseline"].rmse == pytest.approx(math.sqrt(np.mean(np.square(apart))))
 
 
 def test_depth_cuts_the_lists_not_the_scores() -> None:
-    found = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"], depth=5)
+    result = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"], depth=5)
     first = [list(run["00"])[:5] for run in (BASE, AGAIN)]
-    assert found.orders[0].tau[0] == pytest.approx(tau_union(*first))
+    assert result.orders[0].tau[0] == pytest.approx(tau_union(*first))
     whole = reproduce(made_qrels(), (BASE, AGAIN), measures=["AP"])
-    assert found["AP", "baseline"].rmse == whole["AP", "baseline"].rmse
+    assert result["AP", "baseline"].rmse == whole["AP", "baseline"].rmse
 
 
-def test_bad_input_is_told() -> None:
+def test_bad_input() -> None:
     qrels = made_qrels()
     with pytest.raises(UsageError, match="advanced must be two runs"):
         reproduce(qrels, (BASE, AGAIN), (ADVANCED,))  # type: ignore[arg-type]
@@ -203,10 +203,10 @@ def test_bad_input_is_told() -> None:
         reproduce(qrels, (BASE, AGAIN), p=1)
 
 
-def test_runs_are_called_by_their_tags(tmp_path: Path) -> None:
+def test_runs_are_named_by_their_tags(tmp_path: Path) -> None:
     Run.from_dict(BASE, "first").write(tmp_path / "a.run", "trec")
     Run.from_dict(AGAIN, "second").write(tmp_path / "b.run", "trec")
-    found = reproduce(made_qrels(), (tmp_path / "a.run", tmp_path / "b.run"), measures=["AP"])
-    assert found.runs == {"baseline": ("first", "second")}
-    assert found.table().caption == "replication: baseline first and second"
-    assert list(found.to_pandas()["role"]) == ["baseline"]
+    result = reproduce(made_qrels(), (tmp_path / "a.run", tmp_path / "b.run"), measures=["AP"])
+    assert result.runs == {"baseline": ("first", "second")}
+    assert result.table().caption == "replication: baseline first and second"
+    assert list(result.to_pandas()["role"]) == ["baseline"]

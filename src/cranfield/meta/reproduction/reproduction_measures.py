@@ -1,10 +1,8 @@
-"""How close a second experiment comes to the first: documents, scores, effects, and significance.
+"""How close a second experiment comes to the first: documents, scores, effects and significance.
 
-Ferro & Maistro 2024 §8 tell of it.
-
-A *replication* is on the same collection and can be compared topic by topic; a *reproduction* is on another one, where
-only effects and distributions can. (These are the words of Breuer et al. 2020; the ACM's terms of today, which the
-repro_eval tool follows, have them the other way round.)
+A *replication* uses the same collection and can be compared topic by topic; a *reproduction* uses another one, so that
+only effects and distributions can be compared. (These are the terms of Breuer et al. 2020; the ACM's current terms,
+which the repro_eval tool follows, are the other way round.) Ferro & Maistro 2024 §8 give an overview.
 """
 
 from __future__ import annotations
@@ -13,29 +11,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.data import paired, sample
 from cranfield.comparison.differences import noise
 from cranfield.frames import need
-from cranfield.types import Array
 
 UNIONS = ("rank", "id")
-"""How the documents of two lists are numbered: the first list's in its order, then the others in theirs; or by id."""
+"""How to number the documents of two lists: those of the first list, then those only in the second; or by id."""
 
 
 def tau_union(original: Sequence[Any], again: Sequence[Any], *, union: str = "rank") -> float:
-    r"""Kendall's τ of two ranked lists that need not hold the same documents.
+    r"""Kendall's τ of two ranked lists that may hold different documents.
 
-    The documents of both lists are numbered: those of the first list in its order, then those that only the second has,
-    in its order. Each list is then a list of numbers, rank by rank, and τ is that of the two lists of numbers. Lists of
-    different lengths are compared as far as the shorter one goes. `union="id"` numbers documents in the order of their
-    ids, as the repro_eval tool does; the answer then depends on what documents are called. NaN below two ranks.
+    Number the documents of both lists: those of the first list in its order, then those that only the second has, in
+    its order. Each list then is a list of numbers, and τ is computed from the two lists of numbers. Lists of different
+    lengths are compared down to the end of the shorter one. `union="id"` numbers documents in the order of their ids,
+    as the repro_eval tool does; the result then depends on the ids. NaN below two ranks.
 
     Reference: Breuer et al., SIGIR 2020, 349-358, doi:10.1145/3397271.3401036
 
-    (1, 2, 3) against (1, 2, 4), and against (1, 4, 2), where one of three pairs is turned:
+    (1, 2, 3) against (1, 2, 4), and against (1, 4, 2), where one of three pairs is reversed:
 
     >>> tau_union(["d1", "d2", "d3"], ["d1", "d2", "d4"]), round(tau_union(["d1", "d2", "d3"], ["d1", "d4", "d2"]), 4)
     (1.0, 0.3333)
@@ -47,12 +43,12 @@ def tau_union(original: Sequence[Any], again: Sequence[Any], *, union: str = "ra
     first, second = list(original[:n]), list(again[:n])
     documents = dict.fromkeys([*first, *second])
     number = {doc: i for i, doc in enumerate(sorted(documents) if union == "id" else documents)}
-    x, y = ([number[doc] for doc in one] for one in (first, second))
+    x, y = ([number[doc] for doc in docs] for docs in (first, second))
     return float(need("scipy.stats", "tau_union").kendalltau(x, y).statistic)
 
 
 def rmse(original: Any, again: Any) -> float:
-    r"""How far apart the scores of two runs are on the same topics, :math:`\sqrt{\frac1n \sum_t (x_t - x'_t)^2}`.
+    r"""The root mean square difference of two runs' scores, :math:`\sqrt{\frac1n \sum_t (x_t - x'_t)^2}`.
 
     Both are arrays of one length or {topic: score}; topics without a value are left out.
     Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
@@ -64,11 +60,11 @@ def rmse(original: Any, again: Any) -> float:
 
 
 def nrmse(original: Any, again: Any) -> float:
-    r"""`rmse` as a share of the largest that was possible, for measures between 0 and 1.
+    r"""`rmse` as a share of the largest possible value, for measures between 0 and 1.
 
     .. math:: \sqrt{\sum_t (x_t - x'_t)^2 / \sum_t \max(x_t, 1 - x_t)^2}
 
-    NaN where a score is not between 0 and 1. Reference: Maistro, Breuer, Schaer & Ferro, IPM 60(3), 2023
+    NaN if a score is not between 0 and 1. Reference: Maistro, Breuer, Schaer & Ferro, IPM 60(3), 2023
 
     >>> round(nrmse([0.0, 1.0], [1.0, 1.0]), 4), nrmse([3.0], [2.0])
     (0.7071, nan)
@@ -81,12 +77,12 @@ def nrmse(original: Any, again: Any) -> float:
 
 
 def effect_ratio(baseline: Any, advanced: Any, baseline_again: Any, advanced_again: Any) -> float:
-    r"""The improvement over the baseline in the second experiment, as a share of that in the first.
+    r"""The improvement over the baseline in the second experiment, divided by that in the first.
 
     .. math:: ER = \frac{\frac1{n'} \sum_t (a'_t - b'_t)}{\frac1n \sum_t (a_t - b_t)}
 
-    1: the effect is as large; between 0 and 1 smaller, above 1 larger; 0 or below: there is none. NaN where the first
-    experiment had no effect. The two experiments may have different topics.
+    1: the effect is equally large; between 0 and 1 smaller, above 1 larger; 0 or below: no effect. NaN if the first
+    experiment has no effect. The two experiments may have different topics.
     Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
 
     >>> round(effect_ratio([0.2, 0.3], [0.4, 0.5], [0.2, 0.3, 0.4], [0.3, 0.4, 0.5]), 4)
@@ -99,11 +95,11 @@ def effect_ratio(baseline: Any, advanced: Any, baseline_again: Any, advanced_aga
 
 
 def delta_ri(baseline: Any, advanced: Any, baseline_again: Any, advanced_again: Any) -> float:
-    r"""The relative improvement in the first experiment less that in the second.
+    r"""The relative improvement in the first experiment minus that in the second.
 
     .. math:: \Delta RI = RI - RI', \qquad RI = \frac{\bar a - \bar b}{\bar b}
 
-    0: both improve as much over their baselines; above 0: the second improves less. NaN where a baseline scores 0.
+    0: both improve equally over their baselines; above 0: the second improves less. NaN if a baseline scores 0.
     Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
 
     >>> round(delta_ri([0.2, 0.2], [0.3, 0.3], [0.4, 0.4], [0.5, 0.5]), 4)
@@ -114,14 +110,14 @@ def delta_ri(baseline: Any, advanced: Any, baseline_again: Any, advanced_again: 
 
 def _relative_improvement(baseline: Any, advanced: Any) -> float:
     pair = paired(advanced, baseline)
-    below = float(pair.y.mean())
-    return (float(pair.x.mean()) - below) / below if below else float("nan")
+    base = float(pair.y.mean())
+    return (float(pair.x.mean()) - base) / base if base else float("nan")
 
 
 def p_value(original: Any, again: Any, *, same_topics: bool) -> float:
     """Do the scores of two runs differ? Student's t: paired on the same topics, else unpaired with pooled variance.
 
-    A small p says that they do, so that the second is no replication; a large one says little (Breuer et al. 2020).
+    A small p shows that they do, so that the second is not a replication; a large p shows little (Breuer et al. 2020).
 
     >>> round(p_value([0.2, 0.4, 0.3], [0.3, 0.6, 0.3], same_topics=True), 4)
     0.2254
@@ -134,7 +130,7 @@ def p_value(original: Any, again: Any, *, same_topics: bool) -> float:
 
 
 def mean_of(values: Any) -> float:
-    """The mean over the entries that have a value; NaN where none has."""
-    numbers: Array = sample(values)
-    there: NDArray[np.bool_] = ~np.isnan(numbers)
-    return float(numbers[there].mean()) if there.any() else float("nan")
+    """The mean of the defined values; NaN if there are none."""
+    numbers = sample(values)
+    defined = numbers[~np.isnan(numbers)]
+    return float(defined.mean()) if len(defined) else float("nan")

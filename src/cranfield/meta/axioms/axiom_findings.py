@@ -1,0 +1,96 @@
+"""The result of testing an axiom on a measure, with lists as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from cranfield.meta.synthetic_lists import FAR
+from cranfield.types import Array
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A list as text, and its score."""
+
+    listed: str
+    score: float
+
+    def __str__(self) -> str:
+        return f"({self.listed}) {self.score:.4f}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether an axiom holds, what was tried, and lists as evidence: a counter-example if it does not hold.
+
+    >>> print(Finding("swap", False, "a swap lowers the score", (Scored("1 2", 0.5), Scored("2 1", 0.4))))
+    swap: no; a swap lowers the score: (1 2) 0.5000, (2 1) 0.4000
+    """
+
+    axiom: str
+    holds: bool
+    says: str
+    example: tuple[Scored, ...] = ()
+    measure: str = ""
+
+    def of(self, measure: object) -> Finding:
+        """The same finding with the name of the measure."""
+        return replace(self, measure=str(measure))
+
+    def shown(self) -> str:
+        """The lists and their scores."""
+        return ", ".join(map(str, self.example))
+
+    def __str__(self) -> str:
+        lists = f": {self.shown()}" if self.example else ""
+        return f"{self.axiom}: {'yes' if self.holds else 'no'}; {self.says}{lists}"
+
+
+def differ(a: Array | float, b: Array | float) -> bool:
+    """Are these different scores? Two undefined scores are equal."""
+    return not np.allclose(a, b, rtol=0, atol=FAR, equal_nan=True)
+
+
+def first_difference(
+    axiom: str, pairs: Iterable[tuple[Scored, Scored]], what: str, *, holds_if_different: bool = True
+) -> Finding:
+    """The finding from pairs of lists that differ in one respect: does it change the score of any pair?"""
+    tried = 0
+    for pair in pairs:
+        tried += 1
+        if differ(pair[0].score, pair[1].score):
+            return Finding(axiom, holds_if_different, f"{what} change the score", pair)
+    return Finding(axiom, not holds_if_different, f"{what} do not change the score in {tried} comparisons")
+
+
+class SecondDocument(NamedTuple):
+    """How the value of a document changes after a relevant one: at most `-low` less and `high` more, with examples."""
+
+    low: float = 0.0
+    high: float = 0.0
+    lowest: tuple[Scored, ...] = ()
+    highest: tuple[Scored, ...] = ()
+    tried: int = 0
+
+    def diminishing(self, to: str = "") -> Finding:
+        """Is a relevant document never worth more, and sometimes less, after another one?"""
+        if self.high >= FAR:
+            says = f"with the first document relevant{to}, the second adds more than without it"
+            return Finding("diminishing", False, says, self.highest)
+        if self.low > -FAR:
+            return Finding("diminishing", False, f"never worth less after another, in {self.tried:,} comparisons")
+        says = f"never worth more in {self.tried:,} comparisons, and less here"
+        return Finding("diminishing", True, says, self.lowest)
+
+
+def second_document_effect(scores: Array) -> Array:
+    """What the second document adds if the first is relevant, minus what it adds if the first is not.
+
+    `scores` are those of lists in which both documents are relevant, only the first, only the second, and neither.
+    """
+    both, first, second, neither = scores
+    return np.asarray((both - first) - (second - neither))

@@ -1,0 +1,162 @@
+"""Scores without gaps, turned so that higher is better, and the rankings of systems that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.comparison.differences import noise
+from cranfield.errors import UsageError
+from cranfield.measures.property_tables import lower_is_better
+from cranfield.scores.scores import Scores
+from cranfield.text import counted, listed
+from cranfield.types import Array
+
+Levels = NDArray[np.int32]
+"""… × systems: 0 for the worst system, 1 for the next better value, and so on; tied systems share a level."""
+
+LEAST_SYSTEMS = 3
+"""Two systems have only two rankings and one difference: nothing to correlate, and no variance."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteScores:
+    """measures × systems × topics: every measure has a value for every system and topic, and higher is better."""
+
+    values: Array
+    measures: tuple[str, ...]
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        scores: Scores,
+        who: str,
+        measures: Any = None,
+        *,
+        least_systems: int = LEAST_SYSTEMS,
+        least_measures: int = 2,
+    ) -> CompleteScores:
+        """Select measures and leave out topics on which any value is undefined; a note counts these topics.
+
+        >>> CompleteScores.of(Scores.from_matrix([[0.1, 0.2]]), "correlate", least_measures=1)
+        Traceback (most recent call last):
+        cranfield.errors.UsageError: correlate: 2 systems, must be 3 or more
+        """
+        if measures is not None:
+            scores = scores.select(measures=measures)
+        check_count(who, len(scores.runs), "system", least_systems)
+        check_count(who, len(scores.measures), "measure", least_measures)
+        _check_values(scores, who)
+        defined = np.asarray(~np.isnan(scores.values).any(axis=(0, 1)))
+        if not defined.any():
+            raise UsageError(f"{who}: no topic has a value for every run and measure; select fewer runs or measures")
+        notes = list(scores.notes)
+        if scores.missing.any():
+            effect = "count as empty lists" if scores.missing_rule == "zero" else "have no value"
+            lacking = compress(scores.runs, np.any(scores.missing, axis=1).tolist())
+            notes.append(f"missing topics {effect}: {listed(lacking)}")
+        if not defined.all():
+            undefined = listed(compress(scores.topics, ~defined))
+            count = int((~defined).sum())
+            notes.append(f"{count} of {len(defined)} topics left out because a score is undefined ({undefined})")
+        lower = tuple(name for name in scores.measures if lower_is_better(name))
+        if lower:
+            notes.append(f"lower is better: {', '.join(lower)}")
+        sign = np.array([-1.0 if name in lower else 1.0 for name in scores.measures])
+        values = scores.values[:, :, defined] * sign[:, None, None]
+        return CompleteScores(
+            values, scores.measures, scores.runs, tuple(compress(scores.topics, defined)), tuple(notes)
+        )
+
+    @property
+    def close(self) -> Array:
+        """For each measure, the difference up to which two values count as equal, because of rounding."""
+        return np.array([noise(values) for values in self.values])
+
+    def levels(self) -> Levels:
+        """measures × systems: the ranking of the systems by their means over topics."""
+        return levels_of(self.values.mean(axis=2), self.close)
+
+    def resampled_levels(self, resamples: int, seed: int, size: int) -> Iterator[Levels]:
+        """resamples × measures × systems, `size` resamples at a time, with topics drawn with replacement.
+
+        All measures share the same draws. The result does not depend on `size`.
+        """
+        n = len(self.topics)
+        close = self.close
+        by_topic = np.ascontiguousarray(self.values.reshape(-1, n).T)
+        for times in resampled_topics(n, resamples, seed, size):
+            means = (times @ by_topic / n).reshape(len(times), *self.values.shape[:2])
+            yield levels_of(means, close)
+
+
+def resampled_topics(n: int, resamples: int, seed: int, size: int) -> Iterator[NDArray[np.int64]]:
+    """resamples × topics, `size` resamples at a time: how often each of n topics is drawn, with replacement."""
+    rng = np.random.default_rng(seed)
+    for begin in range(0, resamples, size):
+        yield rng.multinomial(n, np.full(n, 1 / n), size=min(size, resamples - begin))
+
+
+def central_interval(resampled: NDArray[Any], level: float, *, centred: bool = False) -> tuple[Array, Array]:
+    """The ends of the middle `level` of the resamples (first axis); NaN where all of them are undefined.
+
+    `centred`: relative to the mean of the resamples.
+    """
+    undefined = np.isnan(resampled).all(axis=0)
+    values = np.where(undefined, 0, resampled)
+    ends = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0).astype(np.float64)
+    if centred:
+        ends -= np.nanmean(values, axis=0, dtype=np.float64)
+    return np.where(undefined, np.nan, ends[0]), np.where(undefined, np.nan, ends[1])
+
+
+def levels_of(values: Array, close: Array | float = 0.0) -> Levels:
+    """… × systems: values as levels; neighbouring values that differ by at most `close` share a level.
+
+    >>> levels_of(np.array([0.3, 0.1 + 0.2, 0.1]), 1e-12).tolist()
+    [1, 1, 0]
+    """
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    steps = np.zeros(values.shape, dtype=np.int32)
+    steps[..., 1:] = np.diff(ordered, axis=-1) > np.asarray(close)[..., None]
+    levels = np.empty_like(steps)
+    np.put_along_axis(levels, order, np.cumsum(steps, axis=-1, dtype=np.int32), axis=-1)
+    return levels
+
+
+def check_count(who: str, count: int, noun: str, least: int = LEAST_SYSTEMS) -> None:
+    """Refuse too few systems, measures or topics."""
+    if count < least:
+        raise UsageError(f"{who}: {counted(count, noun)}, must be {least} or more")
+
+
+def _check_values(scores: Scores, who: str) -> None:
+    """Refuse a run without any value by some measure, and infinite values."""
+    empty = np.argwhere(np.isnan(scores.values).all(axis=2))
+    if len(empty):
+        measure, run = empty[0]
+        more = f", and in {counted(len(empty) - 1, 'more case')}" if len(empty) > 1 else ""
+        raise UsageError(
+            f"{who}: {scores.measures[measure]} has no value for run {scores.runs[run]!r}{more}; leave out one of them"
+        )
+    infinite = np.argwhere(np.isinf(scores.values))
+    if len(infinite):
+        measure, run, topic = infinite[0]
+        raise UsageError(
+            f"{who}: {scores.measures[measure]} of {scores.runs[run]} on topic {scores.topics[topic]} is infinite"
+        )
+
+
+def names_of(measures: Iterable[Any]) -> list[str]:
+    """The labels of measures, without repetitions."""
+    from cranfield.scores.score_files import label
+
+    return list(dict.fromkeys(map(label, measures)))

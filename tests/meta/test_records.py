@@ -1,0 +1,88 @@
+"""Every record of meta-evaluation can be read in a terminal, a notebook, a paper, by a program and in a frame."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield import meta
+from cranfield.assessed.join import join
+from cranfield.meta.agreement.preferences import Preferences
+from cranfield.record import Record
+from cranfield.scores.scores import Scores
+from cranfield.table import Table
+
+QRELS = {topic: {"d1": 2, "d2": 1, "d3": 0} for topic in ("1", "2")}
+RUNS = {
+    name: {topic: dict(zip(order, (3.0, 2.0, 1.0), strict=True)) for topic in QRELS}
+    for name, order in {"a": ("d1", "d2", "d3"), "b": ("d2", "d3", "d1"), "c": ("d3", "d2", "d1")}.items()
+}
+VALUES = np.random.default_rng(0).uniform(size=(2, 4, 6)) + np.linspace(0, 1, 4)[None, :, None]
+SCORES = Scores(["AP", "RR"], ["a", "b", "c", "d"], [str(topic) for topic in range(6)], VALUES)
+PREFERENCES = Preferences(("1", "2"), ("a", "c"), ("b", "a"), (1, -1), ("", ""))
+
+
+def study() -> Record:
+    from cranfield.meta.study.study import Outcome, Step
+
+    return Outcome("title", "folder", "folder/report.md", (Step("correlate", "correlate", "tiny", "computed", 0.5),))
+
+
+RECORDS: dict[str, Callable[[], Record]] = {
+    "Axioms": lambda: meta.axioms("AP", "graded"),
+    "Concordance": lambda: meta.concord(SCORES.select(runs=["a", "b"]), "AP", ["AP", "RR"]),
+    "Correlation": lambda: meta.rank_correlation([1, 2, 3], [1, 3, 2]),
+    "Correlations": lambda: meta.correlate(SCORES, resamples=10),
+    "DiscriminativePower": lambda: meta.discriminative_power(SCORES, test="t"),
+    "Distances": lambda: meta.rank_distances(SCORES),
+    "GStudies": lambda: meta.g_studies(SCORES),
+    "GStudy": lambda: meta.g_study(SCORES, "AP"),
+    "GainChange": lambda: meta.change_gains(QRELS, RUNS, "nDCG", gains=["1:1"], resamples=0),
+    "Informativeness": lambda: meta.informativeness(join(QRELS, RUNS), "AP"),
+    "LeftOut": lambda: meta.leave_one_out(QRELS, RUNS, "P@2", pool_depth=1),
+    "Outcome": study,
+    "Overlap": lambda: meta.rbo("abc", "acb"),
+    "PredictivePower": lambda: meta.predictive_power(SCORES, PREFERENCES, resamples=10),
+    "PreferredRanks": lambda: meta.preferred_ranks(QRELS, RUNS),
+    "Reproduction": lambda: meta.reproduce(QRELS, (RUNS["a"], RUNS["b"]), measures="RR"),
+    "Robustness": lambda: meta.robustness(QRELS, RUNS, "P@2", how="depth", depths=[1, 2]),
+    "Scale": lambda: meta.scale("AP", 3),
+    "ScaleTests": lambda: meta.scale_tests(SCORES),
+    "Scales": lambda: meta.scales(["AP", "RR"], 3),
+    "SwapRates": lambda: meta.swap_rates(SCORES, resamples=10),
+}
+
+
+def test_every_record_is_in_the_table() -> None:
+    modules = pkgutil.walk_packages([str(Path(meta.__file__).parent)], "cranfield.meta.")
+    things = [thing for module in modules for thing in vars(import_module(module.name)).values()]
+    classes = [thing for thing in things if isinstance(thing, type) and issubclass(thing, Record)]
+    assert {record.__name__ for record in classes if is_dataclass(record)} == set(RECORDS)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_is_text_json_latex_html_and_a_frame(name: str) -> None:
+    record = RECORDS[name]()
+    assert type(record).__name__ == name
+    table = record.table()
+    assert isinstance(table, Table)
+    assert table.rows
+    assert str(record)
+    columns = record.columns()
+    content = json.loads(record.to_json())
+    assert [list(row) for row in content["rows"]] == [list(columns)] * len(next(iter(columns.values())))
+    assert content["notes"] == list(getattr(record, "notes", ()))
+    assert r"\begin{tabular}" in record.to_latex()
+    assert "<table" in record._repr_html_()
+    frame = record.to_pandas()
+    assert list(frame.columns) == list(columns)
+    assert len(frame) == len(content["rows"])
+    assert list(record.to_polars().columns) == list(columns)
+    assert record.to_arrow().column_names == list(columns)
