@@ -76,8 +76,8 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
     def check(self) -> None:
         super().check()
         from cranfield.comparison.corrections import find_correction
-        from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.registry import find_test
+        from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("--alpha", self.alpha)

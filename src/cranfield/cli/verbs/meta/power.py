@@ -41,7 +41,7 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         "{names}: p = (1 + hits) / (1 + B), significant if at most A; or hits / B, significant if below A, as in "
         "Sakai's papers.",
         default="plus-one",
-        names="comparison.methods.resamples:ASL",
+        names="comparison.resampling:ASL",
         group=MORE,
     )
     what: str = options.show(

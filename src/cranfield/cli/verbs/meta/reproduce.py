@@ -53,7 +53,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --topics
         "--union RULE",
         "Number documents for Kendall's tau by {names} (as repro_eval).",
         default="rank",
-        names="meta.reproduction.reproducibility:UNIONS",
+        names="meta.reproduction.reproduction_measures:UNIONS",
         group=MORE,
     )
     depth: int | None = option("--depth K", "Compare only the first K documents of each list.")

@@ -33,7 +33,7 @@ cranfield meta study study.yaml --format json
 
     def run(self) -> int:
         if self.example or self.file is None:
-            from cranfield.meta.study.steps import methods_table
+            from cranfield.meta.study.study_methods import methods_table
             from cranfield.meta.study.study_file import EXAMPLE
 
             self.emit(EXAMPLE if self.example else self.rendered(methods_table()))
