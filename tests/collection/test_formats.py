@@ -20,9 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from cranfield.collection.formats import named
 from cranfield.collection.qrels import Judgment, Qrels
 from cranfield.collection.run import Ranked, Run, read_runs, runs_of
-from cranfield.collection.writing import encode
+from cranfield.collection.writing import Outgoing, encode
 from cranfield.errors import DataError
 
 GRADES = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}
@@ -87,19 +88,23 @@ def test_a_run_of_ranks_is_in_the_order_of_its_ranks() -> None:
     assert Run.of(b"qid,docno,rank\nq1,d1,2\nq1,d2,1\nq1,d3,10\n") == run
 
 
-def test_what_is_written_is_what_the_formats_are() -> None:
+def encoded(out: Outgoing, format: str) -> bytes:
+    return encode(out, named(format, out.kind), "file")
+
+
+def test_the_bytes_that_are_written() -> None:
     """The bytes of each text format, by hand."""
     out = Qrels.of(GRADES).outgoing()
-    assert encode(out, "trec", "f") == QRELS_BY_HAND["trec"].encode()
-    assert encode(out, "msmarco", "f") == QRELS_BY_HAND["msmarco"].encode()
-    assert encode(out, "beir", "f") == QRELS_BY_HAND["beir"].encode()
-    assert encode(out, "json", "f") == QRELS_BY_HAND["json"].encode() + b"\n"
-    assert encode(out, "csv", "f") == QRELS_BY_HAND["csv"].encode()
+    assert encoded(out, "trec") == QRELS_BY_HAND["trec"].encode()
+    assert encoded(out, "msmarco") == QRELS_BY_HAND["msmarco"].encode()
+    assert encoded(out, "beir") == QRELS_BY_HAND["beir"].encode()
+    assert encoded(out, "json") == QRELS_BY_HAND["json"].encode() + b"\n"
+    assert encoded(out, "csv") == QRELS_BY_HAND["csv"].encode()
     run = Run.of({"q1": {"d1": 0.25, "d2": 1.5, "d3": 1.5}}, name="x").outgoing()
     # rank recomputed: d3 before d2, as ties go to the higher id
-    assert encode(run, "trec", "f") == b"q1 Q0 d1 3 0.25 x\nq1 Q0 d2 2 1.5 x\nq1 Q0 d3 1 1.5 x\n"
-    assert encode(run, "msmarco-scored", "f") == b"q1\td1\t3\t0.25\nq1\td2\t2\t1.5\nq1\td3\t1\t1.5\n"
-    assert encode(run, "jsonl", "f").splitlines()[0] == b'{"query_id": "q1", "doc_id": "d1", "score": 0.25, "run": "x"}'
+    assert encoded(run, "trec") == b"q1 Q0 d1 3 0.25 x\nq1 Q0 d2 2 1.5 x\nq1 Q0 d3 1 1.5 x\n"
+    assert encoded(run, "msmarco-scored") == b"q1\td1\t3\t0.25\nq1\td2\t2\t1.5\nq1\td3\t1\t1.5\n"
+    assert encoded(run, "jsonl").splitlines()[0] == b'{"query_id": "q1", "doc_id": "d1", "score": 0.25, "run": "x"}'
 
 
 # ------------------------------------------------------------------------------------------------ objects
@@ -276,7 +281,7 @@ def entries(format: str, number: st.SearchStrategy[Any]) -> st.SearchStrategy[di
 
 
 def there_and_back(thing: Any, format: str) -> Any:
-    return type(thing).of(encode(thing.outgoing(), format, "file"), format=format)
+    return type(thing).of(encoded(thing.outgoing(), format), format=format)
 
 
 few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield import _core, check
+from cranfield.collection.column_names import COLUMNS, column_key, repeated_column
 from cranfield.collection.source import read_bytes, stem
 from cranfield.collection.structured import parquet_table, parsed_json
-from cranfield.collection.text_formats import COLUMNS, column_key, namesakes
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.frames import need
 from cranfield.types import Array
@@ -196,7 +196,7 @@ def from_frame(frame: Any, measure: str | None, run: str | None, missing: str | 
     names = [str(name) for name in every]
     columns = {}
     found = _by_role(names)
-    if wrong := namesakes(names, map(names.index, found.values())):
+    if wrong := repeated_column(names, map(names.index, found.values())):
         raise fault(None, wrong)
     for kind, name in found.items():
         column = frame[name]
@@ -357,7 +357,7 @@ class ScoreFile:
             if len(cells) != len(header):
                 raise self._fault(line, f"{columns_of(len(cells))}, expected {len(header)}: {', '.join(header)}")
         where = {kind: header.index(name) for kind, name in _by_role(header).items()}
-        if wrong := namesakes(header, where.values()):
+        if wrong := repeated_column(header, where.values()):
             raise self._fault(rows[0][0], wrong)
         columns = {kind: [cells[i] for _, cells in body] for kind, i in where.items()}
         facts: dict[str, Any] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.collection.source import read_bytes, shown_path, unmarked
+from cranfield.collection.side_files import read_side_file
 from cranfield.comparison.differences import gap
 from cranfield.comparison.distributions.rank_distributions import sign_p
 from cranfield.comparison.methods.resamples import check_resampling
@@ -47,25 +46,16 @@ class Preferences:
 def read_preferences(path: str | os.PathLike[str]) -> Preferences:
     """Lines of topic, run A, run B, preferred (A, B, tie, or the run's name), and maybe assessor.
 
-    Separated by tabs or commas, otherwise by blanks; a first line that begins with `topic` names the columns and is
-    passed over, as are empty lines and those that begin with #.
+    Columns are separated by tabs, commas, blanks or semicolons. A first line that begins with `topic` is a header.
+    Empty lines and lines that begin with # are skipped.
     """
-    origin = shown_path(os.fspath(path))
-    text = unmarked(read_bytes(os.fspath(path))).decode("utf-8", "surrogateescape")
+    file = read_side_file(
+        path, "topic runA runB preferred [assessor]", [4, 5], separators="\t, ;", mixed=True, filled=4,
+        header=lambda cells: cells[0].casefold() in _HEADER,
+    )  # fmt: skip
+    origin = file.origin
     rows: list[tuple[str, str, str, int, str]] = []
-    begun = False
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        cells = [cell.strip() for cell in re.split("[,\t]", line)] if re.search("[,\t]", line) else line.split()
-        if not begun and cells[0].casefold() in _HEADER:
-            begun = True
-            continue
-        begun = True
-        if len(cells) not in (4, 5) or not all(cells[:4]):
-            raise DataError(
-                origin, number, f"{len(cells)} columns, expected 4 or 5: topic runA runB preferred [assessor]"
-            )
+    for number, cells in file:
         topic, first, second, says = cells[:4]
         if first == second:
             raise DataError(origin, number, f"run {first!r} is compared with itself")
@@ -75,7 +65,7 @@ def read_preferences(path: str | os.PathLike[str]) -> Preferences:
             raise DataError(origin, number, f"preferred {says!r}, must be A, B, tie, {first!r} or {second!r}")
         rows.append((topic, first, second, way, cells[4] if len(cells) == 5 else ""))
     if not rows:
-        raise DataError(origin, None, "holds no judgment, expected lines of topic runA runB preferred")
+        raise DataError(origin, None, "has no judgment, expected lines of topic runA runB preferred")
     topics, firsts, seconds, ways_told, who = zip(*rows, strict=True)
     return Preferences(topics, firsts, seconds, ways_told, who, origin)
 
