@@ -41,14 +41,14 @@ def test_several_runs_stay_several(tmp_path: Path) -> None:
         convert(source, tmp_path / name)
         assert read_runs(tmp_path / name) == read_runs(source)
         assert [run.name for run in read_runs(tmp_path / name)] == ["x", "y"]
-    with pytest.raises(DataError, match="beir cannot hold several runs; say allow_loss to leave that out"):
+    with pytest.raises(DataError, match="beir cannot hold several runs; to leave that out: allow_loss=True"):
         convert(source, tmp_path / "two.tsv", to="beir")
 
 
 def test_loss_has_to_be_allowed(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         convert(SAMPLES / "bm25.run", tmp_path / "out", to="msmarco")
-    assert str(caught.value) == f"{tmp_path / 'out'}: msmarco cannot hold scores; say allow_loss to leave that out"
+    assert str(caught.value) == f"{tmp_path / 'out'}: msmarco cannot hold scores; to leave that out: allow_loss=True"
     assert not (tmp_path / "out").exists()
     convert(SAMPLES / "bm25.run", tmp_path / "out", to="msmarco", allow_loss=True)
     assert (tmp_path / "out").read_text().splitlines()[0] == "101\tNOTE-0737\t1"
@@ -91,7 +91,7 @@ def test_else_the_kind_must_be_said(data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(UsageError) as caught:
         convert(path, tmp_path / "y.json")
-    assert str(caught.value) == f"{path}: may be a run or qrels; say which with kind='run' or kind='qrels'"
+    assert str(caught.value) == f"{path}: may be a run or qrels; choose with kind='run' or kind='qrels'"
     with pytest.raises(UsageError, match="kind == 'runs', must be one of 'run', 'qrels', 'topics'"):
         convert(path, tmp_path / "y.json", kind="runs")
     for suffix in ("run", "qrels"):

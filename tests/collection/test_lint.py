@@ -121,7 +121,7 @@ def test_grades(folder: Folder) -> None:
 
 def test_topics_that_do_not_stand_together(folder: Folder) -> None:
     assert folder.qrels(b"1 0 a 1\n2 0 a 1\n1 0 b 1\n3 0 a 1\n2 0 b 1\n") == [
-        (3, "info", "scattered", "the lines of a topic do not stand together: topics 1, 2")
+        (3, "info", "scattered", "the lines of a topic are not together: topics 1, 2")
     ]
 
 
@@ -135,7 +135,7 @@ def test_topic_ids_that_look_alike(folder: Folder) -> None:
 def test_ranks(folder: Folder) -> None:
     assert folder.run(b"1 Q0 a 0 3 x\n1 Q0 b 1 2 x\n2 Q0 a 2 3 x\n2 Q0 b 3 2 x\n") == [
         (1, "warning", "rank-from-0", "1 list begins at rank 0: topic 1"),
-        (3, "warning", "rank-start", "1 list begins elsewhere than at rank 1: topic 2"),
+        (3, "warning", "rank-start", "1 list begins at another rank than 1: topic 2"),
     ]
     assert folder.run(b"1 Q0 a 1 9 x\n1 Q0 b 1 8 x\n1 Q0 c 2 7 x\n1 Q0 d 5 6 x\n1 Q0 e 6 6.5 x\n") == [
         (2, "warning", "repeated-rank", "1 rank is there twice: topic 1"),
@@ -187,7 +187,7 @@ def test_files_together(folder: Folder) -> None:
         ("r1", "warning", "topic-ids", "topic '51' is '051' in the judgments: they differ by leading zeros or case"),
         ("r1", "warning", "unknown-topics", "1 topic is not judged: 51"),
         ("r2", "warning", "no-judged-document",
-         "no retrieved document is judged: ids here are such as 'b', in the judgments 'a'"),
+         "no retrieved document is judged: an id here is 'b', one in the judgments 'a'"),
         ("r2", "warning", "same-tag", f"tag 'x' is also that of {first}"),
         ("r3", "error", "no-common-topic",
          "no topic of this file is judged: it has 77, the judgments have 051, 2, 3"),

@@ -76,7 +76,7 @@ def test_intents_are_told_where_column_two_varies() -> None:
     assert [judgment.iteration for judgment in qrels] == ["a", "b", "a", "a"]
     assert Qrels.of(b"1 0 d1 1\n2 1 d1 0\n").intents == ()  # varies between topics only
     assert not VALUES["qrels"].has_intents
-    with pytest.raises(DataError, match="topic '1' is judged by intent; say which one: intent='a'"):
+    with pytest.raises(DataError, match="topic '1' is judged by intent; choose one, such as intent='a'"):
         qrels.grades("1")
     with pytest.raises(DataError, match="judged by intent: a document has several grades"):
         qrels.to_dict()
@@ -88,7 +88,7 @@ def test_judged_by_intent_joins_by_rule_only() -> None:
         qrels.judged()
     assert str(caught.value) == (
         "web: topic '1': document 'd1' is judged twice, for intents (or iterations) 'a' and 'b'; "
-        "to take its highest grade: on_duplicate='max' (eval --on-duplicate max); or use measures of diversity"
+        "to take its highest grade: on_duplicate='max'; or use measures of diversity"
     )
     judged = qrels.judged("max")
     assert judged is qrels.judged("max")

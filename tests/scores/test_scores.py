@@ -680,7 +680,7 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
         r"some.csv:1: 2 columns are called value \(4 and 5\), must be one: rename or drop the others",
     ),
     "matrix, topic twice": ("some.csv", "topic,a\n1,0.2\n1,0.3\n", "some.csv:3: topic '1' is there twice"),
-    "matrix, run twice": ("some.csv", "a,a\n0.1,0.2\n", "some.csv:1: run 'a' is there twice"),
+    "matrix, run twice": ("some.csv", "a,a\n0.1,0.2\n", "some.csv:1: run 'a' appears twice"),
     "matrix, too many names": ("some.csv", "a,b,c\n0.1,0.2\n", "some.csv:1: 3 names, expected 2"),
     "topics and nothing": ("some.csv", "topic\nq1\n", "some.csv:2: topics and no scores"),
     "trec, text": ("some.txt", "map  \t301\tx\n", "some.txt:1: 'x' is not a number"),
