@@ -200,7 +200,7 @@ def test_duplicates_by_rule_are_counted(rule: str, grade: int, tmp_path: Path) -
         qrels = Qrels.read(path, on_duplicate=rule)
     assert qrels.to_dict() == {"1": {"d": grade, "e": 0}}
     assert [str(w.message) for w in told] == [f"{path}: 2 duplicate documents were dropped (on_duplicate={rule!r})"]
-    with pytest.warns(CranfieldWarning, match="^1 duplicate document was passed over"):
+    with pytest.warns(CranfieldWarning, match="^1 duplicate document was dropped"):
         assert Run.of([("q", "d", 1.0), ("q", "d", 2.0)], on_duplicate=rule).to_dict() == {
             "q": {"d": 1.0 if rule == "first" else 2.0}
         }

@@ -138,9 +138,9 @@ def test_ranks(folder: Folder) -> None:
         (3, "warning", "rank-start", "1 list begins at another rank than 1: topic 2"),
     ]
     assert folder.run(b"1 Q0 a 1 9 x\n1 Q0 b 1 8 x\n1 Q0 c 2 7 x\n1 Q0 d 5 6 x\n1 Q0 e 6 6.5 x\n") == [
-        (2, "warning", "repeated-rank", "1 rank is there twice: topic 1"),
+        (2, "warning", "repeated-rank", "1 rank appears twice: topic 1"),
         (4, "warning", "rank-gap", "1 gap between ranks: topic 1"),
-        (5, "warning", "rank-against-score", "1 score is higher than that of the rank before: topic 1"),
+        (5, "warning", "rank-against-score", "1 score is higher than that of the previous rank: topic 1"),
     ]
     assert folder.run(b"1 Q0 a - 9 x\n1 Q0 b 2 8 x\n") == [
         (1, "warning", "rank-not-a-number", "1 rank is not a number")
@@ -156,7 +156,7 @@ def test_scores(folder: Folder) -> None:
     assert folder.run(b"1 Q0 a 1 1.00000000093132257 x\n1 Q0 b 2 1 x\n") == [
         (1, "warning", "single-precision",
          "1 score differs from another in 64 bits but not in the 32 that trec_eval up to version 9 compares: "
-         "it takes them for ties")
+         "it takes them as ties")
     ]  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def test_files_together(folder: Folder) -> None:
         ("r1", "warning", "unknown-topics", "1 topic is not judged: 51"),
         ("r2", "warning", "no-judged-document",
          "no retrieved document is judged: an id here is 'b', one in the judgments 'a'"),
-        ("r2", "warning", "same-tag", f"tag 'x' is also that of {first}"),
+        ("r2", "warning", "same-tag", f"{first}"),
         ("r3", "error", "no-common-topic",
          "no topic of this file is judged: it has 77, the judgments have 051, 2, 3"),
     ]  # fmt: skip
@@ -196,7 +196,7 @@ def test_files_together(folder: Folder) -> None:
 
 def test_two_files_of_judgments(folder: Folder) -> None:
     one, two = folder.file("q1", b"1 0 a 1\n"), folder.file("q2", b"1 0 b 1\n")
-    assert told(check_files([one, two])) == [(None, "warning", "judged-twice", f"topics that {one} judges too: 1")]
+    assert told(check_files([one, two])) == [(None, "warning", "judged-twice", f"topics that {one} also judges: 1")]
 
 
 def test_topics(folder: Folder) -> None:

@@ -62,7 +62,7 @@ def test_topics_without_a_value_are_left_out() -> None:
 
 
 def test_bad_calls_are_told() -> None:
-    with pytest.raises(UsageError, match="give baseline="):
+    with pytest.raises(UsageError, match="needs baseline="):
         SCORES.risk("URisk")
     with pytest.raises(UsageError, match="bse"):
         SCORES.risk("URisk", "bse")

@@ -94,9 +94,7 @@ class Topic:
         object.__setattr__(self, "subtopics", tuple(self.subtopics))
         for number, count in Counter(subtopic.number for subtopic in self.subtopics).items():
             if count > 1:
-                raise UsageError(
-                    f"topic {self.id}: subtopic {number} appears twice, subtopics must have different numbers"
-                )
+                raise UsageError(f"topic {self.id}: subtopic {number} appears twice, numbers must differ")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reduced(self)
@@ -287,9 +285,7 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
         bad = f"byte 0x{data[error.start]:02x} is not {encoding}" if error.start < len(data) else f"not {encoding}"
         raise DataError(path, line, f"{bad}; use encoding= for another, such as encoding='latin-1'") from None
     except (LookupError, UnicodeError):
-        raise DataError(
-            path, 1, f"unknown encoding {encoding!r}; use encoding= with one that Python supports"
-        ) from None
+        raise DataError(path, 1, f"unknown encoding {encoding!r}; use encoding= with another") from None
     if bad_character := re.search("[\0\ud800-\udfff]", text):
         line = text.count("\n", 0, bad_character.start()) + 1
         raise DataError(path, line, f"{bad_character[0]!r} is not a character: a binary file, expected topics")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.scores.score_files import label
+from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 

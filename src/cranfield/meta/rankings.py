@@ -125,6 +125,6 @@ def _check_values(scores: Scores, who: str) -> None:
 
 def names_of(measures: Iterable[Any]) -> list[str]:
     """Labels of measures given as measures or names, each once."""
-    from cranfield.scores.score_files import label
+    from cranfield.scores.labels import label
 
     return list(dict.fromkeys(label(one) for one in measures))
