@@ -155,8 +155,8 @@ def test_scores(folder: Folder) -> None:
     # 1 + 2^-30 is another number than 1 in 64 bits, not in 32
     assert folder.run(b"1 Q0 a 1 1.00000000093132257 x\n1 Q0 b 2 1 x\n") == [
         (1, "warning", "single-precision",
-         "1 score differs from another in 64 bits but not in the 32 that trec_eval up to version 9 compares: "
-         "it takes them as ties")
+         "1 score differs from another in 64 bits but not in 32: trec_eval up to version 9 compares 32 bits and "
+         "treats them as ties")
     ]  # fmt: skip
 
 
@@ -188,7 +188,7 @@ def test_files_together(folder: Folder) -> None:
         ("r1", "warning", "unknown-topics", "1 topic is not judged: 51"),
         ("r2", "warning", "no-judged-document",
          "no retrieved document is judged: an id here is 'b', one in the judgments 'a'"),
-        ("r2", "warning", "same-tag", f"{first}"),
+        ("r2", "warning", "same-tag", f"{first} has the same tag, 'x'"),
         ("r3", "error", "no-common-topic",
          "no topic of this file is judged: it has 77, the judgments have 051, 2, 3"),
     ]  # fmt: skip

@@ -130,7 +130,7 @@ def test_reading() -> None:
         ("SDCG(max_rel=3,dcg='exp-log2')@5", "dcg == 'exp-log2', must be 'log2'"),
         ("INSQ(min_rel=3,max_rel=3)", "min_rel == 3, max_rel == 3, must be whole numbers, the first below"),
         (type("Foo", (), {"NAME": "Foo", "params": {}})(), "Unsupported measures"),
-        (5, "5 is no measure"),
+        (5, "5 is not a measure"),
     ],
 )
 def test_what_is_no_measure(measure: object, message: str) -> None:

@@ -304,7 +304,7 @@ def test_eval_takes_topics_and_documents_in_the_order_of_the_files() -> None:
     assert code == 0
     assert out.startswith(BY_HAND)  # though the scores say the opposite
     assert out[len(BY_HAND) :].startswith("0003 # syslen=0 jrel=1 jnonrel=1\n0003 # r1=0 rp=0\n0003 RR=   ")
-    assert err == "ntcireval: topic 0002: no document is relevant: nothing can be computed\n"
+    assert err == "ntcireval: topic 0002: no document is relevant, so nothing can be computed\n"
     condensed = call("eval -j -g 1:2:3 qrels run")[1]
     assert condensed.startswith("0001 # syslen=3 jrel=4 jnonrel=1\n")
 
@@ -314,12 +314,12 @@ def test_eval_takes_topics_and_documents_in_the_order_of_the_files() -> None:
 WRONG = [
     ("", 2, "no command given"),
     ("labels", 2, "no command 'labels', must be one of label, compute"),
-    ("1click", 2, "1click is not covered"),
+    ("1click", 2, "1click is not supported"),
     ("label res", 2, "label: -r is missing"),
-    ("label -ec -r rel res", 2, "label: -ec is not covered"),
+    ("label -ec -r rel res", 2, "label: -ec is not supported"),
     ("label -x -r rel res", 2, "label: no option -x"),
     ("label res -r", 2, "label: -r needs a value"),
-    ("label -r rel res res", 2, "label: 2 lists given, must be 1"),
+    ("label -r rel res res", 2, "label: 2 lists, must be 1"),
     ("label -truncate 0 -r rel res", 2, "-truncate 0: must be 1 or more"),
     ("compute -r rel -g 3:1 lab", 2, "-g 3:1: must not be negative, nor lower for a higher level"),
     ("compute -r rel -g x lab", 2, "-g x: must be a number"),
@@ -330,15 +330,15 @@ WRONG = [
     ("compute -r rel -g 1:2:3 bad", 1, "bad:1: the level is '2', expected L0, L1, ..."),
     ("compute -r none -g 1:2:3 lab", 1, "none: no document is relevant"),
     ("compute -j -r all -g 1:2:3 lab", 1, "all: no document is judged nonrelevant, which -j needs"),
-    ("compute -r twice -g 1:2:3 lab", 1, "twice:2: document 'd1' is there twice"),
+    ("compute -r twice -g 1:2:3 lab", 1, "twice:2: document 'd1' appears twice"),
     ("compute -r res -g 1:2:3 lab", 1, "res:1: 1 column, expected 2: doc level"),
-    ("glabel -I bad2 res", 1, "bad2:1: the gain is '-1', expected a number from 0 on"),
+    ("glabel -I bad2 res", 1, "bad2:1: the gain is '-1', expected a number, 0 or more"),
     ("dinlabel -din bad3 res", 1, "bad3:1: the type is 'x', must be inf or nav"),
     ("dinlabel -din rel res", 1, "rel:1: 2 columns, expected 4: intent inf/nav doc gain"),
-    ("irec res", 2, "irec: 1 files given, must be 2 or more"),
-    ("eval -g 1:2:3 rel", 2, "eval: 1 files given, must be 2"),
+    ("irec res", 2, "irec: 1 file, must be 2 or more"),
+    ("eval -g 1:2:3 rel", 2, "eval: 1 file, must be 2"),
     ("eval -g 1 qrels run", 1, "qrels: topic 't' has the grade 2, but -g gives gains for 1 to 1"),
-    ("eval -g 1:2 intents run", 1, "intents: judged by intent, which eval does not cover"),
+    ("eval -g 1:2 intents run", 1, "intents: is judged by intent, which eval does not support"),
 ]
 FILES = {
     "lab": "d1 L3\n",
