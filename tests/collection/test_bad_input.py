@@ -1,4 +1,4 @@
-"""Bad input is told with file and line, in these words."""
+"""The messages about bad input, with file and line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cranfield.collection.run import Run, runs_of
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 
 WAY_OUT = "; to keep one: on_duplicate='first' or 'max'"
-"""What is told of a document that is there twice."""
+"""The end of the message about a document that appears twice."""
 QRELS = [
     ("", ": is empty, expected qrels (lines of topic iteration doc grade)"),
     ("\n \n# only a comment\n", ": is empty, expected qrels (lines of topic iteration doc grade)"),
@@ -104,8 +104,8 @@ def complaint(kind: Any, thing: Any, **options: Any) -> str:
 def test_bad_qrels(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.qrels"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    told = complaint(Qrels, path)
-    assert told == f"{path}{message}"
+    caught = complaint(Qrels, path)
+    assert caught == f"{path}{message}"
 
 
 @pytest.mark.parametrize(("text", "message"), RUNS, ids=[message[:60] for _, message in RUNS])
@@ -121,7 +121,7 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     assert complaint(Qrels, path).startswith(f"{path}: the Parquet data is damaged: ")
 
 
-def test_a_long_line_is_told_in_short(tmp_path: Path) -> None:
+def test_a_long_line_is_shortened_in_the_message(tmp_path: Path) -> None:
     path = tmp_path / "long.run"
     path.write_bytes(b"1 Q0 " + b"x" * 10_000_000 + b" 1 1.0 tag\n")
     assert complaint(Run, path) == f"{path}:1: an id of 10000000 bytes, at most 65535 are taken"
@@ -135,7 +135,7 @@ def test_a_long_line_is_told_in_short(tmp_path: Path) -> None:
     assert complaint(Run, path) == f"{path}:2: is not valid CSV: field larger than field limit (131072)"
 
 
-def test_a_header_that_was_said_must_be_there() -> None:
+def test_a_format_with_a_header_needs_it() -> None:
     assert complaint(Qrels, b"q1\td1\t1\n", format="beir") == (
         "<bytes>:1: no header, expected the line query-id corpus-id score first"
     )
@@ -182,7 +182,7 @@ def test_other_numbers_are_numbers() -> None:
     }
 
 
-def test_things_that_are_no_data() -> None:
+def test_objects_that_are_not_data() -> None:
     for thing in (7, None, 1.5):
         with pytest.raises(UsageError, match="cannot be read as qrels: give a path, bytes, an open file"):
             Qrels.of(thing)
@@ -196,10 +196,10 @@ def test_things_that_are_no_data() -> None:
 def test_duplicates_by_rule_are_counted(rule: str, grade: int, tmp_path: Path) -> None:
     path = tmp_path / "x.qrels"
     path.write_bytes(b"1 0 d 1\n1 0 d 3\n1 0 d 2\n1 0 e 0\n")
-    with pytest.warns(CranfieldWarning) as told:
+    with pytest.warns(CranfieldWarning) as caught:
         qrels = Qrels.read(path, on_duplicate=rule)
     assert qrels.to_dict() == {"1": {"d": grade, "e": 0}}
-    assert [str(w.message) for w in told] == [f"{path}: 2 duplicate documents were dropped (on_duplicate={rule!r})"]
+    assert [str(w.message) for w in caught] == [f"{path}: 2 duplicate documents were dropped (on_duplicate={rule!r})"]
     with pytest.warns(CranfieldWarning, match="^1 duplicate document was dropped"):
         assert Run.of([("q", "d", 1.0), ("q", "d", 2.0)], on_duplicate=rule).to_dict() == {
             "q": {"d": 1.0 if rule == "first" else 2.0}
@@ -248,7 +248,7 @@ def test_what_a_format_cannot_hold(thing: Any, format: str, message: str, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_frames_want_utf8() -> None:
+def test_frames_need_utf8() -> None:
     qrels = Qrels.of(b"1 0 \xff 1\n")
     with pytest.raises(DataError, match="is not UTF-8 text, as Arrow needs"):
         qrels.to_arrow()

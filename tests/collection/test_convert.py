@@ -1,4 +1,4 @@
-"""Conversion between formats: nothing is lost, or it is said."""
+"""Conversion between formats: nothing is lost without an error."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def test_compressed_target(tmp_path: Path) -> None:
         (b"\xef\xbb\xbf<?xml version='1.0'?>\n", "topics"),
     ],
 )
-def test_the_kind_is_told_by_the_content(data: bytes, kind: str) -> None:
+def test_the_kind_is_detected_from_the_content(data: bytes, kind: str) -> None:
     assert kind_of(data) == kind
 
 
 @pytest.mark.parametrize("data", [b"1 d 1 0.5\n", b"1 d 1\n", b'{"1": {"d": 1}}', b"qid,docno,score\n1,d,1\n"])
-def test_else_the_kind_must_be_said(data: bytes, tmp_path: Path) -> None:
+def test_an_unclear_kind_must_be_given(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(data)
     with pytest.raises(UsageError) as caught:
@@ -100,7 +100,7 @@ def test_else_the_kind_must_be_said(data: bytes, tmp_path: Path) -> None:
         assert kind_of(named) == suffix
 
 
-def test_parquet_tells_its_kind(tmp_path: Path) -> None:
+def test_the_kind_of_parquet_is_detected(tmp_path: Path) -> None:
     Qrels.of({"1": {"d": 1}}).write(tmp_path / "q.parquet")
     Run.of({"1": {"d": 1}}).write(tmp_path / "r.parquet")
     assert (kind_of(tmp_path / "q.parquet"), kind_of(tmp_path / "r.parquet")) == ("qrels", "run")

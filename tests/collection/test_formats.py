@@ -1,4 +1,4 @@
-"""Every format: an example written by hand, and whatever is written reads back as it was."""
+"""Every format: an example written by hand, and round trips."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_frames_of_intents() -> None:
         assert Qrels.of(frame).intents == ("a", "b")
 
 
-def test_frames_leave_and_come_back() -> None:
+def test_frames_round_trip() -> None:
     qrels, run = Qrels.of(GRADES), Run.of(SCORES, name="x")
     for thing in (qrels, run):
         for frame in (thing.to_pandas(), thing.to_polars(), thing.to_arrow()):
@@ -160,7 +160,7 @@ def test_frames_leave_and_come_back() -> None:
     assert list(run.to_polars().columns) == ["query_id", "doc_id", "score", "run"]
 
 
-def test_ir_measures_takes_our_frames_and_we_take_its_tuples() -> None:
+def test_ir_measures_reads_our_frames_and_we_read_its_tuples() -> None:
     qrels, run = Qrels.of(GRADES), Run.of(SCORES)
     theirs = ir_measures.calc_aggregate([ir_measures.AP], qrels.to_pandas(), run.to_pandas())
     assert theirs[ir_measures.AP] == pytest.approx((1 / 2 + 1) / 2)  # by hand: d1 at rank 2 of q1, at rank 1 of q2
@@ -178,7 +178,7 @@ class Line:
     relevance: float
 
 
-def test_records_of_every_sort() -> None:
+def test_all_kinds_of_records() -> None:
     qrels = Qrels.of({"1": {"a": 1, "b": 0}})
     Pair = namedtuple("Pair", ["docno", "rel", "qid"])
     assert Qrels.of([(1, "a", 1), (1, "b", 0)]) == qrels
@@ -228,7 +228,7 @@ def test_parquet_with_other_column_types(tmp_path: Path) -> None:
 
 
 class FakeDataset:
-    """What ir_datasets gives, without the network."""
+    """A dataset of ir_datasets, without the network."""
 
     def __init__(self, records: list[Any]) -> None:
         self.records = records
@@ -263,7 +263,7 @@ def test_datasets_by_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # ------------------------------------------------------------------------------------------------ round trips
 
-# ids of any bytes, as str with surrogateescape; what a format cannot hold is taken out by its own alphabet
+# ids of any bytes, as str with surrogateescape; each alphabet lacks the characters that its format cannot hold
 any_id = st.binary(min_size=1, max_size=8).map(lambda b: b.decode("utf-8", "surrogateescape"))
 column_id = any_id.filter(lambda text: not set(text) & set(" \t\n\r\0"))
 topic_id = column_id.filter(lambda text: not text.startswith(("#", "\ufeff")))
@@ -290,7 +290,7 @@ few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthChec
 @pytest.mark.parametrize("format", ["trec", "msmarco", "beir", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
-def test_qrels_come_back(format: str, data: st.DataObject) -> None:
+def test_qrels_round_trip(format: str, data: st.DataObject) -> None:
     qrels = Qrels.of(data.draw(entries(format, grade)))
     assert there_and_back(qrels, format) == qrels
 
@@ -298,7 +298,7 @@ def test_qrels_come_back(format: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("format", ["trec", "msmarco-scored", "beir", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
-def test_runs_come_back(format: str, data: st.DataObject) -> None:
+def test_runs_round_trip(format: str, data: st.DataObject) -> None:
     run = Run.of(data.draw(entries(format, score)), name="tag")
     back = there_and_back(run, format)
     assert back == run
@@ -309,7 +309,7 @@ def test_runs_come_back(format: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("format", ["trec", "diversity", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
-def test_intents_come_back(format: str, data: st.DataObject) -> None:
+def test_intents_round_trip(format: str, data: st.DataObject) -> None:
     topics, docs = ALPHABET.get(format, (topic_id, column_id))
     key = st.tuples(topics, docs, st.sampled_from("abc"))
     judged = data.draw(st.dictionaries(key, st.integers(0, 3), min_size=1, max_size=8))
@@ -322,7 +322,7 @@ def test_intents_come_back(format: str, data: st.DataObject) -> None:
 
 @few
 @given(st.lists(st.tuples(topic_id, column_id, st.integers(0, 9)), min_size=1, unique_by=lambda r: r[:2]))
-def test_runs_of_ranks_come_back_through_msmarco(rows: list[tuple[str, str, int]]) -> None:
+def test_runs_of_ranks_round_trip_through_msmarco(rows: list[tuple[str, str, int]]) -> None:
     text = "".join(f"{topic}\t{doc}\t{rank}\n" for topic, doc, rank in rows).encode("utf-8", "surrogateescape")
     run = Run.of(text, format="msmarco")
     assert there_and_back(run, "msmarco") == run
@@ -338,7 +338,7 @@ def test_ranks_that_contradict_the_scores_are_kept(format: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("name", ["x.run", "x.json", "x.jsonl", "x.csv", "x.tsv"])
-def test_compressed_files_come_back(name: str, suffix: str, tmp_path: Path) -> None:
+def test_compressed_files_round_trip(name: str, suffix: str, tmp_path: Path) -> None:
     run = Run.of(SCORES, name="tag")
     path = tmp_path / (name + suffix)
     run.write(path)

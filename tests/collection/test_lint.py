@@ -1,4 +1,4 @@
-"""Validation tells everything at once: each thing that can be wrong, with file and line."""
+"""The linter reports everything at once, with file and line."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_good_files_have_nothing_to_tell(folder: Folder) -> None:
+def test_good_files_have_no_findings(folder: Folder) -> None:
     assert folder.qrels(b"1 0 a 1\n1 0 b 0\n") == []
     assert folder.run(b"1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n") == []
 
 
-def test_every_fault_is_told_not_only_the_first(folder: Folder) -> None:
+def test_every_fault_is_reported(folder: Folder) -> None:
     assert folder.qrels(b"1 0 a 1\n1 0 b\n1 0 c x\n1 0 a 2\n1 0 d nan\n1 0 a 1\n") == [
         (2, "error", "columns", "3 columns, expected 4: topic iteration doc grade"),
         (3, "error", "not-a-number", "the grade is 'x', expected a number"),
@@ -84,7 +84,7 @@ def test_files_that_cannot_be_read(folder: Folder, data: bytes, code: str) -> No
     assert [(severity, found) for _, severity, found, _ in folder.qrels(data)] == [("error", code)]
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     findings = check_files(qrels=[tmp_path / "none"], runs=[tmp_path], topics=[tmp_path / "no"])
     assert [(finding.code, finding.path) for finding in findings] == [
         ("missing-file", str(tmp_path / "none")),
@@ -119,7 +119,7 @@ def test_grades(folder: Folder) -> None:
     ]
 
 
-def test_topics_that_do_not_stand_together(folder: Folder) -> None:
+def test_scattered_topics(folder: Folder) -> None:
     assert folder.qrels(b"1 0 a 1\n2 0 a 1\n1 0 b 1\n3 0 a 1\n2 0 b 1\n") == [
         (3, "info", "scattered", "the lines of a topic are not together: topics 1, 2")
     ]
@@ -152,7 +152,7 @@ def test_scores(folder: Folder) -> None:
         (3, "info", "ties", "1 document has the score of another (50% of the lists); tied documents are ordered by id"),
         (4, "warning", "infinite", "1 score is infinite"),
     ]
-    # 1 + 2^-30 is another number than 1 in 64 bits, not in 32
+    # 1 + 2^-30 differs from 1 in 64 bits, not in 32
     assert folder.run(b"1 Q0 a 1 1.00000000093132257 x\n1 Q0 b 2 1 x\n") == [
         (1, "warning", "single-precision",
          "1 score differs from another in 64 bits but not in 32: trec_eval up to version 9 compares 32 bits and "
@@ -207,7 +207,7 @@ def test_topics(folder: Folder) -> None:
     assert [finding.severity for finding in check_files(topics=[bad])] == ["error"]
 
 
-def test_the_sample_tells_what_its_readme_tells() -> None:
+def test_the_sample_has_the_findings_of_its_readme() -> None:
     findings = check_files([SAMPLES / "qrels.txt"], sorted(SAMPLES.glob("*.run")), [SAMPLES / "topics.xml"])
     assert [(Path(f.path).name, f.code) for f in findings] == [
         ("qrels.txt", "topic-without-relevant"),
@@ -217,6 +217,6 @@ def test_the_sample_tells_what_its_readme_tells() -> None:
     ]
 
 
-def test_findings_read_as_a_compiler_tells_them() -> None:
+def test_findings_look_like_compiler_messages() -> None:
     assert str(Finding("a.run", 3, "error", "nan", "the score is 'nan'")) == "a.run:3: error: the score is 'nan' [nan]"
     assert str(Finding("a.run", None, "info", "ties", "2 ties")) == "a.run: info: 2 ties [ties]"

@@ -1,4 +1,4 @@
-"""Topics: every format by a hand-written example, round trips by hypothesis, and everything that can be wrong."""
+"""Topics: a hand-written example of every format, round trips by hypothesis, and all errors."""
 
 from __future__ import annotations
 
@@ -312,11 +312,11 @@ def test_xml_text_of_the_topic_element_is_its_query() -> None:
     assert read_one(b'<topics><topic number="1"> wing flutter </topic></topics>') == Topic("1", "wing flutter")
 
 
-def test_xml_number_label_is_no_part_of_the_id() -> None:
+def test_the_label_of_an_xml_number_is_not_part_of_the_id() -> None:
     assert read_one(b"<topics><topic><num>Number: 301</num><title>x</title></topic></topics>").id == "301"
 
 
-def test_xml_elements_beside_topics_are_counted_in_a_warning() -> None:
+def test_a_warning_counts_xml_elements_outside_topics() -> None:
     data = b"<topics><about>2024</about><set><topic number='1'/><note>x</note></set></topics>"
     with pytest.warns(CranfieldWarning, match="2 elements outside the topics were ignored: <about>, <note>"):
         assert list(Topics.read(data)) == ["1"]
@@ -429,7 +429,7 @@ def test_tsv_faults_name_the_line(data: bytes, line: int | None, what: str) -> N
         (Topic("1", subtopics=(Subtopic("1"),)), r"topic 1 has 1 subtopics, .* write jsonl, or only\('title'\)"),
     ],
 )
-def test_tsv_refuses_what_it_cannot_carry_and_writes_nothing(topic: Topic, message: str, tmp_path: Path) -> None:
+def test_tsv_refuses_data_it_cannot_hold_and_writes_nothing(topic: Topic, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         Topics([topic]).write(tmp_path / "t.tsv")
     assert list(tmp_path.iterdir()) == []
@@ -458,7 +458,7 @@ def test_a_single_json_line() -> None:
     assert read_one(b'{"id": "1", "title": "wing"}') == Topic("1", "wing")
 
 
-def test_json_keeps_types_and_what_is_not_taken() -> None:
+def test_json_keeps_types_and_unknown_fields() -> None:
     topic = read_one(b'[{"id": 1, "title": "t", "text": "u", "year": 1967, "tags": ["a", null], "meta": {"x": 1.5}}]')
     assert topic == Topic("1", "t", fields={"text": "u", "year": 1967, "tags": ("a", None), "meta": {"x": 1.5}})
 
@@ -537,7 +537,7 @@ def test_unknown_encodings_and_binary_files() -> None:
     assert str(fault(b"1\ta\n2\t\0")) == "<bytes>:2: '\\x00' is not a character: a binary file, expected topics"
 
 
-def test_said_format_is_obeyed_and_checked() -> None:
+def test_a_given_format_is_used_and_checked() -> None:
     assert read_one(b"<x\t{y", format="tsv") == Topic("<x", "{y")
     with pytest.raises(UsageError, match="format == 'csv', must be one of 'sgml', 'xml'"):
         Topics.read(b"1,a", format="csv")
@@ -574,7 +574,7 @@ def test_the_sample_collection_reads_and_survives_every_format(tmp_path: Path) -
 
 
 def test_written_files_by_hand(tmp_path: Path) -> None:
-    """One topic, as each format should show it."""
+    """One topic in each format."""
     topic = Topic("1", "AT&T <wing>", "When?", lang="en", fields={"title@fr": "aile", "year": 1967})
     expected = {
         "sgml": '<top lang="en">\n<num> Number: 1\n<title> AT&T &#60;wing>\n<desc> Description:\nWhen?\n'
@@ -615,7 +615,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_write_that_cannot_happen_names_the_path_and_leaves_no_draft(tmp_path: Path) -> None:
+def test_an_impossible_write_names_the_path_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written: No such file"):
         Topics([Topic("1")]).write(tmp_path / "none" / "t.tsv")
     (tmp_path / "t.tsv").mkdir()
@@ -715,7 +715,7 @@ def assert_round_trip(topics: Topics, format: str) -> None:
 @given(topics=TOPICS)
 @example(topics=Topics([Topic("Number:5", "Topic: x", "Description: y", " ", {"dom": "Domain: z", "nat": ("", "a")})]))
 @example(topics=Topics([Topic("1", "&lt;", "a&b;c", "\x00\n", {"title@fr": "Topic: x"}, lang="en")]))
-def test_formats_that_carry_everything_round_trip(format: str, topics: Topics) -> None:
+def test_formats_that_hold_everything_round_trip(format: str, topics: Topics) -> None:
     assert_round_trip(topics, format)
 
 
@@ -740,7 +740,7 @@ def test_tsv_round_trips_or_refuses_the_cell(topics: Topics) -> None:
 
 
 def repr_of_texts(topics: Topics) -> str:
-    """Every character of every text, whatever it is part of."""
+    """Every character of every text, in all parts."""
     texts: list[str] = []
 
     def gather(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""The stand-in for ndeval prints what ndeval prints.
+"""The replacement for ndeval prints the output of ndeval.
 
 Two witnesses. `ndeval_output.txt` holds what ndeval 4.5 (its C source as pyndeval 0.0.8 ships it, compiled) printed for
 the files below. And pyndeval, which wraps that source, computes the values anew for random collections; the format
@@ -75,7 +75,7 @@ def test_prints_what_ndeval_printed(arguments: str, output: str) -> None:
     assert call(arguments) == (0, output, "")
 
 
-# -- random collections, with pyndeval as the witness of every value
+# -- random collections, compared with pyndeval
 
 Judged = dict[int, dict[tuple[int, str], int]]
 Lists = dict[int, list[str]]
@@ -166,7 +166,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_wrong_calls_and_data_are_told(arguments: str, code: int, told: str) -> None:
+def test_wrong_calls_and_data_are_reported(arguments: str, code: int, told: str) -> None:
     for name, text in BAD.items():
         Path(name).write_text(text)
     found, out, err = call(arguments)

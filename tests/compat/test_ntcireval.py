@@ -1,4 +1,4 @@
-"""The stand-in for NTCIREVAL prints what NTCIREVAL prints.
+"""The replacement for NTCIREVAL prints the output of NTCIREVAL.
 
 The form of the lines is that of the source of ntcir_eval (version of January 2019). Values are worked out by hand on
 one list, and compared with pyNTCIREVAL (for what it has) and with the measures of this package on random ones.
@@ -70,11 +70,9 @@ def test_label_adds_levels() -> None:
     assert printed("label -r rel res") == "d2 L0\nx\nd1 L3\nd3 L1\nd5\n"
 
 
-def test_label_leaves_out_what_is_not_judged_and_stops_where_told() -> None:
+def test_label_leaves_out_unjudged_documents_and_truncates() -> None:
     assert printed("label -j -r rel res") == "d2 L0\nd1 L3\nd3 L1\n"
-    assert (
-        printed("label -j -truncate 3 -r rel res") == "d2 L0\nd1 L3\n"
-    )  # ranks are counted before anything is left out
+    assert printed("label -j -truncate 3 -r rel res") == "d2 L0\nd1 L3\n"  # ranks count before documents are left out
 
 
 def test_label_with_another_separator() -> None:
@@ -221,7 +219,7 @@ def test_values_are_those_of_pyNTCIREVAL(listed: list[int | None], missed: list[
 @settings(deadline=None, max_examples=60)
 @given(lists, st.lists(st.integers(0, 3), max_size=12))
 def test_gcompute_of_gains_is_compute_of_levels(listed: list[int | None], missed: list[int]) -> None:
-    """Where the topic has a document of the highest level, whose gain gcompute takes from there."""
+    """Equal if the topic has a document of the highest level, from which gcompute takes the highest gain."""
     judged = {f"d{place}": level for place, level in enumerate([*listed, *missed, 3, 0]) if level is not None}
     labels = {f"d{place}": level for place, level in enumerate(listed)}
     Path("rel").write_text("".join(f"{doc} L{level}\n" for doc, level in judged.items()))
@@ -246,7 +244,7 @@ PROBABILITIES = {"1": 0.5, "2": 0.3, "3": 0.2}
     st.permutations([f"d{n}" for n in range(12)]),
 )
 def test_labels_by_global_gain_give_the_d_measures(grades: dict[str, list[int]], ranking: list[str]) -> None:
-    """D-nDCG, DIN-nDCG and I-rec of this package, from the files NTCIREVAL's scripts would make."""
+    """D-nDCG, DIN-nDCG and I-rec of this package, from files like those of NTCIREVAL's scripts."""
     grades = {**grades, "d0": [1, 2, 3]}
     run = ranking[:8]
     gain = {doc: sum(PROBABILITIES[i] * g for i, g in zip(INTENTS, row, strict=True)) for doc, row in grades.items()}
@@ -355,7 +353,7 @@ FILES = {
 
 
 @pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_wrong_calls_and_data_are_told(arguments: str, code: int, told: str) -> None:
+def test_wrong_calls_and_data_are_reported(arguments: str, code: int, told: str) -> None:
     for name, text in FILES.items():
         Path(name).write_text(text)
     found, out, err = call(arguments)
@@ -363,7 +361,7 @@ def test_wrong_calls_and_data_are_told(arguments: str, code: int, told: str) -> 
     assert err.startswith(f"ntcireval: {told}")
 
 
-def test_comments_blank_lines_and_windows_line_ends_are_passed_over() -> None:
+def test_comments_blank_lines_and_windows_line_ends_are_ignored() -> None:
     Path("rel").write_bytes(b"\xef\xbb\xbf# judged by A\r\n\r\n" + REL.replace("\n", "\r\n").encode())
     assert printed("label -r rel res") == "d2 L0\nx\nd1 L3\nd3 L1\nd5\n"
 
