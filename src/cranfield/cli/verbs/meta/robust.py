@@ -247,7 +247,7 @@ def _confusion(path: str) -> dict[float, dict[float, float]]:
     from cranfield.collection.side_files import read_side_file
 
     rows: dict[float, dict[float, float]] = {}
-    file = read_side_file(path, "3 numbers: grade, new grade, probability", [3], separators=",; ", mixed=True)
+    file = read_side_file(path, "grade, new grade, probability", [3], separators=",; ", mixed=True)
     for line, cells in file:
         try:
             old, new, share = (float(cell.strip(",")) for cell in cells)
