@@ -316,8 +316,8 @@ def test_intents_round_trip(format: str, data: st.DataObject) -> None:
     qrels = Qrels.of([(topic, doc, g, intent) for (topic, doc, intent), g in judged.items()])
     back = there_and_back(qrels, format)
     assert back == qrels
-    said = qrels.with_intents() if format == "diversity" else qrels  # by that format even one label is an intent
-    assert set(back.intents) == set(said.intents)
+    expected = qrels.with_intents() if format == "diversity" else qrels  # where even one label is an intent
+    assert set(back.intents) == set(expected.intents)
 
 
 @few

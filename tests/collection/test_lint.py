@@ -25,13 +25,13 @@ class Folder:
         return self.path / name
 
     def qrels(self, data: bytes) -> list[tuple[int | None, str, str, str]]:
-        return told(check_files(qrels=[self.file("q", data)]))
+        return as_tuples(check_files(qrels=[self.file("q", data)]))
 
     def run(self, data: bytes) -> list[tuple[int | None, str, str, str]]:
-        return told(check_files(runs=[self.file("r", data)]))
+        return as_tuples(check_files(runs=[self.file("r", data)]))
 
 
-def told(findings: list[Finding]) -> list[tuple[int | None, str, str, str]]:
+def as_tuples(findings: list[Finding]) -> list[tuple[int | None, str, str, str]]:
     return [(finding.line, finding.severity, finding.code, finding.message) for finding in findings]
 
 
@@ -196,11 +196,13 @@ def test_files_together(folder: Folder) -> None:
 
 def test_two_files_of_judgments(folder: Folder) -> None:
     one, two = folder.file("q1", b"1 0 a 1\n"), folder.file("q2", b"1 0 b 1\n")
-    assert told(check_files([one, two])) == [(None, "warning", "judged-twice", f"topics that {one} also judges: 1")]
+    assert as_tuples(check_files([one, two])) == [
+        (None, "warning", "judged-twice", f"topics that {one} also judges: 1")
+    ]
 
 
 def test_topics(folder: Folder) -> None:
-    assert told(check_files(topics=[folder.file("t.tsv", b"7\twings\n07\ttails\n")])) == [
+    assert as_tuples(check_files(topics=[folder.file("t.tsv", b"7\twings\n07\ttails\n")])) == [
         (None, "warning", "topic-ids", "topics '7' and '07' differ only by leading zeros or case")
     ]
     bad = folder.file("t.xml", b"<topics><topic>")

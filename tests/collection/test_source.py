@@ -32,7 +32,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("kind", PACKERS)
 def test_compression_is_detected_from_the_bytes(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "no-suffix-that-tells"
+    path = tmp_path / "no-known-suffix"
     path.write_bytes(PACKERS[kind](TEXT))
     assert read_bytes(path) == TEXT
     assert Qrels.read(path) == Qrels.of(TEXT) == Qrels.of(path.read_bytes())
@@ -139,7 +139,7 @@ def test_globs_are_expanded(tmp_path: Path) -> None:
     for name in ("b.run", "a.run", "[1].run"):
         (tmp_path / name).write_bytes(b"")
     assert [os.path.basename(path) for path in expand([tmp_path / "?.run"])] == ["a.run", "b.run"]
-    assert expand([tmp_path / "[1].run"]) == [str(tmp_path / "[1].run")]  # a name that exists is no pattern
+    assert expand([tmp_path / "[1].run"]) == [str(tmp_path / "[1].run")]  # an existing name is not a pattern
     with pytest.raises(UsageError, match=r"\*\.x: no file matches this pattern$"):
         expand([tmp_path / "*.x"])
 

@@ -165,13 +165,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_wrong_calls_and_data_are_reported(arguments: str, code: int, told: str) -> None:
+@pytest.mark.parametrize(("arguments", "code", "message"), WRONG)
+def test_wrong_calls_and_data_are_reported(arguments: str, code: int, message: str) -> None:
     for name, text in BAD.items():
         Path(name).write_text(text)
     found, out, err = call(arguments)
     assert (found, out) == (code, "")
-    assert err.startswith(f"ndeval: {told}")
+    assert err.startswith(f"ndeval: {message}")
 
 
 def test_ranks_may_repeat_when_scores_order() -> None:

@@ -352,13 +352,13 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_wrong_calls_and_data_are_reported(arguments: str, code: int, told: str) -> None:
+@pytest.mark.parametrize(("arguments", "code", "message"), WRONG)
+def test_wrong_calls_and_data_are_reported(arguments: str, code: int, message: str) -> None:
     for name, text in FILES.items():
         Path(name).write_text(text)
     found, out, err = call(arguments)
     assert (found, out) == (code, "")
-    assert err.startswith(f"ntcireval: {told}")
+    assert err.startswith(f"ntcireval: {message}")
 
 
 def test_comments_blank_lines_and_windows_line_ends_are_ignored() -> None:

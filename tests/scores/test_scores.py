@@ -413,7 +413,7 @@ def test_frames_round_trip(scores: Scores) -> None:
     assert Scores.from_pandas(scores.to_pandas()) == scores
     assert Scores.from_arrow(scores.to_arrow()) == scores
     assert Scores.from_frame(Streamed(scores)) == scores
-    # polars frames carry no facts, so the rule is told by the values and the notes are lost
+    # polars frames carry no facts, so the rule follows from the values and the notes are lost
     frame = scores.to_polars()
     back = Scores.from_polars(frame, missing=scores.missing_rule)
     plain = Scores(scores.measures, scores.runs, scores.topics, scores.values, scores.missing, scores.missing_rule)

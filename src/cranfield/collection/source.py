@@ -272,7 +272,7 @@ def without_compression(path: str) -> str:
     'bm25.run'
     """
     root, suffix = os.path.splitext(path)
-    return root if suffix.lower() in SUFFIXES else path
+    return root if suffix in SUFFIXES else path
 
 
 def stem(path: str) -> str:

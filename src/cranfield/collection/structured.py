@@ -205,7 +205,7 @@ def read_json_lines(buffer: Buffer, kind: str, origin: str) -> Columns | dict[st
     if not lines:
         raise DataError(origin, None, "is empty, expected one JSON object per line")
     try:  # one call for all lines is many times faster than one call per line
-        records = json.loads(f"[{','.join(lines)}]", object_pairs_hook=_without_repeats)
+        records = json.loads(f"[{','.join(lines)}]", object_pairs_hook=without_repeats)
     except (ValueError, RecursionError):
         records = []
     if len(records) != len(lines):
@@ -241,7 +241,7 @@ def json_names(buffer: Buffer, origin: str) -> list[str]:
 def parsed_json(text: str, origin: str, line: int | None = None) -> Any:
     """Parse JSON; a repeated key is an error. `line` is the line of a text that is one line of a file."""
     try:
-        return json.loads(text, object_pairs_hook=_without_repeats)
+        return json.loads(text, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
         raise DataError(
             origin, line or error.lineno, f"is not valid JSON: {error.msg} (column {error.colno})"
@@ -264,7 +264,7 @@ def _merged(records: list[Any], numbers: list[int], origin: str) -> dict[str, di
     return merged
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object as a dict; a key that appears twice is an error, since `json` would silently keep the last."""
     data = dict(pairs)
     if len(data) != len(pairs):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from cranfield.collection.structured import without_repeats
 from cranfield.collection.topic_record import PART, SPELLINGS, TEXTS, Found, Record, fields_of, record_of, shortened
 from cranfield.errors import DataError
 from cranfield.text import counted
@@ -108,18 +109,11 @@ def _past_blanks(text: str, start: int) -> int:
     return match.start() if match else len(text)
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    for name, count in Counter(name for name, _ in pairs).items():
-        if count > 1:
-            raise ValueError(f"{name!r} appears twice in one object")
-    return dict(pairs)
-
-
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates, parse_constant=_no_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=without_repeats, parse_constant=_no_number)
 
 
 def write_json(records: list[Record], path: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,6 +60,8 @@ def terminal_text(scores: Scores) -> str:
 
 def html_text(scores: Scores) -> str:
     """As `terminal_text`, for notebooks."""
+    from html import escape
+
     (head, *rows), more = _means(scores, 50, 30)
     top = "".join(f"<th>{escape(cell)}</th>" for cell in ("mean", *head[1:]))
     body = "".join(
