@@ -130,7 +130,7 @@ def test_what_a_length_stands_for_is_told() -> None:
     ("text", "message"),
     [
         ("", "lengths: is empty, expected lines of doc length"),
-        ("a 1\nb\n", r":2: 1 column, expected 2: doc length \[snippet\]"),
+        ("a 1\nb\n", r":2: 1 column, expected 2 as on line 1: doc length \[snippet\]"),
         ("\na 1\nb x\n", ":3: document 'b': the length is 'x', expected a number, 0 or above"),
         ("a 1\nb -1\n", ":2: document 'b': the length is '-1', expected"),
         ("a 1\nb nan\n", ":2: document 'b': the length is 'nan', expected"),

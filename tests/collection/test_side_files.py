@@ -70,7 +70,7 @@ def test_bytes_that_are_not_utf8_are_kept(tmp_path: Path) -> None:
     ("text", "options", "message"),
     [
         ("# nothing\n", {}, "file: is empty, expected lines of run team"),
-        ("a x\nb y z\n", {"columns": [2, 3]}, "file:2: 3 columns, expected 2: run team, as on line 1"),
+        ("a x\nb y z\n", {"columns": [2, 3]}, "file:2: 3 columns, expected 2 as on line 1: run team"),
         ("a,x\nb,\n", {"filled": 2}, "file:2: column 2 is empty, expected run team"),
         ("a x y\n", {"columns": [2, 4]}, "file:1: 3 columns, expected run team"),
     ],

@@ -88,9 +88,9 @@ def read_side_file(
     allowed = columns if mixed else [len(rows[0])] if len(rows[0]) in columns else ()
     if any(len(cells) not in allowed for cells in table.rows):
         line, cells = next((line, cells) for line, cells in table if len(cells) not in allowed)
-        also = f", as on line {numbers[0]}" if allowed and len(cells) in columns else ""
-        wanted = f"{allowed[0]}: {expected}{also}" if len(allowed) == 1 else expected
-        raise DataError(origin, line, f"{counted(len(cells), 'column')}, expected {wanted}")
+        like = f" as on line {numbers[0]}" if len(columns) > 1 else ""
+        number = f"{allowed[0]}{like}: " if len(allowed) == 1 else ""
+        raise DataError(origin, line, f"{counted(len(cells), 'column')}, expected {number}{expected}")
     if filled:
         for line, cells in table:
             if "" in cells[:filled]:
