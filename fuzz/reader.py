@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield import _core
-from cranfield.collection.text_formats import QRELS, RUNS, Layout
+from cranfield.collection.formats import QRELS, RUNS, Layout
 
 RUN = b"1 Q0 d1 1 9.5 tag\n1\tQ0 d2 2 8.25 tag\r\n2 Q0 d1 1 0x1p3 tag\n# note\n\n2 Q0 d3 2 -inf tag\n1 Q0 d9 3 1e-3 b\n"
 QREL = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n2 1 d3 -1\n"
@@ -90,9 +90,7 @@ def main() -> None:
             found.mkdir(exist_ok=True)
             (found / f"{seed}-{tried}.run").write_bytes(run)
             (found / f"{seed}-{tried}.qrels").write_bytes(qrels)
-            print(
-                f"failed on input {tried} of seed {seed}: {layout.format} {rule} {order}; see {found}", file=sys.stderr
-            )
+            print(f"failed on input {tried} of seed {seed}: {layout.name} {rule} {order}; see {found}", file=sys.stderr)
             raise
         tried += 1
     print(f"{tried} inputs in {seconds:g} s, seed {seed}: no fault found")

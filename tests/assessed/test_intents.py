@@ -138,8 +138,8 @@ def test_types_that_are_none(types: Any, message: str) -> None:
     [
         ("1 1\n", ":1: 2 columns, expected 3: topic intent type"),
         ("1;1;nav;2012\n", ":1: 4 columns, expected 3: topic intent type"),
-        ("1;;nav\n", ":1: column 2 is empty, expected 3: topic intent type"),
-        ("1 1 nav\n1 1 inf\n", ":2: intent '1' of topic '1' is there"),
+        ("1;;nav\n", ":1: column 2 is empty, expected topic intent type"),
+        ("1 1 nav\n1 1 inf\n", ":2: intent '1' of topic '1' appears twice"),
     ],
 )
 def test_files_that_are_wrong_say_where(tmp_path: Path, text: str, message: str) -> None:

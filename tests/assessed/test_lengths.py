@@ -130,18 +130,18 @@ def test_what_a_length_stands_for_is_told() -> None:
     ("text", "message"),
     [
         ("", "lengths: is empty, expected lines of doc length"),
-        ("a 1\nb\n", ":2: 1 columns, but the first line has 2"),
+        ("a 1\nb\n", r":2: 1 column, expected 2 as on line 1: doc length \[snippet\]"),
         ("\na 1\nb x\n", ":3: document 'b': the length is 'x', expected a number, 0 or above"),
         ("a 1\nb -1\n", ":2: document 'b': the length is '-1', expected"),
         ("a 1\nb nan\n", ":2: document 'b': the length is 'nan', expected"),
-        ("a 1\nb 2\na 1\n", ":3: document 'a' is there twice, first in row 1"),
+        ("a 1\nb 2\na 1\n", ":3: document 'a' appears twice, first in row 1"),
         ("a abc\nb 2\n", ":1: document 'a': the length is 'abc', expected a number, 0 or above"),
-        ("a\nb\n", ":1: 1 columns, expected doc length"),
+        ("a\nb\n", ":1: 1 column, expected doc length"),
         ("a 1 2 3\n", ":1: 4 columns, expected doc length"),
         ("doc pages\na 1\n", ":1: no column for the length among doc, pages; expected one called length, words"),
         ("name length\na 1\n", ":1: no column for the document among name, length; expected one called doc_id"),
         ("doc length\n", "is empty, expected lines of doc length"),
-        ("doc length\na 1\na 2\n", ":3: document 'a' is there twice"),
+        ("doc length\na 1\na 2\n", ":3: document 'a' appears twice"),
     ],
 )
 def test_damaged_files(text: str, message: str, tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_a_mapping_does_too() -> None:
         ("0001 1 x\n", "iprob:1: topic '0001', intent '1': probability 'x', must be a number between 0 and 1"),
         ("0001 1 nan\n", "iprob:1: topic '0001', intent '1': probability 'nan', must be a number between 0 and 1"),
         ("0001 1 1.5\n", "iprob:1: topic '0001', intent '1': probability '1.5', must be a number between 0 and 1"),
-        ("0001 1 0.5\n0001 1 0.5\n", "iprob:2: intent '1' of topic '0001' is there twice, first on line 1"),
+        ("0001 1 0.5\n0001 1 0.5\n", "iprob:2: intent '1' of topic '0001' appears twice, first on line 1"),
         ("0001 1 0.5\n0001 2 0.4\n", "iprob: topic '0001': intent probabilities sum to 0.9, expected 1"),
         (
             "0001 1 1\n",

@@ -1,4 +1,4 @@
-"""Bad input is told with file and line, in these words."""
+"""The messages about bad input, with file and line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 
-WAY_OUT = "; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
-"""What is told of a document that is there twice."""
+WAY_OUT = "; to keep one: on_duplicate='first' or 'max'"
+"""The end of the message about a document that appears twice."""
 QRELS = [
     ("", ": is empty, expected qrels (lines of topic iteration doc grade)"),
     ("\n \n# only a comment\n", ": is empty, expected qrels (lines of topic iteration doc grade)"),
@@ -27,7 +27,7 @@ QRELS = [
     ("1 0 d1 1\n1 0 d1 1\n", ":2: document 'd1' is there twice for topic '1', first on line 1" + WAY_OUT),
     ("1 0 d1 1\n1 0 d2 1\n1 0 d1 0\n",
      ":3: document 'd1' is there twice for topic '1', first on line 1, with grades 1 and 0" + WAY_OUT),
-    ("1 0 d1 1\n1 0 \x00 1\n", ":2: a NUL byte: this is a binary file, expected qrels as text, JSON, CSV or Parquet"),
+    ("1 0 d1 1\n1 0 \x00 1\n", ":2: a NUL byte: a binary file, expected qrels as text, JSON, CSV or Parquet"),
     ("query-id\tcorpus-id\tscore\n1\t\t1\n", ":2: the document is empty, expected query-id corpus-id score"),
     ("query-id\tcorpus-id\tscore\n1\td\n", ":2: 2 columns, expected 3: query-id corpus-id score"),
     ("query-id\tcorpus-id\tscore\n", ": is empty, expected lines of query-id corpus-id score"),
@@ -41,18 +41,18 @@ QRELS = [
      ": 3 columns are called qid (1, 2 and 3), must be one: rename or drop the others"),
     ("qid,docno,label\n1,d1,1\n1,d1,1\n", ":3: document 'd1' is there twice for topic '1', first on line 2"
      + WAY_OUT),
-    ('qid,docno,label\n1,d1,1\n1,"d2,1\n', ":3: is not CSV: unexpected end of data"),
+    ('qid,docno,label\n1,d1,1\n1,"d2,1\n', ":3: is not valid CSV: unexpected end of data"),
     ("qid,docno,label\n", ": is empty, expected records after the header"),
     ("qid,docno,note\n1,d,1\n",
      ": no column for the grade among qid, docno, note; expected one called grade, relevance, rel, label, judgment, "
      "judgement, score"),
-    ('{"1": {"d1": 1},\n "2": {"d1": }}', ":2: is not JSON: Expecting value (column 14)"),
-    ('{"1": {"d1": 1, "d1": 2}}', ": 'd1' is there twice in one object"),
+    ('{"1": {"d1": 1},\n "2": {"d1": }}', ":2: is not valid JSON: Expecting value (column 14)"),
+    ('{"1": {"d1": 1, "d1": 2}}', ": 'd1' appears twice in one object"),
     ('{"1": {"d1": "1"}}', ": topic '1', document 'd1': the grade is '1', expected a number"),
     ('{"1": {"d1": true}}', ": topic '1', document 'd1': the grade is True, expected a number"),
     ('{"1": {"d1": NaN}}', ": topic '1', document 'd1': the grade is nan, expected a number"),
     ('{"1": {"": 1}}', ": an empty document id"),
-    ('{"1": {"\\ud800": 1}}', ": an id has half a surrogate pair in it, expected text"),
+    ('{"1": {"\\ud800": 1}}', ": an id contains half a surrogate pair, expected text"),
     ("{}",
      ': is empty, expected {topic: {doc: grade}} or a list of {"query_id": ..., "doc_id": ..., "relevance": ...}'),
     ('[{"a": 1}]',
@@ -70,11 +70,11 @@ QRELS = [
     ('{"qid": 1, "docno": "d", "rel": 1}\n{"qid": 1, "docno": "d", "rel": 1}\n',
      ":2: document 'd' is there twice for topic '1', first on line 1" + WAY_OUT),
     ('{"qid": 1, "docno": "d", "rel": 1}\n{"qid": 1, "docno"\n',
-     ":2: is not JSON: Expecting ':' delimiter (column 19)"),
+     ":2: is not valid JSON: Expecting ':' delimiter (column 19)"),
     ('{"qid": 1, "docno": "d", "rel": 1}\n\n{"qid": 1, "docno": "d"}\n',
      ":3: {'qid': 1, 'docno': 'd'}, expected the same fields as line 1"),
     ('{"qid": 1, "docno": "d", "rel": 1}\n7\n', ":2: 7, expected a JSON object"),
-    ('{"1": {"d": 1}}\n{"1": {"d": 1}}\n', ":2: topic '1' is there twice"),
+    ('{"1": {"d": 1}}\n{"1": {"d": 1}}\n', ":2: topic '1' appears twice"),
 ]  # fmt: skip
 RUNS = [
     ("", ": is empty, expected run (lines of topic Q0 doc rank score tag)"),
@@ -104,8 +104,8 @@ def complaint(kind: Any, thing: Any, **options: Any) -> str:
 def test_bad_qrels(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.qrels"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    told = complaint(Qrels, path)
-    assert told == f"{path}{message}"
+    caught = complaint(Qrels, path)
+    assert caught == f"{path}{message}"
 
 
 @pytest.mark.parametrize(("text", "message"), RUNS, ids=[message[:60] for _, message in RUNS])
@@ -121,7 +121,7 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
     assert complaint(Qrels, path).startswith(f"{path}: the Parquet data is damaged: ")
 
 
-def test_a_long_line_is_told_in_short(tmp_path: Path) -> None:
+def test_a_long_line_is_shortened_in_the_message(tmp_path: Path) -> None:
     path = tmp_path / "long.run"
     path.write_bytes(b"1 Q0 " + b"x" * 10_000_000 + b" 1 1.0 tag\n")
     assert complaint(Run, path) == f"{path}:1: an id of 10000000 bytes, at most 65535 are taken"
@@ -132,10 +132,10 @@ def test_a_long_line_is_told_in_short(tmp_path: Path) -> None:
     path.write_bytes(b'{"1": {"d": ' + b"[" * 100_000)
     assert "JSON" in complaint(Run, path)
     path.write_bytes(b"qid,docno,score\n1," + b"x" * 10_000_000 + b",1\n")
-    assert complaint(Run, path) == f"{path}:2: is not CSV: field larger than field limit (131072)"
+    assert complaint(Run, path) == f"{path}:2: is not valid CSV: field larger than field limit (131072)"
 
 
-def test_a_header_that_was_said_must_be_there() -> None:
+def test_a_format_with_a_header_needs_it() -> None:
     assert complaint(Qrels, b"q1\td1\t1\n", format="beir") == (
         "<bytes>:1: no header, expected the line query-id corpus-id score first"
     )
@@ -182,7 +182,7 @@ def test_other_numbers_are_numbers() -> None:
     }
 
 
-def test_things_that_are_no_data() -> None:
+def test_objects_that_are_not_data() -> None:
     for thing in (7, None, 1.5):
         with pytest.raises(UsageError, match="cannot be read as qrels: give a path, bytes, an open file"):
             Qrels.of(thing)
@@ -196,11 +196,11 @@ def test_things_that_are_no_data() -> None:
 def test_duplicates_by_rule_are_counted(rule: str, grade: int, tmp_path: Path) -> None:
     path = tmp_path / "x.qrels"
     path.write_bytes(b"1 0 d 1\n1 0 d 3\n1 0 d 2\n1 0 e 0\n")
-    with pytest.warns(CranfieldWarning) as told:
+    with pytest.warns(CranfieldWarning) as caught:
         qrels = Qrels.read(path, on_duplicate=rule)
     assert qrels.to_dict() == {"1": {"d": grade, "e": 0}}
-    assert [str(w.message) for w in told] == [f"{path}: 2 duplicate documents were passed over (on_duplicate={rule!r})"]
-    with pytest.warns(CranfieldWarning, match="^1 duplicate document was passed over"):
+    assert [str(w.message) for w in caught] == [f"{path}: 2 duplicate documents were dropped (on_duplicate={rule!r})"]
+    with pytest.warns(CranfieldWarning, match="^1 duplicate document was dropped"):
         assert Run.of([("q", "d", 1.0), ("q", "d", 2.0)], on_duplicate=rule).to_dict() == {
             "q": {"d": 1.0 if rule == "first" else 2.0}
         }
@@ -209,7 +209,7 @@ def test_duplicates_by_rule_are_counted(rule: str, grade: int, tmp_path: Path) -
 def test_matrices_of_other_shapes() -> None:
     with pytest.raises(UsageError, match=r"scores of shape \(2,\), must be queries × documents"):
         Run.from_arrays([1.0, 2.0])
-    with pytest.raises(UsageError, match=r"mask of shape \(1, 1\), must be \(1, 2\) as the scores are"):
+    with pytest.raises(UsageError, match=r"mask of shape \(1, 1\), must be \(1, 2\), the shape of the scores"):
         Run.from_arrays([[1.0, 2.0]], mask=[[True]])
     with pytest.raises(UsageError, match="2 topics for 1 queries"):
         Run.from_arrays([[1.0]], topics=["a", "b"])
@@ -223,22 +223,22 @@ def test_matrices_of_other_shapes() -> None:
     ("thing", "format", "message"),
     [
         (Qrels.of({"q": {"a b": 1}}), "trec",
-         "the document 'a b' has a blank, a line break or a NUL in it, which trec cannot hold"),
+         "the document 'a b' contains a blank, a line break or a NUL, which trec cannot hold"),
         (Qrels.of({"q": {"a\tb": 1}}), "beir",
-         "the document 'a\\tb' has a tab, a line break or a NUL in it, which beir cannot hold"),
+         "the document 'a\\tb' contains a tab, a line break or a NUL, which beir cannot hold"),
         (Qrels.of({"q": {"a ": 1}}), "beir", "the document 'a ' has a blank at its end, which beir cannot hold"),
         (Qrels.of({"#q": {"a": 1}}), "trec", "the topic '#q' would be read as a comment, which trec cannot hold"),
-        (Qrels.of({"q": {"a\0": 1}}), "csv", "the document 'a\\x00' has a NUL in it, which csv cannot hold"),
+        (Qrels.of({"q": {"a\0": 1}}), "csv", "the document 'a\\x00' contains a NUL, which csv cannot hold"),
         (Qrels.of({"q": {}, "r": {"d": 1}}), "trec",
-         "trec cannot hold topics without documents (q); say allow_loss to leave that out"),
-        (Qrels.of(b"1 a d 1\n1 b d 0\n"), "beir", "beir cannot hold intents; say allow_loss to leave that out"),
+         "trec cannot hold topics without documents (q); to leave that out: allow_loss=True"),
+        (Qrels.of(b"1 a d 1\n1 b d 0\n"), "beir", "beir cannot hold intents; to leave that out: allow_loss=True"),
         (Qrels.of(b"1 1 d 1\n2 1 d 0\n"), "msmarco",
-         "msmarco cannot hold iterations; say allow_loss to leave that out"),
-        (Run.of({"q": {"d": 2.0}}), "msmarco", "msmarco cannot hold scores; say allow_loss to leave that out"),
+         "msmarco cannot hold iterations; to leave that out: allow_loss=True"),
+        (Run.of({"q": {"d": 2.0}}), "msmarco", "msmarco cannot hold scores; to leave that out: allow_loss=True"),
         (Run.of(b"1 Q0 a 1 1 x\n1 Q0 b 2 3 x\n"), "beir",
-         "beir cannot hold ranks that do not follow the scores; say allow_loss to leave that out"),
+         "beir cannot hold ranks that do not follow the scores; to leave that out: allow_loss=True"),
         (Run.of({"q": {"d": 2.0}}, name="my run"), "trec",
-         "the name of the run 'my run' has a blank, a line break or a NUL in it, which trec cannot hold"),
+         "the name of the run 'my run' contains a blank, a line break or a NUL, which trec cannot hold"),
     ],
 )  # fmt: skip
 def test_what_a_format_cannot_hold(thing: Any, format: str, message: str, tmp_path: Path) -> None:
@@ -248,11 +248,11 @@ def test_what_a_format_cannot_hold(thing: Any, format: str, message: str, tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_frames_want_utf8() -> None:
+def test_frames_need_utf8() -> None:
     qrels = Qrels.of(b"1 0 \xff 1\n")
-    with pytest.raises(DataError, match="is not UTF-8 text, which Arrow wants"):
+    with pytest.raises(DataError, match="is not UTF-8 text, as Arrow needs"):
         qrels.to_arrow()
-    with pytest.raises(DataError, match="is not UTF-8 text, which polars wants"):
+    with pytest.raises(DataError, match="is not UTF-8 text, as polars needs"):
         qrels.to_polars()
 
 

@@ -1,4 +1,4 @@
-"""Conversion between formats: nothing is lost, or it is said."""
+"""Conversion between formats: nothing is lost without an error."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_several_runs_stay_several(tmp_path: Path) -> None:
         convert(source, tmp_path / name)
         assert read_runs(tmp_path / name) == read_runs(source)
         assert [run.name for run in read_runs(tmp_path / name)] == ["x", "y"]
-    with pytest.raises(DataError, match="beir cannot hold several runs; say allow_loss to leave that out"):
+    with pytest.raises(DataError, match="beir cannot hold several runs; to leave that out: allow_loss=True"):
         convert(source, tmp_path / "two.tsv", to="beir")
 
 
 def test_loss_has_to_be_allowed(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         convert(SAMPLES / "bm25.run", tmp_path / "out", to="msmarco")
-    assert str(caught.value) == f"{tmp_path / 'out'}: msmarco cannot hold scores; say allow_loss to leave that out"
+    assert str(caught.value) == f"{tmp_path / 'out'}: msmarco cannot hold scores; to leave that out: allow_loss=True"
     assert not (tmp_path / "out").exists()
     convert(SAMPLES / "bm25.run", tmp_path / "out", to="msmarco", allow_loss=True)
     assert (tmp_path / "out").read_text().splitlines()[0] == "101\tNOTE-0737\t1"
@@ -81,17 +81,17 @@ def test_compressed_target(tmp_path: Path) -> None:
         (b"\xef\xbb\xbf<?xml version='1.0'?>\n", "topics"),
     ],
 )
-def test_the_kind_is_told_by_the_content(data: bytes, kind: str) -> None:
+def test_the_kind_is_detected_from_the_content(data: bytes, kind: str) -> None:
     assert kind_of(data) == kind
 
 
 @pytest.mark.parametrize("data", [b"1 d 1 0.5\n", b"1 d 1\n", b'{"1": {"d": 1}}', b"qid,docno,score\n1,d,1\n"])
-def test_else_the_kind_must_be_said(data: bytes, tmp_path: Path) -> None:
+def test_an_unclear_kind_must_be_given(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(data)
     with pytest.raises(UsageError) as caught:
         convert(path, tmp_path / "y.json")
-    assert str(caught.value) == f"{path}: may be a run or qrels; say which with kind='run' or kind='qrels'"
+    assert str(caught.value) == f"{path}: may be a run or qrels; choose with kind='run' or kind='qrels'"
     with pytest.raises(UsageError, match="kind == 'runs', must be one of 'run', 'qrels', 'topics'"):
         convert(path, tmp_path / "y.json", kind="runs")
     for suffix in ("run", "qrels"):
@@ -100,7 +100,7 @@ def test_else_the_kind_must_be_said(data: bytes, tmp_path: Path) -> None:
         assert kind_of(named) == suffix
 
 
-def test_parquet_tells_its_kind(tmp_path: Path) -> None:
+def test_the_kind_of_parquet_is_detected(tmp_path: Path) -> None:
     Qrels.of({"1": {"d": 1}}).write(tmp_path / "q.parquet")
     Run.of({"1": {"d": 1}}).write(tmp_path / "r.parquet")
     assert (kind_of(tmp_path / "q.parquet"), kind_of(tmp_path / "r.parquet")) == ("qrels", "run")

@@ -1,4 +1,4 @@
-"""Every format: an example written by hand, and whatever is written reads back as it was."""
+"""Every format: an example written by hand, and round trips."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from cranfield.collection.formats import named
 from cranfield.collection.qrels import Judgment, Qrels
 from cranfield.collection.run import Ranked, Run, read_runs, runs_of
-from cranfield.collection.writing import encode
+from cranfield.collection.writing import Outgoing, encode
 from cranfield.errors import DataError
 
 GRADES = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}
@@ -87,19 +88,23 @@ def test_a_run_of_ranks_is_in_the_order_of_its_ranks() -> None:
     assert Run.of(b"qid,docno,rank\nq1,d1,2\nq1,d2,1\nq1,d3,10\n") == run
 
 
-def test_what_is_written_is_what_the_formats_are() -> None:
+def encoded(out: Outgoing, format: str) -> bytes:
+    return encode(out, named(format, out.kind), "file")
+
+
+def test_the_bytes_that_are_written() -> None:
     """The bytes of each text format, by hand."""
     out = Qrels.of(GRADES).outgoing()
-    assert encode(out, "trec", "f") == QRELS_BY_HAND["trec"].encode()
-    assert encode(out, "msmarco", "f") == QRELS_BY_HAND["msmarco"].encode()
-    assert encode(out, "beir", "f") == QRELS_BY_HAND["beir"].encode()
-    assert encode(out, "json", "f") == QRELS_BY_HAND["json"].encode() + b"\n"
-    assert encode(out, "csv", "f") == QRELS_BY_HAND["csv"].encode()
+    assert encoded(out, "trec") == QRELS_BY_HAND["trec"].encode()
+    assert encoded(out, "msmarco") == QRELS_BY_HAND["msmarco"].encode()
+    assert encoded(out, "beir") == QRELS_BY_HAND["beir"].encode()
+    assert encoded(out, "json") == QRELS_BY_HAND["json"].encode() + b"\n"
+    assert encoded(out, "csv") == QRELS_BY_HAND["csv"].encode()
     run = Run.of({"q1": {"d1": 0.25, "d2": 1.5, "d3": 1.5}}, name="x").outgoing()
     # rank recomputed: d3 before d2, as ties go to the higher id
-    assert encode(run, "trec", "f") == b"q1 Q0 d1 3 0.25 x\nq1 Q0 d2 2 1.5 x\nq1 Q0 d3 1 1.5 x\n"
-    assert encode(run, "msmarco-scored", "f") == b"q1\td1\t3\t0.25\nq1\td2\t2\t1.5\nq1\td3\t1\t1.5\n"
-    assert encode(run, "jsonl", "f").splitlines()[0] == b'{"query_id": "q1", "doc_id": "d1", "score": 0.25, "run": "x"}'
+    assert encoded(run, "trec") == b"q1 Q0 d1 3 0.25 x\nq1 Q0 d2 2 1.5 x\nq1 Q0 d3 1 1.5 x\n"
+    assert encoded(run, "msmarco-scored") == b"q1\td1\t3\t0.25\nq1\td2\t2\t1.5\nq1\td3\t1\t1.5\n"
+    assert encoded(run, "jsonl").splitlines()[0] == b'{"query_id": "q1", "doc_id": "d1", "score": 0.25, "run": "x"}'
 
 
 # ------------------------------------------------------------------------------------------------ objects
@@ -146,7 +151,7 @@ def test_frames_of_intents() -> None:
         assert Qrels.of(frame).intents == ("a", "b")
 
 
-def test_frames_leave_and_come_back() -> None:
+def test_frames_round_trip() -> None:
     qrels, run = Qrels.of(GRADES), Run.of(SCORES, name="x")
     for thing in (qrels, run):
         for frame in (thing.to_pandas(), thing.to_polars(), thing.to_arrow()):
@@ -155,7 +160,7 @@ def test_frames_leave_and_come_back() -> None:
     assert list(run.to_polars().columns) == ["query_id", "doc_id", "score", "run"]
 
 
-def test_ir_measures_takes_our_frames_and_we_take_its_tuples() -> None:
+def test_ir_measures_reads_our_frames_and_we_read_its_tuples() -> None:
     qrels, run = Qrels.of(GRADES), Run.of(SCORES)
     theirs = ir_measures.calc_aggregate([ir_measures.AP], qrels.to_pandas(), run.to_pandas())
     assert theirs[ir_measures.AP] == pytest.approx((1 / 2 + 1) / 2)  # by hand: d1 at rank 2 of q1, at rank 1 of q2
@@ -173,7 +178,7 @@ class Line:
     relevance: float
 
 
-def test_records_of_every_sort() -> None:
+def test_all_kinds_of_records() -> None:
     qrels = Qrels.of({"1": {"a": 1, "b": 0}})
     Pair = namedtuple("Pair", ["docno", "rel", "qid"])
     assert Qrels.of([(1, "a", 1), (1, "b", 0)]) == qrels
@@ -223,7 +228,7 @@ def test_parquet_with_other_column_types(tmp_path: Path) -> None:
 
 
 class FakeDataset:
-    """What ir_datasets gives, without the network."""
+    """A dataset of ir_datasets, without the network."""
 
     def __init__(self, records: list[Any]) -> None:
         self.records = records
@@ -258,7 +263,7 @@ def test_datasets_by_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # ------------------------------------------------------------------------------------------------ round trips
 
-# ids of any bytes, as str with surrogateescape; what a format cannot hold is taken out by its own alphabet
+# ids of any bytes, as str with surrogateescape; each alphabet lacks the characters that its format cannot hold
 any_id = st.binary(min_size=1, max_size=8).map(lambda b: b.decode("utf-8", "surrogateescape"))
 column_id = any_id.filter(lambda text: not set(text) & set(" \t\n\r\0"))
 topic_id = column_id.filter(lambda text: not text.startswith(("#", "\ufeff")))
@@ -276,7 +281,7 @@ def entries(format: str, number: st.SearchStrategy[Any]) -> st.SearchStrategy[di
 
 
 def there_and_back(thing: Any, format: str) -> Any:
-    return type(thing).of(encode(thing.outgoing(), format, "file"), format=format)
+    return type(thing).of(encoded(thing.outgoing(), format), format=format)
 
 
 few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -285,7 +290,7 @@ few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthChec
 @pytest.mark.parametrize("format", ["trec", "msmarco", "beir", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
-def test_qrels_come_back(format: str, data: st.DataObject) -> None:
+def test_qrels_round_trip(format: str, data: st.DataObject) -> None:
     qrels = Qrels.of(data.draw(entries(format, grade)))
     assert there_and_back(qrels, format) == qrels
 
@@ -293,7 +298,7 @@ def test_qrels_come_back(format: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("format", ["trec", "msmarco-scored", "beir", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
-def test_runs_come_back(format: str, data: st.DataObject) -> None:
+def test_runs_round_trip(format: str, data: st.DataObject) -> None:
     run = Run.of(data.draw(entries(format, score)), name="tag")
     back = there_and_back(run, format)
     assert back == run
@@ -304,20 +309,20 @@ def test_runs_come_back(format: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("format", ["trec", "diversity", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
-def test_intents_come_back(format: str, data: st.DataObject) -> None:
+def test_intents_round_trip(format: str, data: st.DataObject) -> None:
     topics, docs = ALPHABET.get(format, (topic_id, column_id))
     key = st.tuples(topics, docs, st.sampled_from("abc"))
     judged = data.draw(st.dictionaries(key, st.integers(0, 3), min_size=1, max_size=8))
     qrels = Qrels.of([(topic, doc, g, intent) for (topic, doc, intent), g in judged.items()])
     back = there_and_back(qrels, format)
     assert back == qrels
-    said = qrels.with_intents() if format == "diversity" else qrels  # by that format even one label is an intent
-    assert set(back.intents) == set(said.intents)
+    expected = qrels.with_intents() if format == "diversity" else qrels  # where even one label is an intent
+    assert set(back.intents) == set(expected.intents)
 
 
 @few
 @given(st.lists(st.tuples(topic_id, column_id, st.integers(0, 9)), min_size=1, unique_by=lambda r: r[:2]))
-def test_runs_of_ranks_come_back_through_msmarco(rows: list[tuple[str, str, int]]) -> None:
+def test_runs_of_ranks_round_trip_through_msmarco(rows: list[tuple[str, str, int]]) -> None:
     text = "".join(f"{topic}\t{doc}\t{rank}\n" for topic, doc, rank in rows).encode("utf-8", "surrogateescape")
     run = Run.of(text, format="msmarco")
     assert there_and_back(run, "msmarco") == run
@@ -333,7 +338,7 @@ def test_ranks_that_contradict_the_scores_are_kept(format: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("name", ["x.run", "x.json", "x.jsonl", "x.csv", "x.tsv"])
-def test_compressed_files_come_back(name: str, suffix: str, tmp_path: Path) -> None:
+def test_compressed_files_round_trip(name: str, suffix: str, tmp_path: Path) -> None:
     run = Run.of(SCORES, name="tag")
     path = tmp_path / (name + suffix)
     run.write(path)

@@ -1,4 +1,4 @@
-"""Files that nobody meant to be read: none may hang, none may lose a line in silence."""
+"""Hostile files: none may hang, none may lose a line silently."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def test_data_after_many_blank_lines_or_comments_is_found(before: bytes) -> None
     assert Qrels.of(before + b"1 0 a 1\n").to_dict() == {"1": {"a": 1}}
 
 
-def test_the_line_of_a_fault_counts_what_came_before_it() -> None:
+def test_the_line_of_a_fault_counts_skipped_lines() -> None:
     with pytest.raises(DataError, match=r"<bytes>:100001: 3 columns, the third is '0\.5'"):
         Run.of(b"\n" * 100_000 + b"1 d1 0.5\n")
 
 
-def test_judgments_given_as_a_run_are_told_apart_by_their_third_column() -> None:
+def test_judgments_given_as_a_run_are_recognised_by_their_third_column() -> None:
     with pytest.raises(DataError, match="<bytes>:1: 4 columns, the third is 'doc7', expected a rank"):
         Run.of(b"1 0 doc7 1\n")
 
@@ -48,7 +48,7 @@ def test_judgments_given_as_a_run_are_told_apart_by_their_third_column() -> None
 
 
 @pytest.mark.parametrize(("pack", "kind"), [(bz2.compress, "bzip2"), (lzma.compress, "xz")])
-def test_a_second_stream_that_is_damaged_is_not_passed_over(pack, kind: str, tmp_path: Path) -> None:
+def test_a_damaged_second_stream_is_an_error(pack, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
     second = bytearray(pack(RUN))
     path.write_bytes(pack(RUN) + second)
@@ -71,7 +71,7 @@ def test_an_xz_file_may_be_padded_with_zeros(tmp_path: Path) -> None:
 
 
 class Endless(io.RawIOBase):
-    """As /dev/zero; a second read would never end."""
+    """Like /dev/zero; a second read would never end."""
 
     def read(self, size: int = -1) -> bytes:
         assert size > 0, "read to the end of what has no end"
@@ -80,7 +80,7 @@ class Endless(io.RawIOBase):
 
 def test_binary_from_a_pipe_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", type("Standard", (), {"buffer": Endless()})())
-    assert refused("-").startswith("standard input:1: a NUL byte: this is binary")
+    assert refused("-").startswith("standard input:1: a NUL byte: binary data")
 
 
 def test_utf16_and_parquet_from_a_pipe_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_stream_that_cannot_be_read(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ tags and marks
 
 
-def test_a_tag_on_every_line_is_no_tag() -> None:
+def test_too_many_tags_are_an_error() -> None:
     lines = b"".join(b"q Q0 d%d 1 1.0 t%d\n" % (i, i) for i in range(10_001))
     with pytest.raises(DataError, match="<bytes>:10001: more than 10000 runs in one file"):
         Run.of(lines)

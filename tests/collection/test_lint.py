@@ -1,4 +1,4 @@
-"""Validation tells everything at once: each thing that can be wrong, with file and line."""
+"""The linter reports everything at once, with file and line."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Folder:
         return self.path / name
 
     def qrels(self, data: bytes) -> list[tuple[int | None, str, str, str]]:
-        return told(check_files(qrels=[self.file("q", data)]))
+        return as_tuples(check_files(qrels=[self.file("q", data)]))
 
     def run(self, data: bytes) -> list[tuple[int | None, str, str, str]]:
-        return told(check_files(runs=[self.file("r", data)]))
+        return as_tuples(check_files(runs=[self.file("r", data)]))
 
 
-def told(findings: list[Finding]) -> list[tuple[int | None, str, str, str]]:
+def as_tuples(findings: list[Finding]) -> list[tuple[int | None, str, str, str]]:
     return [(finding.line, finding.severity, finding.code, finding.message) for finding in findings]
 
 
@@ -40,12 +40,12 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_good_files_have_nothing_to_tell(folder: Folder) -> None:
+def test_good_files_have_no_findings(folder: Folder) -> None:
     assert folder.qrels(b"1 0 a 1\n1 0 b 0\n") == []
     assert folder.run(b"1 Q0 a 1 2.0 x\n1 Q0 b 2 1.0 x\n") == []
 
 
-def test_every_fault_is_told_not_only_the_first(folder: Folder) -> None:
+def test_every_fault_is_reported(folder: Folder) -> None:
     assert folder.qrels(b"1 0 a 1\n1 0 b\n1 0 c x\n1 0 a 2\n1 0 d nan\n1 0 a 1\n") == [
         (2, "error", "columns", "3 columns, expected 4: topic iteration doc grade"),
         (3, "error", "not-a-number", "the grade is 'x', expected a number"),
@@ -84,7 +84,7 @@ def test_files_that_cannot_be_read(folder: Folder, data: bytes, code: str) -> No
     assert [(severity, found) for _, severity, found, _ in folder.qrels(data)] == [("error", code)]
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     findings = check_files(qrels=[tmp_path / "none"], runs=[tmp_path], topics=[tmp_path / "no"])
     assert [(finding.code, finding.path) for finding in findings] == [
         ("missing-file", str(tmp_path / "none")),
@@ -119,9 +119,9 @@ def test_grades(folder: Folder) -> None:
     ]
 
 
-def test_topics_that_do_not_stand_together(folder: Folder) -> None:
+def test_scattered_topics(folder: Folder) -> None:
     assert folder.qrels(b"1 0 a 1\n2 0 a 1\n1 0 b 1\n3 0 a 1\n2 0 b 1\n") == [
-        (3, "info", "scattered", "the lines of a topic do not stand together: topics 1, 2")
+        (3, "info", "scattered", "the lines of a topic are not together: topics 1, 2")
     ]
 
 
@@ -135,12 +135,12 @@ def test_topic_ids_that_look_alike(folder: Folder) -> None:
 def test_ranks(folder: Folder) -> None:
     assert folder.run(b"1 Q0 a 0 3 x\n1 Q0 b 1 2 x\n2 Q0 a 2 3 x\n2 Q0 b 3 2 x\n") == [
         (1, "warning", "rank-from-0", "1 list begins at rank 0: topic 1"),
-        (3, "warning", "rank-start", "1 list begins elsewhere than at rank 1: topic 2"),
+        (3, "warning", "rank-start", "1 list begins at another rank than 1: topic 2"),
     ]
     assert folder.run(b"1 Q0 a 1 9 x\n1 Q0 b 1 8 x\n1 Q0 c 2 7 x\n1 Q0 d 5 6 x\n1 Q0 e 6 6.5 x\n") == [
-        (2, "warning", "repeated-rank", "1 rank is there twice: topic 1"),
+        (2, "warning", "repeated-rank", "1 rank appears twice: topic 1"),
         (4, "warning", "rank-gap", "1 gap between ranks: topic 1"),
-        (5, "warning", "rank-against-score", "1 score is higher than that of the rank before: topic 1"),
+        (5, "warning", "rank-against-score", "1 score is higher than that of the previous rank: topic 1"),
     ]
     assert folder.run(b"1 Q0 a - 9 x\n1 Q0 b 2 8 x\n") == [
         (1, "warning", "rank-not-a-number", "1 rank is not a number")
@@ -152,11 +152,11 @@ def test_scores(folder: Folder) -> None:
         (3, "info", "ties", "1 document has the score of another (50% of the lists); tied documents are ordered by id"),
         (4, "warning", "infinite", "1 score is infinite"),
     ]
-    # 1 + 2^-30 is another number than 1 in 64 bits, not in 32
+    # 1 + 2^-30 differs from 1 in 64 bits, not in 32
     assert folder.run(b"1 Q0 a 1 1.00000000093132257 x\n1 Q0 b 2 1 x\n") == [
         (1, "warning", "single-precision",
-         "1 score differs from another in 64 bits but not in the 32 that trec_eval up to version 9 compares: "
-         "it takes them for ties")
+         "1 score differs from another in 64 bits but not in 32: trec_eval up to version 9 compares 32 bits and "
+         "treats them as ties")
     ]  # fmt: skip
 
 
@@ -187,8 +187,8 @@ def test_files_together(folder: Folder) -> None:
         ("r1", "warning", "topic-ids", "topic '51' is '051' in the judgments: they differ by leading zeros or case"),
         ("r1", "warning", "unknown-topics", "1 topic is not judged: 51"),
         ("r2", "warning", "no-judged-document",
-         "no retrieved document is judged: ids here are such as 'b', in the judgments 'a'"),
-        ("r2", "warning", "same-tag", f"tag 'x' is also that of {first}"),
+         "no retrieved document is judged: an id here is 'b', one in the judgments 'a'"),
+        ("r2", "warning", "same-tag", f"{first} has the same tag, 'x'"),
         ("r3", "error", "no-common-topic",
          "no topic of this file is judged: it has 77, the judgments have 051, 2, 3"),
     ]  # fmt: skip
@@ -196,18 +196,20 @@ def test_files_together(folder: Folder) -> None:
 
 def test_two_files_of_judgments(folder: Folder) -> None:
     one, two = folder.file("q1", b"1 0 a 1\n"), folder.file("q2", b"1 0 b 1\n")
-    assert told(check_files([one, two])) == [(None, "warning", "judged-twice", f"topics that {one} judges too: 1")]
+    assert as_tuples(check_files([one, two])) == [
+        (None, "warning", "judged-twice", f"topics that {one} also judges: 1")
+    ]
 
 
 def test_topics(folder: Folder) -> None:
-    assert told(check_files(topics=[folder.file("t.tsv", b"7\twings\n07\ttails\n")])) == [
+    assert as_tuples(check_files(topics=[folder.file("t.tsv", b"7\twings\n07\ttails\n")])) == [
         (None, "warning", "topic-ids", "topics '7' and '07' differ only by leading zeros or case")
     ]
     bad = folder.file("t.xml", b"<topics><topic>")
     assert [finding.severity for finding in check_files(topics=[bad])] == ["error"]
 
 
-def test_the_sample_tells_what_its_readme_tells() -> None:
+def test_the_sample_has_the_findings_of_its_readme() -> None:
     findings = check_files([SAMPLES / "qrels.txt"], sorted(SAMPLES.glob("*.run")), [SAMPLES / "topics.xml"])
     assert [(Path(f.path).name, f.code) for f in findings] == [
         ("qrels.txt", "topic-without-relevant"),
@@ -217,6 +219,6 @@ def test_the_sample_tells_what_its_readme_tells() -> None:
     ]
 
 
-def test_findings_read_as_a_compiler_tells_them() -> None:
+def test_findings_look_like_compiler_messages() -> None:
     assert str(Finding("a.run", 3, "error", "nan", "the score is 'nan'")) == "a.run:3: error: the score is 'nan' [nan]"
     assert str(Finding("a.run", None, "info", "ties", "2 ties")) == "a.run: info: 2 ties [ties]"

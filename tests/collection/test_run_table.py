@@ -21,8 +21,8 @@ def test_commas_tabs_and_blanks(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a A\nb\n", "teams:2: 1 column, expected 2: run system"),
-        ("a A\na A\n", "teams:2: run 'a' is there twice"),
-        ("a,\n", "teams:1: a column is empty, expected run system"),
+        ("a A\na A\n", "teams:2: run 'a' appears twice"),
+        ("a,\n", "teams:1: column 2 is empty, expected run system"),
     ],
 )
 def test_bad_lines(tmp_path: Path, text: str, message: str) -> None:

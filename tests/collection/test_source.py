@@ -1,4 +1,4 @@
-"""Where bytes come from and where they go: compression, standard input, damaged files, whole files or none."""
+"""Reading and writing bytes: compression, standard input, damaged files, whole files or none."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_compressed_files_are_known_by_their_bytes(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "no-suffix-that-tells"
+def test_compression_is_detected_from_the_bytes(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "no-known-suffix"
     path.write_bytes(PACKERS[kind](TEXT))
     assert read_bytes(path) == TEXT
     assert Qrels.read(path) == Qrels.of(TEXT) == Qrels.of(path.read_bytes())
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_parts_that_were_compressed_one_by_one_are_read_to_the_end(kind: str, tmp_path: Path) -> None:
+def test_concatenated_compressed_parts_are_all_read(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "two-parts"
     path.write_bytes(PACKERS[kind](TEXT[:100]) + PACKERS[kind](TEXT[100:]))
     assert read_bytes(path) == TEXT
@@ -95,7 +95,7 @@ def test_pipes_are_read(tmp_path: Path) -> None:
         assert Qrels.read(pipe).to_dict() == {"1": {"d": 1}}
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"^{tmp_path}/none: no such file$"):
         load(tmp_path / "none")
     with pytest.raises(DataError, match=f"^{tmp_path}: is a directory, expected a file$"):
@@ -103,7 +103,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_files_that_may_not_be_read(tmp_path: Path) -> None:
+def test_files_without_permission(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     path.write_bytes(TEXT)
     path.chmod(0)
@@ -111,7 +111,7 @@ def test_files_that_may_not_be_read(tmp_path: Path) -> None:
         load(path)
 
 
-def test_errors_of_the_system_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_errors_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -120,7 +120,7 @@ def test_errors_of_the_system_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
         load("locked")
 
 
-def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     target = tmp_path / "old.qrels"
     target.write_bytes(b"old")
     qrels = Qrels.of({"q": {"a doc": 1}})
@@ -139,7 +139,7 @@ def test_globs_are_expanded(tmp_path: Path) -> None:
     for name in ("b.run", "a.run", "[1].run"):
         (tmp_path / name).write_bytes(b"")
     assert [os.path.basename(path) for path in expand([tmp_path / "?.run"])] == ["a.run", "b.run"]
-    assert expand([tmp_path / "[1].run"]) == [str(tmp_path / "[1].run")]  # a name that exists is no pattern
+    assert expand([tmp_path / "[1].run"]) == [str(tmp_path / "[1].run")]  # an existing name is not a pattern
     with pytest.raises(UsageError, match=r"\*\.x: no file matches this pattern$"):
         expand([tmp_path / "*.x"])
 

@@ -1,4 +1,4 @@
-"""Bytes in and out, in the small: what `load` maps or unpacks, and what `write_bytes` leaves on the disk."""
+"""`load` maps or unpacks files; `write_bytes` leaves whole files on the disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fault(path: Path) -> str:
 
 
 class Standard:
-    """Stands in for sys.stdin or sys.stdout, whose bytes are in `buffer`."""
+    """Replaces sys.stdin or sys.stdout; the bytes are in `buffer`."""
 
     def __init__(self, data: bytes = b"") -> None:
         self.buffer = io.BytesIO(data)
@@ -45,7 +45,7 @@ def test_plain_file_is_mapped_whatever_its_name(tmp_path: Path) -> None:
     assert bytes(load(path)) == read_bytes(path) == read_bytes(str(path)) == TEXT
 
 
-def test_empty_file_is_no_bytes(tmp_path: Path) -> None:
+def test_an_empty_file_has_no_bytes(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert load(tmp_path / "empty") == b""
 
@@ -100,7 +100,7 @@ def test_open_files_of_bytes_and_of_text() -> None:
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".xz", ".zst"])
-def test_written_files_read_back_and_leave_nothing_beside_them(ending: str, tmp_path: Path) -> None:
+def test_written_files_read_back_and_leave_no_temporary_files(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.run{ending}"
     for data in (b"old", TEXT):
         write_bytes(path, data)
@@ -122,7 +122,7 @@ def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"a.run": b"new", "b.run": b"made"}
 
 
-def test_a_link_is_compressed_as_its_own_name_says(tmp_path: Path) -> None:
+def test_a_link_is_compressed_by_its_own_suffix(tmp_path: Path) -> None:
     (tmp_path / "a.gz").symlink_to(tmp_path / "a.run")
     write_bytes(tmp_path / "a.gz", TEXT)
     assert (tmp_path / "a.run").read_bytes() == pack(TEXT, "a.gz")

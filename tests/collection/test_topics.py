@@ -1,4 +1,4 @@
-"""Topics: every format by a hand-written example, round trips by hypothesis, and everything that can be wrong."""
+"""Topics: a hand-written example of every format, round trips by hypothesis, and all errors."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_topics_are_equal_after_pickle_and_deepcopy() -> None:
         ({"id": 7}, "topic: id == 7, must be text"),
         ({"id": "1", "title": None}, "topic 1: title == None, must be text"),
         ({"id": "1", "fields": {"title": "x"}}, "topic 1: a field is named 'title', must be text and none of id"),
-        ({"id": "1", "subtopics": (Subtopic("1"), Subtopic("1"))}, "topic 1: subtopic 1 twice"),
+        ({"id": "1", "subtopics": (Subtopic("1"), Subtopic("1"))}, "topic 1: subtopic 1 appears twice"),
     ],
 )
 def test_bad_topics_are_refused_by_name_and_value(arguments: dict[str, Any], message: str) -> None:
@@ -160,7 +160,7 @@ def test_bad_topics_are_refused_by_name_and_value(arguments: dict[str, Any], mes
 
 
 def test_duplicate_ids_are_refused() -> None:
-    with pytest.raises(UsageError, match="topic 1 twice"):
+    with pytest.raises(UsageError, match="topic 1 appears twice"):
         Topics([Topic("1"), Topic("1")])
 
 
@@ -222,7 +222,7 @@ def test_sgml_text_outside_elements_is_an_error_with_its_line() -> None:
 
 
 def test_sgml_comment_that_does_not_end() -> None:
-    assert str(fault(b"<top>\n<num> 1\n<!-- " * 3)) == "<bytes>:3: a comment that does not end, expected -->"
+    assert str(fault(b"<top>\n<num> 1\n<!-- " * 3)) == "<bytes>:3: a comment without end, expected -->"
 
 
 def test_sgml_references_that_mean_nothing_are_text() -> None:
@@ -236,7 +236,7 @@ def test_sgml_topic_without_number() -> None:
 
 def test_sgml_duplicate_number_names_both_lines() -> None:
     data = b"<top>\n<num> Number: 1\n</top>\n\n<top>\n<num> Number: 1\n</top>\n"
-    assert str(fault(data)) == "<bytes>:5: topic 1 twice, first at line 1"
+    assert str(fault(data)) == "<bytes>:5: topic 1 appears twice, first on line 1"
 
 
 # ------------------------------------------------------------------------------------------ XML
@@ -312,13 +312,13 @@ def test_xml_text_of_the_topic_element_is_its_query() -> None:
     assert read_one(b'<topics><topic number="1"> wing flutter </topic></topics>') == Topic("1", "wing flutter")
 
 
-def test_xml_number_label_is_no_part_of_the_id() -> None:
+def test_the_label_of_an_xml_number_is_not_part_of_the_id() -> None:
     assert read_one(b"<topics><topic><num>Number: 301</num><title>x</title></topic></topics>").id == "301"
 
 
-def test_xml_elements_beside_topics_are_counted_in_a_warning() -> None:
+def test_a_warning_counts_xml_elements_outside_topics() -> None:
     data = b"<topics><about>2024</about><set><topic number='1'/><note>x</note></set></topics>"
-    with pytest.warns(CranfieldWarning, match="2 elements outside the topics were passed over: <about>, <note>"):
+    with pytest.warns(CranfieldWarning, match="2 elements outside the topics were ignored: <about>, <note>"):
         assert list(Topics.read(data)) == ["1"]
 
 
@@ -333,10 +333,14 @@ def test_xml_namespace_prefixes_are_not_names() -> None:
         (b"<topics>\n<topic number='1'>\n<title>x</topic></topics>", 3, "malformed XML: mismatched tag"),
         (b"<?xml version='1.0'?>\n<topics>\n<topic number='1'>", 3, "malformed XML: no element found"),
         (b"<topics>\n<topic><title>x</title></topic></topics>", 2, "topic without a number"),
-        (b"<topics>\n<topic number='1'/>\n<topic number='1'/></topics>", 3, "topic 1 twice, first at line 2"),
-        (b"<topics><topic number='1'><title>x</title><title>y</title></topic></topics>", 1, "title twice in one topic"),
+        (b"<topics>\n<topic number='1'/>\n<topic number='1'/></topics>", 3, "topic 1 appears twice, first on line 2"),
+        (
+            b"<topics><topic number='1'><title>x</title><title>y</title></topic></topics>",
+            1,
+            "title appears twice in one topic",
+        ),
         (b"<topics>\n<topic number='1 2'/></topics>", 2, "topic id == '1 2', must be text without blanks"),
-        (b"<topics></topics>", None, "no topics found, read as xml"),
+        (b"<topics></topics>", None, "no topics found when read as xml"),
         (b"<a>" * 200 + b"</a>" * 200, 1, "elements more than 100 deep"),
         (b"<topics><topic number='1'><field name='x' as='json'>{</field></topic></topics>", 1, "malformed JSON"),
         (b"<topics><topic number='1'><subtopic fields='[1]'/></topic></topics>", 1, "subtopic fields"),
@@ -375,7 +379,7 @@ LAUGHS = b"".join(b'<!ENTITY l%d "%s">\n' % (i, b"&l%d;" % (i - 1) * 10) for i i
 )
 def test_entities_are_refused(data: bytes, line: int, name: str) -> None:
     error = fault(data, format="xml")
-    assert str(error) == f"<bytes>:{line}: entity {name!r}: entities are refused, write the text itself"
+    assert str(error) == f"<bytes>:{line}: entity {name!r}: entities are not allowed, write the text itself"
 
 
 def test_doctype_without_entities_is_harmless() -> None:
@@ -401,8 +405,8 @@ def test_tsv_with_header_keeps_other_columns() -> None:
     [
         (b"1\ta\n2\tb\tc\n", 2, "3 columns between tabs, expected 2: id title"),
         (b"id\ttitle\tyear\n1\ta\n", 2, "2 columns between tabs, expected 3: id title year"),
-        (b"id\ttitle\ttitle\n1\ta\tb\n", 1, "column 'title' twice in the header"),
-        (b"1\ta\n\n1\tb\n", 3, "topic 1 twice, first at line 1"),
+        (b"id\ttitle\ttitle\n1\ta\tb\n", 1, "column 'title' appears twice in the header"),
+        (b"1\ta\n\n1\tb\n", 3, "topic 1 appears twice, first on line 1"),
         (b"1\ta\n\tb\n", 2, "topic without a number"),
         (b"id\ttitle\n", None, "no topics found"),
         (b"just words\n", 1, "neither markup, JSON nor tabs"),
@@ -417,15 +421,15 @@ def test_tsv_faults_name_the_line(data: bytes, line: int | None, what: str) -> N
 @pytest.mark.parametrize(
     ("topic", "message"),
     [
-        (Topic("1", "a\tb"), r"topic 1 has title == 'a\\tb', which TSV cannot carry; write jsonl, or only\(\)"),
+        (Topic("1", "a\tb"), r"topic 1 has title == 'a\\tb', which TSV cannot hold; write jsonl, or only\(\)"),
         (
             Topic("1", "a", fields={"n": 3}),
-            r"topic 1 has n == 3, which TSV cannot carry; write jsonl, or only\('title'\)",
+            r"topic 1 has n == 3, which TSV cannot hold; write jsonl, or only\('title'\)",
         ),
         (Topic("1", subtopics=(Subtopic("1"),)), r"topic 1 has 1 subtopics, .* write jsonl, or only\('title'\)"),
     ],
 )
-def test_tsv_refuses_what_it_cannot_carry_and_writes_nothing(topic: Topic, message: str, tmp_path: Path) -> None:
+def test_tsv_refuses_data_it_cannot_hold_and_writes_nothing(topic: Topic, message: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=message):
         Topics([topic]).write(tmp_path / "t.tsv")
     assert list(tmp_path.iterdir()) == []
@@ -454,7 +458,7 @@ def test_a_single_json_line() -> None:
     assert read_one(b'{"id": "1", "title": "wing"}') == Topic("1", "wing")
 
 
-def test_json_keeps_types_and_what_is_not_taken() -> None:
+def test_json_keeps_types_and_unknown_fields() -> None:
     topic = read_one(b'[{"id": 1, "title": "t", "text": "u", "year": 1967, "tags": ["a", null], "meta": {"x": 1.5}}]')
     assert topic == Topic("1", "t", fields={"text": "u", "year": 1967, "tags": ("a", None), "meta": {"x": 1.5}})
 
@@ -467,18 +471,18 @@ def test_json_subtopics() -> None:
 @pytest.mark.parametrize(
     ("data", "line", "what"),
     [
-        (b'[{"id": "1"},\n{"id": "1"}]', 2, "topic 1 twice, first at line 1"),
-        (b'{"1": "a",\n"1": "b"}', 1, "malformed JSON: '1' twice in one object"),
+        (b'[{"id": "1"},\n{"id": "1"}]', 2, "topic 1 appears twice, first on line 1"),
+        (b'{"1": "a",\n"1": "b"}', 1, "malformed JSON: '1' appears twice in one object"),
         (b'[{"id": "1"},\n{"id" "2"}]', 2, "malformed JSON: Expecting ':' delimiter"),
         (b'[{"id": "1"}\n{"id": "2"}]', 2, "malformed JSON: expected ',' or ']'"),
-        (b'[{"id": "1"}] x', 1, "malformed JSON: text after the list's end"),
+        (b'[{"id": "1"}] x', 1, "malformed JSON: text after the end of the list"),
         (b'[{"id": "1"}', 1, "malformed JSON: expected ',' or ']'"),
         (b'{"id": "1"}\n{"title": "b"}', 2, "topic without a number"),
         (b'{"id": "1"}\n["b"]', 2, "\"['b']\", expected an object with id and title"),
         (b'{"id": "1"}\n{"id": ', 2, "malformed JSON: Expecting value"),
         (b'[{"id": "1", "title": 7}]', 1, "title is 7, expected text"),
         (b'[{"id": true}]', 1, "id is True, expected text"),
-        (b'[{"id": "1", "x": NaN}]', 1, "malformed JSON: NaN is no JSON number"),
+        (b'[{"id": "1", "x": NaN}]', 1, "malformed JSON: NaN is not a JSON number"),
         (b'[{"id": "1", "subtopics": "x"}]', 1, "subtopics is \"'x'\", expected a list"),
         (b'[{"id": "1", "subtopics": [7]}]', 1, "subtopic '1': text == 7, must be text"),
         (b"[" * 100_000, 1, "malformed JSON: nested too deep"),
@@ -497,7 +501,7 @@ def test_json_faults_name_the_line(data: bytes, line: int | None, what: str) -> 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t\n", b"\xef\xbb\xbf"])
 def test_empty_file(data: bytes) -> None:
-    assert str(fault(data)) == "<bytes>: empty, expected topics"
+    assert str(fault(data)) == "<bytes>: is empty, expected topics"
 
 
 def test_byte_order_marks() -> None:
@@ -521,19 +525,19 @@ def test_declared_multibyte_xml_encoding() -> None:
 def test_text_that_is_not_utf8_names_the_line_and_the_way_out() -> None:
     data = "1\tfood\n2\tbébé\n".encode("latin-1")
     assert str(fault(data)) == (
-        "<bytes>:2: byte 0xe9 is not utf-8; say encoding= if it is another, such as encoding='latin-1'"
+        "<bytes>:2: byte 0xe9 is not utf-8; use encoding= for another, such as encoding='latin-1'"
     )
     assert Topics.read(data, encoding="latin-1")["2"].title == "bébé"
 
 
 def test_unknown_encodings_and_binary_files() -> None:
     declared = b'<?xml version="1.0" encoding="klingon"?><topics/>'
-    assert "is no character" in fault(b'<?xml version="1.0" encoding="utf-7"?>+2AA-').what
-    assert str(fault(declared)) == "<bytes>:1: unknown encoding 'klingon'; say encoding= with one Python knows"
-    assert str(fault(b"1\ta\n2\t\0")) == "<bytes>:2: '\\x00' is no character: a binary file, expected topics"
+    assert "is not a character" in fault(b'<?xml version="1.0" encoding="utf-7"?>+2AA-').what
+    assert str(fault(declared)) == "<bytes>:1: unknown encoding 'klingon'; use encoding= with another"
+    assert str(fault(b"1\ta\n2\t\0")) == "<bytes>:2: '\\x00' is not a character: a binary file, expected topics"
 
 
-def test_said_format_is_obeyed_and_checked() -> None:
+def test_a_given_format_is_used_and_checked() -> None:
     assert read_one(b"<x\t{y", format="tsv") == Topic("<x", "{y")
     with pytest.raises(UsageError, match="format == 'csv', must be one of 'sgml', 'xml'"):
         Topics.read(b"1,a", format="csv")
@@ -546,7 +550,7 @@ def test_compressed_files_are_read_and_errors_name_the_file(tmp_path: Path) -> N
     path.write_bytes(gzip.compress(b"1\twing\n1\tdrag\n"))
     with pytest.raises(DataError) as caught:
         Topics.read(str(path))
-    assert str(caught.value) == f"{path}:2: topic 1 twice, first at line 1"
+    assert str(caught.value) == f"{path}:2: topic 1 appears twice, first on line 1"
 
 
 def test_missing_file_and_directory(tmp_path: Path) -> None:
@@ -570,7 +574,7 @@ def test_the_sample_collection_reads_and_survives_every_format(tmp_path: Path) -
 
 
 def test_written_files_by_hand(tmp_path: Path) -> None:
-    """One topic, as each format should show it."""
+    """One topic in each format."""
     topic = Topic("1", "AT&T <wing>", "When?", lang="en", fields={"title@fr": "aile", "year": 1967})
     expected = {
         "sgml": '<top lang="en">\n<num> Number: 1\n<title> AT&T &#60;wing>\n<desc> Description:\nWhen?\n'
@@ -590,7 +594,7 @@ def test_written_files_by_hand(tmp_path: Path) -> None:
 
 
 def test_writing_needs_a_format_and_topics(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot tell the format from the name"):
+    with pytest.raises(UsageError, match="the suffix is not that of a format"):
         Topics([Topic("1")]).write(tmp_path / "topics.txt")
     with pytest.raises(UsageError, match="format == 'csv', must be one of"):
         Topics([Topic("1")]).write(tmp_path / "topics.txt", format="csv")
@@ -601,7 +605,7 @@ def test_writing_needs_a_format_and_topics(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "topics.xml"
     path.write_text("old")
-    with pytest.raises(DataError, match=r"topic 1 holds '\\x01', which XML cannot carry; write jsonl"):
+    with pytest.raises(DataError, match=r"topic 1 contains '\\x01', which XML cannot hold; write jsonl"):
         Topics([Topic("1", "\x01")]).write(path)
     with pytest.raises(DataError, match="half of a character"):
         Topics([Topic("1", "\ud800")]).write(path, format="json")
@@ -611,7 +615,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_write_that_cannot_happen_names_the_path_and_leaves_no_draft(tmp_path: Path) -> None:
+def test_an_impossible_write_names_the_path_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written: No such file"):
         Topics([Topic("1")]).write(tmp_path / "none" / "t.tsv")
     (tmp_path / "t.tsv").mkdir()
@@ -696,9 +700,9 @@ def read_back(topics: Topics, format: str) -> Topics:
         topics.write(path, format=format)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            said, found = Topics.read(path, format=format), Topics.read(path)
-    assert said == found
-    return said
+            given, detected = Topics.read(path, format=format), Topics.read(path)
+    assert given == detected
+    return given
 
 
 def assert_round_trip(topics: Topics, format: str) -> None:
@@ -711,7 +715,7 @@ def assert_round_trip(topics: Topics, format: str) -> None:
 @given(topics=TOPICS)
 @example(topics=Topics([Topic("Number:5", "Topic: x", "Description: y", " ", {"dom": "Domain: z", "nat": ("", "a")})]))
 @example(topics=Topics([Topic("1", "&lt;", "a&b;c", "\x00\n", {"title@fr": "Topic: x"}, lang="en")]))
-def test_formats_that_carry_everything_round_trip(format: str, topics: Topics) -> None:
+def test_formats_that_hold_everything_round_trip(format: str, topics: Topics) -> None:
     assert_round_trip(topics, format)
 
 
@@ -721,7 +725,7 @@ def test_xml_round_trips_or_refuses_the_character(topics: Topics) -> None:
     try:
         assert_round_trip(topics, "xml")
     except DataError as error:
-        assert "which XML cannot carry" in str(error)  # noqa: PT017
+        assert "which XML cannot hold" in str(error)  # noqa: PT017
         assert any(not char.isprintable() for char in repr_of_texts(topics))
 
 
@@ -731,12 +735,12 @@ def test_tsv_round_trips_or_refuses_the_cell(topics: Topics) -> None:
     try:
         assert_round_trip(topics, "tsv")
     except DataError as error:
-        assert "which TSV cannot carry" in str(error)  # noqa: PT017
+        assert "which TSV cannot hold" in str(error)  # noqa: PT017
         assert set("\t\n\r\0") & set(repr_of_texts(topics))
 
 
 def repr_of_texts(topics: Topics) -> str:
-    """Every character of every text, whatever it is part of."""
+    """Every character of every text, in all parts."""
     texts: list[str] = []
 
     def gather(value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Qrels and runs are values: equal by content, hashable, picklable, unchangeable; and how they are looked at."""
+"""Qrels and runs are values: equal by content, hashable, picklable, immutable; and access to their entries."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ def test_the_order_of_a_run_is_part_of_it() -> None:
     assert Run.of(b"1 Q0 a 1 1 x\n") == Run.of({"1": {"a": 1}})  # no rank to differ from
 
 
-def test_they_do_not_change() -> None:
+def test_values_are_immutable() -> None:
     for value in (VALUES["qrels"], VALUES["run"]):
         with pytest.raises(dataclasses.FrozenInstanceError):
             value.name = "other"
 
 
-def test_representation_tells_the_size() -> None:
+def test_repr_shows_the_size() -> None:
     assert repr(VALUES["qrels"]) == "<Qrels 'qrels': 2 topics, 3 judgments>"
     assert repr(VALUES["run"]) == "<Run 'x': 2 topics, 4 documents>"
 
 
-def test_intents_are_told_where_column_two_varies() -> None:
+def test_column_two_is_the_intent_if_it_varies() -> None:
     qrels = Qrels.of(DIVERSITY)
     assert qrels.has_intents
     assert qrels.intents == ("a", "b")
@@ -76,19 +76,19 @@ def test_intents_are_told_where_column_two_varies() -> None:
     assert [judgment.iteration for judgment in qrels] == ["a", "b", "a", "a"]
     assert Qrels.of(b"1 0 d1 1\n2 1 d1 0\n").intents == ()  # varies between topics only
     assert not VALUES["qrels"].has_intents
-    with pytest.raises(DataError, match="topic '1' is judged by intent; say which one: intent='a'"):
+    with pytest.raises(DataError, match="topic '1' is judged by intent; choose one, such as intent='a'"):
         qrels.grades("1")
     with pytest.raises(DataError, match="judged by intent: a document has several grades"):
         qrels.to_dict()
 
 
-def test_judged_by_intent_joins_by_rule_only() -> None:
+def test_judgments_by_intent_join_only_with_a_rule() -> None:
     qrels = Qrels.of(DIVERSITY, name="web")
     with pytest.raises(DataError) as caught:
         qrels.judged()
     assert str(caught.value) == (
         "web: topic '1': document 'd1' is judged twice, for intents (or iterations) 'a' and 'b'; "
-        "to take its highest grade: on_duplicate='max' (eval --on-duplicate max); or use measures of diversity"
+        "to take its highest grade: on_duplicate='max'; or use measures of diversity"
     )
     judged = qrels.judged("max")
     assert judged is qrels.judged("max")
@@ -108,7 +108,7 @@ def test_looking_up_topics() -> None:
     assert Qrels.of({7: {"d": 1}}).grades(7) == {"d": 1}
 
 
-def test_grades_are_integers_where_all_are() -> None:
+def test_grades_are_integers_if_all_are_whole() -> None:
     assert [type(grade) for grade in VALUES["qrels"].grades("q1").values()] == [int, int]
     assert VALUES["float grades"].to_dict() == {"q1": {"d1": 0.5, "d2": -1.0}}
     assert Qrels.of({"q": {"d": float("inf")}}).to_dict() == {"q": {"d": float("inf")}}
@@ -149,7 +149,7 @@ def test_long_rankings_agree_with_sorting() -> None:
     assert [(place.score, place.doc) for place in run.ranking("q")] == expected
 
 
-def test_a_table_of_several_runs_is_no_run() -> None:
+def test_a_table_of_several_runs_is_not_a_run() -> None:
     from cranfield import _core
 
     table = _core.table_from_columns(["a", "b"], ["1", "1"], ["d", "d"], [1.0, 1.0], None, None, "error", "score")

@@ -26,6 +26,6 @@ def judgments(draw: st.DrawFn) -> dict[str, dict[str, int]]:
 
 
 def runs() -> st.SearchStrategy[Lists]:
-    """A run on some topics, maybe none; documents that nobody judged among them."""
+    """A run on some topics or none, with unjudged documents."""
     docs = st.sampled_from([*DOCS, *(f"x{number}" for number in range(6))])
     return st.dictionaries(st.sampled_from([*TOPICS, "7"]), st.dictionaries(docs, SCORES, min_size=1, max_size=30))

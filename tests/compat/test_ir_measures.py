@@ -1,4 +1,4 @@
-"""The stand-in for ir_measures gives the numbers of ir_measures, in its types."""
+"""The replacement for ir_measures returns the numbers and types of ir_measures."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_measures_have_the_names_and_values_of_ir_measures(name: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(judgments(), runs())
 def test_every_topic_of_random_collections(qrels: dict[str, dict[str, int]], run: Lists) -> None:
-    """Each measure on its own there: together, nDCG and NumRet may get the gains or the judged_only of another one."""
+    """ir_measures computes each measure alone: together, nDCG and NumRet may get parameters of another measure."""
     asked = [ir_measures.parse_measure(name) for name in NAMES]
     theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
     mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(asked, qrels, run)}
     undefined = {key for key, value in theirs.items() if value != value}
     assert mine.keys() == theirs.keys()
-    assert all(mine[key] == 0 for key in undefined)  # precision of nothing, where we have 0 and C has 0/0
+    assert all(mine[key] == 0 for key in undefined)  # precision of an empty list: 0 here, 0/0 in C
     for key in theirs.keys() - undefined:
         assert mine[key] == pytest.approx(theirs[key], abs=1e-9), key
 
@@ -130,10 +130,10 @@ def test_reading() -> None:
         ("SDCG(max_rel=3,dcg='exp-log2')@5", "dcg == 'exp-log2', must be 'log2'"),
         ("INSQ(min_rel=3,max_rel=3)", "min_rel == 3, max_rel == 3, must be whole numbers, the first below"),
         (type("Foo", (), {"NAME": "Foo", "params": {}})(), "Unsupported measures"),
-        (5, "5 is no measure"),
+        (5, "5 is not a measure"),
     ],
 )
-def test_what_is_no_measure(measure: object, message: str) -> None:
+def test_things_that_are_not_a_measure(measure: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ours.calc_aggregate([measure], QRELS, RUN)
 
@@ -148,8 +148,8 @@ def test_an_unknown_parameter_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", list(ir_measures.measures.registry))
-def test_every_measure_that_ir_measures_has_is_here(name: str) -> None:
-    """No name is left out, none has other parameters, other defaults or another meaning of `@`."""
+def test_every_measure_of_ir_measures_is_supported(name: str) -> None:
+    """All names exist, with the same parameters, defaults and meaning of `@`."""
     theirs = ir_measures.measures.registry[name]
     mine = getattr(ours, name)
     assert name in ours.__all__
@@ -162,7 +162,7 @@ def test_every_measure_that_ir_measures_has_is_here(name: str) -> None:
         assert mine.kind.at == theirs.AT_PARAM
 
 
-# -- C/W/L, Compat and Accuracy, beside cwl-eval and ir_measures' own
+# -- C/W/L, Compat and Accuracy, compared with cwl-eval and ir_measures
 
 WITHOUT_TIES = [
     "INST(max_rel=3)", "INST(T=2.5,min_rel=1,max_rel=3)", "INSQ(max_rel=3)", "INSQ(T=0.5,max_rel=12)",
@@ -183,7 +183,7 @@ def untied(run: Lists) -> Lists:
 @settings(max_examples=15, deadline=None)
 @given(judgments(), runs())
 def test_models_of_readers_on_random_collections(qrels: dict[str, dict[str, int]], run: Lists) -> None:
-    """Grades outside of min_rel and max_rel are among them, which both sides take for the nearer of the two."""
+    """Grades outside of min_rel and max_rel count as the nearer of the two on both sides."""
     run = untied(run)
     asked = [ir_measures.parse_measure(name) for name in WITHOUT_TIES]
     theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
@@ -196,7 +196,7 @@ def test_models_of_readers_on_random_collections(qrels: dict[str, dict[str, int]
 @settings(max_examples=40, deadline=None)
 @given(judgments(), runs(), st.sampled_from(["Accuracy", "Accuracy(rel=2)", "Accuracy@5"]))
 def test_accuracy_on_random_collections(qrels: dict[str, dict[str, int]], run: Lists, name: str) -> None:
-    """Beside another measure, so that topics without a pair to compare are told, as 0."""
+    """With another measure, so that topics without a pair to compare are reported, as 0."""
     run = untied(run) | {"no relevant one": {"x": 1.0}}
     asked = [ir_measures.parse_measure(name), ir_measures.Compat]
     try:
@@ -211,7 +211,7 @@ def test_accuracy_of_nothing_but_relevant_documents() -> None:
     assert ours.Accuracy.calc_aggregate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}) == 0
 
 
-# -- diversity, beside pyndeval
+# -- diversity, compared with pyndeval
 
 DIVERSITY = [
     "alpha_DCG@5", "alpha_DCG(alpha=0.3)@10", "alpha_nDCG@5", "alpha_nDCG(alpha=0.9,rel=2)@20", "ERR_IA@5",
@@ -222,7 +222,7 @@ DIVERSITY = [
 
 @st.composite
 def judged_by_intent(draw: st.DrawFn) -> list[ir_measures.Qrel]:
-    """Two topics with two or three intents each, to each of which some document is highly relevant."""
+    """Two topics with two or three intents each; every intent has a highly relevant document."""
     found = []
     for topic in ("1", "2"):
         for intent in draw(st.sampled_from([("1", "2"), ("1", "2", "5")])):

@@ -1,4 +1,4 @@
-"""The stand-in for ndeval prints what ndeval prints.
+"""The replacement for ndeval prints the output of ndeval.
 
 Two witnesses. `ndeval_output.txt` holds what ndeval 4.5 (its C source as pyndeval 0.0.8 ships it, compiled) printed for
 the files below. And pyndeval, which wraps that source, computes the values anew for random collections; the format
@@ -75,7 +75,7 @@ def test_prints_what_ndeval_printed(arguments: str, output: str) -> None:
     assert call(arguments) == (0, output, "")
 
 
-# -- random collections, with pyndeval as the witness of every value
+# -- random collections, compared with pyndeval
 
 Judged = dict[int, dict[tuple[int, str], int]]
 Lists = dict[int, list[str]]
@@ -135,8 +135,8 @@ def test_random_collections_print_the_values_of_pyndeval(
 # -- wrong calls and wrong data
 
 WRONG = [
-    ("", 2, "0 files given, must be 2: qrels run"),
-    ("qrels", 2, "1 files given, must be 2"),
+    ("", 2, "0 files, must be 2: qrels run"),
+    ("qrels", 2, "1 file, must be 2"),
     ("-x qrels run", 2, "no option -x"),
     ("-alpha 2 qrels run", 2, "-alpha 2: must be between 0 and 1"),
     ("-beta x qrels run", 2, "-beta x: must be a number"),
@@ -147,10 +147,10 @@ WRONG = [
     ("qrels empty", 1, "empty: is empty"),
     ("bad1 run", 1, "bad1:2: the grade is '-x', expected a whole number"),
     ("bad2 run", 1, "bad2:1: 3 columns, expected 4: topic intent doc grade"),
-    ("bad3 run", 1, "bad3:2: document 'd1' is there twice for intent 1 of topic 1"),
-    ("qrels bad4", 1, "bad4:2: rank 1 is there twice for topic 1; -traditional goes by scores"),
-    ("qrels bad5", 1, "bad5:2: document 'd1' is there twice for topic 1"),
-    ("qrels bad6", 1, "bad6:1: the topic is 'x', expected a whole number, as 51 or wt09-51"),
+    ("bad3 run", 1, "bad3:2: document 'd1' appears twice for intent 1 of topic 1"),
+    ("qrels bad4", 1, "bad4:2: rank 1 appears twice for topic 1; -traditional orders by score"),
+    ("qrels bad5", 1, "bad5:2: document 'd1' appears twice for topic 1"),
+    ("qrels bad6", 1, "bad6:1: the topic is 'x', expected a whole number, such as 51 or wt09-51"),
     ("-traditional qrels bad7", 1, "bad7:1: the score is 'y', expected a number"),
 ]
 BAD = {
@@ -165,13 +165,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_wrong_calls_and_data_are_told(arguments: str, code: int, told: str) -> None:
+@pytest.mark.parametrize(("arguments", "code", "message"), WRONG)
+def test_wrong_calls_and_data_are_reported(arguments: str, code: int, message: str) -> None:
     for name, text in BAD.items():
         Path(name).write_text(text)
     found, out, err = call(arguments)
     assert (found, out) == (code, "")
-    assert err.startswith(f"ndeval: {told}")
+    assert err.startswith(f"ndeval: {message}")
 
 
 def test_ranks_may_repeat_when_scores_order() -> None:

@@ -1,4 +1,4 @@
-"""The stand-in for NTCIREVAL prints what NTCIREVAL prints.
+"""The replacement for NTCIREVAL prints the output of NTCIREVAL.
 
 The form of the lines is that of the source of ntcir_eval (version of January 2019). Values are worked out by hand on
 one list, and compared with pyNTCIREVAL (for what it has) and with the measures of this package on random ones.
@@ -70,11 +70,9 @@ def test_label_adds_levels() -> None:
     assert printed("label -r rel res") == "d2 L0\nx\nd1 L3\nd3 L1\nd5\n"
 
 
-def test_label_leaves_out_what_is_not_judged_and_stops_where_told() -> None:
+def test_label_leaves_out_unjudged_documents_and_truncates() -> None:
     assert printed("label -j -r rel res") == "d2 L0\nd1 L3\nd3 L1\n"
-    assert (
-        printed("label -j -truncate 3 -r rel res") == "d2 L0\nd1 L3\n"
-    )  # ranks are counted before anything is left out
+    assert printed("label -j -truncate 3 -r rel res") == "d2 L0\nd1 L3\n"  # ranks count before documents are left out
 
 
 def test_label_with_another_separator() -> None:
@@ -221,7 +219,7 @@ def test_values_are_those_of_pyNTCIREVAL(listed: list[int | None], missed: list[
 @settings(deadline=None, max_examples=60)
 @given(lists, st.lists(st.integers(0, 3), max_size=12))
 def test_gcompute_of_gains_is_compute_of_levels(listed: list[int | None], missed: list[int]) -> None:
-    """Where the topic has a document of the highest level, whose gain gcompute takes from there."""
+    """Equal if the topic has a document of the highest level, from which gcompute takes the highest gain."""
     judged = {f"d{place}": level for place, level in enumerate([*listed, *missed, 3, 0]) if level is not None}
     labels = {f"d{place}": level for place, level in enumerate(listed)}
     Path("rel").write_text("".join(f"{doc} L{level}\n" for doc, level in judged.items()))
@@ -246,7 +244,7 @@ PROBABILITIES = {"1": 0.5, "2": 0.3, "3": 0.2}
     st.permutations([f"d{n}" for n in range(12)]),
 )
 def test_labels_by_global_gain_give_the_d_measures(grades: dict[str, list[int]], ranking: list[str]) -> None:
-    """D-nDCG, DIN-nDCG and I-rec of this package, from the files NTCIREVAL's scripts would make."""
+    """D-nDCG, DIN-nDCG and I-rec of this package, from files like those of NTCIREVAL's scripts."""
     grades = {**grades, "d0": [1, 2, 3]}
     run = ranking[:8]
     gain = {doc: sum(PROBABILITIES[i] * g for i, g in zip(INTENTS, row, strict=True)) for doc, row in grades.items()}
@@ -304,7 +302,7 @@ def test_eval_takes_topics_and_documents_in_the_order_of_the_files() -> None:
     assert code == 0
     assert out.startswith(BY_HAND)  # though the scores say the opposite
     assert out[len(BY_HAND) :].startswith("0003 # syslen=0 jrel=1 jnonrel=1\n0003 # r1=0 rp=0\n0003 RR=   ")
-    assert err == "ntcireval: topic 0002: no document is relevant: nothing can be computed\n"
+    assert err == "ntcireval: topic 0002: no document is relevant, so nothing can be computed\n"
     condensed = call("eval -j -g 1:2:3 qrels run")[1]
     assert condensed.startswith("0001 # syslen=3 jrel=4 jnonrel=1\n")
 
@@ -314,12 +312,12 @@ def test_eval_takes_topics_and_documents_in_the_order_of_the_files() -> None:
 WRONG = [
     ("", 2, "no command given"),
     ("labels", 2, "no command 'labels', must be one of label, compute"),
-    ("1click", 2, "1click is not covered"),
+    ("1click", 2, "1click is not supported"),
     ("label res", 2, "label: -r is missing"),
-    ("label -ec -r rel res", 2, "label: -ec is not covered"),
+    ("label -ec -r rel res", 2, "label: -ec is not supported"),
     ("label -x -r rel res", 2, "label: no option -x"),
     ("label res -r", 2, "label: -r needs a value"),
-    ("label -r rel res res", 2, "label: 2 lists given, must be 1"),
+    ("label -r rel res res", 2, "label: 2 lists, must be 1"),
     ("label -truncate 0 -r rel res", 2, "-truncate 0: must be 1 or more"),
     ("compute -r rel -g 3:1 lab", 2, "-g 3:1: must not be negative, nor lower for a higher level"),
     ("compute -r rel -g x lab", 2, "-g x: must be a number"),
@@ -330,15 +328,15 @@ WRONG = [
     ("compute -r rel -g 1:2:3 bad", 1, "bad:1: the level is '2', expected L0, L1, ..."),
     ("compute -r none -g 1:2:3 lab", 1, "none: no document is relevant"),
     ("compute -j -r all -g 1:2:3 lab", 1, "all: no document is judged nonrelevant, which -j needs"),
-    ("compute -r twice -g 1:2:3 lab", 1, "twice:2: document 'd1' is there twice"),
+    ("compute -r twice -g 1:2:3 lab", 1, "twice:2: document 'd1' appears twice"),
     ("compute -r res -g 1:2:3 lab", 1, "res:1: 1 column, expected 2: doc level"),
-    ("glabel -I bad2 res", 1, "bad2:1: the gain is '-1', expected a number from 0 on"),
+    ("glabel -I bad2 res", 1, "bad2:1: the gain is '-1', expected a number, 0 or more"),
     ("dinlabel -din bad3 res", 1, "bad3:1: the type is 'x', must be inf or nav"),
     ("dinlabel -din rel res", 1, "rel:1: 2 columns, expected 4: intent inf/nav doc gain"),
-    ("irec res", 2, "irec: 1 files given, must be 2 or more"),
-    ("eval -g 1:2:3 rel", 2, "eval: 1 files given, must be 2"),
+    ("irec res", 2, "irec: 1 file, must be 2 or more"),
+    ("eval -g 1:2:3 rel", 2, "eval: 1 file, must be 2"),
     ("eval -g 1 qrels run", 1, "qrels: topic 't' has the grade 2, but -g gives gains for 1 to 1"),
-    ("eval -g 1:2 intents run", 1, "intents: judged by intent, which eval does not cover"),
+    ("eval -g 1:2 intents run", 1, "intents: is judged by intent, which eval does not support"),
 ]
 FILES = {
     "lab": "d1 L3\n",
@@ -354,16 +352,16 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
-def test_wrong_calls_and_data_are_told(arguments: str, code: int, told: str) -> None:
+@pytest.mark.parametrize(("arguments", "code", "message"), WRONG)
+def test_wrong_calls_and_data_are_reported(arguments: str, code: int, message: str) -> None:
     for name, text in FILES.items():
         Path(name).write_text(text)
     found, out, err = call(arguments)
     assert (found, out) == (code, "")
-    assert err.startswith(f"ntcireval: {told}")
+    assert err.startswith(f"ntcireval: {message}")
 
 
-def test_comments_blank_lines_and_windows_line_ends_are_passed_over() -> None:
+def test_comments_blank_lines_and_windows_line_ends_are_ignored() -> None:
     Path("rel").write_bytes(b"\xef\xbb\xbf# judged by A\r\n\r\n" + REL.replace("\n", "\r\n").encode())
     assert printed("label -r rel res") == "d2 L0\nx\nd1 L3\nd3 L1\nd5\n"
 

@@ -1,4 +1,4 @@
-"""The stand-in for pytrec_eval gives the numbers of pytrec_eval (pytrec_eval-terrier, which wraps trec_eval 9.0.8)."""
+"""The replacement for pytrec_eval returns its numbers (pytrec_eval-terrier, which wraps trec_eval 9.0.8)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_every_measure_on_random_collections(
     assert same(ours.RelevanceEvaluator(qrels, *arguments).evaluate(run), theirs)
 
 
-def test_supports_what_it_supports() -> None:
+def test_supports_the_names_of_pytrec_eval() -> None:
     assert ours.supported_measures == pytrec_eval.supported_measures
     for nickname, members in ours.supported_nicknames.items():
         assert members == pytrec_eval.supported_nicknames[nickname]
@@ -73,7 +73,7 @@ def test_names_with_parameters(measures: list[str]) -> None:
         ({"q1": {"d1": True, "d2": False}}, RUN),
     ],
 )
-def test_what_is_empty_or_odd(qrel: dict[str, dict[str, int]], run: Lists) -> None:
+def test_empty_and_odd_input(qrel: dict[str, dict[str, int]], run: Lists) -> None:
     theirs = pytrec_eval.RelevanceEvaluator(qrel, {"map", "P_5"}).evaluate(run)
     assert same(ours.RelevanceEvaluator(qrel, {"map", "P_5"}).evaluate(run), theirs)
 
@@ -100,14 +100,14 @@ def test_wrong_types_are_type_errors_in_both(qrel: Any, run: Any) -> None:
 
 
 @pytest.mark.parametrize("level", ["1", 1.5])
-def test_a_relevance_level_that_is_no_int_is_a_type_error_in_both(level: Any) -> None:
+def test_a_relevance_level_that_is_not_an_int_is_a_type_error_in_both(level: Any) -> None:
     for module in (pytrec_eval, ours):
         with pytest.raises(TypeError):
             module.RelevanceEvaluator(QREL, {"map"}, relevance_level=level)
 
 
 @pytest.mark.parametrize("measure", ["foo", "prefs_simp", "iprec_at_recall_.10", "m"])
-def test_a_measure_that_is_not_there_is_a_value_error_in_both(measure: str) -> None:
+def test_an_unknown_measure_is_a_value_error_in_both(measure: str) -> None:
     for module in (pytrec_eval, ours):
         with pytest.raises(ValueError, match="unsupported measure"):
             module.RelevanceEvaluator(QREL, {measure})

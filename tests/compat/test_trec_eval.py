@@ -1,4 +1,4 @@
-"""The stand-in for trec_eval prints what trec_eval prints.
+"""The replacement for trec_eval prints the output of trec_eval.
 
 Two witnesses. `trec_eval_output.txt` holds what the measure code of trec_eval 9.0.8 printed for the files below, and
 for dialect 10 the same code with what the source of 10.0 changes: scores in 64 bits, recall points rounded to the
@@ -77,7 +77,7 @@ def test_prints_what_trec_eval_printed(arguments: str, output: str) -> None:
     assert call(arguments) == (0, output, "")
 
 
-# -- random collections, with pytrec_eval as the witness of every value
+# -- random collections, compared with pytrec_eval
 
 TABLE = sorted(pytrec_eval.supported_nicknames["all_trec"] - {"runid", "num_q"})
 
@@ -229,7 +229,7 @@ def test_agrees_with_pytrec_eval_on_parameters(
         ("--dialect 10 -m all_trec qrels run", "--dialect 10 -m all_trec -m rbp -m unj qrels run"),
     ],
 )
-def test_ways_to_say_the_same(one: str, other: str) -> None:
+def test_equivalent_options(one: str, other: str) -> None:
     assert call(one) == call(other)
     assert call(one)[0] == 0
 
@@ -255,18 +255,18 @@ def test_help_and_version_need_no_files() -> None:
     [
         ("-x qrels run", "option -x not recognized"),
         ("qrels run -m", "option -m requires argument"),
-        ("qrels", "1 files given, must be 2"),
-        ("-m foo.5 qrels run", "there is no measure 'foo'"),
+        ("qrels", "1 file, must be 2"),
+        ("-m foo.5 qrels run", "no measure 'foo'"),
         ("-m P. qrels run", "no parameter after the dot"),
         ("-m P.5,0 qrels run", "cutoff == 0, must be 1 or more"),
-        ("-m P.5,5 qrels run", "the same cutoff is there twice"),
+        ("-m P.5,5 qrels run", "the same cutoff appears twice"),
         ("-m ndcg.1=3,2 qrels run", "'2' must be a pair such as 1=3"),
         ("-m utility.1,2 qrels run", "2 coefficients, must be 4"),
-        ("-m unj qrels run", "came with trec_eval 10"),
-        ("-m prefs_simp qrels run", "not covered"),
-        ("-m map_avgjg qrels run", "not covered"),
-        ("-R prefs qrels run", "only qrels are covered"),
-        ("-Z scores qrels run", "not covered"),
+        ("-m unj qrels run", "is new in trec_eval 10"),
+        ("-m prefs_simp qrels run", "not supported"),
+        ("-m map_avgjg qrels run", "not supported"),
+        ("-R prefs qrels run", "only qrels are supported"),
+        ("-Z scores qrels run", "not supported"),
         ("-l -1 qrels run", "relevance level == -1"),
         ("-M -1 qrels run", "-M -1: must be 0 or more"),
         ("--dialect 8 qrels run", "--dialect 8: must be 9 or 10"),
@@ -308,13 +308,13 @@ def test_wrong_data_is_named_by_file_and_line_and_exits_with_1(
     assert message in err
 
 
-def test_version_10_wants_every_judged_topic_answered() -> None:
+def test_version_10_needs_every_judged_topic() -> None:
     code, out, err = call("--dialect 10 qrels4 run")
     assert (code, out) == (1, "")
     assert "lacks 1 judged topic (4); add -c" in err
 
 
-def test_what_follows_the_sixth_field_is_ignored(files: Path) -> None:
+def test_text_after_the_sixth_field_is_ignored(files: Path) -> None:
     plain = call("-q -m all_trec qrels run")
     (files / "run").write_text(RUN.replace("first\n", "first words\n").replace("last\n", "last \t one two\n\n"))
     assert call("-q -m all_trec qrels run") == plain
@@ -329,7 +329,7 @@ def test_a_file_is_one_run_whatever_its_tags_and_line_ends(files: Path) -> None:
     assert call("-q -m all_trec qrels run") == plain
 
 
-def test_a_grade_is_cut_at_the_point_as_c_reads_it(files: Path) -> None:
+def test_a_grade_is_truncated_at_the_point_as_in_c(files: Path) -> None:
     plain = call("-q -m all_trec qrels run")
     (files / "qrels").write_text(QRELS.replace("d01 2\n", "d01 2.9\n").replace("d02 0\n", "d02 0.9\n"))
     assert call("-q -m all_trec qrels run") == plain
@@ -341,7 +341,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("--dialect 10 -q qrels -") == plain
 
 
-def test_names_of_any_bytes_come_out_as_they_came_in(files: Path) -> None:
+def test_names_of_any_bytes_are_printed_unchanged(files: Path) -> None:
     (files / "qrels").write_bytes(b"\xff%s 0 d 1\n")
     (files / "run").write_bytes(b"\xff%s Q0 d 1 1 \xfe\n")
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")

@@ -64,7 +64,7 @@ def test_documents_without_a_group_are_an_error_or_put_in_a_group() -> None:
     ("text", "fault"),
     [
         ("", "is empty"),
-        ("d1 a\nd2\n", ":2: 1 columns, expected doc group"),
+        ("d1 a\nd2\n", ":2: 1 column, expected 2 as on line 1: doc group"),
         ("d1 a 1\nd2 b x\n", ":2: document 'd2': the weight is 'x', expected a number, 0 or above"),
         ("d1 a 1\nd2 b -1\n", ":2: document 'd2': the weight is '-1'"),
         ("d1 a\n\nd1 a\n", ":3: document 'd1' is in group 'a' twice"),

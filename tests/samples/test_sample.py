@@ -1,4 +1,4 @@
-"""The sample collection is what its README says, and `tools/make_sample.py` makes it."""
+"""The sample collection is as its README says, and `tools/make_sample.py` writes it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def share_unjudged(run: str, first: int, last: int) -> float:
 
 
 def tied(run: str) -> int:
-    """Documents that share their score with another of the same list."""
+    """Documents with the score of another in the same list."""
     return sum(n for scores in read_run(run).values() for n in Counter(scores.values()).values() if n > 1)
 
 
@@ -75,7 +75,7 @@ def test_one_topic_has_no_relevant_document() -> None:
     assert [topic for topic, grades in read_qrels().items() if not any(grades.values())] == ["113"]
 
 
-def test_runs_list_100_documents_a_topic_and_one_run_lacks_a_topic() -> None:
+def test_runs_have_100_documents_per_topic_and_one_run_lacks_a_topic() -> None:
     for run in RUNS:
         lists = read_run(run)
         assert {len(scores) for scores in lists.values()} == {100}

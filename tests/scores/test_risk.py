@@ -1,4 +1,4 @@
-"""Risk against a baseline, against arithmetic done by hand and a loop that mirrors the definitions."""
+"""Risk against a baseline, compared with arithmetic by hand and with loops over the definitions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ matrices = st.integers(2, 4).flatmap(
 
 
 @given(matrices, st.floats(0, 5))
-def test_georisk_as_its_definition_reads(matrix: list[list[float]], alpha: float) -> None:
+def test_georisk_follows_its_definition(matrix: list[list[float]], alpha: float) -> None:
     runs, topics = len(matrix[0]), len(matrix)
     found = Scores.from_matrix(matrix).risk("GeoRisk", alpha=alpha).values[0]
     total = sum(map(sum, matrix))
@@ -61,8 +61,8 @@ def test_topics_without_a_value_are_left_out() -> None:
     assert scores.risk("URisk", "a").to_dict()["b"]["AP"] == pytest.approx((0.1 - 0.4) / 2)
 
 
-def test_bad_calls_are_told() -> None:
-    with pytest.raises(UsageError, match="give baseline="):
+def test_bad_calls_are_reported() -> None:
+    with pytest.raises(UsageError, match="needs baseline="):
         SCORES.risk("URisk")
     with pytest.raises(UsageError, match="bse"):
         SCORES.risk("URisk", "bse")

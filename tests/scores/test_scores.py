@@ -1,4 +1,4 @@
-"""Scores: labels, means, intervals, standardisation, and every way in and out."""
+"""Scores: labels, means, intervals, standardisation, reading and writing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_scores_cannot_be_changed_and_do_not_follow_the_array_they_came_from() -
 
 @dataclass(frozen=True)
 class Named:
-    """Anything whose str() is its name, as measures are."""
+    """An object whose str() is its name, like a measure."""
 
     name: str = "AP"
 
@@ -79,7 +79,7 @@ def test_a_measure_is_found_by_its_name_as_an_object_and_as_a_class() -> None:
     assert Scores([Named()], ["a"], ["1"], [[[1]]]).measures == ("AP",)  # type: ignore[list-item]
 
 
-def test_a_measure_is_found_by_any_name_that_it_goes_by() -> None:
+def test_a_measure_is_found_by_any_of_its_names() -> None:
     measures = ["I-rec@5", "nDCG@10", "my own", "map"]
     scores = Scores(measures, ["a"], ["1"], np.arange(4.0).reshape(4, 1, 1))
     for name, value in {"StRecall@5": 0, "nDCG(gain='linear')@10": 1, "ndcg_cut_10": 1, "my own": 2, "AP": 3}.items():
@@ -93,7 +93,7 @@ def test_a_measure_is_found_by_any_name_that_it_goes_by() -> None:
         Scores(["x"], ["AP"], ["1"], [[[0.0]]]).select(runs="MAP")
 
 
-def test_a_label_is_found_as_it_is_where_two_name_one_measure() -> None:
+def test_an_exact_label_is_found_if_two_labels_name_one_measure() -> None:
     scores = Scores(["map", "AP"], ["a"], ["1"], [[[0.1]], [[0.2]]])
     assert scores["map"].values.item() == 0.1
     assert scores["AP"].values.item() == 0.2
@@ -108,7 +108,7 @@ def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
         small().select(topics="9")
 
 
-def test_select_keeps_the_order_asked_for() -> None:
+def test_select_keeps_the_requested_order() -> None:
     some = small().select(measures="P@5", runs=["b", "a"], topics=["3", "1"])
     assert some.values.tolist() == [[[0.0, 0.8], [0.6, 0.2]]]
     assert some.missing.tolist() == [[True, False], [False, False]]
@@ -124,16 +124,16 @@ def test_select_keeps_the_order_asked_for() -> None:
         ({"topics": ["1", "1"], "values": [[[1, 1]]]}, "topics has '1' twice"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(change: dict[str, object], message: str) -> None:
+def test_labels_and_values_that_do_not_match_are_refused(change: dict[str, object], message: str) -> None:
     whole: dict[str, object] = {"measures": ["AP"], "runs": ["a"], "topics": ["1"], "values": [[[0.5]]]}
     with pytest.raises(UsageError, match=message):
         Scores(**{**whole, **change})  # type: ignore[arg-type]
 
 
-def test_repr_shows_shape_means_and_what_is_not_there() -> None:
+def test_repr_shows_shape_means_missing_and_undefined() -> None:
     # AP of a: (0.2 + 0.6) / 2 = 0.4, of b: (0.4 + 0) / 2 = 0.2; P@5 of a: 1.2 / 3 = 0.4, of b: 1 / 3
     assert repr(small()).splitlines() == [
-        "Scores: 2 measures × 2 runs × 3 topics; 1 lists are missing and count as 0; 2 undefined",
+        "Scores: 2 measures × 2 runs × 3 topics; 1 missing list with score 0; 2 undefined",
         "       AP     P@5",
         "a  0.4000  0.4000",
         "b  0.2000  0.3333",
@@ -148,14 +148,14 @@ def test_repr_shows_shape_means_and_what_is_not_there() -> None:
 # -- means
 
 
-def test_means_leave_out_undefined_topics_and_count_missing_ones_as_the_rule_says() -> None:
+def test_means_leave_out_undefined_topics_and_follow_the_rule_for_missing_ones() -> None:
     assert small().means().tolist() == [[0.4, 0.2], [pytest.approx(0.4), pytest.approx(1 / 3)]]
     skip = small("skip")
     assert skip.means()[:, 1].tolist() == [0.4, 0.5]  # b without topic 3: 0.4 / 1 and (0.8 + 0.2) / 2
     assert skip.mean()["b"] == {"AP": 0.4, "P@5": 0.5}
 
 
-def test_skipped_as_missing_and_undefined_are_told_apart() -> None:
+def test_skipped_and_undefined_topics_differ() -> None:
     skip = small("skip")
     assert np.isnan(skip.values[0, 1]).tolist() == [False, True, True]
     assert skip.undefined[0, 1].tolist() == [False, True, False]
@@ -257,7 +257,7 @@ def test_bootstrap_interval_agrees_with_scipys() -> None:
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.003)  # both err by about 0.0005
 
 
-def test_bootstrap_depends_on_the_seed_and_not_on_the_company() -> None:
+def test_bootstrap_depends_on_the_seed_and_not_on_other_runs() -> None:
     values = np.random.default_rng(0).random((2, 5, 20))
     values[0, 3, 4] = NAN
     scores = Scores("mn", "abcde", map(str, range(20)), values)
@@ -286,16 +286,16 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
         ({"interval": 95}, "interval == 95, must be above 0 and below 1"),
         ({"method": "magic"}, "method == 'magic', must be one of 't', 'bootstrap'"),
         ({"statistic": "median", "method": "t"}, "for 'median' use method='bootstrap'"),
-        ({"statistic": "max", "method": "bootstrap"}, "no interval for 'max'"),
+        ({"statistic": "max", "method": "bootstrap"}, "no bootstrap interval for 'max'"),
         ({"method": "bootstrap", "resamples": 0}, "resamples == 0, must be above 0"),
     ],
 )
-def test_summary_says_what_it_cannot_do(arguments: dict[str, object], message: str) -> None:
+def test_summary_refuses_impossible_requests(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         small().summary(**arguments)  # type: ignore[arg-type]
 
 
-def test_summary_leaves_as_dict_and_frames() -> None:
+def test_summary_as_dict_and_frames() -> None:
     summary = small().summary("median")
     assert summary.method == "bootstrap"
     assert summary.to_dict()["a"]["P@5"]["value"] == 0.4
@@ -329,7 +329,7 @@ def test_standardised_is_undefined_where_all_runs_score_the_same() -> None:
     assert scores.standardised("empirical").values.tolist() == [[[1], [1], [1]]]
 
 
-def test_linear_is_z_scaled_and_cut_off() -> None:
+def test_linear_is_scaled_z_between_0_and_1() -> None:
     scores = Scores.from_matrix(BY_TOPIC)
     z = scores.standardised("z").values
     assert scores.standardised("linear").values == pytest.approx(0.15 * z + 0.5, nan_ok=True)
@@ -342,7 +342,7 @@ def test_z_through_the_normal_distribution() -> None:
     scores = Scores.from_matrix(BY_TOPIC)
     expected = scipy.stats.norm.cdf(scores.standardised("z").values)
     assert scores.standardised("z", cdf=True).values == pytest.approx(expected, nan_ok=True)
-    with pytest.raises(UsageError, match="cdf == True goes with method='z', not 'linear'"):
+    with pytest.raises(UsageError, match="cdf == True needs method == 'z', not 'linear'"):
         scores.standardised("linear", cdf=True)
 
 
@@ -370,7 +370,7 @@ def test_standardised_on_reference_runs() -> None:
         reference.standardised("rank")
 
 
-def test_a_missing_topic_is_standardised_as_the_rule_says() -> None:
+def test_standardisation_follows_the_rule_for_missing_topics() -> None:
     values = [[[0.2, 0.4], [0.0, 0.4], [0.4, 0.0]]]
     lacks = [[False, False], [True, False], [False, False]]
     zero = Scores(["AP"], "abc", "12", values, lacks).standardised("empirical")
@@ -409,11 +409,11 @@ def test_a_written_file_reads_back_the_same(scores: Scores, name: str, tmp_path:
 
 @settings(max_examples=40, deadline=None)
 @given(scores=some_scores())
-def test_frames_come_back_the_same(scores: Scores) -> None:
+def test_frames_round_trip(scores: Scores) -> None:
     assert Scores.from_pandas(scores.to_pandas()) == scores
     assert Scores.from_arrow(scores.to_arrow()) == scores
     assert Scores.from_frame(Streamed(scores)) == scores
-    # polars frames carry no facts, so the rule is told by the values and the notes are lost
+    # polars frames carry no facts, so the rule follows from the values and the notes are lost
     frame = scores.to_polars()
     back = Scores.from_polars(frame, missing=scores.missing_rule)
     plain = Scores(scores.measures, scores.runs, scores.topics, scores.values, scores.missing, scores.missing_rule)
@@ -421,7 +421,7 @@ def test_frames_come_back_the_same(scores: Scores) -> None:
 
 
 class Streamed:
-    """Something of which only the Arrow C stream is known."""
+    """An object that only has the Arrow C stream."""
 
     def __init__(self, scores: Scores) -> None:
         self.scores = scores
@@ -432,7 +432,7 @@ class Streamed:
 
 @settings(max_examples=40, deadline=None)
 @given(scores=some_scores())
-def test_dicts_come_back_the_same_but_for_what_a_dict_cannot_say(scores: Scores) -> None:
+def test_dicts_round_trip_except_for_facts_they_cannot_hold(scores: Scores) -> None:
     full = Scores(scores.measures, scores.runs, scores.topics, scores.values)
     assert Scores.from_dict(full.to_dict()) == full
 
@@ -453,7 +453,7 @@ def test_frames_are_tidy_and_undefined_is_null() -> None:
     assert small().to_polars()["value"].mean() == pytest.approx((0.2 + 0.6 + 0.4 + 0 + 1.2 + 1.0) / 10)
 
 
-def test_a_filtered_frame_has_only_what_is_left() -> None:
+def test_a_filtered_frame_has_only_its_rows() -> None:
     frame = small().to_pandas()
     assert Scores.from_pandas(frame[frame.run == "a"]) == small().select(runs="a")
 
@@ -463,7 +463,7 @@ def test_a_dict_leaves_out_topics_skipped_as_missing() -> None:
     assert small().to_dict()["b"]["3"] == {"AP": 0.0, "P@5": 0.0}
 
 
-def test_json_is_json_and_tells_undefined_from_missing() -> None:
+def test_json_is_valid_and_distinguishes_undefined_from_missing() -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not JSON")
 
@@ -474,7 +474,7 @@ def test_json_is_json_and_tells_undefined_from_missing() -> None:
     assert "Infinity" not in Scores.from_matrix([[math.inf]]).to_json()
 
 
-def test_csv_has_all_digits_and_its_notes_beside_the_first_row() -> None:
+def test_csv_has_all_digits_and_its_notes_in_the_first_row() -> None:
     third = Scores(["AP"], ["a, b"], ["1", "2"], [[[1 / 3, NAN]]], notes=["order: score", "a | b"])
     assert third.to_csv().splitlines() == [
         "measure,run,topic,value,missing,notes",
@@ -488,10 +488,8 @@ def test_csv_has_all_digits_and_its_notes_beside_the_first_row() -> None:
     assert pandas.read_csv(io.StringIO(third.to_csv())).value.tolist()[0] == 1 / 3
 
 
-def test_writing_fails_whole(tmp_path: Path) -> None:
-    with pytest.raises(
-        UsageError, match=r"scores.xls: cannot tell the format, must end in .csv, .tsv, .json, .parquet"
-    ):
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"scores.xls: unknown suffix, must be one of .csv, .tsv, .json, .parquet"):
         small().write(tmp_path / "scores.xls")
     with pytest.raises(UsageError, match="format == 'xls', must be one of"):
         small().write(tmp_path / "scores.xls", format="xls")
@@ -527,9 +525,12 @@ def test_dicts_of_one_measure_and_frames_without_a_run() -> None:
     ("frame", "message"),
     [
         ({"run": ["a"], "value": [1]}, "no column 'topic'"),
-        ({"run": ["a"], "topic": ["1"], "value": [1]}, "no column 'measure', expected one, or measure= to say it"),
+        ({"run": ["a"], "topic": ["1"], "value": [1]}, "no column 'measure', expected one, or measure="),
         ({"topic": ["1"], "value": ["high"], "run": ["a"], "measure": ["AP"]}, "row 0: 'high' is not a number"),
-        ({"topic": ["1", "1"], "value": [1, 2], "run": "aa", "measure": "mm"}, "row 1: measure 'm'.* score already"),
+        (
+            {"topic": ["1", "1"], "value": [1, 2], "run": "aa", "measure": "mm"},
+            "row 1: measure 'm'.* already has a score",
+        ),
         ({"topic": ["1"], "value": [1, 2], "run": "aa", "measure": "mm"}, "'topic' has 1 entries, value has 2"),
         ({"topic": [], "value": [], "run": [], "measure": []}, "no scores"),
         ({"topic": ["1"], "value": [1], "run": "a", "measure": "m", "missing": ["maybe"]}, "expected true or false"),
@@ -542,7 +543,7 @@ def test_faults_in_frames_name_the_row(frame: dict[str, object], message: str) -
 
 def test_two_columns_of_a_frame_with_one_name() -> None:
     frame = pandas.DataFrame([["a", "1", 0.1, 0.2]], columns=["run", "topic", "value", "Value"])
-    with pytest.raises(DataError, match=r"frame: 2 columns are called Value \(3 and 4\), must be one"):
+    with pytest.raises(DataError, match=r"frame: 2 columns are called value \(3 and 4\), must be one"):
         Scores.from_frame(frame, measure="AP")
 
 
@@ -552,17 +553,17 @@ def test_scores_after_two_byte_order_marks(tmp_path: Path) -> None:
     assert Scores.read(path, measure="AP").mean() == {"a": {"AP": 0.25}}
 
 
-def test_combine_puts_runs_and_measures_together() -> None:
+def test_combine_merges_runs_and_measures() -> None:
     whole = small("skip")
     parts = [whole.select(m, r) for m in whole.measures for r in whole.runs]
     assert Scores.combine(*parts) == whole
-    with pytest.raises(DataError, match="measure 'AP', run 'a', topic '1' has a score already"):
+    with pytest.raises(DataError, match="measure 'AP', run 'a', topic '1' already has a score"):
         Scores.combine(whole, whole)
     with pytest.raises(UsageError, match="missing topics count as 0 in some parts, not in others"):
         Scores.combine(small().select(runs="b"), Scores(["AP"], ["c"], ["1"], [[[NAN]]], [[True]], "skip"))
 
 
-def test_combine_counts_what_a_run_lacks_as_zero_only_where_others_have_a_score() -> None:
+def test_combine_counts_missing_topics_as_zero_only_if_others_have_a_score() -> None:
     a = Scores.from_matrix([[0.5], [0.7]], runs=["a"], topics=["1", "2"], measure="AP")
     b = Scores.from_matrix([[0.5]], runs=["b"], topics=["1"], measure="P@5")
     with pytest.warns(CranfieldWarning, match="1 of 4 lists"):
@@ -644,7 +645,7 @@ def test_a_plain_matrix_is_read(case: str, tmp_path: Path) -> None:
     assert scores.values.tolist() == [[[0.1, 0.3], [0.2, 0.4]]]
 
 
-def test_what_a_matrix_begins_with_can_be_said(tmp_path: Path) -> None:
+def test_header_and_topic_column_of_a_matrix_can_be_given(tmp_path: Path) -> None:
     path = written(tmp_path, "1 2\n3 4\n")
     assert Scores.read(path).values.tolist() == [[[1, 3], [2, 4]]]
     assert Scores.read(path, header=True).to_dict() == {"1": {"1": {"score": 3}}, "2": {"1": {"score": 4}}}
@@ -660,43 +661,51 @@ def test_dicts_in_json_are_read(tmp_path: Path) -> None:
 
 HEAD = "measure,run,topic,value,missing\n"
 BAD: dict[str, tuple[str, str | bytes, str]] = {
-    "empty": ("some.csv", "", "some.csv: empty, expected scores"),
-    "blank": ("some.txt", " \n\n", "some.txt: empty, expected scores"),
+    "empty": ("some.csv", "", "some.csv: is empty, expected scores"),
+    "blank": ("some.txt", " \n\n", "some.txt: is empty, expected scores"),
     "header only": ("some.csv", HEAD, "some.csv: no scores"),
     "matrix, header only": ("some.csv", "a,b\n", "some.csv:1: a header and no scores"),
     "text for a number": ("some.csv", HEAD + "AP,a,1,0.5,false\nAP,a,2,high,false\n", "csv:3: 'high' is not a number"),
     "underscores": ("some.csv", HEAD + "AP,a,1,1_0,false\n", "some.csv:2: '1_0' is not a number"),
     "neither true nor false": ("some.csv", HEAD + "AP,a,1,0.5,maybe\n", "some.csv:2: missing is 'maybe'"),
     "short row": ("some.csv", HEAD + "AP,a,1,0.5\n", "some.csv:2: 4 columns, expected 5: measure, run, topic"),
-    "twice": ("some.csv", HEAD + "AP,a,1,0.5,false\n" * 2, "some.csv:3: measure 'AP', run 'a', topic '1' has a score"),
+    "twice": (
+        "some.csv",
+        HEAD + "AP,a,1,0.5,false\n" * 2,
+        "some.csv:3: measure 'AP', run 'a', topic '1' already has a score",
+    ),
     "open quote": ("some.csv", HEAD + 'AP,"a,1,0.5,false\n', "some.csv:2: not a row of cells"),
     "matrix, ragged": ("some.csv", "0.1,0.2\n0.3\n", "some.csv:2: 1 column, expected 2 as in line 1"),
     "matrix, text in line 1": ("some.csv", "0.1,0.2,x\n0.3,1,1\n", "some.csv:1: 'x' is not a number, other cells are"),
     "matrix, text later": ("some.csv", "0.1,0.2\n0.3,x\n", "some.csv:2: 'x' is not a number"),
-    "matrix, text in column 1": ("some.csv", "0.1,0.2\nx,0.3\n", "some.csv:2: 'x' is not a number; topic_column=True"),
+    "matrix, text in column 1": (
+        "some.csv",
+        "0.1,0.2\nx,0.3\n",
+        "some.csv:2: 'x' is not a number; use topic_column=True",
+    ),
     "tidy, a column twice": (
         "some.csv",
         "run,topic,measure,value,value\na,1,AP,0.1,0.2\n",
         r"some.csv:1: 2 columns are called value \(4 and 5\), must be one: rename or drop the others",
     ),
-    "matrix, topic twice": ("some.csv", "topic,a\n1,0.2\n1,0.3\n", "some.csv:3: topic '1' is there twice"),
-    "matrix, run twice": ("some.csv", "a,a\n0.1,0.2\n", "some.csv:1: run 'a' is there twice"),
+    "matrix, topic twice": ("some.csv", "topic,a\n1,0.2\n1,0.3\n", "some.csv:3: topic '1' appears twice"),
+    "matrix, run twice": ("some.csv", "a,a\n0.1,0.2\n", "some.csv:1: run 'a' appears twice"),
     "matrix, too many names": ("some.csv", "a,b,c\n0.1,0.2\n", "some.csv:1: 3 names, expected 2"),
     "topics and nothing": ("some.csv", "topic\nq1\n", "some.csv:2: topics and no scores"),
     "trec, text": ("some.txt", "map  \t301\tx\n", "some.txt:1: 'x' is not a number"),
     "trec, twice": (
         "some.txt",
         "map  \t301\t1\n" * 2,
-        "some.txt:2: measure 'map', run 'some', topic '301' has a score",
+        "some.txt:2: measure 'map', run 'some', topic '301' already has a score",
     ),
     "trec, means only": (
         "some.txt",
         "map  \tall\t1\n",
-        "some.txt: no scores of single topics, expected .* trec_eval -q",
+        "some.txt: no scores of topics, expected .* trec_eval -q",
     ),
-    "json, broken": ("some.json", '{"a":\n {', "some.json:2: is not JSON"),
+    "json, broken": ("some.json", '{"a":\n {', "some.json:2: is not valid JSON"),
     "json, a list": ("some.json", "[1]", "some.json: list, expected"),
-    "json, twice": ("some.json", '{"a": {"1": 1}, "a": {}}', "some.json: 'a' is there twice"),
+    "json, twice": ("some.json", '{"a": {"1": 1}, "a": {}}', "some.json: 'a' appears twice"),
     "json, text": ("some.json", '{"a": {"1": {"AP": "x"}}}', "measure 'AP', run 'a', topic '1': 'x' is not a number"),
     "json, a number for topics": ("some.json", '{"a": {"1": {"AP": 1}}, "b": 7}', "run 'b': 7, expected"),
     "json, half": ("some.json", '{"cranfield": "scores"}', "some.json: 'scores' is None, expected dict"),
@@ -706,7 +715,7 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_file_is_answered_with_file_and_line(case: str, tmp_path: Path) -> None:
+def test_errors_name_file_and_line(case: str, tmp_path: Path) -> None:
     name, content, message = BAD[case]
     with pytest.raises(DataError, match=message):
         Scores.read(written(tmp_path, content, name))
@@ -717,7 +726,7 @@ def test_a_trec_line_that_is_too_short(tmp_path: Path) -> None:
         Scores.read(written(tmp_path, "map  \t301\t1\nmap\t302\n"), "trec")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     for name in ("none.csv", "none.parquet"):
         with pytest.raises(DataError, match=f"{name}: no such file"):
             Scores.read(tmp_path / name)

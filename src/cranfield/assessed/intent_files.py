@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.segments import position_in_segment
-from cranfield.collection.source import read_bytes, unmarked
+from cranfield.collection.side_files import read_side_file
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.types import Array, Index
 
@@ -42,9 +42,9 @@ class _Side:
 
     @classmethod
     def of(cls, given: Any, what: str) -> _Side:
-        """From {topic: {intent: value}}, or from a file of lines `topic intent value`, as NTCIREVAL has them.
+        """From {topic: {intent: value}}, or from a file with lines `topic intent value`, as NTCIREVAL reads them.
 
-        Blanks or tabs stand between the columns, or a `;` or `,`.
+        Columns are separated by blanks, tabs, semicolons or commas; an intent may contain blanks unless they separate.
         """
         if isinstance(given, Mapping):
             return cls(
@@ -56,36 +56,19 @@ class _Side:
             raise UsageError(
                 f"intents: {what} from {type(given).__name__}, must be a file or {{topic: {{intent: value}}}}"
             )
-        path = os.fspath(given)
-        origin = "standard input" if path == "-" else path
-        side = cls(origin, what, {})
-        text = unmarked(read_bytes(path)).decode("utf-8", "surrogateescape")
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip() and not line.lstrip().startswith("#"):
-                side._add(number, line)
-        if not side.rows:
-            raise DataError(origin, None, f"is empty, expected lines of topic intent {what}")
+        file = read_side_file(
+            given, f"topic intent {what}", [3], separators="\t;, ", mixed=True, filled=3,
+            fits=lambda cells: " " not in cells[0] + cells[2],
+        )  # fmt: skip
+        side = cls(file.origin, what, {})
+        for line, (topic, intent, value) in file:
+            row = side.rows.setdefault(topic, {})
+            if intent in row:
+                first = row[intent][1]
+                message = f"intent {intent!r} of topic {topic!r} appears twice, first on line {first}"
+                raise DataError(file.origin, line, message)
+            row[intent] = (value, line)
         return side
-
-    def _add(self, number: int, line: str) -> None:
-        cells = line.split()
-        for mark in "\t;,":  # where these stand between, the name of an intent may have blanks
-            parts = [cell.strip() for cell in line.split(mark)]
-            if len(parts) == 3 and " " not in parts[0] + parts[2]:
-                cells = parts
-                break
-            cells = max(cells, parts, key=len) if len(cells) < 3 else cells
-        if len(cells) != 3 or not all(cells):
-            wrong = f"{len(cells)} columns" if len(cells) != 3 else f"column {cells.index('') + 1} is empty"
-            raise DataError(self.origin, number, f"{wrong}, expected 3: topic intent {self.what}")
-        topic, intent, value = cells
-        row = self.rows.setdefault(topic, {})
-        if intent in row:
-            raise DataError(
-                self.origin, number,
-                f"intent {intent!r} of topic {topic!r} is there twice, first on line {row[intent][1]}",
-            )  # fmt: skip
-        row[intent] = (value, number)
 
     def read(self, make: Callable[[str], Any], expected: str) -> dict[str, dict[str, Any]]:
         """The values made of what is written."""

@@ -16,7 +16,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
-from cranfield.collection import text_formats as layouts
+from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import Buffer, expand, load, shown_path, stem

@@ -5,7 +5,6 @@ Measures of the time and the text a reader spends need the length of every docum
 
 from __future__ import annotations
 
-import csv
 import os
 import warnings
 from collections.abc import Mapping
@@ -17,10 +16,11 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.assessed.by_rank import ByRank
+from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column, repeated_column
 from cranfield.collection.columns import shown
-from cranfield.collection.source import load, unmarked
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import load
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
-from cranfield.collection.text_formats import COLUMNS, column_key, namesakes
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.types import Array, Index
 
@@ -157,35 +157,26 @@ def _from_file(path: str) -> LengthTable:
     buffer = load(path)
     if bytes(buffer[:4]) == b"PAR1":
         return _from_frame(parquet_table(buffer, path), path)
-    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise DataError(path, None, f"is empty, expected lines of {EXPECTED}")
-    rows: list[list[str]] = list(csv.reader(lines) if "," in lines[0] else map(str.split, lines))
-
-    def line(row: int) -> int:
-        return [number for number, one in enumerate(text.splitlines(), 1) if one.strip()][row]
-
-    width = len(rows[0])
-    if set(map(len, rows)) != {width}:
-        odd = next(row for row, cells in enumerate(rows) if len(cells) != width)
-        raise DataError(path, line(odd), f"{len(rows[odd])} columns, but the first line has {width}")
-    header = width > 1 and _looks_named(rows[0])
-    if header:
-        found = _named(rows[0], path, line(0))
-    elif width in (2, 3):
-        found = dict(zip(("doc", "length", "snippet"), range(width), strict=False))
+    file = read_side_file(
+        path, EXPECTED, range(2, 1000), data=buffer, separators=", ;", comments=False, header=_looks_named
+    )
+    if file.header is not None:
+        found = _named(file.header, file.origin, file.header_line)
     else:
-        raise DataError(path, line(0), f"{width} columns, expected {EXPECTED}, or a first line of names")
-    cells = list(zip(*rows[header:], strict=True)) or [()] * width
+        width = len(file.rows[0])
+        if width > 3:
+            message = f"{width} columns, expected {EXPECTED}, or a first line of names"
+            raise DataError(file.origin, file.lines[0], message)
+        found = dict(zip(("doc", "length", "snippet"), range(width), strict=False))
+    cells = list(zip(*file.rows, strict=True)) or [()] * 1000
     columns = {name: list(cells[at]) for name, at in found.items() if name != "doc"}
-    return _checked(list(cells[found["doc"]]), columns, path, lambda row: line(row + header))
+    return _checked(list(cells[found["doc"]]), columns, file.origin, file.lines.__getitem__)
 
 
 def _looks_named(cells: list[str]) -> bool:
-    """Whether a first line names columns: behind the first there is no number, and one has the name of what it holds.
+    """Whether a first line names columns: it has a known name, and no number after the first column.
 
-    `d1 abc` names nothing: it is a line of data whose length is none.
+    `d1 abc` is not a header but a line of data with a wrong length.
     """
     numbers = [_core.parse_number(cell.encode("utf-8", "surrogateescape")) is not None for cell in cells[1:]]
     known = {word for words in (COLUMNS["doc"], *NAMES.values()) for word in words}
@@ -193,18 +184,14 @@ def _looks_named(cells: list[str]) -> bool:
 
 
 def _named(names: list[str], origin: str, line: int | None) -> dict[str, int]:
-    """Which column is the document, and which holds what length."""
-    keys = [column_key(name) for name in names]
-    words = {"doc": COLUMNS["doc"], **NAMES}
-    found = {role: keys.index(word) for role, words in words.items() for word in reversed(words) if word in keys}
-    if wrong := namesakes(names, found.values()):
-        raise DataError(origin, line, wrong)
-    if "doc" not in found or not LENGTHS & set(found):
-        lacks = "document" if "doc" not in found else "length"
-        told = COLUMNS["doc"] if lacks == "document" else tuple(name for name in NAMES if name in LENGTHS)
-        raise DataError(
-            origin, line, f"no column for the {lacks} among {', '.join(names)}; expected one called {', '.join(told)}"
-        )
+    """The positions of the column of documents and of the columns of lengths."""
+    found = find_columns(names, {"doc": COLUMNS["doc"], **NAMES})
+    if message := repeated_column(names, found.values()):
+        raise DataError(origin, line, message)
+    if "doc" not in found:
+        raise DataError(origin, line, no_column("document", names, COLUMNS["doc"]))
+    if not LENGTHS & set(found):
+        raise DataError(origin, line, no_column("length", names, (name for name in NAMES if name in LENGTHS)))
     return found
 
 
@@ -217,8 +204,8 @@ def _checked(documents: list[Any], columns: dict[str, list[Any]], origin: str, l
         raise DataError(origin, None, f"is empty, expected lines of {EXPECTED}" if line else "is empty")
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
-        row = next(row for row, one in enumerate(ids) if one in seen or seen.add(one))  # type: ignore[func-returns-value]
-        raise fault(row, f"document {ids[row]!r} is there twice, first in row {ids.index(ids[row]) + 1}")
+        row = next(row for row, doc in enumerate(ids) if doc in seen or seen.add(doc))  # type: ignore[func-returns-value]
+        raise fault(row, f"document {ids[row]!r} appears twice, first in row {ids.index(ids[row]) + 1}")
     arrays = {}
     for name, values in columns.items():
         try:

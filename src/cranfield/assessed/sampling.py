@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.source import read_bytes, unmarked
+from cranfield.collection.side_files import read_side_file
 from cranfield.errors import DataError, UsageError
 from cranfield.types import Array, Index
 
@@ -138,18 +138,8 @@ class _Inclusion:
             raise UsageError(
                 f"inclusion from {type(given).__name__}, must be a file or {{topic: {{doc: probability}}}}"
             )
-        path = os.fspath(given)
-        origin = "standard input" if path == "-" else path
-        text = unmarked(read_bytes(path)).decode("utf-8", "surrogateescape")
-        lines = [(number, line.split()) for number, line in enumerate(text.split("\n"), 1)]
-        rows = [(number, row) for number, row in lines if row and not row[0].startswith("#")]
-        if not rows:
-            raise DataError(origin, None, f"is empty, expected lines of {EXPECTED}")
-        width = len(rows[0][1])
-        for number, row in rows:
-            if len(row) != width or width not in (3, 5):
-                raise DataError(origin, number, f"{len(row)} columns, expected {EXPECTED}")
-        return cls(origin, [(number, row) for number, row in rows])
+        file = read_side_file(given, EXPECTED, [3, 5], separators=" ,;")
+        return cls(file.origin, list(file))
 
     def of_documents(self, topics: list[str], docs: list[str], grade: Array) -> Array:
         """The probability of each judged document; NaN for those that were not drawn."""

@@ -1,1 +1,1 @@
-"""What was asked, judged and retrieved: topics, qrels and runs."""
+"""Topics, qrels and runs: reading, checking, converting and writing them."""

@@ -1,9 +1,9 @@
-"""Entries of runs and qrels as lists, column by column: checked here, then handed to the core."""
+"""Entries of runs and qrels as lists, column by column: checked here, then passed to the core."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -12,25 +12,20 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.text_formats import COLUMNS, find_columns, namesakes
+from cranfield.collection.column_names import VALUE
 from cranfield.errors import DataError
 
-WHAT = {"qrels": "grade", "run": "score"}
-"""What the number of an entry is called in messages."""
 
+def with_way_out(message: str) -> str:
+    """Add what to do about a document that appears twice, or a grade that is a letter.
 
-def with_way_out(what: str) -> str:
-    """What is wrong with a line, and how to go on if it is that a document is there twice, or that a grade is a letter.
-
-    >>> with_way_out("document 'd1' is there twice for topic '7'")
-    "document 'd1' is there twice for topic '7'; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
     >>> with_way_out("the grade is 'S', expected a number")
     "the grade is 'S', expected a number (the grades S, A, B, C are read if every line has one)"
     """
-    if " is there twice for topic " in what:
-        return f"{what}; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
-    letter = re.match("the grade is '[A-Z]', expected a number", what)
-    return f"{what} (the grades S, A, B, C are read if every line has one)" if letter else what
+    if " twice for topic " in message:
+        return f"{message}; to keep one: on_duplicate='first' or 'max'"
+    letter = re.match("the grade is '[A-Z]', expected a number", message)
+    return f"{message} (the grades S, A, B, C are read if every line has one)" if letter else message
 
 
 @dataclass
@@ -44,20 +39,20 @@ class Columns:
     names: list[Any] | None = None
     labels: list[Any] | None = None
     origin: str = "<data>"
-    """The path or the thing the columns came from, for messages."""
+    """The path of the file, or the object, for messages."""
     unit: str = "row"
     line: Callable[[int], int] | None = None
-    """On which line of the file a row stands, where the file has lines."""
+    """The line of a row, for files with lines."""
 
     def fault(self, row: int, what: str) -> DataError:
-        """What is wrong with a row, and where that row is."""
+        """The error about a row, with its place."""
         if self.line is not None:
             return DataError(self.origin, self.line(row), what)
         return DataError(self.origin, None, f"{self.unit} {row + 1}: {what}")
 
     def table(self, kind: str, on_duplicate: str) -> _core.Table:
-        """The checked columns in the core's hands."""
-        what = WHAT[kind]
+        """Check the columns and return the core's table."""
+        what = VALUE[kind]
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
         self.check_numbers(self.values, what)
@@ -70,30 +65,27 @@ class Columns:
                 self.names, self.topics, self.docs, self.values, self.ranks, self.labels, on_duplicate, what
             )
         except UnicodeError:
-            raise DataError(self.origin, None, "an id has half a surrogate pair in it, expected text") from None
+            raise DataError(self.origin, None, "an id contains half a surrogate pair, expected text") from None
         except ValueError as error:
             repeat = re.fullmatch(r"row (\d+): (.*), first in row (\d+)", str(error), re.DOTALL)
             if repeat is None:
                 raise DataError(self.origin, None, str(error)) from None
-            again, told, first = repeat.groups()
+            again, message, first = repeat.groups()
             where = f"on line {self.line(int(first) - 1)}" if self.line else f"in {self.unit} {first}"
-            raise self.fault(int(again) - 1, with_way_out(f"{told}, first {where}")) from None
+            raise self.fault(int(again) - 1, with_way_out(f"{message}, first {where}")) from None
 
     def _check_ids(self, column: list[Any], what: str) -> None:
-        bad = {kind for kind in set(map(type, column)) if not issubclass(kind, (str, bytes, Integral))}
-        bad |= {bool}.intersection(map(type, column))
-        if bad:
-            row = next(row for row, id_ in enumerate(column) if type(id_) in bad)
+        row = _wrong_type(column, (str, bytes, Integral))
+        if row is not None:
             raise self.fault(row, f"the {what} is {column[row]!r}, expected text or an integer")
         for empty in ("", b""):
             if empty in column:
                 raise self.fault(column.index(empty), f"the {what} is empty")
 
     def check_numbers(self, column: list[Any], what: str) -> None:
-        bad = {kind for kind in set(map(type, column)) if not issubclass(kind, (Real, Decimal))}
-        bad |= {bool}.intersection(map(type, column))
-        if bad:
-            row = next(row for row, value in enumerate(column) if type(value) in bad)
+        """Raise an error about the first entry that is not a number."""
+        row = _wrong_type(column, (Real, Decimal))
+        if row is not None:
             raise self.fault(row, f"the {what} is {shown(column[row])}, expected a number")
         try:
             numbers = np.asarray(column, dtype=np.float64)
@@ -105,8 +97,14 @@ class Columns:
             raise self.fault(row, f"the {what} is nan, not a number that can be ordered")
 
 
+def _wrong_type(column: list[Any], types: tuple[type, ...]) -> int | None:
+    """The first row whose value is of another type, or a bool; looks at each type once, not at each value."""
+    wrong = {kind for kind in set(map(type, column)) if kind is bool or not issubclass(kind, types)}
+    return next(row for row, value in enumerate(column) if type(value) in wrong) if wrong else None
+
+
 def shown(value: object) -> str:
-    """A value as it may be shown in a message: not too long."""
+    """A value for a message, cut off if it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."
 
@@ -117,21 +115,3 @@ def _fits(value: Any) -> bool:
     except OverflowError:
         return False
     return True
-
-
-def chosen(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
-    """The columns of known names by role; an error names what is missing and what it may be called."""
-    found = find_columns(names, kind)
-    if wrong := namesakes(names, found.values()):
-        raise DataError(origin, None, wrong)
-    if "value" not in found and "rank" in found:
-        found["value"] = found["rank"]
-    for role in ("topic", "doc", "value"):
-        if role not in found:
-            words = COLUMNS[WHAT[kind] if role == "value" else role]
-            what = {"topic": "the topic", "doc": "the document", "value": f"the {WHAT[kind]}"}[role]
-            raise DataError(
-                origin, None,
-                f"no column for {what} among {', '.join(map(str, names))}; expected one called {', '.join(words)}",
-            )  # fmt: skip
-    return found

@@ -1,4 +1,4 @@
-"""From one format to another without loss: runs, qrels and topics."""
+"""Convert runs, qrels and topics from one format to another without loss."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield import check
-from cranfield.collection import structured, writing
-from cranfield.collection import text_formats as layouts
+from cranfield.collection import formats, writing
+from cranfield.collection.column_names import column_key
 from cranfield.collection.columns import Columns
+from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.collection.run import Run, runs_of
-from cranfield.collection.source import PathLike, load, read_bytes, unmarked, write_bytes
+from cranfield.collection.source import PathLike, first_line, load, read_bytes, without_compression, write_bytes
 from cranfield.collection.topics import Topics
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 
 KINDS = ("run", "qrels", "topics")
 
 
 @dataclass(frozen=True)
 class Converted:
-    """What was written."""
+    """A description of the file that was written."""
 
     path: str
     kind: str
@@ -41,11 +42,11 @@ def convert(
     to: str | None = None,
     allow_loss: bool = False,
 ) -> Converted:
-    """Read `src`, write `dst`. What the target format cannot hold is an error, unless `allow_loss`.
+    """Read `src` and write `dst`. Data that the target format cannot hold is an error, unless `allow_loss`.
 
-    `kind` (run, qrels, topics) is told by the content where it can be: six columns, or ranks and scores, are a run;
-    four columns with nothing in the second are qrels; markup is topics. `from_` is detected, `to` follows from the
-    suffix of `dst`. `-` is standard input or output.
+    Without `kind`, the content decides if it can: six columns, or ranks and scores, are a run; four columns with a
+    meaningless second are qrels; markup is topics. Without `from_`, the format is detected; without `to`, it is that of
+    the suffix of `dst`. `-` is standard input or output.
     """
     if kind is not None:
         check.one_of("convert", KINDS, kind=kind)
@@ -54,13 +55,13 @@ def convert(
     kind = kind or kind_of(thing, from_)
     if kind == "topics":
         return _convert_topics(thing, target, from_, to)
-    chosen = writing.format_of(target, to, kind)
+    chosen = formats.format_for(target, to, kind)
     if kind == "qrels":
         out = Qrels.of(thing, format=from_).outgoing()
     else:
         out = together(runs_of(thing, format=from_))
     write_bytes(target, writing.encode(out, chosen, target, allow_loss=allow_loss))
-    return Converted(target, kind, chosen, len(out.columns.docs))
+    return Converted(target, kind, chosen.name, len(out.columns.docs))
 
 
 def _convert_topics(thing: Any, target: str, from_: str | None, to: str | None) -> Converted:
@@ -70,7 +71,7 @@ def _convert_topics(thing: Any, target: str, from_: str | None, to: str | None) 
 
 
 def together(runs: Sequence[Run]) -> writing.Outgoing:
-    """Several runs as one thing to write; each keeps its name."""
+    """Several runs in one file; each keeps its name."""
     outs = [run.outgoing() for run in runs]
     if len(outs) == 1:
         return outs[0]
@@ -98,41 +99,32 @@ def together(runs: Sequence[Run]) -> writing.Outgoing:
 
 
 def kind_of(thing: Any, format: str | None = None) -> str:
-    """Whether a file holds a run, qrels or topics; an error where the content alone does not tell.
+    """Detect whether a file holds a run, qrels or topics; an error if the content leaves it open.
 
     >>> kind_of(b"1 Q0 d1 1 0.5 bm25")
     'run'
     """
     path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
     buffer = thing if isinstance(thing, bytes) else load(thing)
-    start = unmarked(layouts.head_of(buffer)).lstrip()
-    if format in ("sgml", "xml") or start.startswith(b"<"):
+    first = first_line(buffer)
+    if format in ("sgml", "xml") or first.lstrip().startswith(b"<"):
         return "topics"
-    by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(_without_packing(path))[1])
-    found = layouts.detect(buffer, "qrels", path)  # whether it is structured does not depend on the kind
-    if isinstance(found, layouts.Layout):
-        columns = [cell.decode("utf-8", "replace") for cell in _first_line(start).split()]
-        judged = len(columns) == 4 and columns[1] in NO_LABEL
-        judged |= len(columns) in (3, 4) and bool(layouts.levels_as_numbers(_first_line(start))[1])
-        kind = "run" if len(columns) == 6 else "qrels" if judged else by_suffix
+    by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(without_compression(path))[1])
+    detected = formats.detect(buffer, "qrels", path)  # whether it is structured does not depend on the kind
+    if isinstance(detected, formats.Layout):
+        cells = first.decode("utf-8", "replace").split()
+        judged = len(cells) == 4 and cells[1] in NO_LABEL
+        judged |= len(cells) in (3, 4) and bool(levels_as_numbers(first)[1])
+        kind = "run" if len(cells) == 6 else "qrels" if judged else by_suffix
     else:
-        kind = _kind_by_names(_names(buffer, found, path)) or by_suffix
+        kind = _kind_by_names(detected.column_names(buffer, path)) or by_suffix
     if kind is None:
-        raise UsageError(f"{path}: may be a run or qrels; say which with kind='run' or kind='qrels'")
+        raise UsageError(f"{path}: may be a run or qrels; choose with kind='run' or kind='qrels'")
     return kind
 
 
-def _without_packing(path: str) -> str:
-    root, suffix = os.path.splitext(path)
-    return root if suffix in (".gz", ".bz2", ".xz", ".zst") else path
-
-
-def _first_line(start: bytes) -> bytes:
-    return next((line for line in start.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")), b"")
-
-
 def _kind_by_names(names: Sequence[str]) -> str | None:
-    keys = {layouts.column_key(name) for name in names}
+    keys = {column_key(name) for name in names}
     if keys & {"run", "tag", "run_id", "runid"} or {"rank", "score"} <= keys:
         return "run"
     if keys & {"relevance", "grade", "rel", "label", "iteration", "intent", "subtopic_id"}:
@@ -140,21 +132,3 @@ def _kind_by_names(names: Sequence[str]) -> str | None:
     if keys & {"title", "text", "description", "narrative"}:
         return "topics"
     return None
-
-
-def _names(buffer: Any, format: str, path: str) -> list[str]:
-    """The column names of a structured file."""
-    if format == "parquet":
-        arrow = structured.pyarrow(f"{path}: reading Parquet")
-        from pyarrow import parquet
-
-        try:
-            return list(parquet.read_schema(arrow.BufferReader(arrow.py_buffer(buffer))).names)
-        except (arrow.ArrowException, OSError) as error:
-            raise DataError(path, None, f"the Parquet data is damaged: {str(error).splitlines()[0]}") from None
-    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
-    if format in ("csv", "tsv"):
-        first = structured.without_comments(text)[1].partition("\n")[0].strip("\r")
-        delimiter = layouts.header_delimiter(first) or ","
-        return [word.strip().strip('"') for word in first.split(delimiter)]
-    return structured.first_keys(text, path)

@@ -1,8 +1,8 @@
-"""What is wrong with a set of files, all at once, as a linter tells it.
+"""A linter: everything that is wrong with a set of files, all at once.
 
-Every file is looked at in three ways: its bytes (line ends, encoding), its lines (what the reader cannot take, each
-with its line) and its entries (ranks against scores, ties, odd grades). Then the files are looked at together: topics
-that one has and another lacks, tags that two runs share.
+Each file is checked in three ways: its bytes (line ends, encoding), its lines (those that cannot be read) and its
+entries (ranks against scores, ties, odd grades). Then the files are compared: topics that only some of them have, tags
+that two runs share.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cranfield import _core
-from cranfield.collection import text_formats as layouts
+from cranfield.collection import formats
+from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.lint_bytes import byte_findings
 from cranfield.collection.lint_entries import entry_findings, ids_alike, plain_id
 from cranfield.collection.lint_findings import SEVERITIES, Finding
@@ -24,26 +25,26 @@ from cranfield.errors import CranfieldError, CranfieldWarning, DataError
 from cranfield.text import counted, listed
 
 MOST_SHOWN = 1000
-"""Faults of one file that are told one by one; the rest are counted."""
+"""Faults of one file that are listed; the rest are counted."""
 MOST_FAULTS = 1_000_000
 
 
 def check_files(
     qrels: Iterable[PathLike] = (), runs: Iterable[PathLike] = (), topics: Iterable[PathLike] = ()
 ) -> list[Finding]:
-    """Everything wrong with these files, in the order of files and lines.
+    """Everything that is wrong with these files, in the order of files and lines.
 
-    A file with lines that cannot be read is looked at as far as it goes.
+    In a file with lines that cannot be read, the other lines are checked.
     """
-    paths = [[os.fspath(path) for path in some_paths] for some_paths in (qrels, runs, topics)]
+    qrels, runs, topics = ([os.fspath(path) for path in paths] for paths in (qrels, runs, topics))
     findings: list[Finding] = []
-    judged = [_look_at(path, "qrels", findings) for path in paths[0]]
-    retrieved = [_look_at(path, "run", findings) for path in paths[1]]
-    asked = [_look_at_topics(path, findings) for path in paths[2]]
-    findings.extend(_between(
-        [file for file in judged if file], [file for file in retrieved if file], [file for file in asked if file]
-    ))  # fmt: skip
-    order = {path: place for place, path in enumerate([*paths[0], *paths[1], *paths[2]])}
+    qrels_files = [_check_file(path, "qrels", findings) for path in qrels]
+    run_files = [_check_file(path, "run", findings) for path in runs]
+    topic_files = [_check_topics(path, findings) for path in topics]
+    findings.extend(_compare_files(*(
+        [file for file in files if file] for files in (qrels_files, run_files, topic_files)
+    )))  # fmt: skip
+    order = {path: place for place, path in enumerate([*qrels, *runs, *topics])}
     return sorted(findings, key=lambda f: (order[f.path], f.line or 0, SEVERITIES.index(f.severity), f.code))
 
 
@@ -59,24 +60,20 @@ class File:
 # ------------------------------------------------------------------------------------------------- one file
 
 
-def _look_at(path: str, kind: str, findings: list[Finding]) -> File | None:
-    """All findings of one run or qrels file; what could be read of it."""
+def _check_file(path: str, kind: str, findings: list[Finding]) -> File | None:
+    """Add all findings about one run or qrels file; return what could be read."""
     try:
         buffer = load(path)
-        found = layouts.detect(buffer, kind, path)
+        format = formats.detect(buffer, kind, path)
+        if isinstance(format, formats.Layout) or not format.magic:
+            findings.extend(byte_findings(path, buffer))
+        if isinstance(format, formats.Layout):
+            table = _read(path, buffer, format, kind, findings)
+        else:
+            table = from_buffer(buffer, Reading(kind), path)
     except CranfieldError as error:
         findings.append(_fault(path, error))
         return None
-    if found != "parquet":
-        findings.extend(byte_findings(path, buffer))
-    if isinstance(found, layouts.Layout):
-        table = _read(path, buffer, found, kind, findings)
-    else:
-        try:
-            table = from_buffer(buffer, Reading(kind), path)
-        except CranfieldError as error:
-            findings.append(_fault(path, error))
-            return None
     if not len(table):
         return None
     findings.extend(entry_findings(path, kind, table))
@@ -90,9 +87,9 @@ def _fault(path: str, error: CranfieldError) -> Finding:
 
 
 def _code(what: str) -> str:
-    """A short name for what is wrong, by the words that tell it."""
+    """A short name for a fault, from the words of its message."""
     words = {
-        "is not JSON": "not-json",
+        "not valid JSON": "not-json",
         "no such file": "missing-file",
         "is a directory": "directory",
         "cannot be read": "unreadable",
@@ -102,7 +99,7 @@ def _code(what: str) -> str:
         "is damaged": "damaged",
         "NUL byte": "binary",
         "with grades": "different-grades",
-        "is there twice": "duplicate",
+        " twice": "duplicate",
         "expected a number": "not-a-number",
         "not a number that can": "nan",
         "column": "columns",
@@ -111,26 +108,15 @@ def _code(what: str) -> str:
     return next((code for text, code in words.items() if text in what), "format")
 
 
-def _read(path: str, buffer: Buffer, layout: layouts.Layout, kind: str, findings: list[Finding]) -> _core.Table:
-    """The lines that can be read; what is wrong with the others goes to the findings."""
+def _read(path: str, buffer: Buffer, layout: formats.Layout, kind: str, findings: list[Finding]) -> _core.Table:
+    """Return the lines that can be read; add findings about the others."""
     if kind == "qrels":
-        buffer, _ = layouts.levels_as_numbers(buffer)
-    table, faults = _core.read(
-        [buffer],
-        list(layout.columns),
-        layout.delimiter,
-        layout.header,
-        layout.expected,
-        qrels=kind == "qrels",
-        on_duplicate="error",
-        threads=os.cpu_count() or 1,
-        most_faults=MOST_FAULTS,
-        keep_lines=True,
-    )
+        buffer, _ = levels_as_numbers(buffer)
+    table, faults = layout.read(buffer, kind, most_faults=MOST_FAULTS, keep_lines=True)
     findings.extend(Finding(path, line, "error", _code(what), what) for _, line, what in faults[:MOST_SHOWN])
     rest = len(faults) - MOST_SHOWN
     if rest > 0:
-        more = counted(rest, "more fault") + (" at least" if len(faults) == MOST_FAULTS else "")
+        more = ("at least " if len(faults) == MOST_FAULTS else "") + counted(rest, "more fault")
         findings.append(Finding(path, faults[MOST_SHOWN][1], "error", "more", f"{more}, from this line on"))
     if not len(table) and not faults:
         what = f"is empty, expected lines of {layout.expected}"
@@ -138,18 +124,18 @@ def _read(path: str, buffer: Buffer, layout: layouts.Layout, kind: str, findings
     return table
 
 
-def _look_at_topics(path: str, findings: list[Finding]) -> File | None:
+def _check_topics(path: str, findings: list[Finding]) -> File | None:
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", CranfieldWarning)
             topics = Topics.read(path)
     except CranfieldError as error:
         findings.append(_fault(path, error))
         return None
-    findings.extend(Finding(path, None, "warning", "topics", str(warning.message)) for warning in told)
-    untold = [topic.id for topic in topics.values() if not (topic.title or topic.description or topic.narrative)]
-    if untold:
-        findings.append(Finding(path, None, "warning", "no-text", f"topics without a text: {listed(untold)}"))
+    findings.extend(Finding(path, None, "warning", "topics", str(warning.message)) for warning in caught)
+    empty = [topic.id for topic in topics.values() if not (topic.title or topic.description or topic.narrative)]
+    if empty:
+        findings.append(Finding(path, None, "warning", "no-text", f"topics without text: {listed(empty)}"))
     findings.extend(ids_alike(path, list(topics)))
     return File(path, tuple(topics))
 
@@ -157,26 +143,26 @@ def _look_at_topics(path: str, findings: list[Finding]) -> File | None:
 # --------------------------------------------------------------------------------------------- files together
 
 
-def _between(qrels: Sequence[File], runs: Sequence[File], topics: Sequence[File]) -> Iterator[Finding]:
+def _compare_files(qrels: Sequence[File], runs: Sequence[File], topics: Sequence[File]) -> Iterator[Finding]:
     judged = list(dict.fromkeys(topic for file in qrels for topic in file.topics))
-    asked = list(dict.fromkeys(topic for file in topics for topic in file.topics))
-    yield from _twice_judged(qrels)
+    described = list(dict.fromkeys(topic for file in topics for topic in file.topics))
+    yield from _judged_twice(qrels)
     yield from _same_tags(runs)
     if qrels:
         for run in runs:
-            yield from _topics_apart(run, judged, "judged", "the judgments")
+            yield from _different_topics(run, judged, "judged", "the judgments")
             yield from _nothing_judged(run, qrels)
     if topics:
-        for file in qrels or runs:  # runs are told what they lack by the judgments already
-            yield from _topics_apart(file, asked, "in the topics", "the topics")
+        for file in qrels or runs:  # with qrels, runs have been compared with those
+            yield from _different_topics(file, described, "in the topics", "the topics")
 
 
-def _twice_judged(qrels: Sequence[File]) -> Iterator[Finding]:
+def _judged_twice(qrels: Sequence[File]) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for file in qrels:
         again = [topic for topic in file.topics if topic in seen]
         if again:
-            what = f"topics that {seen[again[0]]} judges too: {listed(again)}"
+            what = f"topics that {seen[again[0]]} also judges: {listed(again)}"
             yield Finding(file.path, None, "warning", "judged-twice", what)
         seen.update({topic: file.path for topic in file.topics if topic not in seen})
 
@@ -186,13 +172,13 @@ def _same_tags(runs: Sequence[File]) -> Iterator[Finding]:
     for file in runs:
         for tag in file.table.names if file.table else ():
             if tag and tag in seen:
-                yield Finding(file.path, None, "warning", "same-tag", f"tag {tag!r} is also that of {seen[tag]}")
+                yield Finding(file.path, None, "warning", "same-tag", f"{seen[tag]} has the same tag, {tag!r}")
             elif tag:
                 seen[tag] = file.path
 
 
-def _topics_apart(file: File, known: Sequence[str], state: str, where: str) -> Iterator[Finding]:
-    """Topics of a file that others do not know, and the other way round."""
+def _different_topics(file: File, known: Sequence[str], state: str, where: str) -> Iterator[Finding]:
+    """Topics of a file that others lack, and topics of others that it lacks."""
     own, others = set(file.topics), set(known)
     extra = [topic for topic in file.topics if topic not in others]
     lacking = [topic for topic in known if topic not in own]
@@ -215,7 +201,7 @@ def _topics_apart(file: File, known: Sequence[str], state: str, where: str) -> I
 
 
 def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
-    """A run none of whose documents is judged has other document ids than the judgments."""
+    """A run without any judged document probably has other document ids than the judgments."""
     assert run.table is not None
     hits = 0
     for file in qrels:
@@ -228,5 +214,5 @@ def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
         first = qrels[0].table
         assert first is not None
         here, there = run.table.docs(0, 1)[0], first.docs(0, 1)[0]
-        what = f"no retrieved document is judged: ids here are such as {here!r}, in the judgments {there!r}"
+        what = f"no retrieved document is judged: an id here is {here!r}, one in the judgments {there!r}"
         yield Finding(run.path, None, "warning", "no-judged-document", what)

@@ -1,4 +1,4 @@
-"""What can be odd about the bytes of a text file: line ends, blanks, encoding."""
+"""Checks of the bytes of a text file: line ends, blanks, encoding."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def byte_findings(path: str, buffer: Buffer) -> Iterator[Finding]:
     later = data.tobytes().find(b"\n\xef\xbb\xbf") + 1
     if later:
         line = int(np.searchsorted(newlines, later)) + 1
-        what = "begins with a byte order mark, as a file does: here it is read as part of the first column"
+        what = "begins with a byte order mark, which is read as part of the first column"
         yield Finding(path, line, "warning", "byte-order-mark", what)
     try:
         str(buffer, "utf-8")

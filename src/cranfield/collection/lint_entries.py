@@ -1,6 +1,6 @@
-"""What can be odd about the entries of one run or qrels file, found in arrays.
+"""Checks of the entries of one run or qrels file.
 
-Each check is one function from entries to findings; a new one is added to the tuple at the end.
+Each check is a function from entries to findings; add a new one to a tuple at the end of the module.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from cranfield.collection.lint_findings import Finding
 from cranfield.text import counted, listed
 
 LONG_LIST = 1000
-"""Documents a topic that evaluation campaigns take; longer lists are told."""
+"""The most documents per topic that evaluation campaigns accept; longer lists are reported."""
 
 
 class Entries:
-    """A table's entries as arrays, and how findings about them are told: how many, and where the first is."""
+    """The entries of a table as arrays, and findings about them: how many entries, and the line of the first."""
 
     def __init__(self, path: str, kind: str, table: _core.Table) -> None:
         self.path = path
@@ -34,28 +34,28 @@ class Entries:
         self.topic_of_list = [names[topic] for topic in table.list_topic.tolist()]
 
     def first(self, rows: NDArray[np.int64]) -> int | None:
-        """The line of the first of some rows."""
+        """The lowest line number of these rows."""
         return int(self.lines[rows].min()) if len(self.lines) and len(rows) else None
 
     def lists(self, rows: NDArray[np.int64]) -> str:
-        """In how many lists some rows are, and which."""
-        places = list(dict.fromkeys(self.topic_of_list[place] for place in np.unique(self.list[rows]).tolist()))
-        return f"topic{'s' if len(places) > 1 else ''} {listed(places)}"
+        """The topics of these rows."""
+        topics = list(dict.fromkeys(self.topic_of_list[place] for place in np.unique(self.list[rows]).tolist()))
+        return f"topic{'s' if len(topics) > 1 else ''} {listed(topics)}"
 
     def find(
-        self, rows: NDArray[np.int64], severity: str, code: str, one: str, several: str, rest: str = ""
+        self, rows: NDArray[np.int64], severity: str, code: str, singular: str, plural: str, rest: str = ""
     ) -> Iterator[Finding]:
-        """A finding about some rows, if there are any."""
+        """A finding about these rows, if there are any."""
         if len(rows):
-            yield Finding(self.path, self.first(rows), severity, code, counted(len(rows), one, several) + rest)
+            yield Finding(self.path, self.first(rows), severity, code, counted(len(rows), singular, plural) + rest)
 
 
 def _neighbours(entries: Entries, key: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows next to each other when each list is sorted by a key: (the one, the next)."""
+    """Pairs of rows that are neighbours when each list is sorted by a key."""
     order = np.lexsort((key, entries.list))
-    one, following = order[:-1], order[1:]
-    same = entries.list[one] == entries.list[following]
-    return one[same], following[same]
+    row, following = order[:-1], order[1:]
+    same = entries.list[row] == entries.list[following]
+    return row[same], following[same]
 
 
 def _infinite(entries: Entries) -> Iterator[Finding]:
@@ -76,7 +76,7 @@ def _scattered(entries: Entries) -> Iterator[Finding]:
         rows = in_file[again]
         yield Finding(
             entries.path, entries.first(rows), "info", "scattered",
-            f"the lines of a topic do not stand together: {entries.lists(rows)}",
+            f"the lines of a topic are not together: {entries.lists(rows)}",
         )  # fmt: skip
 
 
@@ -164,8 +164,8 @@ def _long_lists(entries: Entries) -> Iterator[Finding]:
 
 
 def _ties(entries: Entries) -> Iterator[Finding]:
-    one, following = _neighbours(entries, entries.values)
-    tied = following[entries.values[one] == entries.values[following]]
+    row, following = _neighbours(entries, entries.values)
+    tied = following[entries.values[row] == entries.values[following]]
     if len(tied):
         share = len(np.unique(entries.list[tied])) / len(entries.sizes)
         yield Finding(
@@ -178,12 +178,12 @@ def _ties(entries: Entries) -> Iterator[Finding]:
 def _single_precision(entries: Entries) -> Iterator[Finding]:
     with np.errstate(over="ignore"):
         short = entries.values.astype(np.float32)
-    one, following = _neighbours(entries, entries.values)
-    differ = entries.values[one] != entries.values[following]
-    rows = following[differ & (short[one] == short[following])]
+    row, following = _neighbours(entries, entries.values)
+    differ = entries.values[row] != entries.values[following]
+    rows = following[differ & (short[row] == short[following])]
     yield from entries.find(
         rows, "warning", "single-precision", "score differs", "scores differ",
-        " from another in 64 bits but not in the 32 that trec_eval up to version 9 compares: it takes them for ties",
+        " from another in 64 bits but not in 32: trec_eval up to version 9 compares 32 bits and treats them as ties",
     )  # fmt: skip
 
 
@@ -199,7 +199,7 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
     lowest = np.minimum.reduceat(entries.ranks, starts)
     for wrong, code, what in (
         (lowest == 0, "rank-from-0", "at rank 0"),
-        ((lowest != 0) & (lowest != 1), "rank-start", "elsewhere than at rank 1"),
+        ((lowest != 0) & (lowest != 1), "rank-start", "at another rank than 1"),
     ):
         lists = np.flatnonzero(wrong)
         if len(lists):
@@ -207,18 +207,18 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
                 entries.path, entries.first(starts[lists]), "warning", code,
                 f"{counted(len(lists), 'list begins', 'lists begin')} {what}: {entries.lists(starts[lists])}",
             )  # fmt: skip
-    one, following = _neighbours(entries, entries.ranks)
+    row, following = _neighbours(entries, entries.ranks)
     with np.errstate(invalid="ignore"):
-        step = entries.ranks[following] - entries.ranks[one]
-    rises = (entries.values[following] > entries.values[one]) & (step > 0)
-    for wrong, code, one_of_them, several in (
-        (step == 0, "repeated-rank", "rank is there twice", "ranks are there twice"),
+        step = entries.ranks[following] - entries.ranks[row]
+    rises = (entries.values[following] > entries.values[row]) & (step > 0)
+    for wrong, code, singular, plural in (
+        (step == 0, "repeated-rank", "rank appears twice", "ranks appear twice"),
         ((step != 0) & (step != 1), "rank-gap", "gap between ranks", "gaps between ranks"),
-        (rises, "rank-against-score", "score is higher than that of the rank before",
-         "scores are higher than that of the rank before"),
+        (rises, "rank-against-score", "score is higher than that of the previous rank",
+         "scores are higher than those of the previous ranks"),
     ):  # fmt: skip
         rows = following[wrong]
-        yield from entries.find(rows, "warning", code, one_of_them, several, f": {entries.lists(rows)}")
+        yield from entries.find(rows, "warning", code, singular, plural, f": {entries.lists(rows)}")
 
 
 Check = Callable[[Entries], Iterator[Finding]]
@@ -228,7 +228,7 @@ _RUN: tuple[Check, ...] = (_tags, _long_lists, _ties, _single_precision, _ranks)
 
 
 def entry_findings(path: str, kind: str, table: _core.Table) -> Iterator[Finding]:
-    """What is odd about the entries of a run or of qrels."""
+    """Everything odd about the entries of a run or of qrels."""
     entries = Entries(path, kind, table)
     for check in (*_BOTH, *(_RUN if kind == "run" else _QRELS)):
         yield from check(entries)

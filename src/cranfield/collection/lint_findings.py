@@ -1,4 +1,4 @@
-"""What a linter says of a file: one finding at a time."""
+"""Findings of the linter."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ SEVERITIES = ("error", "warning", "info")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or that one should know."""
+    """A fault of a file, or something to know about it."""
 
     path: str
     line: int | None
     severity: str
-    """`error`: cannot be scored; `warning`: scores may not mean what they seem to; `info`: good to know."""
+    """`error`: cannot be scored; `warning`: scores may be misleading; `info`: good to know."""
     code: str
     message: str
 

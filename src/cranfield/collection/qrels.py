@@ -1,4 +1,4 @@
-"""Judgments: which document has which grade for which topic (and, in diversity collections, for which intent)."""
+"""Judgments: the grade of each document for a topic and, in diversity collections, for each intent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError
 
 DIVERSITY = "diversity"
-"""The format by which column 2 is the intent."""
+"""The format in which column 2 is the intent."""
 
 
 class Judgment(NamedTuple):
@@ -28,7 +28,7 @@ class Judgment(NamedTuple):
     doc: str
     grade: float
     iteration: str = "0"
-    """Column 2: nothing of interest in most collections, the intent in diversity collections."""
+    """Column 2: the intent in diversity collections, without meaning in most others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,28 +43,34 @@ class Qrels(Records):
     """
 
     by_intent: bool = False
-    """Column 2 is the intent, even where every topic has just one: it was read by `format="diversity"`."""
+    """Column 2 is the intent, even if every topic has only one: the qrels were read with `format="diversity"`."""
 
     kind: ClassVar[str] = "qrels"
 
-    # ---- where it comes from
+    # ---- input
 
     @classmethod
     def of(
-        cls, thing: Any, *, format: str | None = None, on_duplicate: str = "error", name: str | None = None
+        cls,
+        thing: Any,
+        *,
+        format: str | None = None,
+        on_duplicate: str = "error",
+        name: str | None = None,
+        threads: int | None = None,
     ) -> Qrels:
-        """Qrels from whatever holds them.
+        """Qrels from a file or an object; qrels are returned as they are.
 
-        A path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file,
+        `thing` is a path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file,
         {topic: {doc: grade}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
         (topic, doc, grade[, iteration]).
-        A document judged twice is an error, unless `on_duplicate` is "first" or "max". `format="diversity"` says that
-        column 2 is the intent, where every topic has just one.
+        A document judged twice is an error, unless `on_duplicate` is "first" or "max". With `format="diversity"`,
+        column 2 is the intent even if every topic has only one.
         """
         if isinstance(thing, Qrels):
             named = thing if name in (None, thing.name) else replace(thing, name=name or "")
             return named.with_intents() if format == DIVERSITY else named
-        reading = Reading("qrels", format, on_duplicate)
+        reading = Reading("qrels", format, on_duplicate, threads)
         table, path = table_of(thing, reading)
         name = name or (stem(path) if path else "qrels")
         return cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY)
@@ -73,14 +79,11 @@ class Qrels(Records):
     def read(
         cls, path: PathLike, *, format: str | None = None, on_duplicate: str = "error", threads: int | None = None
     ) -> Qrels:
-        """Qrels from a file; the format is detected if it is not said, and `diversity` makes column 2 the intent.
+        """Qrels from a file; the format is detected unless given.
 
-        In a file of one intent a topic nothing but the format tells that column 2 is one.
+        `format="diversity"` makes column 2 the intent, which is not detected if every topic has only one.
         """
-        reading = Reading("qrels", format, on_duplicate, threads)
-        table, where = table_of(path, reading)
-        name = stem(where) if where else "qrels"
-        return cls(table, name, where, tuple(reading.notes), by_intent=format == DIVERSITY)
+        return cls.of(path, format=format, on_duplicate=on_duplicate, threads=threads)
 
     @classmethod
     def from_dict(cls, lists: Mapping[Any, Mapping[Any, float]], name: str = "qrels") -> Qrels:
@@ -105,7 +108,7 @@ class Qrels(Records):
     def from_arrays(
         cls, grades: Any, mask: Any = None, topics: Iterable[Any] | None = None, docs: Any = None, name: str = "qrels"
     ) -> Qrels:
-        """Qrels from a matrix (queries × documents). Where `mask` is false or the grade is NaN, nothing is judged.
+        """Qrels from a matrix (queries × documents). A document is unjudged if `mask` is false or its grade is NaN.
 
         >>> Qrels.from_arrays([[0, 2], [1, float("nan")]]).to_dict()
         {'0': {'0': 0, '1': 2}, '1': {'0': 1}}
@@ -113,11 +116,11 @@ class Qrels(Records):
         columns = matrix_columns(grades, mask, topics, docs, "grades", nan_is_absent=True)
         return cls(columns.table("qrels", "error"), name)
 
-    # ---- how it is looked at
+    # ---- the entries
 
     @cached_property
     def intents(self) -> tuple[str, ...]:
-        """The distinct labels of column 2, if it varies within a topic or was said to be the intent; else none.
+        """The distinct labels of column 2 if it varies within a topic or `by_intent` is set; else none.
 
         >>> Qrels.of(b"1 a d1 1\\n1 b d1 0\\n").intents
         ('a', 'b')
@@ -139,11 +142,11 @@ class Qrels(Records):
         return bool(self.intents)
 
     def with_intents(self) -> Qrels:
-        """The same judgments, column 2 taken for the intent."""
+        """The same judgments, with column 2 as the intent."""
         return self if self.by_intent else replace(self, by_intent=True)
 
     def numbers(self, values: NDArray[np.float64]) -> list[Any]:
-        """Grades as Python numbers: integers where all of them are."""
+        """Grades as Python numbers: integers if all are whole."""
         whole = bool(np.isfinite(self.values).all() and (self.values == np.rint(self.values)).all())
         return list(values.astype(np.int64).tolist() if whole and self._small else values.tolist())
 
@@ -152,9 +155,9 @@ class Qrels(Records):
         return bool((np.abs(self.values) < 2**53).all())
 
     def grades(self, topic: Any, intent: str | None = None) -> dict[str, Any]:
-        """{doc: grade} of one topic, of one intent if it is said.
+        """{doc: grade} of one topic, or of one intent of it.
 
-        A document with several grades (one an intent) is an error unless the intent is said.
+        Without `intent`, a document with several grades (one per intent) is an error.
         """
         begin, end = self._slice(topic)
         docs, values = self.table.docs(begin, end), self.numbers(self.values[begin:end])
@@ -165,12 +168,12 @@ class Qrels(Records):
         if len(grades) != len(docs):
             raise DataError(
                 self.path or self.name, None,
-                f"topic {topic!r} is judged by intent; say which one: intent={self.intents[0]!r}",
+                f"topic {topic!r} is judged by intent; choose one, such as intent={self.intents[0]!r}",
             )  # fmt: skip
         return grades
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """{topic: {doc: grade}}; grades are integers where all of them are."""
+        """{topic: {doc: grade}}; grades are integers if all are whole."""
         lists = super().to_dict()
         if sum(map(len, lists.values())) != len(self):
             raise DataError(
@@ -181,7 +184,7 @@ class Qrels(Records):
         return lists
 
     def outgoing(self) -> Outgoing:
-        """All there is to write."""
+        """The data to write."""
         return Outgoing(
             "qrels", self.name, self.columns(), self.to_dict, intents=self.has_intents, empty_topics=self.empty_topics
         )
@@ -202,25 +205,24 @@ class Qrels(Records):
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made: tuple[Any, ...] = super().__reduce__()
-        return (_rebuild_with_intents, made) if self.by_intent else made
+        reduced: tuple[Any, ...] = super().__reduce__()
+        return (_rebuild_with_intents, reduced) if self.by_intent else reduced
 
-    # ---- what joins use
+    # ---- for joins
 
     @cached_property
     def _judged(self) -> dict[str, _core.Judged]:
         return {}
 
     def judged(self, on_duplicate: str = "error") -> _core.Judged:
-        """The judgments ready to be joined with runs, without regard to intents; made once for each rule."""
+        """The judgments ready to be joined with runs, ignoring intents; computed once for each rule."""
         if on_duplicate not in self._judged:
             try:
                 self._judged[on_duplicate] = _core.judged(self.table, on_duplicate)
             except ValueError as error:
                 raise DataError(
                     self.path or self.name, None,
-                    f"{error}; to take its highest grade: on_duplicate='max' (eval --on-duplicate max); or use "
-                    "measures of diversity",
+                    f"{error}; to take its highest grade: on_duplicate='max'; or use measures of diversity",
                 ) from None  # fmt: skip
         return self._judged[on_duplicate]
 

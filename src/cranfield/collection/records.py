@@ -1,4 +1,4 @@
-"""What runs and qrels have in common: where they come from, how they are looked at, and when two are equal."""
+"""What runs and qrels share: reading from files and objects, access to the entries, writing, equality."""
 
 from __future__ import annotations
 
@@ -13,32 +13,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
-from cranfield.collection import structured, writing
-from cranfield.collection import text_formats as layouts
-from cranfield.collection.columns import WHAT, Columns, with_way_out
-from cranfield.collection.source import Buffer, PathLike, Readable, load, read_stream, unmarked, unpacked
+from cranfield.collection import formats, structured, writing
+from cranfield.collection.column_names import VALUE
+from cranfield.collection.columns import Columns, with_way_out
+from cranfield.collection.grade_labels import levels_as_numbers
+from cranfield.collection.source import (
+    Buffer,
+    PathLike,
+    Readable,
+    load,
+    read_stream,
+    shown_path,
+    unmarked,
+    unpacked,
+    write_bytes,
+)
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
+from cranfield.text import counted
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
 NO_LABEL = frozenset({"0", "Q0", ""})
-"""What column 2 holds when it says nothing."""
+"""What column 2 contains if it has no meaning."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How bytes are read."""
+    """How to read bytes."""
 
     kind: str
     format: str | None = None
     on_duplicate: str = "error"
     threads: int | None = None
     notes: list[str] = field(default_factory=list)
-    """What a reader of the scores must know of how the bytes were read; filled while reading."""
+    """Notes for readers of the scores, filled while reading."""
 
     def __post_init__(self) -> None:
         check.one_of("read", ("error", "first", "max"), on_duplicate=self.on_duplicate)
         if self.format is not None:
-            layouts.named(self.format, self.kind)
+            formats.named(self.format, self.kind)
 
 
 def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table, str]:
@@ -47,8 +59,7 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         path = os.fspath(thing)
         if path.startswith(DATASET_PREFIXES):
             return _from_dataset(path, reading), path
-        origin = "standard input" if path == "-" else path
-        return from_buffer(load(path), reading, origin), "" if path == "-" else path
+        return from_buffer(load(path), reading, shown_path(path)), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
         return from_buffer(unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
     if structured.is_frame(thing):
@@ -69,36 +80,30 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
 
 
 def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
-    """The table in the bytes of a file; its first fault is raised."""
-    kind = layouts.named(reading.format, reading.kind) if reading.format else None
-    kind = kind or layouts.detect(buffer, reading.kind, origin)
-    if isinstance(kind, str):
-        table = _from_structured(buffer, kind, reading, origin)
-    else:
-        _check_header(buffer, kind, origin)
-        if reading.kind == "qrels":
-            buffer, note = layouts.levels_as_numbers(buffer)
-            reading.notes.extend([note] if note else [])
-        table, faults = _core.read(
-            [buffer],
-            list(kind.columns),
-            kind.delimiter,
-            kind.header,
-            kind.expected,
-            qrels=reading.kind == "qrels",
-            on_duplicate=reading.on_duplicate,
-            threads=reading.threads or os.cpu_count() or 1,
-            most_faults=1,
-        )
-        for _, line, what in faults:
-            raise DataError(origin, line, with_way_out(what))
-        if not len(table):
-            raise DataError(origin, None, f"is empty, expected lines of {kind.expected}")
+    """The table in the bytes of a file; the first line that cannot be read is an error."""
+    kind = reading.kind
+    format = formats.named(reading.format, kind) if reading.format else formats.detect(buffer, kind, origin)
+    if isinstance(format, formats.Structured):
+        columns = format.read(buffer, kind, origin)
+        if isinstance(columns, dict):
+            return from_mapping(columns, kind, origin=origin)
+        if not columns.docs:
+            raise DataError(origin, None, "is empty, expected records after the header")
+        return _warned(columns.table(kind, reading.on_duplicate), reading, origin)
+    _check_header(buffer, format, origin)
+    if kind == "qrels":
+        buffer, note = levels_as_numbers(buffer)
+        reading.notes.extend([note] if note else [])
+    table, faults = format.read(buffer, kind, on_duplicate=reading.on_duplicate, threads=reading.threads)
+    for _, line, message in faults:
+        raise DataError(origin, line, with_way_out(message))
+    if not len(table):
+        raise DataError(origin, None, f"is empty, expected lines of {format.expected}")
     return _warned(table, reading, origin)
 
 
-def _check_header(buffer: Buffer, layout: layouts.Layout, origin: str) -> None:
-    """A file said to have a header must not lose its first line of data to it."""
+def _check_header(buffer: Buffer, layout: formats.Layout, origin: str) -> None:
+    """Refuse a file that lacks the header of its format: its first line of data would be lost."""
     if not layout.header:
         return
     head = unmarked(bytes(buffer[:65536]))
@@ -110,33 +115,14 @@ def _check_header(buffer: Buffer, layout: layouts.Layout, origin: str) -> None:
             return
 
 
-def _from_structured(buffer: Buffer, format: str, reading: Reading, origin: str) -> _core.Table:
-    columns: Columns | dict[str, dict[str, Any]]
-    if format == "parquet":
-        columns = structured.read_parquet(buffer, reading.kind, origin)
-    else:
-        text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
-        if format == "json":
-            columns = structured.read_json(text, reading.kind, origin)
-        elif format == "jsonl":
-            columns = structured.read_json_lines(text, reading.kind, origin)
-        else:
-            columns = structured.read_delimited(text, reading.kind, origin, format)
-    if isinstance(columns, dict):
-        return from_mapping(columns, reading.kind, origin=origin)
-    if not columns.docs:
-        raise DataError(origin, None, "is empty, expected records after the header")
-    return columns.table(reading.kind, reading.on_duplicate)
-
-
 def from_mapping(lists: Mapping[Any, Any], kind: str, name: str = "", origin: str = "") -> _core.Table:
     """The table of {topic: {doc: value}}."""
     if not isinstance(lists, dict) or not all(isinstance(documents, dict) for documents in lists.values()):
         lists = {t: dict(docs) if isinstance(docs, Mapping) else docs for t, docs in lists.items()}
     try:
-        return _core.table_from_dict(lists, name, WHAT[kind])
+        return _core.table_from_dict(lists, name, VALUE[kind])
     except UnicodeError:
-        raise DataError(origin or name or kind, None, "an id has half a surrogate pair in it, expected text") from None
+        raise DataError(origin or name or kind, None, "an id contains half a surrogate pair, expected text") from None
     except (ValueError, TypeError) as error:
         raise DataError(origin or (f"run {name!r}" if name else kind), None, str(error)) from None
 
@@ -150,7 +136,7 @@ def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
     try:
         dataset = ir_datasets.load(identifier.partition(":")[2])
     except KeyError:
-        raise DataError(identifier, None, "ir_datasets knows no such dataset") from None
+        raise DataError(identifier, None, "ir_datasets has no such dataset") from None
     if not getattr(dataset, f"has_{what}")():
         raise DataError(identifier, None, f"this dataset has no {what}")
     columns = structured.from_records(getattr(dataset, f"{what}_iter")(), reading.kind, identifier)
@@ -158,29 +144,29 @@ def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
 
 
 def _warned(table: _core.Table, reading: Reading, origin: str = "") -> _core.Table:
-    """The same table; a warning counts the duplicates that were passed over."""
+    """The same table; a warning counts the duplicates that were dropped."""
     if table.dropped:
-        documents = f"{table.dropped} duplicate document{'s were' if table.dropped > 1 else ' was'}"
-        told = f"{documents} passed over (on_duplicate={reading.on_duplicate!r})"
-        warnings.warn(f"{origin}: {told}" if origin else told, CranfieldWarning, stacklevel=4)
+        documents = counted(table.dropped, "duplicate document was", "duplicate documents were")
+        message = f"{documents} dropped (on_duplicate={reading.on_duplicate!r})"
+        warnings.warn(f"{origin}: {message}" if origin else message, CranfieldWarning, stacklevel=4)
     return table
 
 
 def matrix_columns(
     values: Any, mask: Any, topics: Iterable[Any] | None, docs: Any, what: str, *, nan_is_absent: bool
 ) -> Columns:
-    """Columns of a matrix (queries × documents). `docs` names its columns, or every cell if it is a matrix too.
+    """The entries of a matrix (queries × documents). `docs` names its columns, or every cell if it is a matrix too.
 
-    Documents without names are numbered with leading zeros, so that their ids compare as their columns do.
+    Without `docs`, ids are column numbers with leading zeros, so that ids sort in the order of the columns.
     """
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2:
         raise UsageError(f"{what} of shape {matrix.shape}, must be queries × documents")
-    there = np.ones(matrix.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
-    if there.shape != matrix.shape:
-        raise UsageError(f"mask of shape {there.shape}, must be {matrix.shape} as the {what} are")
+    present = np.ones(matrix.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
+    if present.shape != matrix.shape:
+        raise UsageError(f"mask of shape {present.shape}, must be {matrix.shape}, the shape of the {what}")
     if nan_is_absent:
-        there = there & ~np.isnan(matrix)
+        present = present & ~np.isnan(matrix)
     queries, width = matrix.shape
     names = [str(q) for q in range(queries)] if topics is None else [str(topic) for topic in topics]
     if len(names) != queries:
@@ -189,22 +175,22 @@ def matrix_columns(
     ids = np.array([f"{c:0{digits}d}" for c in range(width)] if docs is None else docs, dtype=object)
     if ids.shape not in ((width,), matrix.shape):
         raise UsageError(f"docs of shape {ids.shape}, must be ({width},) or {matrix.shape}")
-    row, column = np.nonzero(there)
+    row, column = np.nonzero(present)
     cells = ids[column] if ids.ndim == 1 else ids[row, column]
     return Columns(
-        np.array(names, dtype=object)[row].tolist(), cells.tolist(), matrix[there].tolist(), origin=what, unit="value"
+        np.array(names, dtype=object)[row].tolist(), cells.tolist(), matrix[present].tolist(), origin=what, unit="value"
     )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records:
-    """Entries (topic, document, number) in the core's memory, grouped by topic. Runs and qrels are such."""
+    """Entries (topic, document, number) in the memory of the core, grouped by topic: the base of `Run` and `Qrels`."""
 
     table: _core.Table
     name: str = ""
     path: str = ""
     notes: tuple[str, ...] = ()
-    """What a reader of the scores must know of how it was read."""
+    """What readers of the scores must know about how the file was read."""
 
     kind: ClassVar[str] = ""
 
@@ -212,7 +198,7 @@ class Records:
         if len(self.table.names) > 1:
             raise UsageError(f"a table of {len(self.table.names)} runs, must be one: {', '.join(self.table.names)}")
 
-    # ---- how it is looked at
+    # ---- the entries
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
@@ -222,7 +208,7 @@ class Records:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each topic's entries begin in the table, and the end of the last."""
+        """The first entry of each topic in the table, and the end of the last."""
         return self.table.list_start
 
     @cached_property
@@ -232,7 +218,7 @@ class Records:
 
     @property
     def empty_topics(self) -> tuple[str, ...]:
-        """Topics that are there without a document."""
+        """Topics without documents."""
         return tuple(self.topics[place] for place in np.flatnonzero(np.diff(self.starts) == 0).tolist())
 
     @cached_property
@@ -240,7 +226,7 @@ class Records:
         return {topic: place for place, topic in enumerate(self.topics)}
 
     def _slice(self, topic: Any) -> tuple[int, int]:
-        """Where the entries of a topic are."""
+        """The first entry of a topic, and the end of its entries."""
         place = self._place.get(str(topic))
         if place is None:
             raise KeyError(f"no topic {topic!r} in {self.name or self.kind}")
@@ -254,7 +240,7 @@ class Records:
 
     @cached_property
     def row_labels(self) -> list[str] | None:
-        """Column 2 of each entry, where it is not the same empty word everywhere."""
+        """Column 2 of each entry; None if it has no meaning."""
         labels = self.table.labels
         if not NO_LABEL.issuperset(labels):
             label = self.table.label
@@ -278,10 +264,10 @@ class Records:
         return list(values.tolist())
 
     def outgoing(self) -> writing.Outgoing:
-        """All there is to write."""
+        """The data to write."""
         raise NotImplementedError
 
-    # ---- how it leaves
+    # ---- output
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{topic: {doc: value}}."""
@@ -293,7 +279,7 @@ class Records:
         }
 
     def to_pandas(self) -> Any:
-        """A pandas frame with the columns of ir_measures (query_id, doc_id, relevance or score) and others."""
+        """A pandas frame with the columns of ir_measures (query_id, doc_id, relevance or score) and any others."""
         return writing.to_frame("pandas", self.outgoing().named(), self.name)
 
     def to_polars(self) -> Any:
@@ -305,16 +291,17 @@ class Records:
         return writing.to_arrow(self.outgoing().named(), self.name)
 
     def write(self, path: PathLike, format: str | None = None, *, allow_loss: bool = False) -> None:
-        """Write a file, whole or not at all; its format is the one said, or the suffix's, or TREC's.
+        """Write a file, whole or not at all, in the format given, or that of the suffix, or TREC's.
 
-        What the format cannot hold is an error, unless `allow_loss`. Suffixes .gz, .bz2, .xz and .zst compress.
+        Data that the format cannot hold is an error, unless `allow_loss`. Suffixes .gz, .bz2, .xz and .zst compress.
         """
-        writing.write(self.outgoing(), path, format, allow_loss=allow_loss)
+        chosen = formats.format_for(path, format, self.kind)
+        write_bytes(path, writing.encode(self.outgoing(), chosen, os.fspath(path), allow_loss=allow_loss))
 
-    # ---- when two are equal
+    # ---- equality
 
     def _content(self) -> dict[str, Any]:
-        """What has to be the same in equal values, by topic."""
+        """By topic, what is the same in equal values."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -334,7 +321,7 @@ class Records:
 
     def __reduce__(self) -> tuple[Any, ...]:
         ranks = self.table.ranks.tolist() if len(self.table.ranks) else None
-        if self.empty_topics:  # a topic without documents: only a dict has such
+        if self.empty_topics:  # only a dict can hold topics without documents
             return _rebuild_dict, (type(self), self.to_dict(), self.name, self.path)
         labels = self.table.labels
         label = self.table.label
@@ -349,10 +336,10 @@ def _rebuild(
     cls: type[Records], topics: list[str], docs: list[str], values: list[float], ranks: list[float] | None,
     labels: list[str] | None, name: str, path: str,
 ) -> Records:  # fmt: skip
-    """Back from a pickle."""
+    """Restore from a pickle."""
     ranks_may_be_nan = ranks is not None and bool(np.isnan(np.asarray(ranks)).any())
     table = _core.table_from_columns(
-        None, topics, docs, values, None if ranks_may_be_nan else ranks, labels, "error", WHAT[cls.kind]
+        None, topics, docs, values, None if ranks_may_be_nan else ranks, labels, "error", VALUE[cls.kind]
     )
     return cls(table.renamed(name if cls.kind == "run" else ""), name, path)
 

@@ -1,4 +1,4 @@
-"""Runs: what a system retrieved for each topic, with scores or ranks."""
+"""Runs: the documents that a system retrieved for each topic, with scores or ranks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from cranfield.collection.records import Reading, Records, from_mapping, matrix_
 from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
+from cranfield.text import listed
 
 
 class Retrieved(NamedTuple):
@@ -45,30 +46,29 @@ class Run(Records):
 
     kind: ClassVar[str] = "run"
 
-    # ---- where it comes from
+    # ---- input
 
     @classmethod
     def of(cls, thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error") -> Run:
-        """One run from whatever holds it.
+        """One run from a file or an object; a run is returned as it is.
 
-        A path (`-` is standard input, `irds:NAME` the scored documents of an ir_datasets dataset), bytes, an open file,
-        {topic: {doc: score}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
-        (topic, doc, score). It is called `name`, or by its tag, or by its file.
+        `thing` is a path (`-` is standard input, `irds:NAME` the scored documents of an ir_datasets dataset), bytes, an
+        open file, {topic: {doc: score}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
+        (topic, doc, score). Its name is `name`, or its tag, or that of its file.
         """
-        found = runs_of(thing, name, format=format, on_duplicate=on_duplicate)
-        if len(found) != 1:
-            tags = ", ".join(run.name for run in found[:10]) + (", ..." if len(found) > 10 else "")
+        runs = runs_of(thing, name, format=format, on_duplicate=on_duplicate)
+        if len(runs) != 1:
+            tags = listed((run.name for run in runs), most=10)
             raise DataError(
-                found[0].path or "<data>", None,
-                f"{len(found)} runs ({tags}), expected one; read_runs reads several",
-            )  # fmt: skip
-        return found[0]
+                runs[0].path or "<data>", None, f"{len(runs)} runs ({tags}), expected one; read_runs reads several"
+            )
+        return runs[0]
 
     @classmethod
     def read(
         cls, path: PathLike, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
     ) -> Run:
-        """The one run in a file; the format is detected if it is not said."""
+        """The one run in a file; the format is detected unless given."""
         return cls.of(path, name, format=format, on_duplicate=on_duplicate)
 
     @classmethod
@@ -94,7 +94,7 @@ class Run(Records):
     def from_arrays(
         cls, scores: Any, mask: Any = None, topics: Iterable[Any] | None = None, docs: Any = None, name: str = "run"
     ) -> Run:
-        """A run from a matrix of scores (queries × documents). Where `mask` is false there is no document.
+        """A run from a matrix of scores (queries × documents). Documents whose `mask` is false are left out.
 
         >>> [place.doc for place in Run.from_arrays([[0.1, 0.9, 0.5]]).ranking("0")]
         ['1', '2', '0']
@@ -102,7 +102,7 @@ class Run(Records):
         columns = matrix_columns(scores, mask, topics, docs, "scores", nan_is_absent=False)
         return cls(columns.table("run", "error").renamed(name), name)
 
-    # ---- how it is looked at
+    # ---- the entries
 
     @cached_property
     def ranks(self) -> NDArray[np.float64]:
@@ -111,12 +111,12 @@ class Run(Records):
 
     @cached_property
     def has_ranks(self) -> bool:
-        """Whether every document came with a rank that is a number."""
+        """Whether every document has a rank that is a number."""
         return len(self.ranks) > 0 and not bool(np.isnan(self.ranks).any())
 
     @cached_property
     def score_ranks(self) -> NDArray[np.int64]:
-        """The rank each document has when its list is ordered by score (ties by document id, descending)."""
+        """The rank of each document in its list ordered by score (ties by document id, descending)."""
         ranks = np.empty(len(self), dtype=np.int64)
         for place in range(len(self.topics)):
             positions, _ = self.table.order(place, "score", False)
@@ -125,21 +125,19 @@ class Run(Records):
 
     @cached_property
     def ranks_follow_scores(self) -> bool:
-        """Whether the rank column says nothing that the scores do not say."""
+        """Whether the ranks are those of the scores; also if there are no ranks."""
         return not len(self.ranks) or bool((self.ranks == self.score_ranks).all())
 
     @cached_property
     def scores_follow_ranks(self) -> bool:
-        """Whether the scores are 1/rank, as for a file that has ranks only."""
+        """Whether the scores are 1/rank, as in a file without scores."""
         ranks = self.ranks if self.has_ranks else self.score_ranks
         with np.errstate(divide="ignore"):
             return bool((self.values == 1.0 / ranks).all())
 
     def ranking(self, topic: Any, order: str = "score", precision: int = 64) -> list[Ranked]:
         """The list of one topic, best first, by `score` (compared in 64 or 32 bits), `rank` or as in the `file`."""
-        check.one_of("ranking", ("score", "rank", "file"), order=order)
-        if order == "rank" and not self.has_ranks:
-            raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
+        self._check_order("ranking", order)
         begin, end = self._slice(topic)
         positions, _ = self.table.order(self._place[str(topic)], order, precision == 32)
         docs, scores = self.table.docs(begin, end), self.values
@@ -152,14 +150,17 @@ class Run(Records):
         >>> Run.of({"q": {"a": 1, "b": 2, "c": 3}}).top(2).to_dict()
         {'q': {'c': 3.0, 'b': 2.0}}
         """
-        check.one_of("top", ("score", "rank", "file"), order=order)
+        self._check_order("top", order)
         if k < 1:
             raise UsageError(f"k == {k!r}, must be 1 or more")
-        if order == "rank" and not self.has_ranks:
-            raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
         firsts = [self.table.order(place, order, False)[0][:k] for place in range(len(self.topics))]
         rows = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.int64)
         return Run(self.table.take(rows, self.name), self.name, self.path)
+
+    def _check_order(self, who: str, order: str) -> None:
+        check.one_of(who, ("score", "rank", "file"), order=order)
+        if order == "rank" and not self.has_ranks:
+            raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
 
     def columns(self) -> Columns:
         """All entries as lists, column by column."""
@@ -171,7 +172,7 @@ class Run(Records):
         return columns
 
     def outgoing(self) -> Outgoing:
-        """All there is to write."""
+        """The data to write."""
         columns = self.columns()
         return Outgoing(
             "run", self.name, columns, self.to_dict, columns.ranks or self.score_ranks.tolist(),
@@ -206,7 +207,7 @@ class Run(Records):
 def runs_of(
     thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
 ) -> list[Run]:
-    """All runs in one file or object: one for each tag. With `name`, several are called `name:tag`.
+    """All runs in one file or object, one for each tag. With `name`, several runs are called `name:tag`.
 
     >>> [run.name for run in runs_of(b"1 Q0 d1 1 0.5 bm25\\n1 Q0 d1 1 0.4 rm3\\n")]
     ['bm25', 'rm3']
@@ -216,13 +217,13 @@ def runs_of(
     table, path = table_of(thing, Reading("run", format, on_duplicate), name or "run")
     tags = table.names
     if len(tags) <= 1:
-        called = name or (tags[0] if tags and tags[0] else stem(path) if path else "run")
-        return [Run(table if tags == [called] else table.renamed(called), called, path)]
+        run_name = name or (tags[0] if tags and tags[0] else stem(path) if path else "run")
+        return [Run(table if tags == [run_name] else table.renamed(run_name), run_name, path)]
     row_tag = np.repeat(table.list_name, np.diff(table.list_start))
     runs = []
     for number, tag in enumerate(tags):
-        called = f"{name}:{tag}" if name else tag
-        runs.append(Run(table.take(np.flatnonzero(row_tag == number), called), called, path))
+        run_name = f"{name}:{tag}" if name else tag
+        runs.append(Run(table.take(np.flatnonzero(row_tag == number), run_name), run_name, path))
     return runs
 
 

@@ -1,4 +1,4 @@
-"""Where bytes come from: files (mapped into memory), compressed files, standard input, bytes."""
+"""Read and write bytes: files (mapped into memory), compressed files, standard input and output."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ MAGIC = {
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
-"""How compressed data begins, as far as it can be told from a text: a topic may well be called BZh."""
-HEAD = 10
+"""How compressed data begins; long enough to tell it from text, since a topic may be called BZh."""
+MAGIC_LENGTH = 10
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+"""Files with these suffixes are compressed when they are written."""
 
 STDIN, STDOUT = "standard input", "standard output"
 FIRST_BYTES = 1 << 16
 BINARY = (b"PAR1", b"\xff\xfe", b"\xfe\xff")
-"""How data begins that is read although there are NUL bytes in it: Parquet, and topics in UTF-16."""
+"""How data with NUL bytes may begin: Parquet, and topics in UTF-16."""
 
 
 @runtime_checkable
@@ -40,9 +42,9 @@ class Readable(Protocol):
 
 
 def load(path: PathLike) -> Buffer:
-    """The bytes of a file: mapped if plain, unpacked if compressed, read to the end if it is a pipe or `-`.
+    """Return the bytes of a file: mapped if plain, unpacked if compressed, read to the end for a pipe or `-`.
 
-    What compression a file has is told by its first bytes, not by its name.
+    Compression is detected from the first bytes, not the file name.
     """
     name = os.fspath(path)
     if name == "-":
@@ -51,7 +53,7 @@ def load(path: PathLike) -> Buffer:
         with open(name, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return unpacked(_drained(file, name), name)
-            head = file.read(HEAD)
+            head = file.read(MAGIC_LENGTH)
             if compression(head):
                 file.seek(0)
                 return unpacked(file.read(), name)
@@ -73,7 +75,7 @@ def load(path: PathLike) -> Buffer:
 
 
 def shown_path(path: str) -> str:
-    """A path as messages call it."""
+    """The path for messages: `-` is standard input."""
     return STDIN if path == "-" else path
 
 
@@ -84,25 +86,25 @@ def _standard_input() -> IO[bytes]:
 
 
 def _drained(stream: IO[bytes], name: str) -> bytes:
-    """A pipe or a device read to its end; one that is binary is not, as /dev/zero has none."""
+    """Read a pipe or a device to its end, but not if it is binary: /dev/zero has no end."""
     try:
         head = stream.read(FIRST_BYTES)
         if b"\0" in head and compression(head) is None and not head.startswith(BINARY):
             line = head[: head.index(b"\0")].count(b"\n") + 1
-            raise DataError(name, line, "a NUL byte: this is binary, expected text, JSON, CSV or Parquet")
+            raise DataError(name, line, "a NUL byte: binary data, expected text, JSON, CSV or Parquet")
         return head + stream.read()
     except OSError as error:
         raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """The whole content of a file, unpacked, as bytes of our own."""
+    """Return the whole content of a file, unpacked."""
     buffer = load(path)
     return buffer if isinstance(buffer, bytes) else bytes(buffer)
 
 
 def unmarked(data: bytes) -> bytes:
-    """Without the byte order marks that it begins with: two, where a tool that adds one was fed by another.
+    """Remove byte order marks from the start; there are two if two tools added one each.
 
     >>> unmarked(b"\\xef\\xbb\\xbf\\xef\\xbb\\xbf301 0 d1 1")
     b'301 0 d1 1'
@@ -113,7 +115,7 @@ def unmarked(data: bytes) -> bytes:
 
 
 def compression(head: bytes) -> str | None:
-    """What a file is compressed with, by its first bytes.
+    """Return the compression that the first bytes show, or None.
 
     >>> compression(b"BZh91AY&SY")
     'bzip2'
@@ -122,22 +124,22 @@ def compression(head: bytes) -> str | None:
 
 
 def unpacked(data: bytes, name: str) -> bytes:
-    """The same bytes, or what they are compressed of; damaged data is an error that names the file."""
-    kind = compression(data[:HEAD])
+    """Decompress if compressed; damaged data is an error that names the file."""
+    kind = compression(data[:MAGIC_LENGTH])
     if kind is None:
         return data
     try:
         return unpack(data, kind)
     except MemoryError:
         raise DataError(name, None, f"the {kind} data is too large for this machine's memory once unpacked") from None
-    except Exception as error:  # each library raises errors of its own; only gzip's for a missing end has a type
+    except Exception as error:  # each library has its own errors; only gzip's error for a missing end has a type
         if isinstance(error, EOFError) or "end-of-stream" in str(error):
             raise DataError(name, None, f"the {kind} data ends too early: the file is truncated") from None
         raise DataError(name, None, f"the {kind} data is damaged: {error}") from None
 
 
 def unpack(data: bytes, kind: str) -> bytes:
-    """Decompressed bytes; raises whatever the standard library raises."""
+    """Decompress; errors are those of the standard library."""
     if kind == "gzip":
         import gzip
 
@@ -150,27 +152,31 @@ def unpack(data: bytes, kind: str) -> bytes:
         import lzma
 
         return _streams(data, lzma.LZMADecompressor)
+    return bytes(_zstd().decompress(data))
+
+
+def _zstd() -> Any:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
-    return bytes(zstd.decompress(data))
+    return zstd
 
 
 def _streams(data: bytes, decompressor: Callable[[], Any]) -> bytes:
-    """All streams of a file. The library's own function takes what follows the first for nothing if it is damaged."""
+    """Decompress all streams of a file. The library's own function ignores a damaged second stream."""
     pieces = []
     while data:
-        one = decompressor()
-        pieces.append(one.decompress(data))
-        if not one.eof:
+        stream = decompressor()
+        pieces.append(stream.decompress(data))
+        if not stream.eof:
             raise EOFError
-        data = one.unused_data.lstrip(b"\0")  # xz pads with zeros
+        data = stream.unused_data.lstrip(b"\0")  # xz pads with zeros
     return b"".join(pieces)
 
 
 def pack(data: bytes, path: str) -> bytes:
-    """Compressed as the path's suffix says: .gz, .bz2, .xz, .zst; anything else is left as it is."""
+    """Compress as the suffix of the path says: .gz, .bz2, .xz or .zst; with any other suffix return the data as is."""
     suffix = os.path.splitext(path)[1]
     if suffix == ".gz":
         import gzip
@@ -185,28 +191,24 @@ def pack(data: bytes, path: str) -> bytes:
 
         return lzma.compress(data)
     if suffix == ".zst":
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
-        # The zstd command writes a checksum too; without one damage would go unnoticed.
+        zstd = _zstd()
+        # Like the zstd command, write a checksum: without one, damage would go unnoticed.
         return bytes(zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1}))
     return data
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a whole file or nothing: into a temporary neighbour, then renamed. `-` is standard output.
+    """Write a whole file or nothing: the data goes to a temporary file, which is then renamed. `-` is standard output.
 
-    A link stays a link and what it points to is written; a file that is replaced keeps its mode; a device or a pipe
-    is written into.
+    A link stays a link and its target is written; a replaced file keeps its mode; devices and pipes are written
+    directly.
     """
     name = os.fspath(path)
     if name == "-":
         write_stdout(data)
         return
     target = os.path.realpath(name)
-    # Not tempfile.mkstemp: its files are private, and opening up a new one takes the umask, which can only be learnt by
-    # changing it for every thread.
+    # Not tempfile.mkstemp: its files are private, and the umask can only be read by changing it for every thread.
     temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
     try:
         packed = pack(data, name)
@@ -227,7 +229,7 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 
 
 def write_stdout(data: bytes) -> None:
-    """Bytes to standard output; where that is not a stream of bytes, as text."""
+    """Write bytes to standard output, or text if it is not a stream of bytes."""
     if sys.stdout is None:
         raise DataError(STDOUT, None, "is closed")
     if not hasattr(sys.stdout, "buffer"):
@@ -236,7 +238,7 @@ def write_stdout(data: bytes) -> None:
     try:
         sys.stdout.flush()
         rest = memoryview(data)
-        while rest:  # unbuffered output (python -u) may take less than it is given
+        while rest:  # unbuffered output (python -u) may write only a part
             rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except OSError as error:
@@ -249,43 +251,85 @@ def _is_special(name: str) -> bool:
 
 
 def expand(paths: Iterable[PathLike]) -> list[str]:
-    """Paths with their globs expanded, sorted; a pattern that matches nothing is an error.
-
-    A name that exists as it is written is never read as a pattern.
-    """
-    found: list[str] = []
+    """Expand globs, sorted; a pattern that matches nothing is an error. The name of an existing file is kept."""
+    names: list[str] = []
     for path in paths:
         name = os.fspath(path)
         if name == "-" or os.path.exists(name) or not glob.has_magic(name):
-            found.append(name)
+            names.append(name)
             continue
         matches = sorted(glob.glob(name, recursive=True))
         if not matches:
             raise UsageError(f"{name}: no file matches this pattern")
-        found.extend(matches)
-    return found
+        names.extend(matches)
+    return names
+
+
+def without_compression(path: str) -> str:
+    """The path without the suffix of a compressed file.
+
+    >>> without_compression("bm25.run.gz")
+    'bm25.run'
+    """
+    root, suffix = os.path.splitext(path)
+    return root if suffix in SUFFIXES else path
 
 
 def stem(path: str) -> str:
-    """A file's name without folder, compression suffix and format suffix.
+    """The file name without folder, compression suffix and format suffix.
 
     >>> stem("runs/bm25.run.gz")
     'bm25'
     """
-    name = os.path.basename(path)
-    root, suffix = os.path.splitext(name)
-    if suffix in (".gz", ".bz2", ".xz", ".zst"):
-        name = root
+    name = without_compression(os.path.basename(path))
     root, suffix = os.path.splitext(name)
     known = (".run", ".txt", ".trec", ".res", ".tsv", ".csv", ".json", ".jsonl", ".parquet", ".qrels", ".input")
     return root if suffix in known and root else name
 
 
 def read_stream(stream: IO[bytes] | Readable) -> bytes:
-    """All of an open file."""
+    """Return the content of an open file."""
     name = str(getattr(stream, "name", "")) or "stream"
     try:
         data = stream.read()
     except (OSError, ValueError) as error:  # closed, not open for reading, or text of another encoding
         raise DataError(name, None, f"cannot be read: {error}") from None
     return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else unpacked(bytes(data), "stream")
+
+
+# ---- the first lines
+
+HEAD = 1 << 16
+_DATA = re.compile(rb"^[ \t\r]*[^\s#]", re.MULTILINE)
+"""The start of a line that is neither blank nor a comment."""
+
+
+def data_start(buffer: Buffer) -> int:
+    """Where to look at a file: at its start, or at its first line of data after many blank lines and comments."""
+    if _DATA.search(bytes(buffer[:HEAD])) or len(buffer) <= HEAD:
+        return 0
+    match = _DATA.search(buffer)
+    return match.start() if match else 0
+
+
+def head_of(buffer: Buffer) -> bytes:
+    """The first lines of a file; at least one whole line, since its columns are counted."""
+    begin = data_start(buffer)
+    head = bytes(buffer[begin : begin + HEAD])
+    return head if b"\n" in head else bytes(buffer[begin : begin + (1 << 25)])
+
+
+def count_data_lines(data: bytes) -> int:
+    """The number of lines that are neither blank nor comments."""
+    return len(_DATA.findall(data))
+
+
+def first_line(buffer: Buffer) -> bytes:
+    """The first line that is neither blank nor a comment; empty if there is none."""
+    lines = unmarked(head_of(buffer)).split(b"\n")
+    return next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+
+
+def text_of(buffer: Buffer) -> str:
+    """The text of a file without byte order marks; bytes that are not UTF-8 become surrogates."""
+    return unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
-"""Statistics of a collection: topics, judgments and relevant documents by level, and what runs retrieve of them.
+"""Statistics of a collection: topics, judgments and relevant documents by level, and how many of them runs retrieve.
 
-The table that papers open their experiments with: topics, relevant documents a topic, and these by level (Sakai, On the
-Properties of Evaluation Metrics for Finding One Highly Relevant Document, Table 1).
+These are the numbers that papers report about their data: topics, relevant documents per topic, and the same by level
+(Sakai, On the Properties of Evaluation Metrics for Finding One Highly Relevant Document, Table 1).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from cranfield.collection.source import expand
 from cranfield.errors import UsageError
 
 DEPTHS = (10, 100)
-"""Ranks down to which the share of judged documents is told, beside the whole list."""
+"""Depths at which the share of judged documents is reported, in addition to the whole list."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How a count is spread over topics.
+    """The distribution of a count over topics.
 
     >>> Spread.of([1, 2, 9])
     Spread(total=12, mean=4.0, min=1, median=2.0, max=9)
@@ -39,7 +39,7 @@ class Spread:
 
     @classmethod
     def of(cls, counts: Sequence[int] | NDArray[Any]) -> Spread:
-        """The spread of some counts; of none, all zeros."""
+        """The spread of these counts; all zeros if there are none."""
         if not len(counts):
             return cls(0, 0.0, 0, 0.0, 0)
         values = np.asarray(counts)
@@ -50,18 +50,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class TopicJudgments:
-    """What is judged for one topic."""
+    """The judgments of one topic."""
 
     topic: str
     judged: int
     relevant: int
     by_level: tuple[int, ...]
-    """How many documents have each grade, in the order of the collection's levels."""
+    """The number of documents with each grade, in the order of the levels of the collection."""
 
 
 @dataclass(frozen=True)
 class QrelsStatistics:
-    """What is judged in a collection. Documents judged by intent count once, with their highest grade.
+    """The judgments of a collection. Documents judged by intent count once, with their highest grade.
 
     >>> of_qrels({"q1": {"d1": 2, "d2": 1, "d3": 0}, "q2": {"d1": 0}}).relevant
     Spread(total=2, mean=1.0, min=0, median=1.0, max=2)
@@ -71,28 +71,28 @@ class QrelsStatistics:
     rel: float
     """Documents of this grade and above are relevant."""
     levels: tuple[float, ...]
-    """Every grade there is, ascending."""
+    """All grades, ascending."""
     per_topic: tuple[TopicJudgments, ...]
     intents: tuple[str, ...]
 
     @property
     def topics(self) -> int:
-        """How many topics are judged."""
+        """The number of judged topics."""
         return len(self.per_topic)
 
     @property
     def judged(self) -> Spread:
-        """Judged documents a topic."""
+        """Judged documents per topic."""
         return Spread.of([topic.judged for topic in self.per_topic])
 
     @property
     def relevant(self) -> Spread:
-        """Relevant documents a topic."""
+        """Relevant documents per topic."""
         return Spread.of([topic.relevant for topic in self.per_topic])
 
     @property
     def by_level(self) -> Mapping[float, Spread]:
-        """Documents a topic of each grade."""
+        """Documents of each grade per topic."""
         return {
             level: Spread.of([topic.by_level[place] for topic in self.per_topic])
             for place, level in enumerate(self.levels)
@@ -100,13 +100,13 @@ class QrelsStatistics:
 
     @property
     def without_relevant(self) -> tuple[str, ...]:
-        """Topics that have no relevant document, for which measures such as AP are undefined."""
+        """Topics without relevant documents, for which measures such as AP are undefined."""
         return tuple(topic.topic for topic in self.per_topic if not topic.relevant)
 
 
 @dataclass(frozen=True)
 class TopicRetrieved:
-    """What a run retrieved for one judged topic."""
+    """The documents that a run retrieved for one judged topic."""
 
     topic: str
     retrieved: int
@@ -119,45 +119,45 @@ class TopicRetrieved:
 
     @property
     def unjudged(self) -> int:
-        """Retrieved documents that nobody judged."""
+        """The number of retrieved documents without a judgment."""
         return self.retrieved - self.judged
 
 
 @dataclass(frozen=True)
 class RunStatistics:
-    """What a run retrieved, on the judged topics it has."""
+    """The documents that a run retrieved for its judged topics."""
 
     name: str
     per_topic: tuple[TopicRetrieved, ...]
     missing_topics: tuple[str, ...]
-    """Judged topics the run lacks."""
+    """Judged topics that the run lacks."""
     unjudged_topics: tuple[str, ...]
-    """Topics of the run that nobody judged."""
+    """Topics of the run without judgments."""
 
     @property
     def topics(self) -> int:
-        """Judged topics that the run has."""
+        """The number of judged topics of the run."""
         return len(self.per_topic)
 
     @property
     def retrieved(self) -> Spread:
-        """Retrieved documents a topic."""
+        """Retrieved documents per topic."""
         return Spread.of([topic.retrieved for topic in self.per_topic])
 
     @property
     def relevant(self) -> Spread:
-        """Relevant documents retrieved a topic."""
+        """Retrieved relevant documents per topic."""
         return Spread.of([topic.relevant for topic in self.per_topic])
 
     @property
     def unjudged(self) -> Spread:
-        """Unjudged documents retrieved a topic."""
+        """Retrieved unjudged documents per topic."""
         return Spread.of([topic.unjudged for topic in self.per_topic])
 
     def judged_share(self, depth: int | None = None) -> float:
-        """Share of judged documents in the first `depth` (10 or 100) or in all retrieved, mean over topics.
+        """The share of judged documents among the first `depth` (10 or 100) or all retrieved ones, mean over topics.
 
-        A list shorter than `depth` is counted by what it has. No topics: 0.
+        In a list shorter than `depth` it is the share of its documents. No topics: 0.
         """
         if depth is not None and depth not in DEPTHS:
             raise UsageError(f"depth == {depth!r}, must be one of {', '.join(map(str, DEPTHS))} or None")
@@ -169,26 +169,26 @@ class RunStatistics:
 
     @property
     def tied_share(self) -> float:
-        """Share of lists in which some documents have the same score."""
+        """The share of lists in which some documents have the same score."""
         return float(np.mean([topic.tied for topic in self.per_topic])) if self.per_topic else 0.0
 
 
 @dataclass(frozen=True)
 class CollectionStatistics:
-    """Judgments, and runs on them."""
+    """Statistics of judgments, and of runs on them."""
 
     qrels: QrelsStatistics
     runs: tuple[RunStatistics, ...]
 
 
 def of_collection(qrels: Any, runs: Any = (), rel: float = 1) -> CollectionStatistics:
-    """Statistics of judgments and of any number of runs; paths and globs are read."""
+    """Statistics of judgments and of any number of runs; paths may be globs."""
     judgments = Qrels.of(qrels)
     several = runs if isinstance(runs, Iterable) and not isinstance(runs, str | bytes | Mapping | Run) else [runs]
     opened: list[Run] = []
     for run in several:
         paths = expand([run]) if isinstance(run, str) and not run.startswith(("irds:", "ir_datasets:")) else [run]
-        opened.extend(one for path in paths for one in runs_of(path))
+        opened.extend(member for path in paths for member in runs_of(path))
     return CollectionStatistics(of_qrels(judgments, rel), tuple(of_run(run, judgments, rel) for run in opened))
 
 
@@ -203,41 +203,41 @@ def of_qrels(qrels: Any, rel: float = 1) -> QrelsStatistics:
     np.add.at(counts, (topic, level.reshape(-1)), 1)
     relevant = counts[:, levels >= rel].sum(axis=1)
     per_topic = tuple(
-        TopicJudgments(name, int(row.sum()), int(found), tuple(row.tolist()))
-        for name, row, found in zip(judged.topics, counts, relevant, strict=True)
+        TopicJudgments(name, int(row.sum()), int(total), tuple(row.tolist()))
+        for name, row, total in zip(judged.topics, counts, relevant, strict=True)
     )
     return QrelsStatistics(judgments.name, rel, tuple(levels.tolist()), per_topic, judgments.intents)
 
 
 def of_run(run: Any, qrels: Any, rel: float = 1) -> RunStatistics:
-    """Statistics of one run on some judgments."""
-    one, judgments = Run.of(run), Qrels.of(qrels)
-    judged = judgments.judged("max")
+    """Statistics of one run on these judgments."""
+    run = Run.of(run)
+    judged = Qrels.of(qrels).judged("max")
     names = judged.topics
-    joined = _core.join_tables(judged, [one.table], "score", False, 0)
+    joined = _core.join_tables(judged, [run.table], "score", False, 0)
     retrieved, row = joined["retrieved"], joined["row"]
-    found = np.bincount(row, minlength=len(names))
+    judged_documents = np.bincount(row, minlength=len(names))
     relevant = np.bincount(row[joined["grade"] >= rel], minlength=len(names))
     at = {depth: np.bincount(row[joined["rank"] <= depth], minlength=len(names)) for depth in DEPTHS}
-    with_ties = tied_topics(one)
-    there = np.flatnonzero(joined["missing"] == 0).tolist()
+    with_ties = tied_topics(run)
+    present = np.flatnonzero(joined["missing"] == 0).tolist()
     per_topic = tuple(
         TopicRetrieved(
             names[t],
             int(retrieved[t]),
-            int(found[t]),
+            int(judged_documents[t]),
             int(relevant[t]),
             {depth: int(at[depth][t]) / max(1, min(depth, int(retrieved[t]))) for depth in DEPTHS},
             names[t] in with_ties,
         )
-        for t in there
+        for t in present
     )
     missing = tuple(names[t] for t in np.flatnonzero(joined["missing"]).tolist())
-    return RunStatistics(one.name, per_topic, missing, tuple(joined["unjudged_topics"][0]))
+    return RunStatistics(run.name, per_topic, missing, tuple(joined["unjudged_topics"][0]))
 
 
 def tied_topics(run: Run) -> frozenset[str]:
-    """Topics in whose lists some documents have the same score.
+    """Topics with documents of the same score in their list.
 
     >>> sorted(tied_topics(Run.of({"q1": {"a": 1, "b": 1}, "q2": {"a": 1, "b": 2}})))
     ['q1']

@@ -1,7 +1,6 @@
-"""Runs and qrels from JSON, JSON-lines, CSV, TSV, Parquet, data frames and records, as columns.
+"""Read runs and qrels from JSON, JSON-lines, CSV, TSV, Parquet, data frames and records, as columns.
 
-Columns are found by name (`layout.COLUMNS`). Loops over documents are left to what runs in C: `json`, `csv`, `map`,
-`itemgetter`.
+Columns are found by their names. Loops over documents run in C: `json`, `csv`, `map`, `itemgetter`.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -17,28 +17,29 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.columns import WHAT, Columns, chosen, shown
-from cranfield.collection.source import Buffer
-from cranfield.collection.text_formats import find_columns, header_delimiter
+from cranfield.collection.column_names import VALUE, header_delimiter, required_columns, run_or_qrels_columns
+from cranfield.collection.columns import Columns, shown
+from cranfield.collection.source import Buffer, text_of
 from cranfield.errors import CranfieldError, DataError
+from cranfield.text import counted
 
 
-def _columns(get: Callable[[int], list[Any]], found: dict[str, int], origin: str) -> Columns:
-    """Columns from a function that gives one."""
+def _columns(get: Callable[[int], list[Any]], places: dict[str, int], origin: str) -> Columns:
+    """Columns from a function that returns the column at a position."""
     return Columns(
-        get(found["topic"]),
-        get(found["doc"]),
-        get(found["value"]),
-        ranks=get(found["rank"]) if "rank" in found else None,
-        names=get(found["name"]) if "name" in found else None,
-        labels=get(found["label"]) if "label" in found else None,
+        get(places["topic"]),
+        get(places["doc"]),
+        get(places["value"]),
+        ranks=get(places["rank"]) if "rank" in places else None,
+        names=get(places["name"]) if "name" in places else None,
+        labels=get(places["label"]) if "label" in places else None,
         origin=origin,
     )
 
 
-def _score_by_rank(columns: Columns, found: dict[str, int]) -> Columns:
-    """A run with ranks and no scores gets 1/rank as its score, as the core does for text files."""
-    if found["value"] == found.get("rank"):
+def _score_by_rank(columns: Columns, places: dict[str, int]) -> Columns:
+    """Give a run with ranks and no scores the score 1/rank, as the core does for text files."""
+    if places["value"] == places.get("rank"):
         columns.check_numbers(columns.values, "rank")
         ranks = np.asarray(columns.values, dtype=np.float64)
         with np.errstate(divide="ignore"):
@@ -50,7 +51,7 @@ def _score_by_rank(columns: Columns, found: dict[str, int]) -> Columns:
 
 
 def is_frame(thing: object) -> bool:
-    """A pandas, polars or Arrow table, or anything that gives itself as an Arrow stream."""
+    """Whether this is a pandas, polars or Arrow table, or has an Arrow stream."""
     root = type(thing).__module__.partition(".")[0]
     if type(thing).__name__ in ("Series", "ChunkedArray"):  # one column
         return False
@@ -58,7 +59,7 @@ def is_frame(thing: object) -> bool:
 
 
 def frame_columns(frame: Any) -> tuple[list[str], Callable[[int], list[Any]]]:
-    """The names of a frame's columns, and a function that gives the values of one."""
+    """The names of the columns of a frame, and a function that returns the values of the column at a position."""
     root = type(frame).__module__.partition(".")[0]
     if root == "polars":
         frame = frame.collect() if hasattr(frame, "collect") else frame
@@ -73,12 +74,12 @@ def frame_columns(frame: Any) -> tuple[list[str], Callable[[int], list[Any]]]:
 def from_frame(frame: Any, kind: str, origin: str = "frame") -> Columns:
     """The columns of a pandas, polars or Arrow frame."""
     names, get = frame_columns(frame)
-    found = chosen(names, kind, origin)
-    return _score_by_rank(_columns(get, found, origin), found)
+    places = required_columns(names, kind, origin)
+    return _score_by_rank(_columns(get, places, origin), places)
 
 
 def pyarrow(purpose: str) -> Any:
-    """The pyarrow package, or word of how to get it."""
+    """Import pyarrow, or say how to install it."""
     try:
         import pyarrow
     except ImportError:
@@ -93,11 +94,20 @@ def read_parquet(buffer: Buffer, kind: str, origin: str) -> Columns:
 
 def parquet_table(buffer: Buffer, origin: str) -> Any:
     """A Parquet file as an Arrow table."""
+    return _parquet("read_table", buffer, origin)
+
+
+def parquet_names(buffer: Buffer, origin: str) -> list[str]:
+    """The names of the columns of a Parquet file."""
+    return list(_parquet("read_schema", buffer, origin).names)
+
+
+def _parquet(function: str, buffer: Buffer, origin: str) -> Any:
     arrow = pyarrow(f"{origin}: reading Parquet")
     from pyarrow import parquet
 
     try:
-        return parquet.read_table(arrow.BufferReader(arrow.py_buffer(buffer)))
+        return getattr(parquet, function)(arrow.BufferReader(arrow.py_buffer(buffer)))
     except (arrow.ArrowException, OSError) as error:
         raise DataError(origin, None, f"the Parquet data is damaged: {str(error).splitlines()[0]}") from None
 
@@ -106,10 +116,10 @@ def parquet_table(buffer: Buffer, origin: str) -> Any:
 
 
 def from_records(records: Iterable[Any], kind: str, origin: str = "records", unit: str = "record") -> Columns:
-    """Columns of dicts, named tuples, objects with such attributes, or plain tuples (topic, doc, value[, label])."""
+    """The columns of dicts, named tuples, dataclass objects or plain tuples (topic, doc, value[, label])."""
     try:
         rows = records if isinstance(records, list) else list(records)
-    except TypeError as error:  # an array without dimensions says that it can be iterated over, and cannot
+    except TypeError as error:  # an array without dimensions claims to be iterable
         raise DataError(origin, None, f"cannot be read: {error}") from None
     if not rows:
         return Columns([], [], [], origin=origin, unit=unit)
@@ -118,17 +128,17 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
     pick: Callable[[int], Callable[[Any], Any]]
     if isinstance(first, Mapping):
         names = list(first)
-        found, pick = chosen(names, kind, origin), lambda i: itemgetter(names[i])
+        places, pick = required_columns(names, kind, origin), lambda i: itemgetter(names[i])
     elif hasattr(first, "_fields"):
-        found, pick = chosen(first._fields, kind, origin), itemgetter
+        places, pick = required_columns(first._fields, kind, origin), itemgetter
     elif hasattr(first, "__dataclass_fields__"):
         names = list(first.__dataclass_fields__)
-        found, pick = chosen(names, kind, origin), lambda i: attrgetter(names[i])
+        places, pick = required_columns(names, kind, origin), lambda i: attrgetter(names[i])
     elif isinstance(first, (tuple, list)):
-        found, pick = _positions(rows, kind, origin, unit), itemgetter
+        places, pick = _positions(rows, kind, origin, unit), itemgetter
     else:
         raise DataError(
-            origin, None, f"{unit} 1 is {shown(first)}, expected a dict, a named tuple or (topic, doc, {WHAT[kind]})"
+            origin, None, f"{unit} 1 is {shown(first)}, expected a dict, a named tuple or (topic, doc, {VALUE[kind]})"
         )
 
     def get(place: int) -> list[Any]:
@@ -140,9 +150,9 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
                 origin, None, f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
             ) from None
 
-    columns = _columns(get, found, origin)
+    columns = _columns(get, places, origin)
     columns.unit = unit
-    return _score_by_rank(columns, found)
+    return _score_by_rank(columns, places)
 
 
 def _has(pick: Callable[[Any], Any], record: Any) -> bool:
@@ -171,9 +181,9 @@ def _sized(row: Any, size: int) -> bool:
 # --------------------------------------------------------------------------------------------------------- JSON
 
 
-def read_json(text: str, kind: str, origin: str) -> Columns | dict[str, dict[str, Any]]:
-    """{topic: {doc: value}} as it is, a list of records as columns."""
-    data = parsed_json(text, origin)
+def read_json(buffer: Buffer, kind: str, origin: str) -> Columns | dict[str, dict[str, Any]]:
+    """Return {topic: {doc: value}} unchanged, a list of records as columns."""
+    data = parsed_json(text_of(buffer), origin)
     if not data:
         raise DataError(origin, None, f"is empty, expected {_json_shapes(kind)}")
     if isinstance(data, dict):
@@ -182,19 +192,20 @@ def read_json(text: str, kind: str, origin: str) -> Columns | dict[str, dict[str
         data = [data]
     if not isinstance(data, list):
         raise DataError(origin, None, f"is {shown(data)}, expected {_json_shapes(kind)}")
-    if isinstance(data[0], dict) and len(find_columns(list(data[0]), kind)) < 2:
+    if isinstance(data[0], dict) and len(run_or_qrels_columns(list(data[0]), kind)) < 2:
         raise DataError(origin, None, f"is JSON of another shape, expected {_json_shapes(kind)}")
     return from_records(data, kind, origin)
 
 
-def read_json_lines(text: str, kind: str, origin: str) -> Columns | dict[str, dict[str, Any]]:
-    """One record a line, or one {topic: {doc: value}} a line."""
+def read_json_lines(buffer: Buffer, kind: str, origin: str) -> Columns | dict[str, dict[str, Any]]:
+    """Read lines that each hold a record or a {topic: {doc: value}}."""
+    text = text_of(buffer)
     numbered = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip() and line.lstrip()[0] != "#"]
     lines = [line for _, line in numbered]
     if not lines:
-        raise DataError(origin, None, "is empty, expected one JSON object a line")
-    try:  # one call for all lines is many times faster than one call a line
-        records = json.loads(f"[{','.join(lines)}]", object_pairs_hook=_without_repeats)
+        raise DataError(origin, None, "is empty, expected one JSON object per line")
+    try:  # one call for all lines is many times faster than one call per line
+        records = json.loads(f"[{','.join(lines)}]", object_pairs_hook=without_repeats)
     except (ValueError, RecursionError):
         records = []
     if len(records) != len(lines):
@@ -217,22 +228,24 @@ def read_json_lines(text: str, kind: str, origin: str) -> Columns | dict[str, di
     return columns
 
 
-def first_keys(text: str, origin: str) -> list[str]:
+def json_names(buffer: Buffer, origin: str) -> list[str]:
     """The keys of the first record in JSON or JSON-lines; none if it is {topic: {doc: value}}."""
     try:
-        start = json.JSONDecoder().raw_decode(text.lstrip().removeprefix("[").lstrip())[0]
+        start = json.JSONDecoder().raw_decode(text_of(buffer).lstrip().removeprefix("[").lstrip())[0]
     except (ValueError, RecursionError) as error:
-        raise DataError(origin, None, f"is not JSON: {error}") from None
+        raise DataError(origin, None, f"is not valid JSON: {error}") from None
     nested = isinstance(start, dict) and all(isinstance(value, dict) for value in start.values())
     return list(start) if isinstance(start, dict) and not nested else []
 
 
 def parsed_json(text: str, origin: str, line: int | None = None) -> Any:
-    """What JSON says, no key twice in an object; `line` is where a text of one line stands."""
+    """Parse JSON; a repeated key is an error. `line` is the line of a text that is one line of a file."""
     try:
-        return json.loads(text, object_pairs_hook=_without_repeats)
+        return json.loads(text, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
-        raise DataError(origin, line or error.lineno, f"is not JSON: {error.msg} (column {error.colno})") from None
+        raise DataError(
+            origin, line or error.lineno, f"is not valid JSON: {error.msg} (column {error.colno})"
+        ) from None
     except RecursionError:
         raise DataError(origin, line, "is JSON nested too deeply") from None
     except ValueError as error:
@@ -246,23 +259,22 @@ def _merged(records: list[Any], numbers: list[int], origin: str) -> dict[str, di
             if not isinstance(documents, dict):
                 raise DataError(origin, number, f"topic {topic!r} has {shown(documents)}, expected {{doc: value}}")
             if topic in merged:
-                raise DataError(origin, number, f"topic {topic!r} is there twice")
+                raise DataError(origin, number, f"topic {topic!r} appears twice")
             merged[topic] = documents
     return merged
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """What `json` makes of an object, unless a key is there twice: then it would silently keep the last."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"{twice!r} is there twice in one object")
-    return made
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object as a dict; a key that appears twice is an error, since `json` would silently keep the last."""
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"{twice!r} appears twice in one object")
+    return data
 
 
 def _json_shapes(kind: str) -> str:
-    what = WHAT[kind]
+    what = VALUE[kind]
     name = "score" if kind == "run" else "relevance"
     return f'{{topic: {{doc: {what}}}}} or a list of {{"query_id": ..., "doc_id": ..., "{name}": ...}}'
 
@@ -270,11 +282,26 @@ def _json_shapes(kind: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- CSV
 
 
-def read_delimited(text: str, kind: str, origin: str, format: str) -> Columns:
-    """CSV or TSV with a header; the delimiter is told by the header."""
-    skipped, text = without_comments(text)
-    first = text.partition("\n")[0].rstrip("\r")
-    delimiter = header_delimiter(first) or ("\t" if format == "tsv" else ",")
+def read_csv(buffer: Buffer, kind: str, origin: str) -> Columns:
+    """Read CSV with a header."""
+    return _read_delimited(buffer, kind, origin, "csv", ",")
+
+
+def read_tsv(buffer: Buffer, kind: str, origin: str) -> Columns:
+    """Read tab-separated values with a header."""
+    return _read_delimited(buffer, kind, origin, "tsv", "\t")
+
+
+def header_names(buffer: Buffer, origin: str) -> list[str]:
+    """The names in the header of CSV or TSV."""
+    first = _without_comments(text_of(buffer))[1].partition("\n")[0].strip("\r")
+    return [word.strip().strip('"') for word in first.split(header_delimiter(first) or ",")]
+
+
+def _read_delimited(buffer: Buffer, kind: str, origin: str, format: str, default: str) -> Columns:
+    """Read a table with a header, which shows the delimiter."""
+    skipped, text = _without_comments(text_of(buffer))
+    delimiter = header_delimiter(text.partition("\n")[0].rstrip("\r")) or default
 
     def reader() -> Any:
         return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -283,9 +310,10 @@ def read_delimited(text: str, kind: str, origin: str, format: str) -> Columns:
     try:
         rows = list(filter(None, lines))
     except csv.Error as error:
-        raise DataError(origin, skipped + max(1, lines.line_num), f"is not {format.upper()}: {error}") from None
+        line_number = skipped + max(1, lines.line_num)
+        raise DataError(origin, line_number, f"is not valid {format.upper()}: {error}") from None
     if not rows:
-        raise DataError(origin, None, f"is empty, expected a header and lines of topic, doc, {WHAT[kind]}")
+        raise DataError(origin, None, f"is empty, expected a header and lines of topic, doc, {VALUE[kind]}")
     header = rows.pop(0)
 
     def line(row: int) -> int:
@@ -297,21 +325,21 @@ def read_delimited(text: str, kind: str, origin: str, format: str) -> Columns:
             begin = again.line_num + 1
         return int(skipped + begin)
 
-    found = chosen(header, kind, origin)
+    places = required_columns(header, kind, origin)
     if set(map(len, rows)) - {len(header)}:
         wrong = next(row for row, cells in enumerate(rows) if len(cells) != len(header))
-        count = f"{len(rows[wrong])} column{'s' if len(rows[wrong]) != 1 else ''}"
+        count = counted(len(rows[wrong]), "column")
         raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}")
-    columns = _columns(lambda place: list(map(itemgetter(place), rows)), found, origin)
+    columns = _columns(lambda place: list(map(itemgetter(place), rows)), places, origin)
     columns.line = line
-    columns.values = _numbers(columns, columns.values, WHAT[kind] if found["value"] != found.get("rank") else "rank")
+    columns.values = _numbers(columns, columns.values, VALUE[kind] if places["value"] != places.get("rank") else "rank")
     if columns.ranks is not None:
         columns.ranks = _numbers(columns, columns.ranks, "rank")
-    return _score_by_rank(columns, found)
+    return _score_by_rank(columns, places)
 
 
 def _numbers(columns: Columns, column: list[str], what: str) -> list[Any]:
-    """Text to numbers by the core's rules, the same for all text formats."""
+    """Convert text to numbers by the rules of the core, which are the same for all text formats."""
     numbers = list(map(_core.parse_number, [text.strip().encode("utf-8", "surrogateescape") for text in column]))
     if None in numbers:
         row = numbers.index(None)
@@ -319,8 +347,8 @@ def _numbers(columns: Columns, column: list[str], what: str) -> list[Any]:
     return numbers
 
 
-def without_comments(text: str) -> tuple[int, str]:
-    """Text from its first line that is neither blank nor a comment, and how many lines were skipped."""
+def _without_comments(text: str) -> tuple[int, str]:
+    """The number of blank lines and comments at the start, and the text after them."""
     skipped = 0
     while text:
         first, _, rest = text.partition("\n")

@@ -1,7 +1,7 @@
 """Topics as markup: TREC's SGML and XML, to and from plain records.
 
-Both are read into elements and written from parts, so that what an element means is said once.
-XML is read with every entity refused, for entities can read files and fill the memory, and to a limited depth.
+Both are read into elements and written from parts, so that the meaning of an element is defined once.
+XML is read to a limited depth and with all entities refused, since entities can read files and fill the memory.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 from cranfield.collection.topic_record import PART, TEXTS, Found, Record, fields_of, record_of, shortened
 from cranfield.errors import CranfieldWarning, DataError
+from cranfield.text import counted
 
 # ---------------------------------------------------------------------------------------------------- elements in
 
 _NOT_DATA = re.compile(r"xmlns(:.*)?|xml:(lang|space|base)|xsi:.*|lang", re.I)
-# TREC opens a text with the name of its part ("Description:"), the first TRECs those of more parts.
+# TREC opens a text with the name of its part ("Description:"); the first TRECs had more parts.
 _LABELS = {
     "num": "Number", "title": "Topic", "desc": "Description", "narr": "Narrative", "dom": "Domain", "smry": "Summary",
     "con": r"Concept\(s\)", "fac": r"Factor\(s\)", "def": r"Definition\(s\)", "nat": "Nationality", "time": "Time",
@@ -34,7 +35,7 @@ class _Element:
     name: str
     attributes: dict[str, str]
     line: int
-    verbatim: bool = False  # the text is as it should be, its blanks and label included
+    verbatim: bool = False  # keep blanks and the label in the text
     content: list[str | _Element] = field(default_factory=list)
 
     @property
@@ -47,11 +48,11 @@ class _Element:
 
     @property
     def data(self) -> dict[str, str]:
-        """The attributes that say something of the topic."""
+        """The attributes that describe the topic."""
         return {name: value for name, value in self.attributes.items() if not _NOT_DATA.fullmatch(name)}
 
     def text(self, deep: bool = True) -> str:
-        """The text of this element and of those in it."""
+        """The text of this element and, if `deep`, of those in it."""
         text = self._raw(deep)
         return text if self.verbatim else _one_spaced(text)
 
@@ -92,7 +93,7 @@ def _record(topic: _Element, inherited_lang: str, path: str) -> Record:
 
 
 def _columns(element: _Element, topic_lang: str) -> Iterator[tuple[str, str]]:
-    """An element as columns: its text, `name/@attribute` for attributes, `name/inner` where it only holds others."""
+    """An element as columns: its text, `name/@attribute` for attributes, `name/inner` if it only contains others."""
     part = PART.get(element.name.lower())
     foreign = element.lang not in ("", topic_lang)
     name = f"{part or element.name}@{element.lang}" if foreign else element.name
@@ -108,13 +109,13 @@ def _columns(element: _Element, topic_lang: str) -> Iterator[tuple[str, str]]:
 
 
 def _subtopic(element: _Element, path: str) -> Record:
-    said: Record = dict(element.data)
-    fields = _json_in(element, said.pop("fields", "{}"), path)
+    record: Record = dict(element.data)
+    fields = _json_in(element, record.pop("fields", "{}"), path)
     if not isinstance(fields, dict):
         raise DataError(path, element.line, f"subtopic fields == {fields!r}, must be a JSON object")
-    if "id" in said and "number" not in said:
-        said["number"] = said.pop("id")
-    return {**said, "text": element.text(), **fields}
+    if "id" in record and "number" not in record:
+        record["number"] = record.pop("id")
+    return {**record, "text": element.text(), **fields}
 
 
 def _json_in(element: _Element, text: str, path: str) -> Any:
@@ -133,7 +134,7 @@ _Part: TypeAlias = tuple[str, dict[str, str], str]  # tag, attributes, text
 
 
 def _parts(record: Record, tags: Mapping[str, str], lang_attribute: str) -> Iterator[_Part]:
-    """What is written as one element each."""
+    """The parts of a topic that become one element each."""
     for name, tag in tags.items():
         if name in record:
             yield tag, {}, record[name]
@@ -149,7 +150,7 @@ def _parts(record: Record, tags: Mapping[str, str], lang_attribute: str) -> Iter
                 yield "field", {"name": name, "as": "json"}, json.dumps(each)
             elif base in TEXTS and "lang" in record and lang not in ("", record["lang"]):
                 yield tags[base], {lang_attribute: lang}, each
-            # A field's name can be its tag, unless a reader would take that for something else.
+            # The name of a field can be its tag, unless that tag has another meaning.
             elif _OWN_TAG.fullmatch(name) and not _CLEF_TAG.fullmatch(name) and name.lower() not in _RESERVED:
                 yield name, {}, each
             else:
@@ -173,7 +174,7 @@ _SGML_OPENINGS = {"num": " Number: ", "desc": " Description:\n", "narr": " Narra
 
 
 def is_sgml(text: str) -> bool:
-    """Is text that begins with a tag TREC's markup, which need not close its tags, rather than XML?"""
+    """Whether text that begins with a tag is TREC's markup, which need not close its tags, and not XML."""
     first, lowered = _TAG.search(text), text.lower()
     if first is None or lowered.lstrip().startswith("<?xml"):
         return False
@@ -181,10 +182,10 @@ def is_sgml(text: str) -> bool:
 
 
 def read_sgml(text: str, path: str) -> Found:
-    def aside(found: re.Match[str]) -> str:
-        if found[0].startswith("<!--") and not found[0].endswith("-->"):
-            raise DataError(path, text.count("\n", 0, found.start()) + 1, "a comment that does not end, expected -->")
-        return "\n" * found[0].count("\n")
+    def aside(match: re.Match[str]) -> str:
+        if match[0].startswith("<!--") and not match[0].endswith("-->"):
+            raise DataError(path, text.count("\n", 0, match.start()) + 1, "a comment without end, expected -->")
+        return "\n" * match[0].count("\n")
 
     before, *tags = _TAG.split(_ASIDE.sub(aside, text))
     top: _Element | None = None
@@ -205,12 +206,12 @@ def read_sgml(text: str, path: str) -> Found:
 
 
 def _sgml_element(name: str, attributes: str, line: int, text: str = "") -> _Element:
-    given = {name: _dereferenced(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(attributes)}
-    # In this order, so that a character written as a reference is neither layout nor label.
+    values = {name: _dereferenced(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(attributes)}
+    # In this order, so that a character that is written as a reference is not taken for layout or label.
     text = _dereferenced(_without_label(name, _one_spaced(text)))
     if clef := _CLEF_TAG.fullmatch(name):
-        name, given = clef[2].lower(), {"lang": clef[1].lower(), **given}
-    return _Element(name, given, line, verbatim=True, content=[text])
+        name, values = clef[2].lower(), {"lang": clef[1].lower(), **values}
+    return _Element(name, values, line, verbatim=True, content=[text])
 
 
 def _dereferenced(text: str) -> str:
@@ -246,37 +247,38 @@ def _sgml_quoted(text: str) -> str:
 
 
 def _referring(characters: re.Pattern[str], text: str) -> str:
-    return characters.sub(lambda found: f"&#{ord(found[0])};", text)
+    return characters.sub(lambda match: f"&#{ord(match[0])};", text)
 
 
 # ---------------------------------------------------------------------------------------------------- XML
 
 _DEEPEST = 100
 _XML_TAGS = {"id": "identifier", "title": "title", "description": "description", "narrative": "narrative"}
-_CARRIAGE_RETURN = {"\r": "&#13;"}  # which a parser would take for a line's end
+_CARRIAGE_RETURN = {"\r": "&#13;"}  # a parser would read it as the end of a line
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def read_xml(text: str, path: str) -> Found:
     root = _parsed_xml(text, path)
-    passed: list[_Element] = []
-    topics = list(_topic_elements(root, passed))
-    if topics and passed:
-        names = ", ".join(sorted({f"<{element.name}>" for element in passed}))
-        message = f"{path}: {len(passed)} elements outside the topics were passed over: {names}"
+    others: list[_Element] = []
+    topics = list(_topic_elements(root, others))
+    if topics and others:
+        names = ", ".join(sorted({f"<{element.name}>" for element in others}))
+        ignored = counted(len(others), "element outside the topics was", "elements outside the topics were")
+        message = f"{path}: {ignored} ignored: {names}"
         warnings.warn(message, CranfieldWarning, stacklevel=3)
     for element in topics or root.children:
         yield element.line, _record(element, root.lang, path)
 
 
-def _topic_elements(element: _Element, passed: list[_Element]) -> Iterator[_Element]:
+def _topic_elements(element: _Element, others: list[_Element]) -> Iterator[_Element]:
     if element.name.lower() in ("topic", "top"):
         yield element
     elif element.children:
         for child in element.children:
-            yield from _topic_elements(child, passed)
+            yield from _topic_elements(child, others)
     else:
-        passed.append(element)
+        others.append(element)
 
 
 def _parsed_xml(text: str, path: str) -> _Element:
@@ -295,7 +297,7 @@ def _parsed_xml(text: str, path: str) -> _Element:
         opened.append(element)
 
     def entity(name: str, *_: object) -> None:
-        what = f"entity {name!r}: entities are refused, write the text itself"
+        what = f"entity {name!r}: entities are not allowed, write the text itself"
         raise DataError(path, parser.CurrentLineNumber, what)
 
     parser.StartElementHandler = start
@@ -303,7 +305,7 @@ def _parsed_xml(text: str, path: str) -> _Element:
     parser.CharacterDataHandler = lambda data: opened[-1].content.append(data)
     parser.EntityDeclHandler = parser.SkippedEntityHandler = entity
     try:
-        parser.Parse(text, True)  # given text, not bytes, expat passes over the encoding it declares
+        parser.Parse(text, True)  # expat ignores the declared encoding, since this is text
     except expat.ExpatError as error:
         what = expat.errors.messages[error.code]
         raise DataError(path, error.lineno, f"malformed XML: {what} at column {error.offset + 1}") from None
@@ -316,7 +318,7 @@ def write_xml(records: list[Record], path: str) -> str:
         lang = _attributes({"xml:lang": record.get("lang")}, quoteattr)
         parts = [_xml_part(*part) for part in _parts(record, _XML_TAGS, "xml:lang")]
         if bad := _NOT_XML.search("".join([lang, *parts])):
-            raise DataError(path, None, f"topic {record['id']} holds {bad[0]!r}, which XML cannot carry; write jsonl")
+            raise DataError(path, None, f"topic {record['id']} contains {bad[0]!r}, which XML cannot hold; write jsonl")
         lines += [f"  <topic{lang}>", *parts, "  </topic>"]
     return "\n".join([*lines, "</topics>", ""])
 

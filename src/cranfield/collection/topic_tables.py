@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from cranfield.collection.structured import without_repeats
 from cranfield.collection.topic_record import PART, SPELLINGS, TEXTS, Found, Record, fields_of, record_of, shortened
 from cranfield.errors import DataError
+from cranfield.text import counted
 
 
 def _parts_to_write(records: list[Record]) -> list[str]:
-    """The parts a table needs: those in use, and those that a field would otherwise be taken for."""
+    """The parts that a table needs: those in use, and those that a field could be mistaken for."""
     needed = {"id", "title"} | {PART.get(name.lower()) for record in records for name in record}
     return [part for part in SPELLINGS if part in needed]
 
@@ -28,10 +30,10 @@ def read_tsv(text: str, path: str) -> Found:
         line, header = rows.pop(0)
         for name, count in Counter(header).items():
             if count > 1:
-                raise DataError(path, line, f"column {name!r} twice in the header")
+                raise DataError(path, line, f"column {name!r} appears twice in the header")
     for line, cells in rows:
         if len(cells) != len(header):
-            what = f"{len(cells)} columns between tabs, expected {len(header)}: {' '.join(header)}"
+            what = f"{counted(len(cells), 'column')} between tabs, expected {len(header)}: {' '.join(header)}"
             raise DataError(path, line, what)
         yield line, record_of(zip(header, cells, strict=True), path, line)
 
@@ -57,14 +59,14 @@ def write_tsv(records: list[Record], path: str) -> str:
 
 def _not_tabular(path: str, record: Record, what: str, others: list[str]) -> DataError:
     way_out = f"write jsonl, or only({', '.join(map(repr, others))})"
-    return DataError(path, None, f"topic {record['id']} has {what}, which TSV cannot carry; {way_out}")
+    return DataError(path, None, f"topic {record['id']} has {what}, which TSV cannot hold; {way_out}")
 
 
 # ---------------------------------------------------------------------------------------------------- JSON
 
 
 def read_json(text: str, path: str) -> Found:
-    """Objects in a list, or one after another as in JSON-lines; or one object holding such a list, or id -> topic."""
+    """Read objects in a list, or one after another as in JSON-lines; or one object with such a list, or {id: topic}."""
     values = list(_values(text, path))
     sole = values[0][1] if len(values) == 1 else None
     if isinstance(sole, dict) and not any(name.lower() in PART for name in sole):
@@ -79,46 +81,39 @@ def read_json(text: str, path: str) -> Found:
 
 
 def _values(text: str, path: str) -> Iterator[tuple[int | None, Any]]:
-    """The items of a JSON list, or values one after another, each with its line."""
-    listed = text.lstrip().startswith("[")
-    position = _past_blanks(text, text.index("[") + 1 if listed else 0)
-    line, counted = 1, 0
-    while not text.startswith("]", position) if listed else position < len(text):
-        line, counted = line + text.count("\n", counted, position), position
+    """The items of a JSON list, or a sequence of values, each with its line."""
+    is_list = text.lstrip().startswith("[")
+    position = _past_blanks(text, text.index("[") + 1 if is_list else 0)
+    line, line_position = 1, 0
+    while not text.startswith("]", position) if is_list else position < len(text):
+        line, line_position = line + text.count("\n", line_position, position), position
         try:
             value, position = _DECODER.raw_decode(text, position)
         except json.JSONDecodeError as error:
             raise DataError(path, error.lineno, f"malformed JSON: {error.msg}") from None
         except (ValueError, RecursionError) as error:
-            what = "nested too deep" if isinstance(error, RecursionError) else error
+            what = "nested too deeply" if isinstance(error, RecursionError) else error
             raise DataError(path, line, f"malformed JSON: {what}") from None
         yield line, value
         position = _past_blanks(text, position)
-        if listed and text.startswith(",", position):
+        if is_list and text.startswith(",", position):
             position = _past_blanks(text, position + 1)
-        elif listed and not text.startswith("]", position):
+        elif is_list and not text.startswith("]", position):
             raise DataError(path, text.count("\n", 0, position) + 1, "malformed JSON: expected ',' or ']'")
-    if listed and _past_blanks(text, position + 1) < len(text):
-        raise DataError(path, text.count("\n", 0, position) + 1, "malformed JSON: text after the list's end")
+    if is_list and _past_blanks(text, position + 1) < len(text):
+        raise DataError(path, text.count("\n", 0, position) + 1, "malformed JSON: text after the end of the list")
 
 
 def _past_blanks(text: str, start: int) -> int:
-    found = re.compile(r"[^ \t\r\n]").search(text, start)
-    return found.start() if found else len(text)
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    for name, count in Counter(name for name, _ in pairs).items():
-        if count > 1:
-            raise ValueError(f"{name!r} twice in one object")
-    return dict(pairs)
+    match = re.compile(r"[^ \t\r\n]").search(text, start)
+    return match.start() if match else len(text)
 
 
 def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates, parse_constant=_no_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=without_repeats, parse_constant=_no_number)
 
 
 def write_json(records: list[Record], path: str) -> str:

@@ -1,9 +1,9 @@
-"""Topics: what was asked, from the files people keep them in.
+"""Topics: the questions or queries of a test collection, read from and written to files.
 
-Here are the values, and how a file's format is found. What each format looks like is in `topic_markup` and
-`topic_tables`, which go between text and plain records (`topic_record`).
-A reader keeps everything that a topic says; a writer refuses what its format cannot carry, so that reading back what
-was written gives equal topics.
+This module has the values and detects formats. `topic_markup` and `topic_tables` read and write each format, between
+text and plain records (`topic_record`). To add a format, add its reader and writer there and an entry to `_FORMATS`.
+A reader keeps everything in a topic; a writer refuses data that its format cannot hold, so that a written file reads
+back as equal topics.
 """
 
 from __future__ import annotations
@@ -20,22 +20,28 @@ from typing import Any, TypeAlias
 
 from cranfield import check
 from cranfield.collection import topic_markup, topic_tables
-from cranfield.collection.source import read_bytes, unpacked, write_bytes
+from cranfield.collection.source import read_bytes, unpacked, without_compression, write_bytes
 from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
 from cranfield.errors import DataError, UsageError
 
 Source: TypeAlias = str | os.PathLike[str] | bytes
 
-_READERS: Mapping[str, Callable[[str, str], Found]] = {
-    "sgml": topic_markup.read_sgml, "xml": topic_markup.read_xml, "tsv": topic_tables.read_tsv,
-    "json": topic_tables.read_json, "jsonl": topic_tables.read_json,
-}  # fmt: skip
-_WRITERS: Mapping[str, Callable[[list[Record], str], str]] = {
-    "sgml": topic_markup.write_sgml, "xml": topic_markup.write_xml, "tsv": topic_tables.write_tsv,
-    "json": topic_tables.write_json, "jsonl": topic_tables.write_jsonl,
-}  # fmt: skip
-FORMATS = tuple(_READERS)
-_FORMAT_OF_ENDING = {f".{format}": format for format in FORMATS} | {".sgm": "sgml", ".trec": "sgml", ".ndjson": "jsonl"}
+
+@dataclass(frozen=True)
+class _TopicFormat:
+    read: Callable[[str, str], Found]
+    write: Callable[[list[Record], str], str]
+    suffixes: tuple[str, ...]
+
+
+_FORMATS: Mapping[str, _TopicFormat] = {
+    "sgml": _TopicFormat(topic_markup.read_sgml, topic_markup.write_sgml, (".sgml", ".sgm", ".trec")),
+    "xml": _TopicFormat(topic_markup.read_xml, topic_markup.write_xml, (".xml",)),
+    "tsv": _TopicFormat(topic_tables.read_tsv, topic_tables.write_tsv, (".tsv",)),
+    "json": _TopicFormat(topic_tables.read_json, topic_tables.write_json, (".json",)),
+    "jsonl": _TopicFormat(topic_tables.read_json, topic_tables.write_jsonl, (".jsonl", ".ndjson")),
+}
+FORMATS = tuple(_FORMATS)
 
 
 # ---------------------------------------------------------------------------------------------------- values
@@ -43,10 +49,10 @@ _FORMAT_OF_ENDING = {f".{format}": format for format in FORMATS} | {".sgm": "sgm
 
 @dataclass(frozen=True)
 class Subtopic:
-    """One of the needs behind a topic, as the TREC Web track and NTCIR Intent tasks list them.
+    """One of the needs behind a topic, as in the TREC Web track and NTCIR Intent tasks.
 
-    `number` is the intent's name in diversity qrels; `type` is such as `inf` or `nav`; `fields` holds what else the
-    file says.
+    `number` is the name of the intent in diversity qrels; `type` is `inf` or `nav`, for example; `fields` has
+    everything else in the file.
     """
 
     number: str
@@ -63,11 +69,11 @@ class Subtopic:
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic: an id, the usual three texts, and whatever else its file says of it in `fields`.
+    """One topic: an id, the usual three texts, and everything else in its file as `fields`.
 
-    A text that is absent is empty, and so is a field: empty fields are not kept. Texts in further languages are fields
-    named `title@fr`; `lang` is the language of `title`, `description` and `narrative` where the file tells.
-    A field that a file repeats is a tuple. Values of JSON files keep their types, lists as tuples.
+    A missing text is empty; empty fields are dropped. Texts in other languages are fields such as `title@fr`; `lang` is
+    the language of `title`, `description` and `narrative`, if the file has it.
+    A field that a file repeats is a tuple. Values of JSON files keep their types; lists become tuples.
 
     >>> Topic("301", "International Organized Crime").title
     'International Organized Crime'
@@ -84,23 +90,23 @@ class Topic:
     def __post_init__(self) -> None:
         _settle(self, f"topic {self.id}" if isinstance(self.id, str) else "topic")
         if self.id.split() != [self.id]:
-            raise UsageError(f"topic id == {self.id!r}, must be text without blanks, as qrels and runs need it")
+            raise UsageError(f"topic id == {self.id!r}, must be text without blanks, as in qrels and runs")
         object.__setattr__(self, "subtopics", tuple(self.subtopics))
         for number, count in Counter(subtopic.number for subtopic in self.subtopics).items():
             if count > 1:
-                raise UsageError(f"topic {self.id}: subtopic {number} twice, subtopics must have different numbers")
+                raise UsageError(f"topic {self.id}: subtopic {number} appears twice, numbers must differ")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reduced(self)
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages that the title, description or narrative is given in, the present one first."""
+        """The languages of the title, description or narrative, the current one first."""
         further = (name.partition("@")[2] for name in self.fields if name.partition("@")[0] in TEXTS)
         return tuple(dict.fromkeys(lang for lang in (self.lang, *further) if lang))
 
     def in_language(self, lang: str) -> Topic:
-        """The same topic, its texts in another of its languages; a text not given in that language is empty.
+        """The same topic with its texts in another of its languages; a text that lacks that language is empty.
 
         >>> topic = Topic("41", "Pesticides in Baby Food", lang="en", fields={"title@it": "Pesticidi negli alimenti"})
         >>> topic.in_language("it").title, topic.in_language("it").fields["title@en"]
@@ -115,7 +121,7 @@ class Topic:
 
 
 def _settle(value: Topic | Subtopic, who: str) -> None:
-    """See that texts are text, and make the fields read-only."""
+    """Check that texts are text, and make the fields read-only."""
     own = {part.name: part.type for part in dataclasses.fields(value) if part.name != "fields"}
     for name, type in own.items():
         if type == "str" and not isinstance(getattr(value, name), str):
@@ -127,7 +133,7 @@ def _settle(value: Topic | Subtopic, who: str) -> None:
 
 
 def _reduced(value: Topic | Subtopic) -> tuple[Any, ...]:
-    """For pickle, which a read-only mapping does not know."""
+    """For pickle, which cannot handle read-only mappings."""
     return type(value), tuple(_thawed(getattr(value, part.name)) for part in dataclasses.fields(value))
 
 
@@ -145,7 +151,7 @@ _thawed = partial(_rebuilt, mapping=dict, sequence=list)
 
 
 class Topics(Mapping[str, Topic]):
-    """Topic id -> `Topic`, in the order of the file; it does not change once made.
+    """An immutable mapping from topic id to `Topic`, in the order of the file.
 
     >>> topics = Topics.from_dict({"301": "International Organized Crime", "302": "Poliomyelitis and Post-Polio"})
     >>> topics
@@ -160,22 +166,22 @@ class Topics(Mapping[str, Topic]):
         self._topics: dict[str, Topic] = {}
         for topic in topics:
             if topic.id in self._topics:
-                raise UsageError(f"topic {topic.id} twice, topics must have different ids")
+                raise UsageError(f"topic {topic.id} appears twice, topics must have different ids")
             self._topics[topic.id] = topic
 
     @classmethod
     def from_dict(cls, queries: Mapping[str, str]) -> Topics:
-        """Topics from topic id -> query."""
+        """Topics from {topic id: query}."""
         return cls(Topic(id, query) for id, query in queries.items())
 
     @classmethod
     def read(cls, source: Source, format: str | None = None, encoding: str | None = None) -> Topics:
         r"""Topics from a file (compressed or not) or its bytes.
 
-        The format (`sgml`, `xml`, `tsv`, `json`, `jsonl`) is found by looking at the text, unless it is said.
-        The encoding is what the file declares (byte order mark, XML declaration) or UTF-8, unless it is said.
-        Blanks and line breaks inside SGML and XML texts are layout and become one space. Attributes of an XML file's
-        outermost element speak of the file, not of a topic, and are not kept.
+        The format (`sgml`, `xml`, `tsv`, `json`, `jsonl`) is detected from the text unless given. The encoding is the
+        one that the file declares (byte order mark, XML declaration), or UTF-8, unless given.
+        Blanks and line breaks inside SGML and XML texts are layout and become one space. Attributes of the outermost
+        element of an XML file describe the file, not a topic, and are dropped.
 
         >>> Topics.read(b"1\tobama family tree\n2\tfrench lick resort and casino\n").queries()
         {'1': 'obama family tree', '2': 'french lick resort and casino'}
@@ -184,39 +190,40 @@ class Topics(Mapping[str, Topic]):
         data = unpacked(source, path) if isinstance(source, bytes) else read_bytes(source)
         text = _decoded(data, path, encoding)
         if not text.strip():
-            raise DataError(path, None, "empty, expected topics")
+            raise DataError(path, None, "is empty, expected topics")
         format = _detected(text, path) if format is None else format
         check.one_of("Topics.read", FORMATS, format=format)
-        found: dict[str, tuple[int | None, Topic]] = {}
-        for line, record in _READERS[format](text, path):
+        topics: dict[str, tuple[int | None, Topic]] = {}
+        for line, record in _FORMATS[format].read(text, path):
             try:
                 topic = _topic(record)
             except UsageError as error:
                 raise DataError(path, line, str(error)) from None
-            if topic.id in found:
-                first = found[topic.id][0]
-                raise DataError(path, line, f"topic {topic.id} twice" + (f", first at line {first}" if first else ""))
-            found[topic.id] = line, topic
-        if not found:
-            raise DataError(path, None, f"no topics found, read as {format}; say format= if it is another")
-        return cls(topic for _, topic in found.values())
+            if topic.id in topics:
+                first = topics[topic.id][0]
+                message = f"topic {topic.id} appears twice" + (f", first on line {first}" if first else "")
+                raise DataError(path, line, message)
+            topics[topic.id] = line, topic
+        if not topics:
+            raise DataError(path, None, f"no topics found when read as {format}; use format= to read another format")
+        return cls(topic for _, topic in topics.values())
 
     def write(self, path: str | os.PathLike[str], format: str | None = None) -> None:
-        """Write a UTF-8 file that reads back as equal topics; the format is the name's ending unless it is said.
+        """Write a UTF-8 file that reads back as equal topics; the format is that of the suffix unless given.
 
-        A further ending `.gz`, `.bz2`, `.xz` or `.zst` compresses. The file appears whole or not at all.
-        What a format cannot carry is an error that says what can.
+        A further suffix `.gz`, `.bz2`, `.xz` or `.zst` compresses. The file is written whole or not at all.
+        Data that the format cannot hold is an error that names a format that can.
         """
         where = os.fspath(path)
         format = _format_named(where) if format is None else format
         if format is None:
             choices = ", ".join(FORMATS)
-            raise UsageError(f"{where}: cannot tell the format from the name, say format= one of {choices}")
+            raise UsageError(f"{where}: the suffix is not that of a format; use format= one of {choices}")
         check.one_of("Topics.write", FORMATS, format=format)
         if not self:
             raise DataError(where, None, "no topics to write")
         try:
-            data = _WRITERS[format]([_record(topic) for topic in self.values()], where).encode()
+            data = _FORMATS[format].write([_record(topic) for topic in self.values()], where).encode()
         except DataError:
             raise
         except UnicodeEncodeError as error:
@@ -227,7 +234,7 @@ class Topics(Mapping[str, Topic]):
         write_bytes(path, data)
 
     def queries(self) -> dict[str, str]:
-        """Topic id -> title, the short query."""
+        """{topic id: title}, the short queries."""
         return {id: topic.title for id, topic in self.items()}
 
     def only(self, *parts: str) -> Topics:
@@ -241,7 +248,7 @@ class Topics(Mapping[str, Topic]):
         return Topics(map(_topic, records))
 
     def in_language(self, lang: str) -> Topics:
-        """Every topic in that language: see `Topic.in_language`."""
+        """Every topic in that language; see `Topic.in_language`."""
         return Topics(topic.in_language(lang) for topic in self.values())
 
     def __getitem__(self, id: str) -> Topic:
@@ -276,22 +283,22 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         bad = f"byte 0x{data[error.start]:02x} is not {encoding}" if error.start < len(data) else f"not {encoding}"
-        raise DataError(path, line, f"{bad}; say encoding= if it is another, such as encoding='latin-1'") from None
+        raise DataError(path, line, f"{bad}; use encoding= for another, such as encoding='latin-1'") from None
     except (LookupError, UnicodeError):
-        raise DataError(path, 1, f"unknown encoding {encoding!r}; say encoding= with one Python knows") from None
+        raise DataError(path, 1, f"unknown encoding {encoding!r}; use encoding= with another") from None
     if bad_character := re.search("[\0\ud800-\udfff]", text):
         line = text.count("\n", 0, bad_character.start()) + 1
-        raise DataError(path, line, f"{bad_character[0]!r} is no character: a binary file, expected topics")
+        raise DataError(path, line, f"{bad_character[0]!r} is not a character: a binary file, expected topics")
     return text.lstrip("\ufeff")
 
 
 def _format_named(path: str) -> str | None:
-    name = re.sub(r"\.(gz|bz2|xz|zst)$", "", path.lower())
-    return _FORMAT_OF_ENDING.get(os.path.splitext(name)[1])
+    suffix = os.path.splitext(without_compression(path.lower()))[1]
+    return next((name for name, format in _FORMATS.items() if suffix in format.suffixes), None)
 
 
 def _detected(text: str, path: str) -> str:
-    if _format_named(path) == "tsv":  # other endings are used loosely
+    if _format_named(path) == "tsv":  # other suffixes are used loosely
         return "tsv"
     start = text.lstrip()
     if start.startswith("<"):
@@ -300,16 +307,16 @@ def _detected(text: str, path: str) -> str:
         return "json"  # or JSON-lines, which are read alike
     if "\t" in start.partition("\n")[0]:
         return "tsv"
-    raise DataError(path, 1, f"neither markup, JSON nor tabs; expected topics, say format= one of {', '.join(FORMATS)}")
+    raise DataError(path, 1, f"neither markup, JSON nor tabs, expected topics; use format= one of {', '.join(FORMATS)}")
 
 
 def _topic(record: Record) -> Topic:
     fields = dict(record)
-    listed = fields.pop("subtopics", None) or []
-    if not isinstance(listed, list):
-        raise UsageError(f"subtopics is {shortened(repr(listed))}, expected a list")
+    subtopics = fields.pop("subtopics", None) or []
+    if not isinstance(subtopics, list):
+        raise UsageError(f"subtopics is {shortened(repr(subtopics))}, expected a list")
     parts = {part: fields.pop(part) for part in SPELLINGS if part in fields}
-    return Topic(**parts, fields=fields, subtopics=tuple(_subtopic(each, n) for n, each in enumerate(listed, 1)))
+    return Topic(**parts, fields=fields, subtopics=tuple(_subtopic(each, n) for n, each in enumerate(subtopics, 1)))
 
 
 def _subtopic(record: Any, position: int) -> Subtopic:
@@ -318,7 +325,7 @@ def _subtopic(record: Any, position: int) -> Subtopic:
 
 
 def _record(topic: Topic) -> Record:
-    """What a topic says, in the order that a file should say it."""
+    """The record of a topic, in the order in which files have it."""
     parts = {part: getattr(topic, part) for part in SPELLINGS}
     parts["subtopics"] = [
         {"number": each.number, **({"type": each.type} if each.type else {}), "text": each.text, **_thawed(each.fields)}

@@ -1,55 +1,56 @@
-"""Writing runs and qrels: every format, whole files or nothing, and no silent loss."""
+"""Write runs and qrels in every format; an error reports data that a format cannot hold."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cranfield.collection import text_formats as layouts
 from cranfield.collection.columns import Columns
-from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.structured import pyarrow
-from cranfield.errors import CranfieldError, DataError
+from cranfield.errors import DataError
+from cranfield.frames import need
+from cranfield.text import listed
 
-SUFFIXES = {
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-"""Formats by suffix; any other suffix means TREC's."""
+if TYPE_CHECKING:
+    from cranfield.collection.formats import Layout, Structured
 
 
 @dataclass(frozen=True)
 class Outgoing:
-    """What a writer has to know of a run or of qrels."""
+    """A run or qrels, ready to be written."""
 
     kind: str
     name: str
     columns: Columns
     lists: Callable[[], dict[str, dict[str, Any]]]
-    """{topic: {doc: value}}, made when it is wanted."""
+    """Return {topic: {doc: value}}."""
     ranks: Sequence[Any] = ()
-    """Of a run: the rank column, or the ranks by score if there is none."""
+    """The rank column of a run, or the ranks by score if there is none."""
     ranks_matter: bool = False
-    """The rank column says something that the scores do not say."""
+    """The ranks do not follow from the scores."""
     scores_matter: bool = False
-    """The scores say something that the ranks do not say."""
+    """The scores do not follow from the ranks."""
     intents: bool = False
     empty_topics: Sequence[str] = field(default=())
     """Topics without documents, which only {topic: {doc: value}} can hold."""
 
+    @property
+    def several_runs(self) -> bool:
+        """Whether there is more than one run."""
+        return self.columns.names is not None and len(set(self.columns.names)) > 1
+
+    @property
+    def nests(self) -> bool:
+        """Whether {topic: {doc: value}} can hold everything."""
+        return self.columns.labels is None and not self.ranks_matter and not self.several_runs
+
     def named(self) -> dict[str, list[Any]]:
-        """Columns under the names that ir_datasets and ir_measures give them."""
+        """The columns, under the names that ir_datasets and ir_measures use."""
         columns = self.columns
         out = {"query_id": columns.topics, "doc_id": columns.docs}
         out["score" if self.kind == "run" else "relevance"] = columns.values
@@ -62,81 +63,38 @@ class Outgoing:
         return out
 
 
-def format_of(path: PathLike, format: str | None, kind: str) -> str:
-    """The format said, or the one the suffix stands for.
-
-    >>> format_of("bm25.jsonl.gz", None, "run"), format_of("bm25.run", None, "run")
-    ('jsonl', 'trec')
-    """
-    if format is not None:
-        layouts.named(format, kind)
-        return format
-    name = os.fspath(path)
-    root, suffix = os.path.splitext(name)
-    if suffix in (".gz", ".bz2", ".xz", ".zst"):
-        suffix = os.path.splitext(root)[1]
-    return SUFFIXES.get(suffix.lower(), "trec")
-
-
-def write(out: Outgoing, path: PathLike, format: str | None, *, allow_loss: bool) -> None:
-    """Write one run or qrels into a file."""
-    chosen = format_of(path, format, out.kind)
-    write_bytes(path, encode(out, chosen, os.fspath(path), allow_loss=allow_loss))
-
-
-def encode(out: Outgoing, format: str, path: str, *, allow_loss: bool = False) -> bytes:
-    """The bytes of a file; an error if the format cannot hold all there is."""
+def encode(out: Outgoing, format: Layout | Structured, path: str, *, allow_loss: bool = False) -> bytes:
+    """The bytes of a file; an error if the format cannot hold everything, unless `allow_loss`."""
     lost = losses(out, format)
     if lost and not allow_loss:
-        raise DataError(path, None, f"{format} cannot hold {' or '.join(lost)}; say allow_loss to leave that out")
-    if format == "parquet":
-        return to_parquet(out.named(), path)
-    if format == "json":
-        text = dump(out.lists()) + "\n" if _nests(out) else "[\n" + ",\n".join(json_objects(out.named())) + "\n]\n"
-    elif format == "jsonl":
-        text = "\n".join([*json_objects(out.named()), ""])
-    elif format in ("csv", "tsv"):
-        _check_ids(out, format, path)
-        text = to_delimited(out.named(), "," if format == "csv" else "\t")
-    else:
-        _check_ids(out, format, path)
-        text = to_lines(out, format)
-    return text.encode("utf-8", "surrogateescape")
+        raise DataError(
+            path, None, f"{format.name} cannot hold {' or '.join(lost)}; to leave that out: allow_loss=True"
+        )
+    return format.encode(out, path)
 
 
-def losses(out: Outgoing, format: str) -> list[str]:
-    """What there is that a format has no place for. The tag of a single run is not counted: its file names it."""
+def losses(out: Outgoing, format: Layout | Structured) -> list[str]:
+    """The parts of the data that a format cannot hold; not counting the tag of a single run, which its file names."""
     lost = []
-    columns: tuple[str, ...]
-    if format in layouts.STRUCTURED:
-        columns = ("topic", "label", "doc", "rank", "value", "name")
-    else:
-        columns = (layouts.RUNS if out.kind == "run" else layouts.QRELS)[format].columns
-    if out.empty_topics and not (format == "json" and _nests(out)):
-        lost.append(f"topics without documents ({', '.join(out.empty_topics[:5])})")
-    if out.columns.labels is not None and "label" not in columns:
+    if out.empty_topics and not (format.name == "json" and out.nests):
+        lost.append(f"topics without documents ({listed(out.empty_topics)})")
+    if out.columns.labels is not None and "label" not in format.columns:
         lost.append("intents" if out.intents else "iterations")
-    if out.scores_matter and "value" not in columns:
+    if out.scores_matter and "value" not in format.columns:
         lost.append("scores")
-    if out.ranks_matter and "rank" not in columns:
+    if out.ranks_matter and "rank" not in format.columns:
         lost.append("ranks that do not follow the scores")
-    if out.columns.names is not None and len(set(out.columns.names)) > 1 and "name" not in columns:
+    if out.several_runs and "name" not in format.columns:
         lost.append("several runs")
     return lost
-
-
-def _nests(out: Outgoing) -> bool:
-    """Whether {topic: {doc: value}} says it all."""
-    several = out.columns.names is not None and len(set(out.columns.names)) > 1
-    return out.columns.labels is None and not out.ranks_matter and not several
 
 
 # ---------------------------------------------------------------------------------------------- lines of columns
 
 
-def to_lines(out: Outgoing, format: str) -> str:
-    """TREC, MS MARCO and BEIR lines."""
-    layout = (layouts.RUNS if out.kind == "run" else layouts.QRELS)[format]
+def lines_of_columns(out: Outgoing, layout: Layout, path: str) -> bytes:
+    """Lines with the columns of a layout."""
+    _check_ids(out, layout.name, path, "blank" if layout.delimiter == " " else "tab", "label" in layout.columns)
     columns, size = out.columns, len(out.columns.docs)
     by_role: dict[str, Callable[[], Sequence[str]]] = {
         "topic": lambda: columns.topics,
@@ -146,55 +104,77 @@ def to_lines(out: Outgoing, format: str) -> str:
         "label": lambda: (columns.labels or ["0"] * size) if out.kind == "qrels" else ["Q0"] * size,
         "name": lambda: columns.names or [out.name] * size,
     }
-    between = "\t" if layout.delimiter == "\t" or format.startswith("msmarco") else " "
+    between = layout.written_with
     lines = list(map(between.join, zip(*(by_role[role]() for role in layout.columns), strict=True)))
     if layout.header:
-        lines.insert(0, between.join(layout.expected.split(" ")))
-    return "\n".join([*lines, ""])
+        lines.insert(0, layout.expected.replace(" ", between))
+    return _encoded("\n".join([*lines, ""]))
 
 
-_BREAKS_COLUMNS = re.compile("[ \t\n\r\0]")
-_BREAKS_LINES = re.compile("[\t\n\r\0]")
-_BREAKS_QUOTES = re.compile("\0")
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
-def _check_ids(out: Outgoing, format: str, path: str) -> None:
-    """Ids that a text format would read back as something else are refused."""
-    broken_by = {"csv": _BREAKS_QUOTES, "tsv": _BREAKS_QUOTES, "beir": _BREAKS_LINES}.get(format, _BREAKS_COLUMNS)
+_BREAKS = {
+    "blank": (re.compile("[ \t\n\r\0]"), "a blank, a line break or a NUL"),
+    "tab": (re.compile("[\t\n\r\0]"), "a tab, a line break or a NUL"),
+    "quote": (re.compile("\0"), "a NUL"),
+}
+"""Characters that ids cannot contain in columns between blanks, in columns between tabs, and in quoted columns."""
+
+
+def _check_ids(out: Outgoing, format: str, path: str, between: str, labels: bool) -> None:
+    """Refuse ids that a text format would not read back as they are."""
+    pattern, breaking = _BREAKS[between]
     columns = out.columns
-    checked: list[tuple[str, Sequence[str]]] = [("topic", list(dict.fromkeys(columns.topics)))]
-    checked.append(("document", columns.docs))
-    if format in ("trec", "diversity"):
+    topics = list(dict.fromkeys(columns.topics))
+    checked: list[tuple[str, Sequence[str]]] = [("topic", topics), ("document", columns.docs)]
+    if labels:
         checked.append(("iteration", list(dict.fromkeys(columns.labels or ()))))
         checked.append(("name of the run", list(dict.fromkeys(columns.names or ()))))
     for what, ids in checked:
-        if broken_by.search("".join(ids)):
-            bad = next(id_ for id_ in ids if broken_by.search(id_))
-            breaking = {
-                _BREAKS_COLUMNS: "a blank, a line break or a NUL",
-                _BREAKS_LINES: "a tab, a line break or a NUL",
-                _BREAKS_QUOTES: "a NUL",
-            }[broken_by]
-            raise DataError(path, None, f"the {what} {bad!r} has {breaking} in it, which {format} cannot hold")
+        if pattern.search("".join(ids)):
+            bad = next(id_ for id_ in ids if pattern.search(id_))
+            raise DataError(path, None, f"the {what} {bad!r} contains {breaking}, which {format} cannot hold")
         if "" in ids:
             raise DataError(path, None, f"the {what} is empty, which {format} cannot hold")
-    if format in ("csv", "tsv"):
-        return
-    comment = next((topic for topic in checked[0][1] if topic.startswith(("#", "\ufeff"))), None)
-    if comment is not None:
+        padded = next((id_ for id_ in ids if id_ != id_.strip(" ")), None) if between == "tab" else None
+        if padded is not None:
+            raise DataError(path, None, f"the {what} {padded!r} has a blank at its end, which {format} cannot hold")
+    comment = next((topic for topic in topics if topic.startswith(("#", "\ufeff"))), None)
+    if between != "quote" and comment is not None:
         raise DataError(path, None, f"the topic {comment!r} would be read as a comment, which {format} cannot hold")
-    if format == "beir":
-        for what, ids in checked:
-            bad_blank = next((id_ for id_ in ids if id_ != id_.strip(" ")), None)
-            if bad_blank is not None:
-                raise DataError(path, None, f"the {what} {bad_blank!r} has a blank at its end, which beir cannot hold")
 
 
 # ------------------------------------------------------------------------------------------ structured formats
 
 
-def dump(value: Any) -> str:
-    """JSON text; ids that are not UTF-8 are escaped, so that any bytes come back as they were."""
+def to_json(out: Outgoing, path: str) -> bytes:
+    """JSON: {topic: {doc: value}} if that can hold everything, else a list of records."""
+    if out.nests:
+        return _encoded(_dump(out.lists()) + "\n")
+    return _encoded("[\n" + ",\n".join(json_objects(out.named())) + "\n]\n")
+
+
+def to_json_lines(out: Outgoing, path: str) -> bytes:
+    """JSON-lines: a record per line."""
+    return _encoded("\n".join([*json_objects(out.named()), ""]))
+
+
+def to_csv(out: Outgoing, path: str) -> bytes:
+    """Comma-separated values with a header."""
+    _check_ids(out, "csv", path, "quote", labels=False)
+    return _encoded(to_delimited(out.named(), ","))
+
+
+def to_tsv(out: Outgoing, path: str) -> bytes:
+    """Tab-separated values with a header."""
+    _check_ids(out, "tsv", path, "quote", labels=False)
+    return _encoded(to_delimited(out.named(), "\t"))
+
+
+def _dump(value: Any) -> str:
+    """JSON text; ids that are not UTF-8 are escaped, so that any bytes are read back unchanged."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode("utf-8")
@@ -204,7 +184,7 @@ def dump(value: Any) -> str:
 
 
 def json_objects(data: dict[str, list[Any]]) -> list[str]:
-    """Each row of some columns as a JSON object.
+    """The rows of a table as JSON objects.
 
     >>> json_objects({"query_id": ["q"], "score": [0.5]})
     ['{"query_id": "q", "score": 0.5}']
@@ -214,7 +194,7 @@ def json_objects(data: dict[str, list[Any]]) -> list[str]:
 
 
 def _json_texts(column: list[Any]) -> list[str]:
-    """Each value of a column as JSON, column by column: many times faster than row by row."""
+    """The values of a column as JSON; a whole column at once is many times faster than row by row."""
     if column and not isinstance(column[0], str):
         return json.dumps(column)[1:-1].split(", ")
     try:
@@ -225,7 +205,7 @@ def _json_texts(column: list[Any]) -> list[str]:
 
 
 def to_delimited(data: dict[str, list[Any]], delimiter: str) -> str:
-    """Columns with a header; fields are quoted where they need it."""
+    """Columns with a header; fields are quoted if necessary."""
     out = io.StringIO(newline="")
     carriage = any("\r" in "".join(column) for column in data.values() if column and isinstance(column[0], str))
     writer = csv.writer(
@@ -242,12 +222,12 @@ def to_arrow(data: dict[str, list[Any]], origin: str) -> Any:
     try:
         return arrow.table(data)
     except UnicodeEncodeError as error:
-        raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, which Arrow wants") from None
+        raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, as Arrow needs") from None
 
 
-def to_parquet(data: dict[str, list[Any]], origin: str) -> bytes:
-    """Columns as the bytes of a Parquet file."""
-    table = to_arrow(data, origin)
+def to_parquet(out: Outgoing, path: str) -> bytes:
+    """The bytes of a Parquet file."""
+    table = to_arrow(out.named(), path)
     from pyarrow import parquet
 
     sink = io.BytesIO()
@@ -257,13 +237,7 @@ def to_parquet(data: dict[str, list[Any]], origin: str) -> bytes:
 
 def to_frame(library: str, data: dict[str, list[Any]], origin: str) -> Any:
     """Columns as a frame of pandas or polars."""
-    import importlib
-
     try:
-        frames = importlib.import_module(library)
-    except ImportError:
-        raise CranfieldError(f"{origin}: a {library} frame needs {library}: pip install {library}") from None
-    try:
-        return frames.DataFrame(data)
+        return need(library, f"{origin}: a {library} frame").DataFrame(data)
     except UnicodeEncodeError as error:
-        raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, which {library} wants") from None
+        raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, as {library} needs") from None

@@ -16,7 +16,7 @@ import numpy as np
 from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.scores.score_files import label
+from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64

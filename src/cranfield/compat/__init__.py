@@ -1,1 +1,1 @@
-"""Stand-ins for the tools people evaluate with today: trec_eval, pytrec_eval and ir_measures."""
+"""Replacements for other tools: trec_eval, ndeval, NTCIREVAL, pytrec_eval and ir_measures."""

@@ -1,4 +1,4 @@
-"""A replacement for ir_measures by changing the import line.
+"""A replacement for ir_measures: change only the import line.
 
     import cranfield.compat.ir_measures as ir_measures
     from cranfield.compat.ir_measures import nDCG, AP, P
@@ -9,23 +9,23 @@
 
 Judgments and runs are dicts of dicts, frames with the columns query_id, doc_id, relevance or score, or iterables of
 named tuples with these fields. Measures are the objects of this module, those of the ir_measures package, those of
-cranfield, or names; results are keyed by whatever was given.
+cranfield, or names; the keys of results are the measures as given.
 
-As in ir_measures a judged topic that the run lacks scores 0, also in counts; so does, unlike elsewhere in cranfield, a
-topic on which a measure is undefined. Scores are compared as 32-bit numbers, as trec_eval 9 does. Measures of diversity
-take the column `iteration` of the judgments for the intent. What differs:
+As in ir_measures, a judged topic that the run lacks scores 0, also in counts; and, unlike elsewhere in cranfield, so
+does a topic on which a measure is undefined. Scores are compared as 32-bit numbers, as in trec_eval 9. Measures of
+diversity use the column `iteration` of the judgments as the intent. Differences:
 
-- Equal scores are always ordered as trec_eval orders them; ir_measures leaves it to the tool behind each measure.
+- Equal scores are always ordered as in trec_eval; in ir_measures it depends on the tool behind each measure.
 - ERR and nDCG(dcg='exp-log2') are not rounded to five digits.
 - A document given twice for a topic is an error, not overwritten.
-- Measures do not disturb each other: ir_measures 0.4.3 may score nDCG with the `gains` of another nDCG in the same
-  call, depending on the order of a set.
-- Measures of diversity refuse judgments without intents, where ir_measures warns and takes all for one; and their
-  `judged_only` works. Other measures take a document's highest grade over the intents, not the last one listed.
-- Compat puts unretrieved documents behind all retrieved ones of the same grade, also behind those with a score below 0.
-- Accuracy is 0 on a topic where no relevant or nothing but relevant documents are retrieved; ir_measures leaves the
-  former out if no other measure is asked for, and fails on the latter.
-- Not there: providers.
+- Measures are independent: ir_measures 0.4.3 may compute nDCG with the `gains` of another nDCG in the same call,
+  depending on the order of a set.
+- Measures of diversity refuse judgments without intents, where ir_measures warns and treats all as one intent; and
+  their `judged_only` works. Other measures use the highest grade of a document over the intents, not the last one.
+- Compat puts unretrieved documents behind all retrieved ones of the same grade, even those with a score below 0.
+- Accuracy is 0 on a topic where no document or every document retrieved is relevant; ir_measures leaves out the former
+  if no other measure is requested, and fails on the latter.
+- There are no providers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Kind:
-    """A measure that ir_measures has: its parameters with their defaults, and which one `@` sets."""
+    """A measure of ir_measures: its parameters with their defaults, and which one `@` sets."""
 
     name: str
     defaults: Mapping[str, Any]
@@ -76,7 +76,7 @@ class _Kind:
 
 
 class Measure:
-    """A measure with its parameters, written as ir_measures writes it.
+    """A measure with its parameters, written as in ir_measures.
 
     >>> nDCG @ 10, AP(rel=2), P(rel=2, judged_only=True) @ 5
     (nDCG@10, AP(rel=2), P(rel=2,judged_only=True)@5)
@@ -85,7 +85,9 @@ class Measure:
     def __init__(self, kind: _Kind, params: Mapping[str, Any]) -> None:
         for name in params:
             if name not in kind.defaults:
-                raise UsageError(f"{kind.name}: no parameter {name!r}; there are: {', '.join(kind.defaults) or 'none'}")
+                raise UsageError(
+                    f"{kind.name}: no parameter {name!r}; its parameters: {', '.join(kind.defaults) or 'none'}"
+                )
         self.kind = kind
         self.params = dict(params)
         self.NAME = kind.name
@@ -123,9 +125,9 @@ class Measure:
         return calc_aggregate([self], qrels, run)[self]
 
     def calc(self, qrels: Any, run: Any) -> CalcResults:
-        """Both."""
-        both = calc([self], qrels, run)
-        return CalcResults(both.aggregated[self], both.per_query)
+        """This measure over all topics and on every topic."""
+        results = calc([self], qrels, run)
+        return CalcResults(results.aggregated[self], results.per_query)
 
     def evaluator(self, qrels: Any) -> Evaluator:
         """This measure for many runs."""
@@ -212,8 +214,8 @@ def parse_measure(measure: str | Measure) -> Measure:
         raise wrong
     if node.id not in _NAMED:
         raise NameError(f"measure not found: {node.id}")
-    found = _NAMED[node.id](**params)
-    return found if at is None else found @ at
+    parsed = _NAMED[node.id](**params)
+    return parsed if at is None else parsed @ at
 
 
 TREC_NAMES: dict[str, tuple[Measure, str, tuple[float, ...]]] = {
@@ -242,43 +244,43 @@ TREC_NAMES: dict[str, tuple[Measure, str, tuple[float, ...]]] = {
 
 
 def parse_trec_measure(measure: str) -> list[Measure]:
-    """The measures that trec_eval's name stands for.
+    """The measures of a trec_eval name.
 
     >>> parse_trec_measure("P.5,10"), parse_trec_measure("map")
     ([P@5, P@10], [AP])
     """
     for name in sorted(TREC_NAMES, key=len, reverse=True):
-        found, parameter, values = TREC_NAMES[name]
-        given = re.fullmatch(rf"{re.escape(name)}(?:[._]([\d.]+(?:,[\d.]+)*))?", measure)
-        if not given:
+        base, parameter, values = TREC_NAMES[name]
+        match = re.fullmatch(rf"{re.escape(name)}(?:[._]([\d.]+(?:,[\d.]+)*))?", measure)
+        if not match:
             continue
-        if given.group(1):
+        if match.group(1):
             if not parameter:
-                raise ValueError(f"unknown argument for {name}: {given.group(1)}")
-            make = int if parameter == "cutoff" else float
-            values = tuple(make(value) for value in given.group(1).split(","))
-        return [found(**{parameter: value}) for value in values] if parameter else [found]
+                raise ValueError(f"unknown argument for {name}: {match.group(1)}")
+            convert = int if parameter == "cutoff" else float
+            values = tuple(convert(value) for value in match.group(1).split(","))
+        return [base(**{parameter: value}) for value in values] if parameter else [base]
     raise ValueError(f"unknown measure {measure}")
 
 
-# -- from a measure of theirs to one of ours
+# -- from measures of ir_measures to those of cranfield
 
 
-def _plan(asked: Any) -> Plan:
-    if isinstance(asked, str):
+def _plan(measure: Any) -> Plan:
+    if isinstance(measure, str):
         try:
-            asked = parse_measure(asked)
+            measure = parse_measure(measure)
         except NameError:
-            asked = measures.parse(asked)
-    if isinstance(asked, type) and issubclass(asked, measures.Measure):
-        asked = asked()
-    if isinstance(asked, measures.Measure):
-        return Plan(asked)
-    if not hasattr(asked, "NAME") or not hasattr(asked, "params"):
-        raise UsageError(f"{asked!r} is no measure; give one such as nDCG @ 10, or its name")
-    if asked.NAME not in _NAMED:
-        raise ValueError(f"Unsupported measures {{{asked}}}.")
-    return plan(asked.NAME, asked.params)
+            measure = measures.parse(measure)
+    if isinstance(measure, type) and issubclass(measure, measures.Measure):
+        measure = measure()
+    if isinstance(measure, measures.Measure):
+        return Plan(measure)
+    if not hasattr(measure, "NAME") or not hasattr(measure, "params"):
+        raise UsageError(f"{measure!r} is not a measure; use one such as nDCG @ 10, or its name")
+    if measure.NAME not in _NAMED:
+        raise ValueError(f"Unsupported measures {{{measure}}}.")
+    return plan(measure.NAME, measure.params)
 
 
 # -- evaluating
@@ -294,30 +296,30 @@ class Evaluator:
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         self.measures: list[Any] = list(dict.fromkeys(measures))
-        self._plans = [_plan(asked) for asked in self.measures]
+        self._plans = [_plan(measure) for measure in self.measures]
         self._judgments = Qrels.of(qrels)
         self._qrels = None if self._judgments.has_intents else TrecQrels(self._judgments.judged(), whole_grades=False)
         self._topics: list[str] = self._qrels.topics if self._qrels else list(self._judgments.topics)
         self.qrel_qids: set[str] = set(self._topics)
 
     def _values(self, run: Any) -> tuple[list[str], Array]:
-        """The topics that the run has, in its order; and measure × judged topic, 0 where the run lacks it."""
+        """The judged topics of the run, in its order; and measure × judged topic, 0 for topics that the run lacks."""
         if not isinstance(run, dict):
             run = run if hasattr(run, "columns") else list(run)
             run = Run.of(run) if len(run) else {}
         topics = [str(topic) for topic in run] if isinstance(run, dict) else run.table.topics
-        found = [topic for topic in topics if topic in self.qrel_qids]
+        judged = [topic for topic in topics if topic in self.qrel_qids]
         values = np.zeros((len(self._plans), len(self._topics)))
-        if found:
+        if judged:
             lists, condensed = self._lists(run)
-            for number, one in enumerate(self._plans):
-                values[number] = np.where(lists.missing, 0.0, one.values(lists, condensed))
-        return found, values
+            for number, plan in enumerate(self._plans):
+                values[number] = np.where(lists.missing, 0.0, plan.values(lists, condensed))
+        return judged, values
 
     def _lists(self, run: dict[Any, Any] | Run) -> tuple[Assessed, Assessed]:
         """The run's lists on every judged topic, and the same without unjudged documents."""
         if self._qrels is None:
-            with warnings.catch_warnings():  # ir_measures does not tell of topics that one side lacks
+            with warnings.catch_warnings():  # ir_measures does not warn about topics that one side lacks
                 warnings.simplefilter("ignore", CranfieldWarning)
                 lists = join(self._judgments, {"run": run}, JoinOptions(order="score", precision=32))
             return lists, Condensed().apply(lists)
@@ -330,17 +332,17 @@ class Evaluator:
     def _metrics(self, topics: list[str], values: Array) -> Iterator[Metric]:
         row = {topic: number for number, topic in enumerate(self._topics)}
         for topic in topics:
-            for asked, value in zip(self.measures, values[:, row[topic]].tolist(), strict=True):
-                yield Metric(topic, asked, value)
+            for measure, value in zip(self.measures, values[:, row[topic]].tolist(), strict=True):
+                yield Metric(topic, measure, value)
         lacking = sorted(self.qrel_qids.difference(topics))
-        for asked in sorted(self.measures, key=str):
+        for measure in sorted(self.measures, key=str):
             for topic in lacking:
-                yield Metric(topic, asked, 0.0)
+                yield Metric(topic, measure, 0.0)
 
     def _aggregated(self, values: Array) -> dict[Any, float]:
         return {
-            asked: float(row.sum() if plan.summed else row.mean())
-            for asked, plan, row in zip(self.measures, self._plans, values, strict=True)
+            measure: float(row.sum() if plan.summed else row.mean())
+            for measure, plan, row in zip(self.measures, self._plans, values, strict=True)
         }
 
     def iter_calc(self, run: Any) -> Iterator[Metric]:
@@ -352,7 +354,7 @@ class Evaluator:
         return self._aggregated(self._values(run)[1])
 
     def calc(self, run: Any) -> CalcResults:
-        """Both."""
+        """Values over all judged topics, and values of each."""
         topics, values = self._values(run)
         return CalcResults(self._aggregated(values), list(self._metrics(topics, values)))
 
@@ -377,5 +379,5 @@ def calc_aggregate(measures: Iterable[Any], qrels: Any, run: Any) -> dict[Any, f
 
 
 def calc(measures: Iterable[Any], qrels: Any, run: Any) -> CalcResults:
-    """Values over all topics, and those of each topic."""
+    """Values over all topics, and values of each topic."""
     return Evaluator(measures, qrels).calc(run)

@@ -1,4 +1,4 @@
-"""From a measure of ir_measures, which is a name and parameters, to the one of ours that gives its numbers."""
+"""The measure of cranfield that computes a measure of ir_measures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from cranfield.measures.base import divide
 from cranfield.types import Array
 
 SUMMED = ("NumQ", "NumRet", "NumRel")
-"""Counts, of which the sum over topics is told; of all others the mean."""
+"""Counts, which are summed over topics; other measures are averaged."""
 
 _SCALED = ("SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ", "BPM")
-"""C/W/L measures whose gains go from 0 at `min_rel` to 1 at `max_rel`."""
+"""C/W/L measures with gains from 0 at `min_rel` to 1 at `max_rel`."""
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "P": ("cutoff",),
@@ -30,14 +30,14 @@ NEEDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("NERR10", "NERR11", "INST", "INSQ"), ("max_rel",)),
     **dict.fromkeys(("SDCG", "NERR8", "NERR9", "BPM"), ("max_rel", "cutoff")),
 }
-"""Parameters that must be given."""
+"""Required parameters."""
 _EXAMPLE = {"cutoff": "{} @ 10", "recall": "{} @ 0.1", "max_rel": "{}(max_rel=3)"}
 
 
 class PairAccuracy(measures.Measure):
-    """The chance that a retrieved relevant document stands above a retrieved one that is not: their Accuracy.
+    """The probability that a retrieved relevant document is above a retrieved nonrelevant one: Accuracy of ir_measures.
 
-    Undefined where one of the two is not there.
+    Undefined without relevant or without nonrelevant documents.
     """
 
     rel: float = 1
@@ -46,23 +46,23 @@ class PairAccuracy(measures.Measure):
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.relevant(self.rel, self.k)
-        found = hits.sum(np.ones(len(hits)))
-        looked_at = lists.retrieved if self.k is None else np.minimum(lists.retrieved, self.k)
-        return 1.0 - divide(hits.sum(hits.rank - hits.nth), found * (looked_at - found))
+        relevant = hits.sum(np.ones(len(hits)))
+        depth = lists.retrieved if self.k is None else np.minimum(lists.retrieved, self.k)
+        return 1.0 - divide(hits.sum(hits.rank - hits.nth), relevant * (depth - relevant))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a measure that was asked for is computed; without one of ours it counts topics."""
+    """How to compute a requested measure; without a measure of cranfield it counts topics."""
 
     ours: measures.Measure | None
     judged_only: bool = False
     summed: bool = False
     highest: float | None = None
-    """Better grades than this are taken for it."""
+    """Higher grades count as this one."""
 
     def values(self, lists: Assessed, condensed: Assessed) -> Array:
-        """One number per list, 0 where there is none."""
+        """One number per list, 0 if undefined."""
         if self.ours is None:
             return np.ones(lists.rows)
         lists = condensed if self.judged_only else lists
@@ -73,15 +73,15 @@ class Plan:
         return np.where(np.isnan(scores), 0.0, scores)
 
 
-def plan(name: str, given: Mapping[str, Any]) -> Plan:
-    """The plan for a measure with the parameters that were given.
+def plan(name: str, parameters: Mapping[str, Any]) -> Plan:
+    """The plan for a measure with these parameters.
 
     >>> plan("nDCG", {"cutoff": 10, "judged_only": True})
     Plan(ours=nDCG@10, judged_only=True, summed=False, highest=None)
     >>> plan("INST", {"T": 2.0, "max_rel": 3}).ours
     INST(T=2,max_grade=3)
     """
-    params = dict(given)
+    params = dict(parameters)
     for needed in NEEDS.get(name, ()):
         if params.get(needed) is None:
             raise UsageError(f"{name} needs a {needed}: write {_EXAMPLE[needed].format(name)}")
@@ -90,12 +90,12 @@ def plan(name: str, given: Mapping[str, Any]) -> Plan:
     if name == "Accuracy":
         return Plan(PairAccuracy(**params))
     if name == "SDCG" and params.pop("dcg", "log2") != "log2":
-        raise UsageError(f"SDCG: dcg == {given['dcg']!r}, must be 'log2'")
+        raise UsageError(f"SDCG: dcg == {parameters['dcg']!r}, must be 'log2'")
     judged_only = bool(params.pop("judged_only", False))
     highest = params["max_rel"] if name in _SCALED else None
     text = ",".join(f"{parameter}={value!r}" for parameter, value in params.items())
     ours = measures.parse(f"{name}({text})")
-    if isinstance(ours, ranked.IPrec):  # what ir_measures asks of trec_eval 9 and gdeval
+    if isinstance(ours, ranked.IPrec):  # as ir_measures computes them with trec_eval 9 and gdeval
         ours = measures.IPrec(rel=ours.rel, dialect="trec9", cutoff=ours.cutoff)
     elif isinstance(ours, measures.ERR):
         ours = measures.ERR(max_grade=4, cutoff=ours.cutoff)

@@ -1,4 +1,4 @@
-"""The records of ir_measures: what is judged, what is retrieved, what comes of it; and how they are read from files."""
+"""The records of ir_measures: judgments, retrieved documents and results; and their readers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScoredDoc(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """What a measure says about one topic."""
+    """The value of a measure on one topic."""
 
     query_id: str
     measure: Any
@@ -35,7 +35,7 @@ class Metric(NamedTuple):
 
 
 class CalcResults(NamedTuple):
-    """Values over all topics, and those of each topic."""
+    """Values over all topics, and values of each topic."""
 
     aggregated: Any
     per_query: list[Metric]

@@ -1,15 +1,15 @@
-"""ndeval's command line: the same options, the same CSV on standard output, byte for byte.
+"""The command line of ndeval: the same options, the same CSV on standard output, byte for byte.
 
-`main(["-c", "qrels", "run"])` prints what `ndeval -c qrels run` prints, as version 4.5 (2013) does on x86-64. Sums are
-taken term by term in ndeval's order, since a sixth decimal may hang on the last bit; the measures of
-`cranfield.measures` have the same values otherwise.
+`main(["-c", "qrels", "run"])` prints the output of `ndeval -c qrels run`, version 4.5 (2013) on x86-64. Sums are
+computed term by term in the order of ndeval, since the sixth decimal can depend on the last bit; otherwise the values
+are those of `cranfield.measures`.
 
-What differs:
+Differences:
 
-- Messages are ours and say file and line. A wrong call exits with 2, wrong data with 1; nothing is printed then.
-- A score or option that is no number is an error; ndeval keeps what was there before. A document judged twice for an
+- Error messages name file and line. A wrong call exits with 2, wrong data with 1; then nothing is printed.
+- A score or option that is not a number is an error; ndeval keeps the previous value. A document judged twice for an
   intent is an error; ndeval counts it twice.
-- A grade below 0, at which ndeval stops, is not relevant, as for pyndeval: TREC's Web tracks have -2 for junk pages.
+- A grade below 0 is not relevant, as in pyndeval; ndeval stops there. TREC's Web tracks have -2 for junk pages.
 - Blank lines, comments (`#`), a byte order mark, compressed files and `-` for standard input are accepted; numbers may
   be larger than 1,000,009.
 """
@@ -17,7 +17,6 @@ What differs:
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,22 +26,23 @@ import numpy as np
 
 from cranfield import __version__
 from cranfield.collection.source import load, unmarked
-from cranfield.compat.output import write
-from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.compat.output import run_program
+from cranfield.errors import DataError, UsageError
+from cranfield.text import counted
 
 USAGE = "usage: ndeval [options] qrels run"
 HELP = f"""{USAGE}
 
-  -alpha a          how little a second document on an intent is worth (0.5): alpha-DCG, NRBP, ERR-IA
+  -alpha a          how much less a second document on an intent is worth (0.5): alpha-DCG, NRBP, ERR-IA
   -beta b           patience (0.5): NRBP
   -traditional      order documents by score, then by name; without it, by the rank column
   -baseline run     print gains and losses against this run
   -riskAlpha a      losses count 1 + a times (0)
-  -c                average over all judged topics, and print also what only the baseline has
-  -M depth          look at this many documents of a topic
+  -c                average over all judged topics, and also print topics that only the baseline has
+  -M depth          evaluate this many documents of a topic
   -version, -help
 
-Prints what ndeval 4.5 prints (cranfield {__version__}).
+Prints the output of ndeval 4.5 (cranfield {__version__}).
 """
 VERSION = "ndeval: version 4.5, as cranfield has it"
 
@@ -56,12 +56,12 @@ COLUMNS = (
 )
 NOTHING = (0.0,) * len(COLUMNS)
 NAN = math.copysign(math.nan, -1.0)
-"""What 0/0 is on x86-64."""
+"""The value of 0/0 on x86-64."""
 
 
 @dataclass
 class Options:
-    """The command line, read."""
+    """The options and files of the command line."""
 
     files: tuple[str, str] = ("", "")
     alpha: float = 0.5
@@ -72,36 +72,30 @@ class Options:
     baseline: str | None = None
     risk: float = 0.0
     risk_text: str = "0"
-    """As it was written: it becomes part of the run's name."""
+    """The text of the option: it becomes part of the name of the run."""
 
 
 def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:
-    """Run ndeval with these arguments (without the program's name); returns the exit code.
+    """Run ndeval with these arguments (without the name of the program) and return the exit code.
 
     >>> main(["-version"])
     ndeval: version 4.5, as cranfield has it
     0
     """
-    out, err = stdout or sys.stdout, stderr or sys.stderr
-    try:
+
+    def output() -> str:
         words = list(argv)
         if len(words) != 2 and words[:1] and words[0] in ("-help", "--help", "-h"):
-            write(out, HELP)
-        elif len(words) != 2 and words[:1] == ["-version"]:
-            write(out, f"{VERSION}\n")
-        else:
-            write(out, evaluated(read_options(words)))
-        return 0
-    except UsageError as error:
-        print(f"ndeval: {error}", file=err)
-        return 2
-    except CranfieldError as error:
-        print(f"ndeval: {error}", file=err)
-        return 1
+            return HELP
+        if len(words) != 2 and words[:1] == ["-version"]:
+            return f"{VERSION}\n"
+        return evaluated(read_options(words))
+
+    return run_program("ndeval", output, stdout, stderr)
 
 
 def read_options(words: list[str]) -> Options:
-    """The last two words are files, whatever they look like; options come before them."""
+    """Parse the command line: the last two words are files, options come before them."""
     options = Options()
     rest = list(words)
     while len(rest) != 2:
@@ -113,7 +107,8 @@ def read_options(words: list[str]) -> Options:
         elif len(word) > 1 and word[0] == "-" and set(word[1:]) <= set("ca") and len(rest) >= 2:
             options.complete |= "c" in word
         elif len(rest) < 2:
-            raise UsageError(f"{len([w for w in words if w[:1] != '-'])} files given, must be 2: qrels run\n{USAGE}")
+            files = sum(word[:1] != "-" for word in words)
+            raise UsageError(f"{counted(files, 'file')}, must be 2: qrels run\n{USAGE}")
         else:
             raise UsageError(f"no option {word}\n{USAGE}")
     options.files = (rest[0], rest[1])
@@ -161,7 +156,7 @@ def _natural(cell: bytes) -> int | None:
 
 
 def _grade(cell: bytes) -> int | None:
-    """A grade may be below 0, as -2 of junk pages in TREC's Web tracks, which ndeval takes for not relevant."""
+    """A grade; it may be below 0, like -2 for junk pages in TREC's Web tracks."""
     return -number if cell[:1] == b"-" and (number := _natural(cell[1:])) is not None else _natural(cell)
 
 
@@ -171,13 +166,13 @@ def _shown(cell: bytes) -> str:
 
 @dataclass(frozen=True)
 class Topic:
-    """The judgments of a topic: which intents each document is relevant to, in ascending order."""
+    """The judgments of a topic: the intents of each relevant document, ascending."""
 
     relevant: dict[bytes, tuple[int, ...]]
 
     @cached_property
     def documents_of(self) -> dict[int, int]:
-        """How many documents are relevant to each intent that has any."""
+        """The number of relevant documents of each intent that has any."""
         count: dict[int, int] = {}
         for intents in self.relevant.values():
             for intent in intents:
@@ -186,7 +181,7 @@ class Topic:
 
 
 def read_qrels(path: str) -> dict[int, Topic]:
-    """Judgments by topic; whatever grade is above 0 counts as 1."""
+    """Judgments by topic; any grade above 0 counts as 1."""
     grades: dict[int, dict[tuple[bytes, int], bool]] = {}
     for line, cells in _lines(path):
         if len(cells) < 4:
@@ -194,13 +189,13 @@ def read_qrels(path: str) -> dict[int, Topic]:
         numbers = [_natural(cells[0]), _natural(cells[1]), _grade(cells[3])]
         for name, place, number in zip(("topic", "intent", "grade"), (0, 1, 3), numbers, strict=True):
             if number is None:
-                expected = "a whole number" if name == "grade" else "a whole number from 0 on"
+                expected = "a whole number" if name == "grade" else "a whole number, 0 or more"
                 raise DataError(path, line, f"the {name} is {_shown(cells[place])}, expected {expected}")
         topic, intent, grade = (number or 0 for number in numbers)
         row = grades.setdefault(topic, {})
         if (cells[2], intent) in row:
             raise DataError(
-                path, line, f"document {_shown(cells[2])} is there twice for intent {intent} of topic {topic}"
+                path, line, f"document {_shown(cells[2])} appears twice for intent {intent} of topic {topic}"
             )
         row[cells[2], intent] = grade > 0
     if not grades:
@@ -217,7 +212,7 @@ def read_qrels(path: str) -> dict[int, Topic]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A run: its name, and the documents of each topic from the top."""
+    """A run: its name, and the ranked documents of each topic."""
 
     name: str
     lists: dict[int, list[bytes]]
@@ -225,37 +220,39 @@ class Ranking:
 
 def read_run(path: str, options: Options) -> Ranking:
     """Documents by rank or, with -traditional, by score and then by name, both descending."""
-    found: dict[int, dict[bytes, tuple[int, float]]] = {}
+    entries: dict[int, dict[bytes, tuple[int, float]]] = {}
     ranks: dict[int, set[int]] = {}
     name = ""
     for line, cells in _lines(path):
         if len(cells) < 6:
             raise DataError(path, line, f"{len(cells)} columns, expected 6: topic Q0 doc rank score tag")
-        # Topics may have the name of the task before them, as in wt09-51.
+        # A topic may begin with the name of the task, as in wt09-51.
         digits = cells[0] if cells[0][:1].isdigit() else cells[0].partition(b"-")[2]
         topic, rank = _natural(digits), _natural(cells[3])
         if topic is None:
-            raise DataError(path, line, f"the topic is {_shown(cells[0])}, expected a whole number, as 51 or wt09-51")
+            raise DataError(
+                path, line, f"the topic is {_shown(cells[0])}, expected a whole number, such as 51 or wt09-51"
+            )
         if rank is None:
-            raise DataError(path, line, f"the rank is {_shown(cells[3])}, expected a whole number from 0 on")
+            raise DataError(path, line, f"the rank is {_shown(cells[3])}, expected a whole number, 0 or more")
         try:
             score = float(cells[4])
         except ValueError:
             raise DataError(path, line, f"the score is {_shown(cells[4])}, expected a number") from None
         if math.isnan(score):
             raise DataError(path, line, "the score is NaN, expected a number")
-        documents = found.setdefault(topic, {})
+        documents = entries.setdefault(topic, {})
         if cells[2] in documents:
-            raise DataError(path, line, f"document {_shown(cells[2])} is there twice for topic {topic}")
+            raise DataError(path, line, f"document {_shown(cells[2])} appears twice for topic {topic}")
         if not options.traditional and rank in ranks.setdefault(topic, set()):
-            raise DataError(path, line, f"rank {rank} is there twice for topic {topic}; -traditional goes by scores")
+            raise DataError(path, line, f"rank {rank} appears twice for topic {topic}; -traditional orders by score")
         ranks.setdefault(topic, set()).add(rank)
         documents[cells[2]] = (rank, score)
         name = name or cells[5].decode("utf-8", "surrogateescape")
-    if not found:
+    if not entries:
         raise DataError(path, None, "is empty, expected lines of topic Q0 doc rank score tag")
     lists = {}
-    for topic, documents in sorted(found.items()):
+    for topic, documents in sorted(entries.items()):
         if options.traditional:
             order = sorted(documents, key=lambda doc, of=documents: (of[doc][1], doc), reverse=True)  # type: ignore[misc]
         else:
@@ -277,12 +274,12 @@ def _divided(a: float, b: float) -> float:
 
 @dataclass(frozen=True)
 class Cascade:
-    """What is found when each further document on an intent is worth 1 - alpha times the one before."""
+    """Gains if each further document on an intent is worth 1 - alpha times the previous one."""
 
     alpha: float
     beta: float
     intents: int
-    """To which something is relevant."""
+    """The number of intents with relevant documents."""
 
     def gains(self, hits: Hits) -> list[tuple[int, float]]:
         worth: dict[int, float] = {}
@@ -298,22 +295,22 @@ class Cascade:
     def nrbp(self, gains: list[tuple[int, float]]) -> float:
         total, decay, at = 0.0, 1.0, 0
         for place, gain in gains:
-            for _ in range(place - at):  # one by one: a power is not the same to the last bit
+            for _ in range(place - at):  # step by step: a power can differ in the last bit
                 decay *= self.beta
             at = place
             total += gain * decay
         return total * ((1 - (1 - self.alpha) * self.beta) / self.intents)
 
     def cumulated(self, gains: list[tuple[int, float]], discounted: Callable[[float, int], float]) -> list[float]:
-        """Down to each rank, over what there would be if every document were relevant to every intent."""
+        """Down to each rank, divided by the value if every document were relevant to every intent."""
         at = dict(gains)
-        found, best, share = 0.0, 0.0, float(self.intents)
+        total, best, share = 0.0, 0.0, float(self.intents)
         out = []
         for place in range(DEPTH):
-            found += discounted(at.get(place, 0.0), place)
+            total += discounted(at.get(place, 0.0), place)
             best += discounted(share, place)
             share *= 1.0 - self.alpha
-            out.append(found / best)
+            out.append(total / best)
         return out
 
 
@@ -326,7 +323,7 @@ def _by_log(gain: float, place: int) -> float:
 
 
 def ideal_order(topic: Topic, alpha: float) -> Hits:
-    """The relevant documents, at each rank the one that adds most; among equals the last by name."""
+    """The relevant documents, at each rank the one that adds most; the last by name if several do."""
     groups: dict[tuple[int, ...], list[bytes]] = {}
     for doc in sorted(topic.relevant):
         groups.setdefault(topic.relevant[doc], []).append(doc)
@@ -339,7 +336,7 @@ def ideal_order(topic: Topic, alpha: float) -> Hits:
     spent = np.zeros(len(patterns), dtype=bool)
     order: Hits = []
     while len(order) < len(topic.relevant):
-        # From left to right, as a loop would add them: another order may break or make ties.
+        # Add from left to right, like a loop: another order may break or make ties.
         gain = np.cumsum(holds * worth, axis=1)[:, -1]
         gain[spent] = -1.0
         best = max(np.flatnonzero(gain == gain.max()).tolist(), key=lambda row: groups[patterns[row]][-1])
@@ -351,7 +348,7 @@ def ideal_order(topic: Topic, alpha: float) -> Hits:
 
 
 def values(topic: Topic, documents: list[bytes], options: Options) -> tuple[float, ...]:
-    """Everything in COLUMNS for one list."""
+    """The values of COLUMNS for one list."""
     intents = len(topic.documents_of)
     if not intents:
         return tuple(NAN if name == "nNRBP" else 0.0 for name in COLUMNS)
@@ -362,15 +359,15 @@ def values(topic: Topic, documents: list[bytes], options: Options) -> tuple[floa
     err, ideal_err = cascade.cumulated(gains, _by_rank), cascade.cumulated(best, _by_rank)
     nrbp = cascade.nrbp(gains)
     places = [k - 1 for k in CUTOFFS]
-    found = {k: [intents for place, intents in hits if place < k] for k in CUTOFFS}
+    above = {k: [intents for place, intents in hits if place < k] for k in CUTOFFS}
     return (
         *(err[p] for p in places),
         *(err[p] / ideal_err[p] if dcg[p] else 0.0 for p in places),
         *(dcg[p] for p in places),
         *(dcg[p] / ideal_dcg[p] if dcg[p] else 0.0 for p in places),
         *(nrbp, _divided(nrbp, cascade.nrbp(best)), _map(topic, hits)),
-        *(sum(map(len, found[k])) / (k * intents) for k in CUTOFFS),
-        *(len({intent for each in found[k] for intent in each}) / intents for k in CUTOFFS),
+        *(sum(map(len, above[k])) / (k * intents) for k in CUTOFFS),
+        *(len({intent for each in above[k] for intent in each}) / intents for k in CUTOFFS),
     )
 
 
@@ -390,7 +387,7 @@ def _map(topic: Topic, hits: Hits) -> float:
 
 
 def evaluated(options: Options) -> str:
-    """Everything that goes to standard output."""
+    """The text for standard output."""
     qrels = read_qrels(options.files[0])
     run = read_run(options.files[1], options)
     mine = _scored(qrels, run, options)
@@ -413,7 +410,7 @@ def evaluated(options: Options) -> str:
 
 
 def _scored(qrels: dict[int, Topic], run: Ranking, options: Options) -> dict[int, tuple[float, ...]]:
-    """The values of every topic of the run; of one that is not judged, nothing but 0."""
+    """The values of every topic of the run; 0 for topics without judgments."""
     return {
         topic: values(qrels[topic], documents, options) if topic in qrels else NOTHING
         for topic, documents in run.lists.items()
@@ -423,7 +420,7 @@ def _scored(qrels: dict[int, Topic], run: Ranking, options: Options) -> dict[int
 def _against(
     mine: dict[int, tuple[float, ...]], base: dict[int, tuple[float, ...]], options: Options
 ) -> dict[int, tuple[float, ...]]:
-    """Gains and losses against the baseline, losses counted 1 + riskAlpha times."""
+    """Gains and losses against the baseline, with losses counted 1 + riskAlpha times."""
 
     def risk(value: float, other: float) -> float:
         return value - other if value >= other else (options.risk + 1) * (value - other)

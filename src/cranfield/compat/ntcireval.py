@@ -1,27 +1,27 @@
-"""NTCIREVAL's command line: the same options, the same lines on standard output.
+"""The command line of NTCIREVAL: the same options, the same lines on standard output.
 
 | command | reads | prints |
 |---|---|---|
 | `label -r REL [LIST]` | judged documents (`doc L2`), a list of documents | the list with levels |
 | `compute -r REL -g 1:2:3 [LABELLED]` | those, and a labelled list | the scores |
 | `glabel -I IDEAL [LIST]` | documents with gains, best first, and a list | the list with gains |
-| `dinlabel -din DIN [LIST]` | lines `intent inf/nav doc gain`, and a list | the list with gains, once where nav |
+| `dinlabel -din DIN [LIST]` | lines `intent inf/nav doc gain`, and a list | the list with gains, only once for nav |
 | `gcompute -I IDEAL [LABELLED]` | those, and a list with gains | the scores |
 | `irec LIST REL...` | a list, and the relevant documents of each intent | intent recall |
-| `eval -g 1:2:3 QRELS RUN` | whole files, in any format cranfield reads | the scores of each topic (our addition) |
+| `eval -g 1:2:3 QRELS RUN` | whole files, in any format cranfield reads | scores of each topic (only in cranfield) |
 
-Lists are in the order of the file; scores in it are not looked at. Printed are, as by version 190111: RR, O-measure,
+Lists are in the order of the file; scores in it are ignored. The output has, as in version 190111: RR, O-measure,
 P-measure, P-plus, AP, Q-measure, NCUgu and NCUrb (with P and BR), GAP (with -gap), RBP, ERR, EBR; at each cutoff AP, Q,
 GAP, nDCG, MSnDCG, P, RBP, ERR, nERR, EBR, iRBU (with -rbup), Hit; with -j bpref, bpref_R, bpref_N, bpref_relative,
 rpref_N, rpref_relative, rpref_relative2.
 
-What differs:
+Differences:
 
-- Messages are ours and say file and line. A wrong call exits with 2, wrong data with 1 (NTCIREVAL: mostly 0).
+- Error messages name file and line. A wrong call exits with 2, wrong data with 1 (NTCIREVAL: mostly 0).
 - Blank lines, comments (`#`), a byte order mark, CRLF, compressed files and `-` for standard input are accepted. A
-  document judged twice, a level without a gain, and a number that is none are errors.
-- Not covered: `1click`, equivalence classes (-ec), -v, and the shell scripts around the program; what those compute
-  (D-, D#-, DIN#-measures, P+Q#) `cranfield eval` has.
+  document judged twice, a level without a gain, and text instead of a number are errors.
+- Not supported: `1click`, equivalence classes (-ec), -v, and the shell scripts around the program; `cranfield eval`
+  has their measures (D-, D#-, DIN#-measures, P+Q#).
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from typing import IO
 from cranfield import __version__
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import load, unmarked
-from cranfield.compat.ntcireval_scores import Curves, Parameters, Ranked, Score, scores
-from cranfield.compat.output import write
-from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.collection.source import load, text_of
+from cranfield.compat.ntcireval_scores import Curves, Parameters, Ranked, scores
+from cranfield.compat.output import run_program
+from cranfield.errors import DataError, UsageError
+from cranfield.text import counted
 
 FORMS = {
     "label": "label -r REL [-j] [-truncate RANK] [-sep CHARS] [LIST]",
@@ -49,20 +50,20 @@ FORMS = {
     "irec": "irec [-cutoffs K,...] [-out TEXT] [-sep CHARS] LIST REL...",
     "eval": "eval -g GAIN1:GAIN2... [-s STOP1:...] [scoring] [-j] [-truncate RANK] QRELS RUN",
 }
-USAGE = "usage: ntcireval COMMAND ...; ntcireval -h tells more"
+USAGE = "usage: ntcireval COMMAND ...; see ntcireval -h"
 HELP = f"""usage: ntcireval COMMAND ...
 
 {chr(10).join(f"  {form}" for form in FORMS.values())}
 
-  -j             leave out documents that are not judged; also print bpref and its kin
+  -j             leave out documents that are not judged; also print bpref and its variants
   -g 1:2:3       gains of the levels L1, L2, L3          -s 1:2:3       stop values for NCUgu (as -g)
-  -truncate 100  look at this many documents             -sep ;         what stands between columns (a blank)
+  -truncate 100  evaluate this many documents            -sep ;         column separators (default: blank)
   -out 0001      begin every line with this
   scoring: -cutoffs 10,20 (1000)   -beta 1 (Q-measure)   -gamma 0.95 (NCUrb)   -logb 2 (nDCG; 0: natural)
            -rbp 0.95 (RBP)   -rbup 0.99 (also iRBU)   -gap (also GAP)
 
-eval is our addition: every topic of whole files, in any format cranfield reads, at once.
-Prints what NTCIREVAL 190111 prints (cranfield {__version__}).
+eval is only in cranfield: all topics of whole files at once, in any format that cranfield reads.
+Prints the output of NTCIREVAL 190111 (cranfield {__version__}).
 """
 
 SCORING = {"-cutoffs", "-beta", "-gamma", "-logb", "-rbp"}
@@ -89,7 +90,7 @@ MOST_LEVELS = 15
 
 @dataclass
 class Call:
-    """The command line, read."""
+    """The command, options and files of the command line."""
 
     command: str
     values: dict[str, str] = field(default_factory=dict)
@@ -150,7 +151,7 @@ class Call:
 
     def the_list(self) -> str:
         if len(self.files) > 1:
-            raise UsageError(f"{self.command}: {len(self.files)} lists given, must be 1: {FORMS[self.command]}")
+            raise UsageError(f"{self.command}: {len(self.files)} lists, must be 1: {FORMS[self.command]}")
         return self.files[0] if self.files else "-"
 
 
@@ -168,30 +169,24 @@ def _whole(name: str, text: str) -> int:
 
 
 def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:
-    """Run NTCIREVAL with these arguments (without the program's name); returns the exit code."""
-    out, err = stdout or sys.stdout, stderr or sys.stderr
-    try:
+    """Run NTCIREVAL with these arguments (without the name of the program) and return the exit code."""
+
+    def output() -> str:
         if not argv:
             raise UsageError(f"no command given\n{USAGE}")
         if "-h" in argv or argv[0] in ("--help", "-help"):
-            write(out, HELP)
-            return 0
+            return HELP
         call = read_call(argv)
-        lines = evaluated(call, err) if call.command == "eval" else COMMANDS[call.command](call)
-        write(out, "".join(f"{line}\n" for line in list(lines)))
-        return 0
-    except UsageError as error:
-        print(f"ntcireval: {error}", file=err)
-        return 2
-    except CranfieldError as error:
-        print(f"ntcireval: {error}", file=err)
-        return 1
+        lines = evaluated(call, stderr or sys.stderr) if call.command == "eval" else COMMANDS[call.command](call)
+        return "".join(f"{line}\n" for line in lines)
+
+    return run_program("ntcireval", output, stdout, stderr)
 
 
 def read_call(words: Sequence[str]) -> Call:
     command = words[0]
     if command == "1click":
-        raise UsageError("1click is not covered")
+        raise UsageError("1click is not supported")
     if command not in FORMS:
         raise UsageError(f"no command {command!r}, must be one of {', '.join(FORMS)}\n{USAGE}")
     call = Call(command)
@@ -205,7 +200,7 @@ def read_call(words: Sequence[str]) -> Call:
         elif word in FLAGS[command]:
             call.flags.add(word)
         elif word in ("-ec", "-v"):
-            raise UsageError(f"{command}: {word} is not covered")
+            raise UsageError(f"{command}: {word} is not supported")
         elif word.startswith("-") and word != "-":
             raise UsageError(f"{command}: no option {word}: {FORMS[command]}")
         else:
@@ -220,15 +215,14 @@ def read_call(words: Sequence[str]) -> Call:
 
 
 def _text_lines(path: str) -> Iterator[tuple[int, str]]:
-    text = unmarked(bytes(load(path))).decode("utf-8", "surrogateescape")
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text_of(load(path)).split("\n"), 1):
         line = line.rstrip("\r")
         if line and not line.startswith("#"):
             yield number, line
 
 
 def _fields(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line; any of the characters, once or more, stands between them."""
+    """The cells of each line, separated by one or more of the characters."""
     between = re.compile(f"[{re.escape(separator)}]+")
     for number, line in _text_lines(path):
         cells = [cell for cell in between.split(line) if cell]
@@ -245,7 +239,7 @@ def _first_two(path: str, separator: str, expected: str) -> Iterator[tuple[int, 
 
 def _once(path: str, number: int, doc: str, table: Container[str]) -> None:
     if doc in table:
-        raise DataError(path, number, f"document {doc!r} is there twice")
+        raise DataError(path, number, f"document {doc!r} appears twice")
 
 
 def _gain(path: str, number: int, text: str) -> float:
@@ -254,7 +248,7 @@ def _gain(path: str, number: int, text: str) -> float:
     except ValueError:
         value = -1.0
     if not value >= 0:
-        raise DataError(path, number, f"the gain is {text!r}, expected a number from 0 on")
+        raise DataError(path, number, f"the gain is {text!r}, expected a number, 0 or more")
     return value
 
 
@@ -267,51 +261,51 @@ def _level(path: str, number: int, label: str, levels: int) -> int:
 
 
 def _read_levels(path: str, separator: str, levels: int) -> dict[str, int]:
-    found: dict[str, int] = {}
+    levels_of: dict[str, int] = {}
     for number, doc, label in _first_two(path, separator, "doc level"):
-        _once(path, number, doc, found)
-        found[doc] = _level(path, number, label, levels)
-    return found
+        _once(path, number, doc, levels_of)
+        levels_of[doc] = _level(path, number, label, levels)
+    return levels_of
 
 
 def _read_gains(path: str, separator: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    gains: dict[str, float] = {}
     for number, doc, text in _first_two(path, separator, "doc gain"):
-        _once(path, number, doc, found)
-        found[doc] = _gain(path, number, text)
-    return found
+        _once(path, number, doc, gains)
+        gains[doc] = _gain(path, number, text)
+    return gains
 
 
 # -- labelling
 
 
-def labelled(call: Call, worth: dict[str, str]) -> Iterator[str]:
-    """The list, each document with what is known of it."""
+def labelled(call: Call, labels: dict[str, str]) -> Iterator[str]:
+    """The list with the labels of its documents."""
     for place, (_, doc) in enumerate(_text_lines(call.the_list())):
         if call.depth is not None and place >= call.depth:
             return
-        if doc in worth:
-            yield f"{doc}{call.separator}{worth[doc]}"
+        if doc in labels:
+            yield f"{doc}{call.separator}{labels[doc]}"
         elif not call.condensed:
             yield doc
 
 
 def label(call: Call) -> Iterator[str]:
     path = call.values["-r"]
-    found: dict[str, str] = {}
+    levels: dict[str, str] = {}
     for number, doc, level in _first_two(path, call.separator, "doc level"):
-        _once(path, number, doc, found)
-        found[doc] = level
-    return labelled(call, found)
+        _once(path, number, doc, levels)
+        levels[doc] = level
+    return labelled(call, levels)
 
 
 def glabel(call: Call) -> Iterator[str]:
-    found = _read_gains(call.values["-I"], call.separator)
-    return labelled(call, {doc: f"{gain:.4f}" for doc, gain in found.items()})
+    gains = _read_gains(call.values["-I"], call.separator)
+    return labelled(call, {doc: f"{gain:.4f}" for doc, gain in gains.items()})
 
 
 def dinlabel(call: Call) -> Iterator[str]:
-    """Gains over all intents; of a navigational intent only the first document that serves it gains."""
+    """Gains summed over intents; only the first document on a navigational intent gains from it."""
     path = call.values["-din"]
     entries: dict[str, list[tuple[str, bool, float]]] = {}
     for number, cells in _fields(path, call.separator):
@@ -345,23 +339,22 @@ def _line(out: str, name: str, value: float) -> str:
 
 def _printed(out: str, ranked: Ranked, parameters: Parameters) -> list[str]:
     curves = Curves(ranked, parameters)
-    found: list[Score] = scores(ranked, parameters, curves)
     return [
         f"{out} # syslen={curves.length} jrel={curves.rel} jnonrel={ranked.nonrelevant}",
         f"{out} # r1={curves.first} rp={curves.preferred}",
-        *(_line(out, name, value) for name, value in found),
+        *(_line(out, name, value) for name, value in scores(ranked, parameters, curves)),
     ]
 
 
 def _check_judged(path: str, relevant: int, nonrelevant: int, condensed: bool) -> None:
     if not relevant:
-        raise DataError(path, None, "no document is relevant: nothing can be computed")
+        raise DataError(path, None, "no document is relevant, so nothing can be computed")
     if condensed and not nonrelevant:
         raise DataError(path, None, "no document is judged nonrelevant, which -j needs for bpref")
 
 
 def _by_levels(listed: Iterable[int | None], judged: Iterable[int], call: Call) -> Ranked:
-    """From the levels of the list's documents (None: not judged) and of all judged documents."""
+    """A list beside the ideal one, from the levels of its documents (None: not judged) and of all judged documents."""
     gains = [0.0, *call.ladder("-g")]
     stops = [0.0, *call.ladder("-s")] if "-s" in call.values else gains
     if len(stops) != len(gains):
@@ -412,9 +405,9 @@ def gcompute(call: Call) -> list[str]:
 
 
 def irec(call: Call) -> Iterator[str]:
-    """The share of the intents that some document down to each cutoff, and down to their number n, is relevant to."""
+    """The share of intents with a relevant document above each cutoff, and above rank n, the number of intents."""
     if len(call.files) < 2:
-        raise UsageError(f"irec: {len(call.files)} files given, must be 2 or more: {FORMS['irec']}")
+        raise UsageError(f"irec: {counted(len(call.files), 'file')}, must be 2 or more: {FORMS['irec']}")
     documents = [doc for _, doc in _text_lines(call.files[0])]
     intents = [{cells[0] for _, cells in _fields(path, call.separator)} for path in call.files[1:]]
     yield f"{call.out} #intent_num={len(intents)}"
@@ -447,14 +440,14 @@ COMMANDS = {
 
 
 def evaluated(call: Call, err: IO[str]) -> list[str]:
-    """`label` and `compute` for every judged topic, lines beginning with it; a topic the run lacks is an empty list."""
+    """`label` and `compute` for every judged topic, which begins each line; a missing topic is an empty list."""
     if len(call.files) != 2:
-        raise UsageError(f"eval: {len(call.files)} files given, must be 2: {FORMS['eval']}")
+        raise UsageError(f"eval: {counted(len(call.files), 'file')}, must be 2: {FORMS['eval']}")
     qrels, run = Qrels.read(call.files[0]), Run.read(call.files[1])
     if qrels.has_intents:
         raise DataError(
             call.files[0], None,
-            "judged by intent, which eval does not cover; use glabel and gcompute, or cranfield eval -m D#-nDCG@10",
+            "is judged by intent, which eval does not support; use glabel and gcompute, or D#-nDCG in cranfield eval",
         )  # fmt: skip
     levels = len(call.ladder("-g"))
     lines: list[str] = []
@@ -467,7 +460,7 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
         except DataError as error:
             print(f"ntcireval: {error}", file=err)
             continue
-        documents = [one.doc for one in run.ranking(topic, "file")] if topic in run else []
+        documents = [place.doc for place in run.ranking(topic, "file")] if topic in run else []
         listed = [judged.get(doc) for doc in documents[: call.depth] if not call.condensed or doc in judged]
         lines += _printed(topic, _by_levels(listed, list(judged.values()), call), call.parameters)
     return lines

@@ -1,7 +1,7 @@
-"""The scores NTCIREVAL prints for one ranked list, in its order, under its names.
+"""The scores of NTCIREVAL for one ranked list, in its order and under its names.
 
-Everything is summed rank by rank, as NTCIREVAL does. Its definitions are those of `cranfield.measures`, except that the
-chance to be satisfied is g / (the highest gain + 1) in ERR, nERR, EBR and iRBU.
+Sums are computed rank by rank, as in NTCIREVAL. The definitions are those of `cranfield.measures`, except that the
+probability of satisfaction is g / (the highest gain + 1) in ERR, nERR, EBR and iRBU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Score = tuple[str, float]
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the options of `compute` and `gcompute` set."""
+    """The options of `compute` and `gcompute`."""
 
     cutoffs: tuple[int, ...] = (1000,)
     beta: float = 1.0
@@ -31,10 +31,10 @@ class Parameters:
 class Ranked:
     """One list beside the ideal one.
 
-    `gains`: of the list's documents from the top, 0 where nothing is relevant; `relevant`: which ones are; `ideal`: the
-    gains of all relevant documents, best first. `weights` and `ideal_weights` are what GAP compares: relevance levels
-    where there are any, else gains. `highest` is the highest gain there could be, `nonrelevant` how many documents are
-    judged so. `stops` are the stop values of graded-uniform NCU, None where there are no levels.
+    `gains`: of the documents of the list in order, 0 if not relevant; `relevant`: which documents are; `ideal`: the
+    gains of all relevant documents, best first. GAP compares `weights` and `ideal_weights`: levels if there are any,
+    else gains. `highest` is the highest possible gain, `nonrelevant` the number of documents judged nonrelevant.
+    `stops` are the stop values of graded-uniform NCU, None without levels.
     """
 
     gains: list[float]
@@ -49,14 +49,14 @@ class Ranked:
 
 
 def divided(a: float, b: float) -> float:
-    """a / b, where 0 / 0 is no number, as in C."""
+    """a / b, where 0 / 0 is NaN, as in C."""
     if b:
         return a / b
     return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a)
 
 
 def dcg_discount(base: float, rank: int) -> float:
-    """What the original DCG divides by: nothing down to the base, then the logarithm; base 0 is the natural one.
+    """The divisor of the original DCG: 1 down to the base, then the logarithm; base 0 means the natural logarithm.
 
     >>> dcg_discount(2, 2), dcg_discount(2, 4), dcg_discount(0, 1)
     (1.0, 2.0, 1.0)
@@ -67,7 +67,7 @@ def dcg_discount(base: float, rank: int) -> float:
 
 
 class Curves:
-    """What has been gathered down to each rank; index 0 is the empty list, the last rank that of the longer list."""
+    """Sums down to each rank; index 0 is the empty list, the last rank is that of the longer list."""
 
     def __init__(self, ranked: Ranked, parameters: Parameters) -> None:
         self.length, self.rel = len(ranked.gains), len(ranked.ideal)
@@ -183,7 +183,7 @@ def _cut(ranked: Ranked, parameters: Parameters, curves: Curves, cutoff: int) ->
 
 
 def _gap(ranked: Ranked, depth: int) -> float:
-    """Sum over relevant documents of what each shares with those above it, over its rank."""
+    """The sum over relevant documents of the weight they share with those above them, divided by their rank."""
     weights, total = ranked.weights[:depth], 0.0
     for place, weight in enumerate(weights):
         if ranked.relevant[place]:
@@ -193,7 +193,7 @@ def _gap(ranked: Ranked, depth: int) -> float:
 
 
 def _preferences(ranked: Ranked, curves: Curves) -> Iterator[Score]:
-    """bpref and its kin, of a condensed list: how many judged documents that are worse stand above each."""
+    """bpref and its variants on a condensed list: they count the worse judged documents above each document."""
     rel, worse, useful = curves.rel, ranked.nonrelevant, curves.useful
     above = {rank: rank - curves.count[rank] for rank in useful}
     yield "bpref", _added(1 - min(above[rank], rel) / min(rel, worse) for rank in useful) / rel
@@ -214,7 +214,7 @@ def _preferences(ranked: Ranked, curves: Curves) -> Iterator[Score]:
 
 
 def _added(numbers: Iterable[float]) -> float:
-    """One by one from the first; `sum` may keep more digits than C does."""
+    """Add term by term; `sum` may keep more digits than C does."""
     total = 0.0
     for number in numbers:
         total += number

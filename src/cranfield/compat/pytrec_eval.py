@@ -1,15 +1,15 @@
-"""A replacement for pytrec_eval by changing the import line.
+"""A replacement for pytrec_eval: change only the import line.
 
     import cranfield.compat.pytrec_eval as pytrec_eval
 
     evaluator = pytrec_eval.RelevanceEvaluator(qrel, {"map", "ndcg_cut.10"})
     results = evaluator.evaluate(run)   # {topic: {measure: value}}
 
-The same names, keys and values (trec_eval 9.0.8 on dicts), several times faster. What differs:
+Names, keys and values are the same (trec_eval 9.0.8 on dicts); it is several times faster. Differences:
 
-- Relevance may be any number, not only int; it is used as it is.
-- A score that is NaN, an empty document id, a negative relevance level and parameters that a measure cannot take raise
-  ValueError, where pytrec_eval gives numbers without meaning or brings the interpreter down.
+- Relevance may be any number, not only int.
+- A score that is NaN, an empty document id, a negative relevance level and invalid parameters of a measure raise
+  ValueError, where pytrec_eval returns meaningless numbers or crashes the interpreter.
 - Scores of any numeric type (numpy's float32, say) and a relevance level of 0 are accepted.
 """
 
@@ -65,13 +65,13 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
 
 
 def _add(documents: dict[str, Any], doc: str, value: float, topic: str, line: int) -> None:
-    if doc in documents:  # an AssertionError, because that is what pytrec_eval's callers catch
-        raise AssertionError(f"line {line}: document {doc!r} is there twice for topic {topic!r}")
+    if doc in documents:  # an AssertionError, since callers of pytrec_eval catch that
+        raise AssertionError(f"line {line}: document {doc!r} appears twice for topic {topic!r}")
     documents[doc] = value
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
-    """Over topics: a sum for `num_…`, the geometric mean for `gm_…` (whose values are logarithms), else the mean.
+    """Combine topics: a sum for `num_…`, the geometric mean for `gm_…` (whose values are logarithms), else the mean.
 
     >>> compute_aggregated_measure("map", [0.5, 1.0])
     0.75
@@ -129,7 +129,7 @@ class RelevanceEvaluator:
         at = np.array([row for _, row in rows], dtype=np.int64)
         cells = []
         for column in columns:
-            if column.summary in ("runid", "text"):  # no numbers: pytrec_eval has 0 there
+            if column.summary in ("runid", "text"):  # not numbers: pytrec_eval has 0 here
                 cells.append([0.0] * len(rows))
             elif column.summary == "num_q":
                 cells.append([1.0] * len(rows))
@@ -142,9 +142,9 @@ class RelevanceEvaluator:
 
 
 def _check_keys(lists: Mapping[str, Mapping[str, float]], what: str) -> None:
-    """pytrec_eval's TypeErrors: strings as keys, a dict of documents per topic.
+    """Raise the TypeErrors of pytrec_eval: keys must be strings, and each topic must have a dict of documents.
 
-    Of the documents only each topic's first is looked at: to look at all takes as long as scoring them.
+    Only the first document of a topic is checked: checking all would take as long as scoring them.
     """
     for topic, documents in lists.items():
         if not isinstance(topic, str):
@@ -158,7 +158,7 @@ def _check_keys(lists: Mapping[str, Mapping[str, float]], what: str) -> None:
 
 
 def _with_numbers(lists: dict[str, Any], use: Callable[[dict[str, Any]], T]) -> T:
-    """What `use` makes of the lists. The core refuses True and False, which count as 1 and 0 here."""
+    """Apply `use` to the lists. The core refuses True and False, which count as 1 and 0 here."""
     try:
         return use(lists)
     except ValueError as error:
@@ -171,16 +171,16 @@ def _with_numbers(lists: dict[str, Any], use: Callable[[dict[str, Any]], T]) -> 
 
 
 def _combined(measures: Iterable[str]) -> list[str]:
-    """Nicknames expanded, and the parameters that one measure is given in several names put together."""
+    """Expand nicknames, and combine the parameters of a measure that several names have."""
     parameters: dict[str, set[str]] = {}
     for measure in measures:
         for name in supported_nicknames.get(measure, {measure}):
             if name in supported_measures:
                 parameters.setdefault(name, set())
                 continue
-            base, found = _with_parameters(name)
-            parameters.setdefault(base, set()).update(found)
-    return [f"{name}.{','.join(sorted(given))}" if given else name for name, given in parameters.items()]
+            base, numbers = _with_parameters(name)
+            parameters.setdefault(base, set()).update(numbers)
+    return [f"{name}.{','.join(sorted(numbers))}" if numbers else name for name, numbers in parameters.items()]
 
 
 NUMBER = r"[0-9]+(?:\.[0-9]+)?"
@@ -188,7 +188,7 @@ NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 
 def _with_parameters(name: str) -> tuple[str, list[str]]:
     for base in supported_measures:
-        found = re.match(rf"{re.escape(base)}[._]({NUMBER}(?:,{NUMBER})*)", name)
-        if found:
-            return base, found.group(1).split(",")
+        match = re.match(rf"{re.escape(base)}[._]({NUMBER}(?:,{NUMBER})*)", name)
+        if match:
+            return base, match.group(1).split(",")
     raise ValueError(f"unsupported measure {name}")

@@ -1,19 +1,19 @@
-"""trec_eval's command line: the same options, the same lines on standard output, byte for byte.
+"""The command line of trec_eval: the same options, the same lines on standard output, byte for byte.
 
-`main(["-q", "-m", "map", "qrels", "run"])` prints what `trec_eval -q -m map qrels run` prints, as version 9.0.8 does
-or, with `--dialect 10`, as version 10.0.
+`main(["-q", "-m", "map", "qrels", "run"])` prints the output of `trec_eval -q -m map qrels run`, version 9.0.8, or
+version 10.0 with `--dialect 10`.
 
-What differs:
+Differences:
 
-- Messages are ours and say file and line. A wrong call exits with 2, wrong data with 1 (trec_eval: mostly 1 and 2, the
-  other way round; 4 for duplicates, 7 when no topic is in common). With wrong data nothing is printed.
-- A grade or score that is no number, or NaN, is an error; trec_eval reads text as 0. A document twice in a list is an
-  error wherever it stands; trec_eval does not look at topics it leaves out or below -M.
+- Error messages name file and line. A wrong call exits with 2, wrong data with 1 (trec_eval: mostly 1 for a wrong call,
+  2 for wrong data, 4 for duplicates, 7 if there is no common topic). With wrong data nothing is printed.
+- A grade or score that is not a number, or NaN, is an error; trec_eval reads text as 0. A document that appears twice
+  in a list is always an error; trec_eval does not check topics it leaves out, nor documents below -M.
 - Blank lines in qrels, comments (`#`), a byte order mark, compressed files and `-` for standard input are accepted in
   both dialects.
-- Not covered: measures and formats of preferences and of groups of judges (`prefs…`, `…_avgjg`, -R other than qrels),
+- Not supported: measures and formats of preferences and of groups of judges (`prefs…`, `…_avgjg`, -R other than qrels),
   z-scores (-Z), a negative -l or -M.
-- `rbp` of graded judgments is undefined behaviour in 10.0; here the gains are scaled by the topic's highest.
+- `rbp` of graded judgments is undefined behaviour in 10.0; here the gains are divided by the highest of the topic.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from typing import IO
 import numpy as np
 
 from cranfield import __version__, _core
+from cranfield.collection.formats import Layout
 from cranfield.collection.source import Buffer, load
-from cranfield.compat.output import write
+from cranfield.compat.output import run_program
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
 from cranfield.compat.trec_request import Column, Request, atol
-from cranfield.errors import CranfieldError, DataError, UsageError
-from cranfield.text import counted
+from cranfield.errors import DataError, UsageError
+from cranfield.text import counted, listed
 
 VERSIONS = {9: "9.0.8", 10: "10.0"}
 
@@ -50,8 +51,8 @@ HELP = """
   -J            leave out documents that are not judged
   -N number     documents in the collection, for utility
   -D 0.topic    only this topic
-  -v            print the version imitated
-  --dialect 9   print what trec_eval 9.0.8 prints, or 10 (our addition)
+  -v            print the version of trec_eval
+  --dialect 9   the output of trec_eval 9.0.8, or 10 (only in cranfield)
   -R qrels, -T trec_results, -o and the long names of all these are accepted."""
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
@@ -77,7 +78,7 @@ LONG = {
 
 @dataclass
 class Options:
-    """The command line, read."""
+    """The options and files of the command line."""
 
     show_help: bool = False
     show_version: bool = False
@@ -95,43 +96,38 @@ class Options:
 
 
 def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> int:
-    """Run trec_eval with these arguments (without the program's name); returns the exit code.
+    """Run trec_eval with these arguments (without the name of the program) and return the exit code.
 
     >>> main(["-v"], stderr=sys.stdout)
     trec_eval version 9.0.8, as cranfield has it
     0
     """
-    out, err = stdout or sys.stdout, stderr or sys.stderr
-    try:
+
+    def output() -> str:
         options = read_options(argv)
         if options.show_version:
-            print(f"trec_eval version {VERSIONS[options.dialect]}, as cranfield has it", file=err)
-            return 0
+            version = f"trec_eval version {VERSIONS[options.dialect]}, as cranfield has it"
+            print(version, file=stderr or sys.stderr)
+            return ""
         request = Request(options.measures or ["official"], options.dialect)
         if options.show_help:
-            write(out, _help(options.dialect))
-            return 0
+            return _help(options.dialect)
         if len(options.files) != 2:
-            raise UsageError(f"{len(options.files)} files given, must be 2: qrels run\n{USAGE}")
-        write(out, evaluated(options, request))
-        return 0
-    except UsageError as error:
-        print(f"trec_eval: {error}", file=err)
-        return 2
-    except CranfieldError as error:
-        print(f"trec_eval: {error}", file=err)
-        return 1
+            raise UsageError(f"{counted(len(options.files), 'file')}, must be 2: qrels run\n{USAGE}")
+        return evaluated(options, request)
+
+    return run_program("trec_eval", output, stdout, stderr)
 
 
 def read_options(argv: Sequence[str]) -> Options:
-    """The command line in the order of the C program: a later option overrides an earlier one."""
+    """Parse the command line as the C program does: a later option overrides an earlier one."""
     try:
-        given, files = getopt.gnu_getopt(list(argv), SHORT, list(LONG))
+        pairs, files = getopt.gnu_getopt(list(argv), SHORT, list(LONG))
     except getopt.GetoptError as error:
         raise UsageError(f"{error.msg}\n{USAGE}") from None
     options = Options(files=files)
     names = {f"--{name.rstrip('=')}": letter for name, letter in LONG.items()}
-    for name, value in given:
+    for name, value in pairs:
         _set(options, names.get(name, name.lstrip("-")), value)
     return options
 
@@ -160,9 +156,9 @@ def _set(options: Options, letter: str, value: str) -> None:
             raise UsageError(f"--dialect {value}: must be 9 or 10")
         options.dialect = int(value)
     elif letter == "Z":
-        raise UsageError(f"-Z {value}: z-scores are not covered")
+        raise UsageError(f"-Z {value}: z-scores are not supported")
     elif letter == "R" and value != "qrels":
-        raise UsageError(f"-R {value}: only qrels are covered, not preferences or groups of judges")
+        raise UsageError(f"-R {value}: only qrels are supported, not preferences or groups of judges")
     elif letter == "T" and value != "trec_results":
         raise UsageError(f"-T {value}: must be trec_results")
 
@@ -180,7 +176,7 @@ def _help(dialect: int) -> str:
 
 
 def evaluated(options: Options, request: Request) -> str:
-    """Everything that goes to standard output."""
+    """The text for standard output."""
     setting = Setting(options.level, options.documents, options.dialect)
     qrels = read_qrels(options.files[0])
     run = _load(options.files[1])
@@ -209,22 +205,12 @@ def _load(path: str) -> Buffer:
 
 
 def read_qrels(path: str) -> TrecQrels:
-    expected = "topic iteration doc grade"
-    table, faults = _core.read(
-        [_load(path)],
-        ["topic", "skip", "doc", "value"],
-        " ",
-        False,
-        expected,
-        qrels=True,
-        on_duplicate="error",
-        threads=os.cpu_count() or 1,
-        most_faults=1,
-    )
-    for _, line, what in faults:
-        raise DataError(path, line, what)
+    layout = Layout("trec_eval", ("topic", "skip", "doc", "value"), "topic iteration doc grade")
+    table, faults = layout.read(_load(path), "qrels")
+    for _, line, message in faults:
+        raise DataError(path, line, message)
     if not len(table):
-        raise DataError(path, None, f"is empty, expected lines of {expected}")
+        raise DataError(path, None, f"is empty, expected lines of {layout.expected}")
     return TrecQrels(_core.judged(table, "error"), whole_grades=True)
 
 
@@ -233,13 +219,13 @@ TOO_MANY = re.compile(r"(\d+) columns, expected 6")
 
 
 def join_run(qrels: TrecQrels, path: str, buffer: Buffer, options: Options) -> _core.Joined:
-    """The run joined with the judgments; whatever follows the sixth field of a line is ignored."""
+    """Join the run with the judgments; anything after the sixth field of a line is ignored."""
     expected = "topic Q0 doc rank score tag"
     for attempt in (buffer, None):
         joined, faults = _core.join_files(
             qrels.core,
             [SIX_FIELDS.sub(rb"\1", bytes(buffer)) if attempt is None else attempt],
-            ["topic", "label", "doc", "rank", "value", "skip"],  # not the tag: trec_eval takes a file for one run
+            ["topic", "label", "doc", "rank", "value", "skip"],  # not the tag: a file is one run for trec_eval
             " ",
             False,
             expected,
@@ -254,11 +240,11 @@ def join_run(qrels: TrecQrels, path: str, buffer: Buffer, options: Options) -> _
             if not joined["names"]:
                 raise DataError(path, None, f"is empty, expected lines of {expected}")
             return joined
-        _, line, what = faults[0]
-        too_many = TOO_MANY.match(what)
+        _, line, message = faults[0]
+        too_many = TOO_MANY.match(message)
         if attempt is None or not too_many or int(too_many.group(1)) < 6:
             break
-    raise DataError(path, line, what)
+    raise DataError(path, line, message)
 
 
 def _rows(lists: TrecLists, options: Options) -> list[int]:
@@ -270,18 +256,16 @@ def _rows(lists: TrecLists, options: Options) -> list[int]:
         wanted = [row for row in wanted if lists.topics[row] == options.only_topic]
         absent = [row for row in absent if lists.topics[row] == options.only_topic]
     if options.dialect == 10 and absent and not options.complete:
-        some = ", ".join(lists.topics[row] for row in absent[:5]) + (" ..." if len(absent) > 5 else "")
-        raise DataError(
-            options.files[1], None,
-            f"lacks {counted(len(absent), 'judged topic')} ({some}); add -c to count what it lacks as not answered",
-        )  # fmt: skip
+        topics = listed(lists.topics[row] for row in absent)
+        message = f"lacks {counted(len(absent), 'judged topic')} ({topics}); add -c to count them as not answered"
+        raise DataError(options.files[1], None, message)
     if not wanted:
         raise DataError(options.files[1], None, f"has no topic in common with {options.files[0]}")
     return sorted(wanted, key=lambda row: lists.topics[row].encode("utf-8", "surrogateescape"))
 
 
 def _without_missing(column: Column, lists: TrecLists) -> Column:
-    """trec_eval 10 reads a missing topic as one unjudged document, then takes back what that gave these measures."""
+    """trec_eval 10 treats a missing topic as a list of one unjudged document, then resets these measures."""
     if column.name in ("num_ret", "utility", "rbp_resid") or column.name.startswith("unj"):
         return Column(column.name, np.where(lists.missing, 0.0, column.values), column.summary)
     if column.name == "relstring":
@@ -291,14 +275,14 @@ def _without_missing(column: Column, lists: TrecLists) -> Column:
 
 
 def shown(value: float) -> str:
-    """A value with four decimals; what is not a number with its sign, as C prints it."""
+    """A value with four decimals; NaN with its sign, as C prints it."""
     if math.isnan(value):
         return "  -nan" if math.copysign(1.0, value) < 0 else "   nan"
     return f"{value:6.4f}"
 
 
 TOPIC = "\0"
-"""Stands for the topic in the lines of a topic; no topic has it."""
+"""A placeholder for the topic in the lines of a topic; no topic contains it."""
 
 
 def _each_topic(columns: list[Column], lists: TrecLists, rows: list[int]) -> str:
@@ -339,10 +323,10 @@ def _summary(columns: list[Column], lists: TrecLists, rows: list[int], options: 
             value = str(number)
         elif column.summary == "sum":
             value = str(int(np.asarray(column.values)[rows].sum()))
-            if column.name == "num_rel" and options.complete:  # every judged topic, and whatever -l says
+            if column.name == "num_rel" and options.complete:  # of all judged topics, ignoring -l
                 value = str(int((lists.judged.grade > 0).sum()))
         else:
-            total = 0.0 + float(np.cumsum(np.asarray(column.values)[rows])[-1])  # from 0, one by one, as C adds
+            total = 0.0 + float(np.cumsum(np.asarray(column.values)[rows])[-1])  # term by term from 0, like C
             if column.summary == "log":
                 total += (number - len(rows)) * math.log(LEAST)
                 value = shown(math.exp(total / number))

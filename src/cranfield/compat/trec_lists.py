@@ -1,7 +1,7 @@
-"""Runs and judgments as trec_eval sees them, as assessed lists.
+"""Runs and judgments as assessed lists, by the rules of trec_eval.
 
-Its rules differ from ours in three places: grades are whole numbers, every negative grade means "in the pool, but not
-judged", and the gains of its nDCG family can be given pair by pair, with an ideal list that depends on how C sorts.
+These rules differ from those of cranfield in three ways: grades are whole numbers, every negative grade means "in the
+pool, but not judged", and the gains of the nDCG family can be pairs, with an ideal list that depends on how C sorts.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from cranfield.measures.gain import Gain
 from cranfield.types import Array
 
 NOT_IN_POOL = -1.0
-"""The grade of a retrieved document that the judgments do not have."""
+"""The grade of a retrieved document without a judgment."""
 POOLED = -2.0
-"""The grade of a document that the judgments have with a negative grade."""
+"""The grade of a document with a negative grade in the judgments."""
 
 MOST_LEVELS = 1_000_000
-"""Gain pairs make a table of every level up to the highest; beyond this it would not fit."""
+"""Gain pairs need a table of all levels up to the highest, which would not fit in memory above this."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrecLists(Assessed):
-    """The lists of one run on every judged topic; the row is the topic's number."""
+    """The lists of one run on every judged topic; the row is the number of the topic."""
 
     def ideal(self, gain: Gains) -> Ideal:
         if isinstance(gain, PairGain):
@@ -37,7 +37,7 @@ class TrecLists(Assessed):
         return super().ideal(gain)
 
     def dense(self) -> TrecLists:
-        """The same lists with every document a hit, those outside the pool with a grade of their own."""
+        """The same lists with every document as a hit; those outside the pool have the grade NOT_IN_POOL."""
 
         def make() -> TrecLists:
             start = np.zeros(self.rows + 1, dtype=np.int64)
@@ -51,7 +51,7 @@ class TrecLists(Assessed):
 
 
 class TrecQrels:
-    """Judgments ready to be joined with runs, graded as trec_eval grades them."""
+    """Judgments ready to be joined with runs, with the grades of trec_eval."""
 
     def __init__(self, judged: _core.Judged, *, whole_grades: bool) -> None:
         self.core = judged
@@ -61,7 +61,7 @@ class TrecQrels:
         self.judged = Judged.of(topic, self.graded(judged.grade), len(self.topics))
 
     def graded(self, grade: Array) -> Array:
-        """As C's atol reads it (the digits before the point), and one value for all that is negative."""
+        """Grades as read by C's atol (the digits before the point), with one value for all negative grades."""
         if self.whole_grades:
             grade = np.trunc(grade)
         return np.where(grade < 0, POOLED, grade)
@@ -74,10 +74,10 @@ class TrecQrels:
         nothing: bool = False,
         unjudged_for_missing: bool = False,
     ) -> TrecLists:
-        """What a join left, as lists.
+        """The lists of a join.
 
-        `judged_only` drops documents without a grade (-J), `nothing` drops all (-M 0); `unjudged_for_missing` gives
-        topics that the run lacks a list of one unjudged document (trec_eval 10 with -c).
+        `judged_only` drops documents without a grade (-J), `nothing` drops all (-M 0). With `unjudged_for_missing`,
+        topics that the run lacks have a list of one unjudged document (trec_eval 10 with -c).
         """
         row, rank, grade = joined["row"], joined["rank"], self.graded(joined["grade"])
         missing = joined["missing"].astype(bool)
@@ -109,7 +109,7 @@ class TrecQrels:
 
 @dataclass(frozen=True)
 class _Rung:
-    """A level, what it gains, and whether the documents of that level are counted here (a level can be named twice)."""
+    """A level, its gain, and whether its documents count here (a level can be named twice)."""
 
     level: float
     gain: float
@@ -118,7 +118,7 @@ class _Rung:
 
 @dataclass(frozen=True)
 class PairGain(Gain):
-    """Gains given as `level=gain` pairs (the `table`, in the order given); any other level is worth itself.
+    """Gains from `level=gain` pairs (the `table`, in this order); the gain of any other level is the level.
 
     >>> PairGain("table", ((1.0, 3.0), (-1.0, 0.5)))(np.array([-2.0, -1.0, 0.0, 1.0, 2.0])).tolist()
     [0.0, 0.5, 0.0, 3.0, 2.0]
@@ -131,13 +131,13 @@ class PairGain(Gain):
         return gains
 
     def check(self, who: str) -> None:
-        """trec_eval takes a gain below 0 as it is, and so do we where we stand in for it."""
+        """Accept gains below 0, like trec_eval."""
 
     def ideal_lists(self, lists: Assessed) -> Ideal:
-        """The ideal list of every topic, by walking the sorted levels down as trec_eval does.
+        """The ideal list of every topic, from the highest of the sorted levels down, like trec_eval.
 
-        The levels are in ascending order only as far as whole numbers tell: gains less than 1 apart count as equal. The
-        walk ends at the first gain of 0 or less that some document has, or before it begins if the top gain is one.
+        Gains are compared as whole numbers: gains less than 1 apart count as equal. The list ends at the first gain of
+        0 or less that some document has, and is empty if the top gain is 0 or less.
         """
         judged, ladders = lists.judged, dict[int, list[_Rung]]()
         gains: list[float] = []
@@ -159,7 +159,7 @@ class PairGain(Gain):
         return [_Rung(level, gain, first[level] == place) for place, (level, gain) in enumerate(self.table)]
 
     def _ladder(self, top: int) -> list[_Rung]:
-        """The pairs and every level below `top` that they do not name, sorted by gain."""
+        """The pairs and all other levels below `top`, sorted by gain."""
         if top > MOST_LEVELS:
             raise UsageError(f"gains by pairs need grades up to {MOST_LEVELS}, the judgments have {top - 1}")
         named = {level for level, _ in self.table}
@@ -179,10 +179,10 @@ def _walk_down(ladder: list[_Rung], count: dict[float, int]) -> list[float]:
 
 
 def sorted_as_c(rungs: list[_Rung]) -> list[_Rung]:
-    """By gain, compared by the whole part of the difference, in a merge sort like the C library's.
+    """Sort by gain, compared by the whole part of the difference, with the merge sort of the C library.
 
-    Such a comparison is no order (0.5 equals 1.2, 1.2 equals 1.9, but 0.5 is less than 1.9), so the outcome depends on
-    the steps taken: halves first, the smaller half in front, equal ones from the left.
+    This comparison is not an order (0.5 equals 1.2, 1.2 equals 1.9, but 0.5 is less than 1.9), so the result depends on
+    the steps of the algorithm: halves first, the smaller half in front, equal elements from the left.
 
     >>> [rung.gain for rung in sorted_as_c([_Rung(1, 0.5), _Rung(2, 1.0), _Rung(0, 0.0)])]
     [0.5, 0.0, 1.0]

@@ -1,7 +1,7 @@
-"""trec_eval's table of measures: names, defaults, and every value to the last bit as the C program has it.
+"""The measures of trec_eval: names, defaults, and values equal to the last bit to those of the C program.
 
-A value comes from our own measure of that name wherever that adds up the same numbers in the same order; an undefined
-score is 0 here, as trec_eval has no other word for it.
+A value is computed by the measure of cranfield if that adds the same numbers in the same order. An undefined score is 0
+here, since trec_eval has no undefined scores.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from cranfield.types import Array
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 LEAST = 0.00001
-"""What a geometric mean takes for 0."""
+"""What replaces 0 in a geometric mean."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What the command line says besides the measures: -l, -N and the version imitated."""
+    """Options that affect measures: -l, -N and the version of trec_eval."""
 
     level: int = 1
     documents: int = 0
@@ -40,7 +40,7 @@ class Setting:
 
 
 Kind = Any
-"""A class of measures; which parameters it takes is for the table to know."""
+"""A class of measures; the table knows its parameters."""
 Parameters = tuple[Any, ...]
 Compute = Callable[[TrecLists, Setting, Parameters], list[Array]]
 
@@ -50,9 +50,9 @@ class Entry:
     """A measure of the table.
 
     `takes` is the kind of its parameters: `none`, `cutoffs` (whole numbers, sorted), `points` (numbers, sorted),
-    `numbers` (as given), `gains` (level=gain pairs). `summary` is what becomes of it over topics: `mean`, `sum`,
-    `log` (per topic a logarithm, its mean is undone; not shown per topic), `text` (per topic only), `runid` or `num_q`
-    (over all topics only).
+    `numbers` (in the order given), `gains` (level=gain pairs). `summary` is how values of topics are combined: `mean`,
+    `sum`, `log` (the exponential of the mean of logarithms; not printed per topic), `text` (per topic only), `runid` or
+    `num_q` (over all topics only).
     """
 
     name: str
@@ -68,7 +68,7 @@ def _defined(values: Array) -> Array:
 
 
 def _ours(kind: Kind) -> Compute:
-    """Our measure at the relevance level."""
+    """A measure of cranfield at the relevance level."""
     return lambda lists, setting, _: [_defined(kind(rel=setting.level).evaluate(lists))]
 
 
@@ -77,7 +77,7 @@ def _unlevelled(kind: Kind) -> Compute:
 
 
 def _cut(kind: Kind) -> Compute:
-    """Our measure at the relevance level and every cutoff."""
+    """A measure of cranfield at the relevance level and every cutoff."""
 
     def compute(lists: TrecLists, setting: Setting, cutoffs: Parameters) -> list[Array]:
         measure = kind(rel=setting.level) if "rel" in kind.parameters() else kind()
@@ -87,7 +87,7 @@ def _cut(kind: Kind) -> Compute:
 
 
 def _graded(lists: TrecLists, pairs: Parameters) -> tuple[TrecLists, Gain]:
-    """The gain that the pairs describe; and lists that have every document a pair speaks of."""
+    """The gain of the pairs, and lists with every document that has a level in the pairs."""
     if not pairs:
         return lists, LINEAR
     if any(level == NOT_IN_POOL for level, _ in pairs):
@@ -155,11 +155,11 @@ def _multiples(lists: TrecLists, setting: Setting, multiples: Parameters) -> lis
 
 
 def _interpolated(lists: TrecLists, setting: Setting, points: Parameters) -> list[Array]:
-    """Interpolated precision at each recall point, which trec_eval matches from the last one given to the first.
+    """Interpolated precision at each recall point; trec_eval matches the points from the last to the first.
 
-    A point that needs more relevant documents than were found is passed over (0) only while none has been matched;
-    later, such a one is never matched and takes all before it along: they get the best precision of the whole list,
-    as do points that need no document at all. With sorted points only the latter happens.
+    A point that needs more relevant documents than were found is 0 if no point has been matched before. Otherwise
+    matching stops there: this point and all before it get the best precision of the whole list, as do points that need
+    no document at all. With sorted points only the latter happens.
     """
     hits, relevant, found = lists.relevant(setting.level), lists.num_rel(setting.level), _found(lists, setting)
     best = np.append(hits.running_max_from_below(hits.nth / hits.rank), 0.0)
@@ -180,7 +180,7 @@ def _interpolated(lists: TrecLists, setting: Setting, points: Parameters) -> lis
 
 
 def _needed(relevant: Array, dialect: int) -> Array:
-    """How many relevant documents a recall point stands for."""
+    """The number of relevant documents of a recall point."""
     if dialect == 9:
         return np.trunc(relevant + 0.9)
     size = np.abs(relevant)  # to the nearest whole number, halves away from zero
@@ -197,7 +197,7 @@ def _average_interpolated(lists: TrecLists, setting: Setting, points: Parameters
 def _g(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
     if not pairs:
         return _unlevelled(trec.G)(lists, setting, pairs)
-    # gains by pairs can run ahead of the ideal list, where our own G is not defined
+    # with pairs, gains can exceed those of the ideal list, where G of cranfield is undefined
     lists, gain = _graded(lists, pairs)
     hits, gains = gained(lists, gain)
     ideal = lists.ideal(gain)
@@ -235,7 +235,7 @@ def relstring(lists: TrecLists, how_many: float) -> list[str]:
 
 
 def _persistence(pairs: Parameters) -> tuple[float, Parameters]:
-    """p, and what is left as gain pairs."""
+    """p, and the gain pairs without it."""
     p = 0.9
     for level, value in pairs:
         if level == "p":
@@ -248,7 +248,7 @@ def numbered(pairs: Parameters) -> Parameters:
 
 
 def _rbp(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
-    """With the gains of each topic's levels scaled to 0 .. 1 when some lie outside, as the C program means to do."""
+    """Gains of a topic are scaled to 0 .. 1 if some are outside, as the C program intends."""
     p, pairs = _persistence(pairs)
     lists, gain = _graded(lists, pairs)
     top = np.zeros(lists.rows)
@@ -275,7 +275,7 @@ def _rbp_resid(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Ar
 
 
 def _no_value(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
-    """runid, num_q and relstring are made elsewhere."""
+    """runid, num_q and relstring are computed elsewhere."""
     return []
 
 

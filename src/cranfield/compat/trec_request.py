@@ -1,4 +1,4 @@
-"""Which measures were asked for with which parameters, in trec_eval's syntax; and their values as named columns."""
+"""Requested measures with their parameters, in the syntax of trec_eval, and their values as named columns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from cranfield.types import Array
 ELSEWHERE = re.compile(r"prefs.*|all_prefs|.*_avgjg|qrels_jg|qrels_prefs")
 """Names of measures on preferences and on groups of judges."""
 SHARED = ("dcg", "ideal_dcg", "ndcg")
-"""trec_eval 10 keeps one set of gains for these three: the last one given, in table order, serves all."""
+"""trec_eval 10 has one set of gains for these three: the last one given, in table order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One value of one measure on every topic; `summary` as in the table."""
+    """The values of a measure with one parameter on every topic; `summary` as in the table."""
 
     name: str
     values: Array | list[str]
@@ -30,7 +30,7 @@ class Column:
 
 
 class Request:
-    """The measures asked for with -m, in table order, with their parameters."""
+    """The measures requested with -m, in table order, with their parameters."""
 
     def __init__(self, names: Iterable[str], dialect: int = 9) -> None:
         self.dialect = dialect
@@ -41,10 +41,10 @@ class Request:
             self._add(name)
         self.parameters = {name: self._parsed(self.known[name]) for name in self.wanted}
         if dialect == 10:
-            given = [name for name in SHARED if name in self.wanted and name in self.typed]
+            with_gains = [name for name in SHARED if name in self.wanted and name in self.typed]
             for name in SHARED:
-                if given and name in self.wanted:
-                    self.parameters[name] = self.parameters[given[-1]]
+                if with_gains and name in self.wanted:
+                    self.parameters[name] = self.parameters[with_gains[-1]]
 
     def _add(self, text: str) -> None:
         name, dot, typed = text.partition(".")
@@ -56,7 +56,7 @@ class Request:
                 raise UsageError(_unknown(member, self.dialect))
             self.wanted.add(member)
         if dot and name in self.known:
-            self.typed.setdefault(name, typed)  # given twice, trec_eval keeps the first
+            self.typed.setdefault(name, typed)  # trec_eval keeps the first of several
 
     def _parsed(self, entry: Entry) -> Parameters:
         if entry.name not in self.typed or entry.takes == "none":
@@ -76,7 +76,7 @@ class Request:
         return tuple(numbers)
 
     def columns(self, lists: TrecLists, setting: Setting, *, typed_names: bool = True) -> list[Column]:
-        """What is asked for, on these lists. `typed_names=False` leaves parameters as typed out of the names."""
+        """The requested values on these lists; `typed_names=False` leaves the parameters as typed out of the names."""
         out: list[Column] = []
         for entry in TABLE:
             if entry.name not in self.wanted:
@@ -89,7 +89,7 @@ class Request:
                 out.append(Column(entry.name, np.zeros(0), entry.summary))
             else:
                 values = entry.compute(lists, setting, parameters)
-                if entry.name != "G":  # 0/0 has the sign bit set, the logarithm of a negative number has not
+                if entry.name != "G":  # 0/0 has the sign bit, the logarithm of a negative number does not
                     values = [np.where(np.isnan(value), -np.nan, value) for value in values]
                 out.extend(Column(name, value, entry.summary) for name, value in zip(names, values, strict=True))
         return out
@@ -106,15 +106,15 @@ class Request:
 
 def _unknown(name: str, dialect: int) -> str:
     if ELSEWHERE.fullmatch(name):
-        return f"measure {name!r} works on preferences or groups of judges, which are not covered"
+        return f"measure {name!r} works on preferences or groups of judges, which are not supported"
     if any(entry.name == name for entry in TABLE):
-        return f"measure {name!r} came with trec_eval 10; this is dialect {dialect}: add --dialect 10"
-    return f"there is no measure {name!r}; -h lists them"
+        return f"measure {name!r} is new in trec_eval 10, this is dialect {dialect}: add --dialect 10"
+    return f"no measure {name!r}; -h lists the measures"
 
 
 def _sorted_once(name: str, typed: str, numbers: list[Any]) -> Parameters:
     if len(set(numbers)) < len(numbers):
-        raise UsageError(f"{name}.{typed}: the same cutoff is there twice")
+        raise UsageError(f"{name}.{typed}: the same cutoff appears twice")
     return tuple(sorted(numbers))
 
 
@@ -137,22 +137,22 @@ HEXADECIMAL = re.compile(r"\s*([-+]?0x(?:[\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p[-+]
 
 
 def atol(text: str) -> int:
-    """The whole number a text begins with, 0 if it begins with none, as C reads it.
+    """The whole number at the start of a text, or 0, as in C.
 
     >>> atol("23.4"), atol("-3x"), atol("x")
     (23, -3, 0)
     """
-    found = WHOLE.match(text)
-    return int(found.group(1)) if found else 0
+    match = WHOLE.match(text)
+    return int(match.group(1)) if match else 0
 
 
 def atof(text: str) -> float:
-    """The number a text begins with, 0 if it begins with none, as C reads it.
+    """The number at the start of a text, or 0, as in C.
 
     >>> atof(".5x"), atof("0x10"), atof("x")
     (0.5, 16.0, 0.0)
     """
-    if found := HEXADECIMAL.match(text):
-        return float.fromhex(found.group(1))
-    found = DECIMAL.match(text)
-    return float(found.group(1)) if found else 0.0
+    if match := HEXADECIMAL.match(text):
+        return float.fromhex(match.group(1))
+    match = DECIMAL.match(text)
+    return float(match.group(1)) if match else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.collection.source import load, unmarked
+from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import load
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
-from cranfield.collection.text_formats import COLUMNS, column_key
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -132,30 +132,18 @@ def _from_file(path: str) -> Groups:
     buffer = load(path)
     if bytes(buffer[:4]) == b"PAR1":
         return _from_frame(parquet_table(buffer, path), path)
-    text = unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not lines:
-        raise DataError(path, None, f"is empty, expected lines of {EXPECTED}")
-    first = lines[0][1]
-    if "\t" in first:
-        rows = [line.split("\t") for _, line in lines]
-    else:
-        rows = list(csv.reader(line for _, line in lines)) if "," in first else [line.split() for _, line in lines]
-    for (number, _), row in zip(lines, rows, strict=True):
-        if len(row) not in (2, 3) or len(row) != len(rows[0]):
-            raise DataError(path, number, f"{len(row)} columns, expected {EXPECTED}")
-    if column_key(rows[0][0]) in NAMES["doc"] and column_key(rows[0][1]) in NAMES["group"]:
-        lines, rows = lines[1:], rows[1:]
-    return _made(map(_triple, rows), path, [number for number, _ in lines])
+    file = read_side_file(
+        path, EXPECTED, [2, 3], data=buffer, separators="\t, ;", comments=False,
+        header=lambda cells: column_key(cells[0]) in NAMES["doc"] and column_key(cells[1]) in NAMES["group"],
+    )  # fmt: skip
+    return _made(map(_triple, file.rows), file.origin, file.lines)
 
 
 def _named(names: Sequence[str], origin: str) -> dict[str, int]:
-    keys = [column_key(name) for name in names]
-    found = {role: keys.index(word) for role, words in NAMES.items() for word in reversed(words) if word in keys}
+    found = find_columns(names, NAMES)
     for role in ("doc", "group"):
         if role not in found:
-            told = ", ".join(NAMES[role])
-            raise DataError(origin, None, f"no column for the {role} among {', '.join(names)}; expected one of {told}")
+            raise DataError(origin, None, no_column(role, names, NAMES[role]))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.text_formats import grade_called
+from cranfield.collection.grade_labels import grade_called
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index
 

@@ -157,6 +157,6 @@ def _check_values(scores: Scores, who: str) -> None:
 
 def names_of(measures: Iterable[Any]) -> list[str]:
     """The labels of measures, without repetitions."""
-    from cranfield.scores.score_files import label
+    from cranfield.scores.labels import label
 
     return list(dict.fromkeys(map(label, measures)))

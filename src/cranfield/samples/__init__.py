@@ -1,4 +1,4 @@
-"""A small collection of our own making, to try things on: graded judgments, four runs, ties, gaps."""
+"""The bundled sample collection: topics, graded judgments and four runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Sample:
-    """Where the files of the sample collection are."""
+    """The paths of the sample collection."""
 
     qrels: str
     runs: tuple[str, ...]
@@ -16,7 +16,7 @@ class Sample:
 
 
 def sample() -> Sample:
-    """The sample collection that comes with the package.
+    """The bundled sample collection.
 
     >>> import cranfield as cf
     >>> [Path(run).name for run in cf.sample().runs]

@@ -1,17 +1,36 @@
-"""Where a measure, run or topic stands in scores: by its label, and a measure by any spelling of its name."""
+"""Labels of measures, runs and topics, and where they are in scores; a measure is found by any spelling of its name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.scores.score_files import label
+
+if TYPE_CHECKING:
+    from cranfield.measures.base import Measure
+
+    MeasureLike: TypeAlias = str | Measure | type[Measure]
+
+
+def label(measure: MeasureLike) -> str:
+    """The label of a measure in scores; a class means its default instance."""
+    return str(measure() if isinstance(measure, type) else measure)
+
+
+def repeated(names: Sequence[str]) -> int | None:
+    """The position of the first name that appeared before; None if all differ."""
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        if name in seen:
+            return position
+        seen.add(name)
+    return None
 
 
 def positions(wanted: Any, names: Sequence[str], kind: str) -> list[int]:
-    """Where the wanted ones stand: one or several, by name or as measures; None is all.
+    """The positions of one or several wanted names or measures; all positions if `wanted` is None.
 
     >>> positions(["recall_5", "AP"], ["AP", "R@5"], "measure")
     [1, 0]
@@ -19,19 +38,21 @@ def positions(wanted: Any, names: Sequence[str], kind: str) -> list[int]:
     if wanted is None:
         return list(range(len(names)))
     several = isinstance(wanted, Iterable) and not isinstance(wanted, (str, type))
-    place = {name: i for i, name in enumerate(names)}
+    position_of = {name: position for position, name in enumerate(names)}
     found = []
-    for one in wanted if several else [wanted]:
-        name = label(one)
-        at = place[name] if name in place else same_measure(name, names) if kind == "measure" else None
-        if at is None:
+    for item in wanted if several else [wanted]:
+        name = label(item)
+        position = position_of.get(name)
+        if position is None and kind == "measure":
+            position = same_measure(name, names)
+        if position is None:
             raise nearest(name, names, kind)
-        found.append(at)
+        found.append(position)
     return found
 
 
 def same_measure(name: str, names: Sequence[str]) -> int | None:
-    """Where the measure stands that is also called `name`: an alias, or with its defaults written out.
+    """The position of the measure that is also called `name`: an alias, or a name with its defaults written out.
 
     >>> same_measure("StRecall@5", ["AP", "I-rec@5"]), same_measure("StRecall@6", ["AP", "I-rec@5"])
     (1, None)
@@ -39,14 +60,15 @@ def same_measure(name: str, names: Sequence[str]) -> int | None:
     canonical = _canonical(name)
     if canonical is None:
         return None
-    found = [i for i, one in enumerate(names) if one == canonical or _canonical(one) == canonical]
-    if len(found) > 1:
-        raise UsageError(f"{name!r} may be {' or '.join(repr(names[i]) for i in found)}; write the label as it is")
-    return found[0] if found else None
+    same = [i for i, other in enumerate(names) if other == canonical or _canonical(other) == canonical]
+    if len(same) > 1:
+        labels = " or ".join(repr(names[i]) for i in same)
+        raise UsageError(f"{name!r} may be {labels}; write the label as it is")
+    return same[0] if same else None
 
 
 def _canonical(name: str) -> str | None:
-    """As the measure spells itself; None for what is no measure's name. `module:name` imports nothing here."""
+    """The measure's own spelling of its name; None if this is not a measure. `module:name` imports nothing here."""
     from cranfield.measures.naming.parse import parse
 
     try:

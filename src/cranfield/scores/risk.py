@@ -1,6 +1,6 @@
-"""How much a run risks: gains and losses against a baseline weighed unevenly, topic by topic.
+"""The risk of a run: gains and losses against a baseline on each topic, with more weight on losses.
 
-Arrays are runs × topics; topics on which a run that takes part has no value (NaN) are left out.
+Arrays are runs × topics; topics without a value (NaN) for one of the runs compared are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Risk(Tidy):
     measures: tuple[str, ...]
     runs: tuple[str, ...]
     values: Array
-    """Measures × runs; NaN for the baseline itself where it cannot be compared."""
+    """Measures × runs; NaN if the risk is undefined, as TRisk of the baseline itself."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """measure, run and value, one entry per number."""
@@ -46,13 +46,13 @@ class Risk(Tidy):
 
 
 def weighed(scores: Array, baseline: Array, alpha: float) -> Array:
-    """Differences from the baseline, losses counted 1 + α times; NaN where either has no value."""
+    """Differences from the baseline, with losses counted 1 + α times; NaN if either has no value."""
     difference = scores - baseline
     return np.where(difference < 0, (1 + alpha) * difference, difference)
 
 
 def urisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
-    r"""Mean gain over the baseline, losses counted 1 + α times.
+    r"""The mean gain over the baseline, with losses counted 1 + α times.
 
     .. math:: \frac{1}{n}\Big(\sum_{d_t > 0} d_t + (1 + \alpha) \sum_{d_t < 0} d_t\Big)
 
@@ -66,11 +66,11 @@ def urisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
 
 
 def trisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
-    r"""URisk in units of its standard error: below −2 riskier than the baseline beyond chance, above 2 safer.
+    r"""URisk in units of its standard error: below −2 significantly riskier than the baseline, above 2 safer.
 
     .. math:: \frac{\text{URisk}}{s / \sqrt{n}}
 
-    Undefined with fewer than two topics, or when all weighed differences are the same.
+    Undefined with fewer than two topics, or if all weighted differences are the same.
     Reference: Dinçer, Macdonald & Ounis, Hypothesis Testing for Risk-Sensitive Evaluation, SIGIR 2014
 
     >>> trisk(np.array([[0.5, 0.2, 0.9]]), np.array([0.4, 0.4, 0.1])).round(4).tolist()
@@ -86,7 +86,7 @@ def trisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
 
 
 def georisk(scores: Array, alpha: float = 1.0) -> Array:
-    r"""Effectiveness and risk in one number, against what each run and topic would lead one to expect of all runs.
+    r"""Effectiveness and risk in one number, compared with the scores that run and topic means lead to expect.
 
     .. math:: \sqrt{\bar{x}_i\, \Phi(Z_i / n)}, \quad
         Z_i = \sum_{z_{it} > 0} z_{it} + (1 + \alpha) \sum_{z_{it} < 0} z_{it}, \quad
@@ -103,7 +103,7 @@ def georisk(scores: Array, alpha: float = 1.0) -> Array:
 
     values = scores[:, ~np.isnan(scores).any(axis=0)]
     if (values < 0).any():
-        raise UsageError("GeoRisk: a score below 0; the expectation it compares with needs scores of 0 or more")
+        raise UsageError("GeoRisk: a score is below 0, all must be 0 or more")
     topics = values.shape[1]
     if topics == 0 or not values.any():
         return np.full(len(scores), np.nan)

@@ -1,4 +1,4 @@
-"""Scores from files and frames: tidy tables, nested dicts, `trec_eval -q` output, plain matrices."""
+"""Read scores from files: tidy tables, nested JSON, `trec_eval -q` output, plain matrices."""
 
 from __future__ import annotations
 
@@ -6,284 +6,47 @@ import csv
 import io
 import os
 import re
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from cranfield import _core, check
-from cranfield.collection.source import read_bytes, stem
+from cranfield import check
+from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
+from cranfield.collection.source import read_bytes, stem, without_compression
 from cranfield.collection.structured import parquet_table, parsed_json
-from cranfield.collection.text_formats import COLUMNS, column_key, namesakes
-from cranfield.errors import CranfieldWarning, DataError, UsageError
-from cranfield.frames import need
-from cranfield.types import Array
+from cranfield.errors import DataError
+from cranfield.scores.labels import repeated
+from cranfield.scores.score_tables import (
+    MISSING_RULES,
+    SCORE_COLUMNS,
+    Cells,
+    from_columns,
+    from_frame,
+    from_matrix,
+    from_nested,
+    number,
+    parsed_number,
+)
+from cranfield.text import counted
 
-if TYPE_CHECKING:
-    from cranfield.measures.base import Measure
-
-    MeasureLike: TypeAlias = str | Measure | type[Measure]
-
-Mask = NDArray[np.bool_]
-MISSING_RULES = ("zero", "skip")
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".pq": "parquet"}
-"""The formats that are written, by how a file's name ends."""
+"""The formats that are written, by suffix."""
 READABLE = (*dict.fromkeys(FORMATS.values()), "trec", "matrix")
-
-_AXES = ("measure", "run", "topic")
-_Fault = Callable[[int | None, str], DataError]
-"""What to raise about the n-th entry of what is being read, or about the whole."""
-
-
-@dataclass(frozen=True)
-class Cells:
-    """What was read, as `Scores` takes it."""
-
-    measures: Sequence[str]
-    runs: Sequence[str]
-    topics: Sequence[str]
-    values: Array
-    """measures × runs × topics."""
-    missing: Mask | None = None
-    """runs × topics: the run lacks the topic."""
-    missing_rule: str = "zero"
-    notes: Sequence[str] = ()
-
-
-def label(measure: MeasureLike) -> str:
-    """What a measure is called in scores; a class stands for its default instance."""
-    return str(measure() if isinstance(measure, type) else measure)
-
-
-def columns_of(n: int) -> str:
-    """How many columns there are, in words."""
-    return f"{n} column{'' if n == 1 else 's'}"
-
-
-def repeated(names: Sequence[str]) -> int | None:
-    """Where a name stands that stood before."""
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            return i
-        seen.add(name)
-    return None
-
-
-def format_of(path: str) -> str | None:
-    """The format that a file's name tells, a compression's ending aside."""
-    return FORMATS.get(os.path.splitext(re.sub(r"\.(gz|bz2|xz|zst)$", "", path.lower()))[1])
-
-
-# -- from entries to cells
-
-
-def grid(
-    names: Mapping[str, Sequence[str]],
-    value: Array,
-    flagged: Mask,
-    rule: str | None,
-    facts: Mapping[str, Any],
-    fault: _Fault,
-) -> Cells:
-    """One entry per score, in any order, to measures × runs × topics.
-
-    A (run, topic) with no entry at all is missing. `rule` None: skip if the entries flagged as missing have no value.
-    `facts` may hold notes, and measures, runs and topics that come first, in their order.
-    """
-    labels = {axis: list(dict.fromkeys((*map(str, facts.get(f"{axis}s", ())), *names[axis]))) for axis in _AXES}
-    measures, runs, topics = labels.values()
-    shape = (len(measures), len(runs), len(topics))
-    m, r, t = (_codes(names[axis], labels[axis]) for axis in _AXES)
-    place = np.ravel_multi_index((m, r, t), shape) if len(m) else m
-    _, first = np.unique(place, return_index=True)
-    if len(first) < len(place):
-        i = int(np.setdiff1d(np.arange(len(place)), first)[0])
-        raise fault(i, ", ".join(f"{axis} {names[axis][i]!r}" for axis in _AXES) + " has a score already")
-    values = np.full(shape, np.nan)
-    values.reshape(-1)[place] = value
-    absent = np.ones(shape[1:], dtype=bool)
-    absent[r, t] = False
-    missing = absent.copy()
-    missing[r[flagged], t[flagged]] = True
-    if rule is None:
-        rule = "skip" if flagged.any() and np.isnan(value[flagged]).all() else "zero"
-    check.one_of("Scores", MISSING_RULES, missing=rule)
-    if rule == "zero" and absent.any():
-        scored = np.zeros((shape[0], 1, shape[2]), dtype=bool)
-        scored[m, 0, t] = True
-        values[absent[None] & scored] = 0.0
-        some = [f"{runs[i]} {topics[j]}" for i, j in np.argwhere(absent)[:3]]
-        warnings.warn(
-            f"{absent.sum()} of {absent.size} lists have no score and count as 0: {', '.join(some)}"
-            f"{', ...' if absent.sum() > 3 else ''}; missing='skip' leaves them out",
-            CranfieldWarning,
-            stacklevel=4,
-        )
-    return Cells(measures, runs, topics, values, missing, rule, tuple(map(str, facts.get("notes", ()))))
-
-
-def _codes(names: Sequence[str], known: Sequence[str]) -> NDArray[np.int64]:
-    place = {name: i for i, name in enumerate(known)}
-    return np.fromiter(map(place.__getitem__, names), dtype=np.int64, count=len(names))
-
-
-def from_matrix(
-    values: ArrayLike, runs: Iterable[str] | None = None, topics: Iterable[str] | None = None, measure: str = "score"
-) -> Cells:
-    """A row per topic and a column per run; names are made up where not given."""
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim != 2:
-        raise UsageError(f"from_matrix: values.ndim == {table.ndim}, must be 2: a row per topic, a column per run")
-    n_topics, n_runs = table.shape
-    return Cells(
-        [measure],
-        [f"run{i + 1}" for i in range(n_runs)] if runs is None else list(runs),
-        [f"{i + 1}" for i in range(n_topics)] if topics is None else list(topics),
-        table.T[None],
-    )
-
-
-def from_columns(
-    columns: Mapping[str, Sequence[Any]],
-    facts: Mapping[str, Any],
-    fault: _Fault,
-    measure: str | None = None,
-    run: str | None = None,
-    missing: str | None = None,
-) -> Cells:
-    """From columns by role; `measure` and `run` stand in for a column that is not there."""
-    for kind in ("topic", "value"):
-        if kind not in columns:
-            raise fault(None, f"no column {kind!r}, expected measure, run, topic, value")
-    n = len(columns["value"])
-    if n == 0 and "topics" not in facts:
-        raise fault(None, "no scores")
-    names = {}
-    for axis, instead in zip(_AXES, (measure, run, None), strict=True):
-        if axis not in columns and instead is None:
-            raise fault(None, f"no column {axis!r}, expected one, or {axis}= to say it")
-        names[axis] = list(map(str, columns.get(axis, [instead] * n)))
-    for kind, column in columns.items():
-        if len(column) != n:
-            raise fault(min(n, len(column)), f"column {kind!r} has {len(column)} entries, value has {n}")
-    rule = facts.get("missing_rule")
-    if rule not in (None, *MISSING_RULES):
-        raise fault(None, f"'missing_rule' is {rule!r}, expected one of {', '.join(MISSING_RULES)}")
-    value = np.array([_number(x, partial(fault, i)) for i, x in enumerate(columns["value"])], dtype=np.float64)
-    flags = columns.get("missing", [False] * n)
-    flagged = np.array([_flag(x, partial(fault, i)) for i, x in enumerate(flags)], dtype=bool)
-    return grid(names, value, flagged, missing or rule, facts, fault)
-
-
-def from_frame(frame: Any, measure: str | None, run: str | None, missing: str | None, origin: str = "frame") -> Cells:
-    """From a tidy frame of any make, or a mapping from column names to columns."""
-
-    def fault(row: int | None, what: str) -> DataError:
-        return DataError(origin, None, what if row is None else f"row {row}: {what}")
-
-    if not hasattr(frame, "columns") and not isinstance(frame, Mapping) and hasattr(frame, "__arrow_c_stream__"):
-        frame = need("pyarrow", "an Arrow stream").table(frame)
-    facts = getattr(frame, "attrs", {}).get("cranfield", {})  # as pandas keeps them
-    about = getattr(getattr(frame, "schema", None), "metadata", None) or {}  # as Arrow does
-    if b"cranfield" in about:
-        facts = parsed_json(about[b"cranfield"].decode(), origin)
-    every = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None) or frame.columns
-    names = [str(name) for name in every]
-    columns = {}
-    found = _by_role(names)
-    if wrong := namesakes(names, map(names.index, found.values())):
-        raise fault(None, wrong)
-    for kind, name in found.items():
-        column = frame[name]
-        as_list = next((getattr(column, m) for m in ("to_pylist", "to_list", "tolist") if hasattr(column, m)), None)
-        columns[kind] = list(column) if as_list is None else as_list()
-    return from_columns(columns, facts, fault, measure, run, missing)
-
-
-def from_nested(data: Any, measure: str, missing: str | None, facts: Mapping[str, Any], origin: str = "dict") -> Cells:
-    """From {run: {topic: {measure: value}}} or {run: {topic: value}}; `facts` may tell {run: [missing topics]}."""
-    entries: list[tuple[str, str, str]] = []
-    values: list[Any] = []
-
-    def fault(i: int | None, what: str) -> DataError:
-        where = "" if i is None else "measure {!r}, run {!r}, topic {!r}: ".format(*entries[i])
-        return DataError(origin, None, where + what)
-
-    if not isinstance(data, Mapping):
-        raise fault(None, f"{type(data).__name__}, expected {{run: {{topic: {{measure: value}}}}}}")
-    for run, topics in data.items():
-        if not isinstance(topics, Mapping):
-            raise fault(None, f"run {run!r}: {topics!r}, expected {{topic: {{measure: value}}}}")
-        for topic, row in topics.items():
-            for name, x in row.items() if isinstance(row, Mapping) else [(measure, row)]:
-                entries.append((label(name), str(run), str(topic)))
-                values.append(x)
-    columns: dict[str, Sequence[Any]] = {axis: [entry[i] for entry in entries] for i, axis in enumerate(_AXES)}
-    absent = {(run, str(topic)) for run, topics in facts.get("missing", {}).items() for topic in topics}
-    columns |= {"value": values, "missing": [entry[1:] in absent for entry in entries]}
-    return from_columns(columns, {"runs": list(data), **facts}, fault, missing=missing)
-
-
-# -- names and numbers
-
-_COLUMNS = {
-    "measure": ("measure", "metric"),
-    "run": COLUMNS["name"],
-    "topic": ("topic", *COLUMNS["topic"]),
-    "value": ("value", "score"),
-    "missing": ("missing",),
-}
 _TOPIC_HEADINGS = ("id", "#", *COLUMNS["topic"])
-_UNDEFINED = ("", "nan", "na", "n/a", "null", "none")
-_FLAGS = {"true": True, "1": True, "false": False, "0": False, "": False, "none": False}
-
-
-def _by_role(names: Iterable[str]) -> dict[str, str]:
-    """What each column of scores is called in a table that has these columns."""
-    keys = {column_key(name): name for name in names}
-    found = {kind: next((keys[word] for word in words if word in keys), None) for kind, words in _COLUMNS.items()}
-    return {kind: name for kind, name in found.items() if name is not None}
-
-
-def _parsed(text: str) -> float | None:
-    """The number that a text is; NaN for what people write where there is none."""
-    text = text.strip()
-    return np.nan if text.casefold() in _UNDEFINED else _core.parse_number(text.encode())
-
-
-def _number(x: Any, fault: Callable[[str], DataError]) -> float:
-    if x is None or type(x).__name__ == "NAType":  # pandas.NA
-        return np.nan
-    try:
-        number = _parsed(x) if isinstance(x, str) else float(x)
-    except (TypeError, ValueError):
-        number = None
-    if number is None:
-        raise fault(f"{x!r} is not a number")
-    return number
-
-
-def _flag(x: Any, fault: Callable[[str], DataError]) -> bool:
-    flag = _FLAGS.get(str(x).strip().casefold())
-    if flag is None:
-        raise fault(f"missing is {x!r}, expected true or false")
-    return flag
-
-
-# -- files
 
 _Rows = list[tuple[int, list[str]]]
 """Line number and cells."""
 
 
+def format_of(path: str) -> str | None:
+    """The format of the suffix, ignoring that of a compressed file."""
+    return FORMATS.get(os.path.splitext(without_compression(path.lower()))[1])
+
+
 @dataclass(frozen=True)
 class ScoreFile:
-    """A file to read scores from, and what the caller said about it."""
+    """A file of scores, and what the caller knows about it."""
 
     path: str
     format: str | None
@@ -294,7 +57,7 @@ class ScoreFile:
     topic_column: bool | None
 
     def read(self) -> Cells:
-        """The scores in the file; its format is the one said, or the name's, or the content's."""
+        """The scores in the file; the format is the one given, or that of the suffix, or detected."""
         if self.format is not None:
             check.one_of("Scores.read", READABLE, format=self.format)
         kind = self.format or format_of(self.path)
@@ -307,13 +70,13 @@ class ScoreFile:
         if kind == "trec" or (kind is None and _looks_like_trec(text)):
             return self._trec(text)
         rows = self._rows(text, {"csv": ",", "tsv": "\t"}.get(kind or ""))
-        roles = _by_role(rows[0][1]).keys()
+        roles = find_columns(rows[0][1], SCORE_COLUMNS).keys()
         tidy = {"topic", "value"} < roles and bool({"measure", "run"} & roles)
         return self._tidy(rows) if tidy and kind != "matrix" else self._matrix(rows)
 
     @property
     def _run_name(self) -> str:
-        """What a run is called that has no other name: as its file."""
+        """The name of a run that the file does not name."""
         return self.run or stem(self.path)
 
     def _fault(self, line: int | None, what: str) -> DataError:
@@ -327,11 +90,11 @@ class ScoreFile:
             line = data.count(b"\n", 0, error.start) + 1
             raise self._fault(line, f"byte 0x{data[error.start]:02x}, expected UTF-8 text") from None
         if not text.strip():
-            raise self._fault(None, "empty, expected scores")
+            raise self._fault(None, "is empty, expected scores")
         return text
 
     def _rows(self, text: str, sep: str | None) -> _Rows:
-        """The cells of each line that is not blank; `sep` None: tab or comma if the first line has one, else blanks."""
+        """The cells of each line that is not blank; without `sep`, the first line shows the separator."""
         if sep is None:
             first = text.lstrip("\r\n").partition("\n")[0]
             sep = next((s for s in "\t,;" if s in first), None)
@@ -344,7 +107,7 @@ class ScoreFile:
             raise self._fault(reader.line_num, f"not a row of cells: {error}") from None
 
     def _entries(self, columns: Mapping[str, list[str]], facts: Mapping[str, Any], rows: _Rows) -> Cells:
-        """Columns that were taken from these rows, one entry in each."""
+        """Scores from columns with an entry for each of these rows."""
 
         def fault(i: int | None, what: str) -> DataError:
             return self._fault(None if i is None else rows[i][0], what)
@@ -355,11 +118,11 @@ class ScoreFile:
         (_, header), *body = rows
         for line, cells in body:
             if len(cells) != len(header):
-                raise self._fault(line, f"{columns_of(len(cells))}, expected {len(header)}: {', '.join(header)}")
-        where = {kind: header.index(name) for kind, name in _by_role(header).items()}
-        if wrong := namesakes(header, where.values()):
-            raise self._fault(rows[0][0], wrong)
-        columns = {kind: [cells[i] for _, cells in body] for kind, i in where.items()}
+                raise self._fault(line, f"{counted(len(cells), 'column')}, expected {len(header)}: {', '.join(header)}")
+        places = find_columns(header, SCORE_COLUMNS)
+        if message := repeated_column(header, places.values()):
+            raise self._fault(rows[0][0], message)
+        columns = {kind: [cells[i] for _, cells in body] for kind, i in places.items()}
         facts: dict[str, Any] = {}
         if "notes" in header and body:
             rule, *notes = _split_notes(body[0][1][header.index("notes")])
@@ -377,7 +140,7 @@ class ScoreFile:
         width = len(body[0][1])
         for n, cells in body:
             if len(cells) != width:
-                raise self._fault(n, f"{columns_of(len(cells))}, expected {width} as in line {body[0][0]}")
+                raise self._fault(n, f"{counted(len(cells), 'column')}, expected {width} as in line {body[0][0]}")
         if names and len(names) not in (width, width - (self.topic_column is not False)):
             raise self._fault(line, f"{len(names)} names, expected {width}")
         has_topics = self.topic_column
@@ -386,38 +149,38 @@ class ScoreFile:
         start = int(has_topics)
         if width == start:
             raise self._fault(body[0][0], "topics and no scores")
-        values = [[_number(cell, partial(self._fault, n)) for cell in cells[start:]] for n, cells in body]
+        values = [[number(cell, partial(self._fault, n)) for cell in cells[start:]] for n, cells in body]
         topics = [cells[0] for _, cells in body] if has_topics else None
         if topics and (i := repeated(topics)):
-            raise self._fault(body[i][0], f"topic {topics[i]!r} is there twice")
+            raise self._fault(body[i][0], f"topic {topics[i]!r} appears twice")
         if names:
             names = names[len(names) - width + start :]
             if i := repeated(names):
-                raise self._fault(line, f"run {names[i]!r} is there twice")
+                raise self._fault(line, f"run {names[i]!r} appears twice")
         return replace(from_matrix(values, names, topics, self.measure), missing_rule=self.missing or "zero")
 
     def _has_header(self, line: int, cells: list[str]) -> bool:
-        """Whether the first line of a matrix names the runs: none of its cells is a number, the corner aside."""
+        """Whether the first line of a matrix names the runs: no cell after the first is a number."""
         if column_key(cells[0]) in _TOPIC_HEADINGS:
             return True
-        words = [cell for cell in cells[1:] or cells if _parsed(cell) is None]
+        words = [cell for cell in cells[1:] or cells if parsed_number(cell) is None]
         if words and len(words) < len(cells[1:]):
-            raise self._fault(line, f"{words[0]!r} is not a number, other cells are; header=True if they name runs")
+            raise self._fault(line, f"{words[0]!r} is not a number, other cells are; use header=True if they name runs")
         return bool(words)
 
     def _has_topics(self, body: _Rows, names: Sequence[str] | None) -> bool:
         """Whether the first column of a matrix names topics.
 
-        It does when its heading says so, when it holds no numbers, or when it holds distinct whole numbers, some
-        above 1, beside columns with fractions: no measure scores like that.
+        It does if its heading says so, if it has no numbers, or if it has distinct whole numbers, some above 1, and
+        other columns have fractions: no measure has such scores.
         """
         if names and column_key(names[0]) in ("", *_TOPIC_HEADINGS):
             return True
         first = [cells[0].strip() for _, cells in body]
-        word = next((i for i, cell in enumerate(first) if _parsed(cell) is None), None)
+        word = next((i for i, cell in enumerate(first) if parsed_number(cell) is None), None)
         if word is not None:
-            if any("." in other and _parsed(other) is not None for other in first):
-                what = f"{first[word]!r} is not a number; topic_column=True if the column names topics"
+            if any("." in other and parsed_number(other) is not None for other in first):
+                what = f"{first[word]!r} is not a number; use topic_column=True if the column names topics"
                 raise self._fault(body[word][0], what)
             return True
         if not all(map(str.isdecimal, first)) or len(set(first)) < len(first):
@@ -425,14 +188,14 @@ class ScoreFile:
         return max(map(int, first)) > 1 and any("." in cell for _, cells in body for cell in cells[1:])
 
     def _trec(self, text: str) -> Cells:
-        """trec_eval -q: name, topic, value. The `all` lines close a run's part; only runid and num_q are taken."""
+        """trec_eval -q: name, topic, value. `all` lines end the part of a run; only their runid and num_q are used."""
         parts: list[tuple[_Rows, dict[str, tuple[int, str]]]] = [([], {})]
         for n, line in enumerate(text.split("\n"), 1):
             if not line.strip():
                 continue
             cells = [cell.strip() for cell in (line.split("\t") if "\t" in line else line.split())]
             if len(cells) != 3:
-                raise self._fault(n, f"{columns_of(len(cells))}, expected name, topic, value")
+                raise self._fault(n, f"{counted(len(cells), 'column')}, expected name, topic, value")
             name, topic, value = cells
             if topic == "all":
                 parts[-1][1][name] = n, value
@@ -443,15 +206,15 @@ class ScoreFile:
                 parts[-1][0].append((n, cells))
         rows: _Rows = []
         notes = []
-        for entries, said in parts:
-            run = self.run or said.get("runid", (0, ""))[1] or self._run_name
+        for entries, summary in parts:
+            run = self.run or summary.get("runid", (0, ""))[1] or self._run_name
             rows += [(n, [*cells, run]) for n, cells in entries]
-            listed = len({topic for _, (_, topic, _) in entries})
-            n, told = said.get("num_q", (0, str(listed)))
-            if listed and listed != (num_q := _number(told, partial(self._fault, n))):
-                notes.append(f"{run}: trec_eval averaged over {num_q:g} topics, {listed} are listed")
+            topics = len({topic for _, (_, topic, _) in entries})
+            n, text_of_num_q = summary.get("num_q", (0, str(topics)))
+            if topics and topics != (num_q := number(text_of_num_q, partial(self._fault, n))):
+                notes.append(f"{run}: trec_eval averaged over {num_q:g} topics, {topics} are listed")
         if not rows:
-            raise self._fault(None, "no scores of single topics, expected the output of trec_eval -q")
+            raise self._fault(None, "no scores of topics, expected the output of trec_eval -q")
         columns = {kind: [row[i] for _, row in rows] for i, kind in enumerate(("measure", "topic", "value", "run"))}
         return self._entries(columns, {"notes": notes}, rows)
 
@@ -460,7 +223,7 @@ class ScoreFile:
         if not isinstance(data, dict) or data.get("cranfield") != "scores":
             nested = isinstance(data, dict) and all(isinstance(row, dict) for row in data.values())
             if nested and not any(isinstance(x, dict) for row in data.values() for x in row.values()):
-                data = {self._run_name: data}  # {topic: {measure: value}}, as evaluators return it for one run
+                data = {self._run_name: data}  # {topic: {measure: value}}, the result of evaluators for one run
             return from_nested(data, self.measure, self.missing, {}, self.path)
         lists = ("notes", "measures", "runs", "topics")
         for kind, expected in {"scores": dict, "missing": dict, **dict.fromkeys(lists, list)}.items():
@@ -482,10 +245,10 @@ def _looks_like_trec(text: str) -> bool:
 
 
 def joined_notes(notes: Iterable[str]) -> str:
-    r"""Notes in one cell of a table: ` | ` between them, `\|` and `\\` within."""
+    r"""Join notes for one cell of a table: ` | ` between them, `\|` and `\\` within."""
     return " | ".join(re.sub(r"[\\|]", r"\\\g<0>", note) for note in notes)
 
 
 def _split_notes(text: str) -> list[str]:
-    """The notes that were joined: within one, a bar follows a backslash and never a blank."""
+    """Undo `joined_notes`: within a note, a bar follows a backslash and never a blank."""
     return [re.sub(r"\\(.)", r"\1", note, flags=re.DOTALL) for note in text.split(" | ")]

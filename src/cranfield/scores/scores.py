@@ -1,10 +1,8 @@
-"""Scores: measure × run × topic, with labels, and the ways in and out."""
+"""Scores: a number for each measure, run and topic, with labels."""
 
 from __future__ import annotations
 
 import io
-import json
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,30 +14,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield import check
 from cranfield.collection.source import PathLike, write_bytes
-from cranfield.collection.writing import to_delimited
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy, need
-from cranfield.scores import risk, score_files
+from cranfield.scores import risk, score_tables, score_text
 from cranfield.scores import summary as summaries
-from cranfield.scores.labels import positions, same_measure
+from cranfield.scores.labels import label, positions, repeated, same_measure
 from cranfield.scores.risk import Risk
-from cranfield.scores.score_files import FORMATS, MISSING_RULES, Cells, Mask, ScoreFile, label, repeated
+from cranfield.scores.score_files import FORMATS, ScoreFile, format_of
+from cranfield.scores.score_tables import AXES, MISSING_RULES, Cells, Mask
 from cranfield.scores.standardisation import standardise
 from cranfield.scores.summary import Summary
 from cranfield.table import Estimate
 from cranfield.types import Array
 
 if TYPE_CHECKING:
-    from cranfield.scores.score_files import MeasureLike
+    from cranfield.scores.labels import MeasureLike
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Scores(Tidy):
-    """What every run scored on every topic by every measure.
+    """The scores of runs on topics by measures.
 
-    NaN is undefined: the measure has no value on that topic, such as AP where nothing is relevant. A topic that a run
-    lacks is *missing*, which is another matter: by the rule `zero` it has the score of an empty list, by `skip` it has
-    none, and `missing` says which ones they are. Means are over the topics that have a value.
+    NaN is undefined: the measure has no value on that topic, like AP for a topic without relevant documents. A topic
+    that a run lacks is *missing*, which is different: with the rule `zero` it has the score of an empty list, with
+    `skip` it has none. `missing` marks these topics. Means are over the topics with a value.
 
     >>> scores = Scores.from_matrix([[0.2, 0.4], [0.6, 0.4]], runs=["a", "b"], topics=["301", "302"], measure="AP")
     >>> scores
@@ -59,9 +57,9 @@ class Scores(Tidy):
     missing: Mask
     """runs × topics: the run lacks the topic."""
     missing_rule: str
-    """`zero`: a missing topic scores as an empty list would; `skip`: it has no score."""
+    """`zero`: a missing topic has the score of an empty list; `skip`: it has none."""
     notes: tuple[str, ...]
-    """What a reader of the numbers must know, such as the rule that ordered the documents."""
+    """What readers of the scores must know, such as the rule that ordered the documents."""
 
     def __init__(
         self,
@@ -74,16 +72,13 @@ class Scores(Tidy):
         notes: Iterable[str] = (),
     ) -> None:
         check.one_of("Scores", MISSING_RULES, missing_rule=missing_rule)
-        labels = {
-            "measures": tuple(map(label, measures)),
-            "runs": tuple(map(str, runs)),
-            "topics": tuple(map(str, topics)),
-        }
-        for kind, names in labels.items():
-            if twice := repeated(names):
-                raise UsageError(f"Scores: {kind} has {names[twice]!r} twice, labels must differ")
+        labels = {"measures": map(label, measures), "runs": map(str, runs), "topics": map(str, topics)}
+        axes = {kind: tuple(names) for kind, names in labels.items()}
+        for kind, names in axes.items():
+            if position := repeated(names):
+                raise UsageError(f"Scores: {kind} has {names[position]!r} twice, labels must differ")
             object.__setattr__(self, kind, names)
-        shape = tuple(map(len, labels.values()))
+        shape = tuple(map(len, axes.values()))
         numbers = np.array(values, dtype=np.float64)
         if numbers.shape != shape:
             raise UsageError(f"Scores: values.shape == {numbers.shape}, must be measures × runs × topics: {shape}")
@@ -99,7 +94,7 @@ class Scores(Tidy):
         object.__setattr__(self, "missing_rule", missing_rule)
         object.__setattr__(self, "notes", tuple(notes))
 
-    # -- as a value
+    # -- the value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scores):
@@ -117,11 +112,11 @@ class Scores(Tidy):
         return self.measures, self.runs, self.topics, self.missing_rule, self.notes
 
     def __len__(self) -> int:
-        """How many measures there are."""
+        """The number of measures."""
         return len(self.measures)
 
     def __iter__(self) -> Iterator[str]:
-        """The measures' labels."""
+        """Iterate over the labels of the measures."""
         return iter(self.measures)
 
     def __contains__(self, measure: MeasureLike) -> bool:
@@ -129,7 +124,7 @@ class Scores(Tidy):
         return name in self.measures or same_measure(name, self.measures) is not None
 
     def __getitem__(self, measure: MeasureLike) -> Scores:
-        """The scores of one measure, given as such or by any name that it goes by."""
+        """The scores of one measure, given as a measure or by any of its names."""
         return self.select(measures=[measure])
 
     def select(
@@ -158,7 +153,7 @@ class Scores(Tidy):
 
     @property
     def undefined(self) -> Mask:
-        """measures × runs × topics: there is no value, and not because the topic was skipped as missing."""
+        """measures × runs × topics: there is no value, for another reason than a missing topic that was skipped."""
         return np.asarray(np.isnan(self.values) & ~(self.missing & (self.missing_rule == "skip")))
 
     # -- one number per run
@@ -182,11 +177,11 @@ class Scores(Tidy):
         seed: int = 0,
         rng: np.random.Generator | None = None,
     ) -> Summary:
-        """One number per measure and run, with an interval and the number of topics it rests on.
+        """One number per measure and run, with an interval and the number of topics.
 
         `statistic` is `mean`, `gmean` (trec_eval's geometric mean), `median`, `std`, `min` or `max`. `method` is `t`
-        (mean, gmean) or `bootstrap` (percentile, over topics); left out, it is the first that the statistic allows.
-        The smallest and the largest value get no interval, and a single topic none either.
+        (mean, gmean) or `bootstrap` (percentile, over topics), by default the first that the statistic allows.
+        There are no intervals for `min` and `max`, nor for a single topic.
 
         >>> scores = Scores.from_matrix([[0.1], [0.2], [0.3]], runs=["a"], measure="AP")
         >>> print(scores.summary())
@@ -222,15 +217,15 @@ class Scores(Tidy):
     def standardised(
         self, method: str = "z", reference: Scores | None = None, *, cdf: bool = False, a: float = 0.15, b: float = 0.5
     ) -> Scores:
-        r"""Scores relative to what reference runs (by default these same runs) scored on the same topic.
+        r"""Scores relative to those of reference runs (by default these runs) on the same topic.
 
         `z`: :math:`(x - m_t) / s_t`, with `cdf=True` through the normal distribution function (Webber, Moffat & Zobel,
         SIGIR 2008, 51-58). `linear`: :math:`a z + b` cut off at 0 and 1 (Sakai, ICTIR 2016, 95-104). `empirical`: the
         share of reference runs that score no higher (Urbano, Lima & Hanjalic, SIGIR 2019, 1061-1064,
         doi:10.1145/3331184.3331315).
 
-        A topic on which all reference runs score the same, or fewer than two have a score, says nothing about a run:
-        z and linear are undefined there. The empirical share is undefined only where no reference run has a score.
+        z and linear are undefined on a topic where all reference runs score the same, or fewer than two have a score.
+        The empirical share is undefined only if no reference run has a score.
 
         >>> scores = Scores.from_matrix([[0.1, 0.2, 0.6]], runs=["a", "b", "c"])
         >>> scores.standardised("empirical").values.round(3).tolist()
@@ -245,7 +240,7 @@ class Scores(Tidy):
         return replace(self, values=values, notes=(*self.notes, note))
 
     def risk(self, kind: str = "URisk", baseline: str | None = None, alpha: float = 1.0) -> Risk:
-        """How much each run risks: `URisk` or `TRisk` against a baseline run, or `GeoRisk` against all runs together.
+        """The risk of each run: `URisk` or `TRisk` against a baseline run, or `GeoRisk` against all runs.
 
         >>> scores = Scores.from_matrix([[0.4, 0.5], [0.4, 0.2]], runs=["base", "new"])
         >>> round(scores.risk("URisk", "base").to_dict()["new"]["score"], 4)
@@ -253,16 +248,16 @@ class Scores(Tidy):
         """
         check.one_of("risk", ("URisk", "TRisk", "GeoRisk"), kind=kind)
         if kind == "GeoRisk":
-            values = np.stack([risk.georisk(one, alpha) for one in self.values])
+            values = np.stack([risk.georisk(scores, alpha) for scores in self.values])
         elif baseline is None:
-            raise UsageError(f"{kind} compares with a baseline; give baseline=, one of {', '.join(self.runs)}")
+            raise UsageError(f"{kind} needs baseline=, one of {', '.join(self.runs)}")
         else:
             against = self.select(runs=[baseline]).values
             compute = risk.urisk if kind == "URisk" else risk.trisk
-            values = np.stack([compute(one, base, alpha) for one, base in zip(self.values, against, strict=True)])
+            values = np.stack([compute(scores, base, alpha) for scores, base in zip(self.values, against, strict=True)])
         return Risk(kind, alpha, baseline, self.measures, self.runs, values)
 
-    # -- out
+    # -- output
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """measure, run, topic, value and missing, one entry per score."""
@@ -280,7 +275,7 @@ class Scores(Tidy):
         return {"missing_rule": self.missing_rule, "notes": list(self.notes)}
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
-        """{run: {topic: {measure: value}}}; undefined is NaN, and a topic that was skipped as missing is left out."""
+        """{run: {topic: {measure: value}}}; undefined is NaN, and a missing topic that is skipped is left out."""
         skip = self.missing & (self.missing_rule == "skip")
         by_run = np.moveaxis(self.values, 0, -1).tolist()
         return {
@@ -293,61 +288,30 @@ class Scores(Tidy):
         }
 
     def to_csv(self, path: PathLike | None = None, *, sep: str = ",") -> str:
-        """Comma-separated: measure, run, topic, value, missing, and in the first row the notes. Returns the text.
+        """CSV with the columns measure, run, topic, value, missing, and notes (in the first row). Returns the text.
 
         An undefined value is empty. Values have all their digits.
         """
-        columns = {name: column.tolist() for name, column in self.columns().items()}
-        columns["value"] = [None if math.isnan(x) else x for x in columns["value"]]
-        columns["missing"] = ["true" if x else "false" for x in columns["missing"]]
-        columns["notes"] = [""] * len(columns["value"])
-        columns["notes"][:1] = [score_files.joined_notes((self.missing_rule, *self.notes))]
-        text = to_delimited(columns, sep)
-        if path is not None:
-            write_bytes(path, text.encode())
-        return text
+        return _written(score_text.csv_text(self, sep), path)
 
     def to_json(self, path: PathLike | None = None) -> str:
-        """JSON: labels, rule, notes, the scores as in `to_dict`, and what is missing. Returns the text.
+        """JSON with labels, rule, notes, the scores as in `to_dict`, and the missing topics. Returns the text.
 
-        An undefined value is null; infinity is the text "inf". A topic skipped as missing has no scores.
+        An undefined value is null; infinity is the text "inf". A missing topic that is skipped has no scores.
         """
-
-        def number(x: float) -> float | str | None:
-            return x if math.isfinite(x) else None if math.isnan(x) else "inf" if x > 0 else "-inf"
-
-        whole = {
-            "cranfield": "scores",
-            **self._metadata(),
-            "measures": self.measures,
-            "runs": self.runs,
-            "topics": self.topics,
-            "missing": {
-                run: [self.topics[t] for t in np.flatnonzero(self.missing[r])]
-                for r, run in enumerate(self.runs)
-                if self.missing[r].any()
-            },
-            "scores": {
-                run: {t: {m: number(x) for m, x in row.items()} for t, row in topics.items()}
-                for run, topics in self.to_dict().items()
-            },
-        }
-        text = json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-        if path is not None:
-            write_bytes(path, text.encode())
-        return text
+        return _written(score_text.json_text(self), path)
 
     def to_parquet(self, path: PathLike) -> None:
-        """Parquet: the columns of `to_arrow`, with the rule and the notes in the schema's metadata."""
+        """Parquet with the columns of `to_arrow`, and the rule and the notes in the metadata of the schema."""
         buffer = io.BytesIO()
         need("pyarrow.parquet", "Parquet").write_table(self.to_arrow(), buffer)
         write_bytes(path, buffer.getvalue())
 
     def write(self, path: PathLike, format: str | None = None) -> None:
-        """Write csv, tsv, json or parquet, by how the file's name ends; the file appears whole or not at all."""
-        kind = format or score_files.format_of(os.fspath(path))
+        """Write csv, tsv, json or parquet, by suffix unless given; the file is written whole or not at all."""
+        kind = format or format_of(os.fspath(path))
         if kind is None:
-            raise UsageError(f"{os.fspath(path)}: cannot tell the format, must end in {', '.join(FORMATS)}")
+            raise UsageError(f"{os.fspath(path)}: unknown suffix, must be one of {', '.join(FORMATS)}")
         check.one_of("write", tuple(dict.fromkeys(FORMATS.values())), format=kind)
         if kind == "parquet":
             self.to_parquet(path)
@@ -356,7 +320,7 @@ class Scores(Tidy):
         else:
             self.to_csv(path, sep="\t" if kind == "tsv" else ",")
 
-    # -- in
+    # -- input
 
     @staticmethod
     def from_matrix(
@@ -365,8 +329,8 @@ class Scores(Tidy):
         topics: Iterable[str] | None = None,
         measure: MeasureLike = "score",
     ) -> Scores:
-        """From a row per topic and a column per run; names are made up (run1, run2, ...; 1, 2, ...) where not given."""
-        return _wrapped(score_files.from_matrix(values, runs, topics, label(measure)))
+        """From a row per topic and a column per run; default names are run1, run2, ... and 1, 2, ..."""
+        return _wrapped(score_tables.from_matrix(values, runs, topics, label(measure)))
 
     @staticmethod
     def from_dict(
@@ -378,12 +342,13 @@ class Scores(Tidy):
     ) -> Scores:
         """From {run: {topic: {measure: value}}}, or {run: {topic: value}} of one `measure`.
 
-        A topic that only other runs have is missing: it counts as 0 with a warning, or `missing="skip"` leaves it out.
+        A topic that a run lacks and others have is missing: it counts as 0 with a warning, or is left out with
+        `missing="skip"`.
 
         >>> Scores.from_dict({"a": {"301": {"AP": 0.2}}}).means().tolist()
         [[0.2]]
         """
-        return _wrapped(score_files.from_nested(data, label(measure), missing, {"notes": notes}))
+        return _wrapped(score_tables.from_nested(data, label(measure), missing, {"notes": notes}))
 
     @staticmethod
     def from_frame(
@@ -391,23 +356,23 @@ class Scores(Tidy):
     ) -> Scores:
         """From a table with a row per score: pandas, polars, Arrow, or a mapping from column names to columns.
 
-        Columns: measure (metric), run (system), topic (query_id, qid), value (score), and missing, if it is there.
-        `measure` and `run` stand in for a column that is not.
+        Columns: measure (metric), run (system), topic (query_id, qid), value (score), and optionally missing.
+        `measure` and `run` replace a column that is missing.
 
         >>> Scores.from_frame({"topic": ["1", "2"], "value": [0.5, 0.7]}, run="a", measure="AP").means().tolist()
         [[0.6]]
         """
-        stands_in = None if measure is None else label(measure)
-        return _wrapped(score_files.from_frame(frame, stands_in, run, missing))
+        name = None if measure is None else label(measure)
+        return _wrapped(score_tables.from_frame(frame, name, run, missing))
 
     from_pandas = from_polars = from_arrow = from_frame
 
     @staticmethod
     def combine(*parts: Scores, missing: str | None = None) -> Scores:
-        """Scores of several runs, topics or measures put together.
+        """Combine scores of several runs, topics or measures.
 
-        A topic that a run lacks in all parts is missing: it counts as 0 with a warning where another run has a score,
-        or `missing="skip"` leaves it out.
+        A topic that a run lacks in all parts is missing: it counts as 0 with a warning if another run has a score, or
+        is left out with `missing="skip"`.
 
         >>> a, b = (Scores.from_matrix([[0.5]], runs=[name]) for name in "ab")
         >>> Scores.combine(a, b).runs
@@ -416,11 +381,11 @@ class Scores(Tidy):
         rules = {part.missing_rule for part in parts if part.missing.any()}
         if missing is None and len(rules) > 1:
             raise UsageError(
-                "combine: missing topics count as 0 in some parts, not in others; say missing='zero' or 'skip'"
+                "combine: missing topics count as 0 in some parts, not in others; use missing='zero' or 'skip'"
             )
         columns = [part.columns() for part in parts]
-        cells = score_files.grid(
-            {axis: [x for part in columns for x in part[axis].tolist()] for axis in ("measure", "run", "topic")},
+        cells = score_tables.grid(
+            {axis: [x for part in columns for x in part[axis].tolist()] for axis in AXES},
             np.concatenate([np.empty(0), *(part["value"] for part in columns)]),
             np.concatenate([np.empty(0, dtype=bool), *(part["missing"] for part in columns)]),
             missing or next(iter(rules), "zero"),
@@ -440,56 +405,30 @@ class Scores(Tidy):
         header: bool | None = None,
         topic_column: bool | None = None,
     ) -> Scores:
-        """Read what `write` wrote, `trec_eval -q` output, or a plain matrix (a row per topic, a column per run).
+        """Read a file of `write`, the output of `trec_eval -q`, or a plain matrix (a row per topic, a column per run).
 
-        The format is told by the file's name and content, or said: csv, tsv, json, parquet, trec, matrix. `measure`
-        names what a matrix holds; `run` names the run where the file does not (else the file's name does). `header` and
-        `topic_column` say what a matrix begins with, where it could be mistaken. Several paths are combined.
+        `format` is csv, tsv, json, parquet, trec or matrix, by default that of the suffix or detected. `measure` names
+        the measure of a matrix; `run` names a run that the file does not name (default: the file name). `header` and
+        `topic_column` say whether a matrix has them, if that is unclear. Several paths are combined.
         """
         if not isinstance(path, (str, os.PathLike)):
-            said: dict[str, Any] = {"measure": measure, "run": run, "header": header, "topic_column": topic_column}
-            return Scores.combine(*(Scores.read(one, format, **said) for one in path), missing=missing)
+            options: dict[str, Any] = {"measure": measure, "run": run, "header": header, "topic_column": topic_column}
+            return Scores.combine(*(Scores.read(part, format, **options) for part in path), missing=missing)
         file = ScoreFile(os.fspath(path), format, label(measure), run, missing, header, topic_column)
         return _wrapped(file.read())
 
-    # -- shown
-
-    def _corner(self, runs: int, measures: int) -> tuple[list[list[str]], bool]:
-        """Means of the first runs and measures with their labels, and whether there are more."""
-        means = self.means()[:measures, :runs].T
-        rows = [[run, *(f"{x:.4f}" for x in row)] for run, row in zip(self.runs, means, strict=False)]
-        return [["", *self.measures[:measures]], *rows], runs < len(self.runs) or measures < len(self.measures)
-
     def __repr__(self) -> str:
-        rows, more = self._corner(10, 8)
-        first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
-        lines = [
-            "  ".join([f"{run:<{first}}", *(f"{cell:>{wide}}" for cell, wide in zip(cells, others, strict=True))])
-            for run, *cells in rows
-        ]
-        return "\n".join([self._title(), *lines, *["..."][: int(more)], *self.notes])
-
-    def _title(self) -> str:
-        sizes = zip(("measure", "run", "topic"), self.values.shape, strict=True)
-        title = "Scores: " + " × ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in sizes)
-        if self.missing.any():
-            fate = "count as 0" if self.missing_rule == "zero" else "are left out"
-            title += f"; {self.missing.sum()} lists are missing and {fate}"
-        undefined = int(self.undefined.sum())
-        return title + (f"; {undefined} undefined" if undefined else "")
+        return score_text.terminal_text(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        (head, *rows), more = self._corner(50, 30)
-        top = "".join(f"<th>{escape(cell)}</th>" for cell in ("mean", *head[1:]))
-        body = "".join(
-            f'<tr><th style="text-align:left">{escape(run)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-            for run, *cells in rows
-        )
-        below = "".join(f"<p>{escape(note)}</p>" for note in (*["..."][: int(more)], *self.notes))
-        return f"<p>{escape(self._title())}</p><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{below}"
+        return score_text.html_text(self)
 
 
 def _wrapped(cells: Cells) -> Scores:
     return Scores(**vars(cells))
+
+
+def _written(text: str, path: PathLike | None) -> str:
+    if path is not None:
+        write_bytes(path, text.encode())
+    return text

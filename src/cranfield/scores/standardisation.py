@@ -16,22 +16,22 @@ STANDARDISATIONS = ("z", "linear", "empirical")
 def standardise(
     values: Array, reference: Array, method: str, *, cdf: bool = False, a: float = 0.15, b: float = 0.5
 ) -> Array:
-    r"""Scores (… × runs × topics) as seen from the scores of reference runs on the same topic.
+    r"""Scores (… × runs × topics) relative to the scores of reference runs on the same topic.
 
     | method | score | paper |
     |---|---|---|
     | `z` | :math:`z = (x - m_t) / s_t`; with `cdf`, :math:`\Phi(z)` | Webber, Moffat & Zobel, SIGIR 2008 |
     | `linear` | :math:`a z + b`, cut off at 0 and 1 | Sakai, ICTIR 2016 |
-    | `empirical` | the share of reference runs that score x or less | Urbano, Lima & Hanjalic, SIGIR 2019 |
+    | `empirical` | the share of reference runs with a score of x or less | Urbano, Lima & Hanjalic, SIGIR 2019 |
 
-    m and s are the mean and sample standard deviation (n - 1) of the reference runs' scores on the topic.
+    m and s are the mean and sample standard deviation (n - 1) of the scores of the reference runs on the topic.
     z and linear: undefined (NaN) on a topic where all reference runs score the same, or fewer than two have a score.
-    (The R code published with the 2019 paper leaves the scores of such a topic as they are, which mixes two scales.)
-    empirical: undefined where no reference run has a score; where all score the same, that score is worth 1.
+    (The R code published with the 2019 paper keeps the scores of such a topic, which mixes two scales.)
+    empirical: undefined if no reference run has a score; if all score the same, that score becomes 1.
     """
     check.one_of("standardised", STANDARDISATIONS, method=method)
     if cdf and method != "z":
-        raise UsageError(f"standardised: cdf == True goes with method='z', not {method!r}")
+        raise UsageError(f"standardised: cdf == True needs method == 'z', not {method!r}")
     by_topic = np.swapaxes(reference, -1, -2)
     with np.errstate(divide="ignore", invalid="ignore"):
         if method == "empirical":

@@ -1,6 +1,6 @@
-"""From one score per topic to one number per run: means and their intervals, and scores made comparable across topics.
+"""One number per run: means and other statistics over topics, and their intervals.
 
-Everywhere the last axis of an array is the topics, and NaN is a topic that does not count.
+The last axis of an array is the topics, and NaN is a topic that does not count.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from cranfield.types import Array
 
 STATISTICS = ("mean", "gmean", "median", "std", "min", "max")
 GMEAN_FLOOR = 1e-5
-"""The geometric mean reads anything smaller as this, as trec_eval's gm_map does; one zero would make it zero."""
+"""Smaller scores count as this in the geometric mean, as in trec_eval's gm_map; one zero would make it zero."""
 
 _BLOCK = 4_000_000
-"""How many resampled topics are held at a time; bounds memory, and depends on nothing that could change the answer."""
+"""Resampled topics in memory at a time; does not change the result."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Summary(Tidy):
 
     statistic: str
     interval: float | None
-    """The level of the intervals, such as 0.95; None when there are none."""
+    """The level of the intervals, such as 0.95; None without intervals."""
     method: str | None
-    """How the intervals were made: `t` or `bootstrap`."""
+    """The method of the intervals: `t` or `bootstrap`."""
     estimates: tuple[Estimate, ...]
 
     @cached_property
@@ -91,7 +91,7 @@ class Summary(Tidy):
 
 
 def mean(values: Array) -> Array:
-    """The mean over the topics that count; NaN when none does.
+    """The mean over the topics that count; NaN if there is none.
 
     >>> mean(np.array([0.2, np.nan, 0.4])).item()
     0.30000000000000004
@@ -102,7 +102,7 @@ def mean(values: Array) -> Array:
 
 
 def statistic(values: Array, name: str) -> Array:
-    """One number over the topics that count; NaN when none does. `std` is the sample's (n - 1), NaN below two topics.
+    """A statistic over the topics that count; NaN if there is none. `std` is that of a sample (n - 1).
 
     `gmean` is exp(mean(log(max(x, 1e-5)))), trec_eval's (Robertson, CIKM 2006, 78-83).
     """
@@ -129,11 +129,11 @@ def statistic(values: Array, name: str) -> Array:
 
 
 def t_interval(values: Array, name: str, level: float) -> tuple[Array, Array]:
-    r"""Student's interval around the mean, or around the mean of logs for `gmean`; NaN below two topics.
+    r"""Student's interval of the mean, or of the mean of logs for `gmean`; NaN for fewer than two topics.
 
     .. math:: \bar x \pm t_{n-1}\, s / \sqrt n
 
-    It is not cut off at the ends of a measure's range.
+    It may exceed the range of the measure.
     """
     if name not in ("mean", "gmean"):
         raise UsageError(f"summary: method == 't' is for mean and gmean; for {name!r} use method='bootstrap'")
@@ -148,13 +148,13 @@ def t_interval(values: Array, name: str, level: float) -> tuple[Array, Array]:
 
 
 def bootstrap_interval(values: Array, name: str, level: float, *, resamples: int, seed: int) -> tuple[Array, Array]:
-    """The percentile bootstrap: topics drawn with replacement from those that count; NaN below two topics.
+    """The percentile bootstrap: topics are drawn with replacement from those that count; NaN for fewer than two.
 
-    Every row starts from the same seed, so its interval does not depend on which other rows are there, and rows
-    with the same topics are resampled alike.
+    Every row starts from the same seed: its interval does not depend on other rows, and rows with the same topics have
+    the same resamples.
     """
     if name in ("min", "max"):
-        raise UsageError(f"summary: the bootstrap gives no interval for {name!r}; use interval=None")
+        raise UsageError(f"summary: there is no bootstrap interval for {name!r}; use interval=None")
     check.positive("summary", resamples=resamples)
     rows = values.reshape(-1, values.shape[-1])
     if name == "gmean":
@@ -190,7 +190,7 @@ def _resampled(rows: Array, name: str, resamples: int, rng: np.random.Generator)
             for i, row in enumerate(rows):
                 out[block, i] = np.median(row[picks], axis=1)
             continue
-        # How often each topic was drawn: the sums of all rows are then one matrix product.
+        # Count how often each topic was drawn: the sums of all rows are then one matrix product.
         drawn = np.bincount((picks + n * np.arange(size)[:, None]).ravel(), minlength=size * n)
         times = drawn.reshape(size, n).astype(np.float64)
         shift = times @ away / n

@@ -105,7 +105,7 @@ def test_documents_without_a_group_are_counted_and_named(cranfield: Cranfield, f
     ("words", "code", "message"),
     [
         ("--groups empty.txt", 1, "empty.txt: is empty, expected lines of doc group [weight]"),
-        ("--groups wide.txt", 1, "wide.txt:2: 4 columns, expected doc group [weight]"),
+        ("--groups wide.txt", 1, "wide.txt:2: 4 columns, expected 2 as on line 1: doc group [weight]"),
         ("--groups none.txt", 1, "none.txt: no such file"),
         ("-m AWRF", 2, "AWRF needs the groups of documents: a file of lines 'doc group'"),
         ("-m nDCG", 2, "measure == 'nDCG', must be one of 'AWRF'"),

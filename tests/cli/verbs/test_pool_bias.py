@@ -116,7 +116,7 @@ def test_what_is_undefined_is_null_in_json(cranfield: Cranfield, files: Path) ->
         (("x.run", "y.run", "--pool-depth", "2", "--digits", "-1"), 2, "digits == -1"),
         (("x.run", "none.run", "--pool-depth", "2"), 1, "none.run"),
         (("x.run", "y.run", "--pool-depth", "2", "--groups", "three"), 1, "three:2: 3 columns, expected 2: run group"),
-        (("x.run", "y.run", "--pool-depth", "2", "--groups", "twice"), 1, "twice:2: run 'x' is there twice"),
+        (("x.run", "y.run", "--pool-depth", "2", "--groups", "twice"), 1, "twice:2: run 'x' appears twice"),
         (("x.run", "y.run", "--pool-depth", "2", "--groups", "other"), 1, "1 run is not pooled: w; the pooled runs"),
         (("x.run", "y.run", "--pool-depth", "2", "--groups", "same"), 2, "all pooled runs are from one group"),
         (("-", "-", "--pool-depth", "2"), 2, "standard input can be read only once"),

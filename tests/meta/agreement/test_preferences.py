@@ -92,7 +92,7 @@ def test_files(tmp_path: Path) -> None:
         ("1 a b\n", "bad.txt:1: 3 columns"),
         ("topic a b preferred\n1 a b C\n", "bad.txt:2: preferred 'C', must be A, B, tie"),
         ("1 a a A\n", "compared with itself"),
-        ("", "no judgments, expected"),
+        ("", "is empty"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield.check import nearest
 from cranfield.comparison.data import Matrix, sample
-from cranfield.errors import UsageError
-from cranfield.scores.score_files import columns_of
+from cranfield.errors import DataError, UsageError
 from cranfield.text import listed
 from cranfield.types import Array
 
@@ -206,28 +205,13 @@ def factor_table(factors: Any, runs: Sequence[str]) -> dict[str, dict[str, str]]
 
 
 def read_factors(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """The columns of a file with a header line; cells are separated by commas, tabs, semicolons or blanks."""
-    import csv
-    import io
+    """The columns of a file with a header; columns are separated by tabs, commas, semicolons or blanks."""
+    from cranfield.collection.side_files import read_side_file
 
-    from cranfield.collection.source import read_bytes
-    from cranfield.errors import DataError
-
-    shown = os.fspath(path)
-    text = read_bytes(shown).decode("utf-8-sig", "surrogateescape")
-    first = text.lstrip("\r\n").partition("\n")[0]
-    sep = next((s for s in "\t,;" if s in first), None)
-    if sep is None:
-        rows = [(n, line.split()) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    else:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
-        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader if any(cells)]
-    if len(rows) < 2:
-        raise DataError(shown, None, "expected a header line (run, factor, ...) and a line per run")
-    (_, names), *body = rows
-    for line, cells in body:
-        if len(cells) != len(names):
-            raise DataError(shown, line, f"{columns_of(len(cells))}, expected {len(names)}: {', '.join(names)}")
+    file = read_side_file(path, "a header (run, factor, ...) and a line per run", range(2, 1000), comments=False)
+    (header_line, names), *body = file
+    if not body:
+        raise DataError(file.origin, header_line, "expected a header (run, factor, ...) and a line per run")
     return {name: [cells[i] for _, cells in body] for i, name in enumerate(names)}
 
 

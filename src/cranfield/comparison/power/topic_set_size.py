@@ -11,7 +11,7 @@ from cranfield.comparison.power.designs import Design, Experiment, find_design
 from cranfield.comparison.power.variance import Variance, estimated_variance
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.scores.score_files import label
+from cranfield.scores.labels import label
 
 
 def topic_set_size(

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cranfield.collection.text_formats import grade_called
+from cranfield.collection.grade_labels import grade_called
 from cranfield.errors import UsageError
 from cranfield.views.by_intent import ByIntent
 from cranfield.views.condensed import Condensed

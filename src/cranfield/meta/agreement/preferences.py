@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.collection.source import read_bytes, shown_path, unmarked
+from cranfield.collection.side_files import read_side_file
 from cranfield.comparison.differences import gap
 from cranfield.comparison.distributions.rank_distributions import sign_p
 from cranfield.comparison.resampling import check_resampling
@@ -49,25 +48,16 @@ class Preferences:
 def read_preferences(path: str | os.PathLike[str]) -> Preferences:
     """Read lines of topic, run A, run B, preferred (A, B, tie, or the run's name), and optionally assessor.
 
-    Columns are separated by tabs, commas or blanks. Empty lines, lines that begin with #, and a header line that begins
-    with `topic` are ignored.
+    Columns are separated by tabs, commas, blanks or semicolons. A first line that begins with `topic` is a header.
+    Empty lines and lines that begin with # are skipped.
     """
-    origin = shown_path(os.fspath(path))
-    text = unmarked(read_bytes(os.fspath(path))).decode("utf-8", "surrogateescape")
+    file = read_side_file(
+        path, "topic runA runB preferred [assessor]", [4, 5], separators="\t, ;", mixed=True, filled=4,
+        header=lambda cells: cells[0].casefold() in _HEADER,
+    )  # fmt: skip
+    origin = file.origin
     rows: list[tuple[str, str, str, int, str]] = []
-    header_allowed = True
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        cells = [cell.strip() for cell in re.split("[,\t]", line)] if re.search("[,\t]", line) else line.split()
-        is_header = header_allowed and cells[0].casefold() in _HEADER
-        header_allowed = False
-        if is_header:
-            continue
-        if len(cells) not in (4, 5) or not all(cells[:4]):
-            raise DataError(
-                origin, number, f"{len(cells)} columns, expected 4 or 5: topic runA runB preferred [assessor]"
-            )
+    for number, cells in file:
         topic, first, second, preferred = cells[:4]
         if first == second:
             raise DataError(origin, number, f"run {first!r} is compared with itself")

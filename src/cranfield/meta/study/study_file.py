@@ -19,7 +19,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES, METHODS, Method
 from cranfield.meta.yaml_io import read_yaml
-from cranfield.scores.score_files import MISSING_RULES
+from cranfield.scores.score_tables import MISSING_RULES
 
 FILES = ("qrels", "teams", "intent_probabilities", "intent_types", "lengths", "inclusion")
 """Keys of a collection that name one file."""

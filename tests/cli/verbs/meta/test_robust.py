@@ -68,7 +68,7 @@ def test_confusion_from_a_file(cranfield: Cranfield, tmp_path: Path) -> None:
     rows = json.loads(cranfield(*words).out)["rows"]
     assert [(row["level"], row["τ"], row["RMSE"]) for row in rows] == [("0", pytest.approx(1), 0)]
     for bad, message in {
-        "0 1\n": "assessors.txt:1: '0 1', expected 3 numbers",
+        "0 1\n": "assessors.txt:1: 2 columns, expected 3: grade, new grade",
         same + "0 0 1\n": "assessors.txt:5: grade 0 becomes 0 twice",
         "0 0 .5\n": "probabilities of grade 0 sum to 0.5, must be 1",
         "0 0 1\n": "confusion has no row for grade 1",

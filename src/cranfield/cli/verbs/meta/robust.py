@@ -131,21 +131,18 @@ def figure(result: Robustness, value: str) -> Figure:
 
 
 def read_confusion(path: str) -> dict[float, dict[float, float]]:
-    """Lines of grade, new grade, probability, separated by blanks, tabs or commas."""
-    from cranfield.collection.source import read_bytes, shown_path, unmarked
+    """Lines of grade, new grade and probability, separated by blanks, tabs, commas or semicolons."""
+    from cranfield.collection.side_files import read_side_file
 
-    probabilities: dict[float, dict[float, float]] = {}
-    text = unmarked(read_bytes(path)).decode("utf-8", "surrogateescape")
-    for number, line in enumerate(text.split("\n"), 1):
-        words = line.replace(",", " ").split()
-        if not words or words[0].startswith("#"):
-            continue
+    rows: dict[float, dict[float, float]] = {}
+    file = read_side_file(path, "grade, new grade, probability", [3], separators=",; ", mixed=True)
+    for line, cells in file:
         try:
-            old, new, probability = map(float, words)
+            old, new, share = (float(cell.strip(",")) for cell in cells)
         except ValueError:
-            message = f"{line.strip()!r}, expected 3 numbers: grade, new grade, probability"
-            raise DataError(shown_path(path), number, message) from None
-        if new in probabilities.setdefault(old, {}):
-            raise DataError(shown_path(path), number, f"grade {old:g} becomes {new:g} twice")
-        probabilities[old][new] = probability
-    return probabilities
+            message = f"{' '.join(cells)!r}, expected 3 numbers: grade, new grade, probability"
+            raise DataError(file.origin, line, message) from None
+        if new in rows.setdefault(old, {}):
+            raise DataError(file.origin, line, f"grade {old:g} becomes {new:g} twice")
+        rows[old][new] = share
+    return rows

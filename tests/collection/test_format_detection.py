@@ -1,10 +1,10 @@
-"""Formats are recognised by what the file says, and can be said."""
+"""Formats are detected from the content of a file, or named."""
 
 from __future__ import annotations
 
 import pytest
 
-from cranfield.collection.text_formats import Layout, detect, named
+from cranfield.collection.formats import Layout, detect, formats_of, named
 from cranfield.errors import UsageError
 
 
@@ -39,13 +39,12 @@ from cranfield.errors import UsageError
         ("\ufeff1 0 d 1", "qrels", "trec"),
     ],
 )
-def test_formats_are_recognised(text: str, kind: str, format: str) -> None:
-    found = detect(text.encode(), kind)
-    assert (found.format if isinstance(found, Layout) else found) == format
+def test_formats_are_detected(text: str, kind: str, format: str) -> None:
+    assert detect(text.encode(), kind).name == format
 
 
-def test_formats_can_be_said() -> None:
-    assert named("json", "run") == "json"
+def test_formats_can_be_named() -> None:
+    assert named("json", "run").name == "json"
     beir = named("beir", "qrels")
     assert isinstance(beir, Layout)
     assert beir.header
@@ -54,3 +53,8 @@ def test_formats_can_be_said() -> None:
     assert str(caught.value) == (
         "format == 'xml', must be one of trec, msmarco, msmarco-scored, beir, json, jsonl, csv, tsv, parquet for run"
     )
+
+
+def test_every_format_has_its_own_name() -> None:
+    for kind in ("run", "qrels"):
+        assert all(format.name == name for name, format in formats_of(kind).items())

@@ -1,0 +1,105 @@
+"""What people call the columns of a table, and which column of a table has which role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from cranfield.errors import DataError
+
+COLUMNS = {
+    "topic": ("topic_id", "query_id", "qid", "q_id", "topic", "query"),
+    "doc": ("doc_id", "docno", "docid", "document_id", "corpus_id", "pid", "did", "doc", "document"),
+    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
+    "score": ("score", "sim", "similarity"),
+    "rank": ("rank",),
+    "name": ("run", "run_id", "runid", "tag", "name", "system"),
+    "label": ("intent", "subtopic", "subtopic_id", "iteration", "iter"),
+}
+"""Names by role, the most specific first: in a frame with both `qid` and `query`, the latter is a text."""
+
+VALUE = {"qrels": "grade", "run": "score"}
+"""The number of an entry, as messages call it."""
+
+_HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
+DELIMITERS = ("\t", ",", ";", "|")
+
+
+def column_key(name: str) -> str:
+    """The name of a column as `COLUMNS` spells it.
+
+    >>> column_key(" Query-ID")
+    'query_id'
+    """
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def find_columns(names: Sequence[str], words: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """The position of the column of each role; roles without a column are left out.
+
+    >>> find_columns(["qid", "query", "docno"], COLUMNS)
+    {'topic': 0, 'doc': 2}
+    """
+    keys = [column_key(name) for name in names]
+    places = {role: [keys.index(word) for word in known if word in keys] for role, known in words.items()}
+    return {role: found[0] for role, found in places.items() if found}
+
+
+def run_or_qrels_columns(names: Sequence[str], kind: str) -> dict[str, int]:
+    """The position of each column of a run (topic, doc, value, rank, name) or of qrels (topic, doc, value, label).
+
+    >>> run_or_qrels_columns(["qid", "query", "docno", "score"], "run")
+    {'topic': 0, 'doc': 2, 'value': 3}
+    """
+    roles = {"topic": "topic", "doc": "doc", "value": VALUE[kind]}
+    roles |= {"rank": "rank", "name": "name"} if kind == "run" else {"label": "label"}
+    return find_columns(names, {role: COLUMNS[words] for role, words in roles.items()})
+
+
+def repeated_column(names: Sequence[str], used: Iterable[int]) -> str | None:
+    """A message if a column that is used shares its name with another; else None.
+
+    >>> repeated_column(["qid", "docno", "score", "Score"], [0, 1, 2])
+    '2 columns are called score (3 and 4), must be one: rename or drop the others'
+    """
+    keys = [column_key(name) for name in names]
+    for at in used:
+        places = [str(place) for place, key in enumerate(keys, 1) if key == keys[at]]
+        if len(places) > 1:
+            where = " and ".join([", ".join(places[:-1]), places[-1]])
+            return f"{len(places)} columns are called {names[at]} ({where}), must be one: rename or drop the others"
+    return None
+
+
+def no_column(what: str, names: Iterable[object], words: Iterable[str]) -> str:
+    """The message about a missing column."""
+    return f"no column for the {what} among {', '.join(map(str, names))}; expected one called {', '.join(words)}"
+
+
+def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
+    """As `run_or_qrels_columns`; it is an error if the topic, the document or the number is missing.
+
+    A run with ranks and no scores has its ranks as the value.
+    """
+    columns = run_or_qrels_columns(names, kind)
+    if message := repeated_column(names, columns.values()):
+        raise DataError(origin, None, message)
+    if "value" not in columns and "rank" in columns:
+        columns["value"] = columns["rank"]
+    for role, what in {"topic": "topic", "doc": "document", "value": VALUE[kind]}.items():
+        if role not in columns:
+            words = COLUMNS[VALUE[kind] if role == "value" else role]
+            raise DataError(origin, None, no_column(what, names, words))
+    return columns
+
+
+def header_delimiter(line: str) -> str | None:
+    """The delimiter of a header line; None if the line is not a header.
+
+    >>> header_delimiter("query_id;doc_id;relevance")
+    ';'
+    """
+    for delimiter in DELIMITERS:
+        words = [column_key(word.strip().strip('"')) for word in line.split(delimiter)]
+        if len(_HEADER_WORDS.intersection(words)) >= 2:
+            return delimiter
+    return None

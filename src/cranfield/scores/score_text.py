@@ -1,0 +1,90 @@
+"""Scores as text: CSV, JSON, and short tables of means for terminals and notebooks."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cranfield.collection.writing import to_delimited
+from cranfield.record import plain
+from cranfield.scores.score_files import joined_notes
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.scores.scores import Scores
+
+
+def csv_text(scores: Scores, separator: str) -> str:
+    """measure, run, topic, value, missing, and the notes in the first row; an undefined value is empty."""
+    columns = {name: column.tolist() for name, column in scores.columns().items()}
+    columns["value"] = [None if math.isnan(x) else x for x in columns["value"]]
+    columns["missing"] = ["true" if x else "false" for x in columns["missing"]]
+    columns["notes"] = [""] * len(columns["value"])
+    columns["notes"][:1] = [joined_notes((scores.missing_rule, *scores.notes))]
+    return to_delimited(columns, separator)
+
+
+def json_text(scores: Scores) -> str:
+    """Labels, rule, notes, scores and missing topics; an undefined value is null, infinity the text "inf"."""
+    missing = {
+        run: [scores.topics[t] for t in np.flatnonzero(scores.missing[r])]
+        for r, run in enumerate(scores.runs)
+        if scores.missing[r].any()
+    }
+    data = {
+        "cranfield": "scores",
+        "missing_rule": scores.missing_rule,
+        "notes": scores.notes,
+        "measures": scores.measures,
+        "runs": scores.runs,
+        "topics": scores.topics,
+        "missing": missing,
+        "scores": plain(scores.to_dict()),
+    }
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def terminal_text(scores: Scores) -> str:
+    """Sizes, the means of the first runs and measures, and notes."""
+    rows, more = _means(scores, 10, 8)
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = [
+        "  ".join([f"{run:<{first}}", *(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))])
+        for run, *cells in rows
+    ]
+    return "\n".join([_title(scores), *lines, *["..."][: int(more)], *scores.notes])
+
+
+def html_text(scores: Scores) -> str:
+    """As `terminal_text`, for notebooks."""
+    from html import escape
+
+    (head, *rows), more = _means(scores, 50, 30)
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in ("mean", *head[1:]))
+    body = "".join(
+        f'<tr><th style="text-align:left">{escape(run)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        for run, *cells in rows
+    )
+    below = "".join(f"<p>{escape(note)}</p>" for note in (*["..."][: int(more)], *scores.notes))
+    title = escape(_title(scores))
+    return f"<p>{title}</p><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def _means(scores: Scores, runs: int, measures: int) -> tuple[list[list[str]], bool]:
+    """The means of the first runs and measures with their labels, and whether there are more."""
+    means = scores.means()[:measures, :runs].T
+    rows = [[run, *(f"{x:.4f}" for x in row)] for run, row in zip(scores.runs, means, strict=False)]
+    return [["", *scores.measures[:measures]], *rows], runs < len(scores.runs) or measures < len(scores.measures)
+
+
+def _title(scores: Scores) -> str:
+    sizes = zip(("measure", "run", "topic"), scores.values.shape, strict=True)
+    title = "Scores: " + " × ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in sizes)
+    if scores.missing.any():
+        missing = counted(int(scores.missing.sum()), "missing list")
+        title += f"; {missing} {'with score 0' if scores.missing_rule == 'zero' else 'left out'}"
+    undefined = int(scores.undefined.sum())
+    return title + (f"; {undefined} undefined" if undefined else "")
