@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import norm
 
 import cranfield as cf
-from cranfield.collection.text_formats import RUNS, Layout
+from cranfield.collection.formats import RUNS, Layout
 from cranfield.comparison.registry import TESTS, known_tests
 from cranfield.measures import sets
 from cranfield.measures.base import REGISTRY

@@ -23,8 +23,8 @@ USUAL = "nDCG@10"
 QRELS, RUNS = "Judgments; - is standard input.", "Runs: files, patterns such as 'runs/*.run', or -."
 
 TESTS = "comparison.registry:known_tests"
-RUN_FORMATS = "collection.text_formats:RUNS collection.text_formats:STRUCTURED"
-QRELS_FORMATS = "collection.text_formats:QRELS collection.text_formats:STRUCTURED"
+RUN_FORMATS = "collection.formats:RUNS collection.formats:STRUCTURED"
+QRELS_FORMATS = "collection.formats:QRELS collection.formats:STRUCTURED"
 
 # -- options that recur, with the default and the purpose of the verb
 

@@ -33,8 +33,8 @@ cranfield meta study study.yaml --format json
 
     def run(self) -> int:
         if self.example or self.file is None:
-            from cranfield.meta.study.study_methods import methods_table
             from cranfield.meta.study.study_file import EXAMPLE
+            from cranfield.meta.study.study_methods import methods_table
 
             self.emit(EXAMPLE if self.example else self.rendered(methods_table()))
             return 0
