@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import _core
-from cranfield.assessed.intents import by_document
+from cranfield.assessed.intents import judged_by_intent
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning
 from tests.oracles.by_intent import Columns, columns
@@ -136,7 +136,7 @@ def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: l
     qrels = Qrels.of(text.encode())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)
-        made = by_document(qrels)
+        documents_judged, intents = judged_by_intent(qrels)
     places = ["1", "2", "10", "x"]
     useful = {(topic, intent) for (topic, intent, _), grade in lines if grade >= 1}
     judged = [(qrels.table.topics.index(topic), doc.encode(), grade) for (topic, _, doc), grade in lines]
@@ -145,7 +145,6 @@ def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: l
         for (topic, intent, doc), grade in lines
         if (topic, intent) in useful
     )
-    intents = made.intents
     found = [
         (topic, places.index(intents.names[intent]), grade)
         for topic, intent, grade in zip(
@@ -156,5 +155,6 @@ def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: l
     assert found == [(topic, intent, grade) for topic, _, intent, grade in expected]
     documents = sorted({(topic, doc) for topic, doc, _ in judged})
     assert intents.document.tolist() == [documents.index((topic, doc)) for topic, doc, _, _ in expected]
-    assert made.judged.grade.tolist() == list(range(len(documents)))
-    assert made.grade.tolist() == [max(g for t, d, g in judged if (t, d) == document) for document in documents]
+    assert documents_judged.grade.tolist() == [
+        max(g for t, d, g in judged if (t, d) == document) for document in documents
+    ]
