@@ -75,7 +75,8 @@ class Moves:
 
     `row` and `rank` must be sorted.
 
-    >>> Moves(np.array([0, 0]), np.array([1, 2]), np.array([2, 1])).of(np.array([0, 0, 1]), np.array([1, 3, 1])).tolist()
+    >>> swap = Moves(np.array([0, 0]), np.array([1, 2]), np.array([2, 1]))
+    >>> swap.of(np.array([0, 0, 1]), np.array([1, 3, 1])).tolist()
     [2, 3, 1]
     """
 
