@@ -47,9 +47,11 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     if not (grade > 0).any():
         message = "no document is judged relevant (grade 1 or more); measures that need one are undefined"
         warnings.warn(message, CranfieldWarning, stacklevel=2)
+    notes = (*judgments.notes, *prepared.notes)
+    if not notes and not prepared.attachments:
+        return lists
     attachments = {name: attachment.joined(lists) for name, attachment in prepared.attachments.items()}
-    notes = (*lists.notes, *judgments.notes, *prepared.notes)
-    lists = lists.replace(notes=notes, **attachments)
+    lists = lists.replace(notes=lists.notes + notes, **attachments)
     if prepared.grade is None:
         return lists
     hits = np.flatnonzero(~np.isnan(lists.grade))
@@ -67,23 +69,25 @@ class _Prepared(NamedTuple):
 
 
 def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
+    described = options.described_intents
     if options.dimensions is not None:
-        if options.described_intents or options.inclusion is not None:
+        if described or options.inclusion is not None:
             raise UsageError("dimensions cannot be combined with intents or inclusion")
         judged, dimensions = judged_in_dimensions(qrels, options.dimensions, options.on_duplicate)
         return _Prepared(judged, {"dimensions": dimensions}, grade=dimensions.grade[0])
-    by_intent = options.described_intents or qrels.by_intent
-    if options.inclusion is not None or (not by_intent and qrels.has_intents and has_strata(qrels)):
+    has_intents = qrels.has_intents
+    by_intent = described or qrels.by_intent
+    if options.inclusion is not None or (has_intents and not by_intent and has_strata(qrels)):
         sample = sample_of(qrels, options.inclusion)
-        return _Prepared(qrels.judged(), {"sample": sample}, (AS_STRATA,) if qrels.has_intents else ())
-    if options.described_intents and not qrels.has_intents:
+        return _Prepared(qrels.judged(), {"sample": sample}, (AS_STRATA,) if has_intents else ())
+    if described and not has_intents:
         if NO_LABEL.issuperset(qrels.table.labels):
             raise UsageError(
                 f"intents are described, but {qrels.path or 'the judgments'} have none: column 2 is the same "
                 "everywhere; if it is the intent, read the judgments with format='diversity'"
             )
-        qrels = qrels.with_intents()
-    if not qrels.has_intents:
+        qrels, has_intents = qrels.with_intents(), True
+    if not has_intents:
         return _Prepared(qrels.judged(options.on_duplicate))
     judged, intents = judged_by_intent(qrels, options.intent_probabilities, options.intent_types)
     return _Prepared(judged, {"intents": intents}, _about_intents(options))

@@ -10,9 +10,6 @@ from typing import Any
 from cranfield import check
 from cranfield.errors import UsageError
 
-LONGEST = 2**31 - 1
-"""The largest number of documents in a list."""
-
 
 @dataclass(frozen=True)
 class JoinOptions:
@@ -80,8 +77,3 @@ class JoinOptions:
     def described_intents(self) -> bool:
         """Whether probabilities or types of intents are given."""
         return self.intent_probabilities is not None or self.intent_types is not None
-
-    def core(self, order: str) -> dict[str, Any]:
-        """Options of the core's joins; `order` is used if none is given."""
-        depth = min(self.depth or 0, LONGEST)
-        return {"order": self.order or order, "single_precision": self.precision == 32, "depth": depth}

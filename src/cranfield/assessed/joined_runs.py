@@ -26,6 +26,8 @@ from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
 MOST_THREADS = 1024
+LONGEST = 2**31 - 1
+"""The largest number of documents in a list."""
 MOST_FILES = 128
 """Files open at a time: systems allow some hundreds, and there may be thousands of runs."""
 
@@ -109,13 +111,12 @@ class RunJoiner:
 
     def add(self, name: str | None, run: Any) -> None:
         if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
-            path = os.fspath(run)
-            buffer = load(path)
+            buffer, path = load(os.fspath(run)), shown_path(os.fspath(run))
             kind = layouts.named(self.options.format, "run") if self.options.format else None
-            kind = kind or layouts.detect(buffer, "run", shown_path(path))
+            kind = kind or layouts.detect(buffer, "run", path)
             if isinstance(kind, layouts.Layout):
                 self._join_tables()
-                self.pending.append(_File(name, shown_path(path), buffer, kind))
+                self.pending.append(_File(name, path, buffer, kind))
                 if len(self.pending) >= MOST_FILES:
                     self._join_files()
                 return
@@ -195,7 +196,13 @@ class RunJoiner:
 
     def _rules(self, order: str) -> dict[str, Any]:
         numbers = None if self.lengths is None else self.lengths.numbers
-        return {**self.options.core(order), "numbers": numbers, "scores": self.options.scores and order == "score"}
+        return {
+            "order": order,
+            "single_precision": self.options.precision == 32,
+            "depth": min(self.options.depth or 0, LONGEST),
+            "numbers": numbers,
+            "scores": self.options.scores and order == "score",
+        }
 
     def _keep(self, joined: _core.Joined, order: str, paths: list[str] | None = None) -> None:
         self.joined.append(joined)

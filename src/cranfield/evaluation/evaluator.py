@@ -87,7 +87,9 @@ class Evaluator:
         check.one_of("evaluate", ("zero", "skip"), missing=missing)
         self.missing = missing
         self.measures = as_measures(measures)
-        self.options = with_scores(options or JoinOptions(), self.measures).read()
+        self.options = with_scores(options or JoinOptions(), self.measures)
+        if self.options.lengths is not None or self.options.dimensions is not None:
+            self.options = self.options.read()
         on_duplicate = self.options.on_duplicate
         self.qrels = qrels if isinstance(qrels, Qrels) else Qrels.of(qrels, on_duplicate=on_duplicate)
 
@@ -97,7 +99,7 @@ class Evaluator:
 
     def evaluate(self, runs: Any, progress: Progress | None = None) -> Scores:
         """The scores of one or several runs."""
-        return score(self.assess(runs, progress), self.measures, missing=self.missing)
+        return _score(self.assess(runs, progress), self.measures, self.missing)
 
 
 def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOptions:
@@ -117,7 +119,7 @@ def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Me
         measures = [measures]
     if not isinstance(measures, Iterable):
         raise _not_a_measure(measures)
-    chosen: dict[Measure, None] = {}
+    chosen: list[Measure] = []
     for measure in measures:
         if isinstance(measure, str):
             measure = parse(measure)
@@ -125,10 +127,11 @@ def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Me
             measure = measure()
         if not isinstance(measure, Measure):
             raise _not_a_measure(measure)
-        chosen[measure] = None
+        if measure not in chosen:
+            chosen.append(measure)
     if not chosen:
         raise UsageError("no measures given")
-    return list(chosen)
+    return chosen
 
 
 def _not_a_measure(thing: object) -> UsageError:
@@ -139,7 +142,10 @@ def score(
     lists: Assessed, measures: MeasureLike | Iterable[MeasureLike] | None = None, *, missing: str = "zero"
 ) -> Scores:
     """The scores of assessed lists that form a grid of runs × topics."""
-    chosen = as_measures(measures)
+    return _score(lists, as_measures(measures), missing)
+
+
+def _score(lists: Assessed, chosen: list[Measure], missing: str) -> Scores:
     warn_of_gains(chosen, lists)
     shape = (len(lists.runs), len(lists.topics))
     absent = lists.missing.reshape(shape)
@@ -193,7 +199,7 @@ def values_of(measure: Measure, lists: Assessed) -> Array:
     """One number per list; if a user-defined measure fails, the error says so."""
     try:
         values = measure.evaluate(lists)
-        if np.shape(values) != (len(lists),):
+        if np.shape(values) != lists.run.shape:
             raise TypeError(f"an array of shape {np.shape(values)}, must be one number for each of {len(lists)} lists")
         return np.asarray(values, dtype=np.float64)
     except CranfieldError:
