@@ -106,7 +106,7 @@ def test_last_rel_without_all_documents_suggests_n() -> None:
     assert not any("divided by" in note for note in explained.notes)
     assert "the score is undefined" in explained.notes[0]
     assert note in explained.notes[-1]
-    with pytest.warns(CranfieldWarning, match=r"they have relevant documents: a list lacks some.*LastRel\(N=\.\.\.\)"):
+    with pytest.warns(CranfieldWarning, match=r"it has relevant documents: a list lacks some.*LastRel\(N=\.\.\.\)"):
         scores = cf.evaluate(PLAIN, LIST, "LastRel")
     assert note in scores.notes[-1]
     with warnings.catch_warnings():
@@ -118,12 +118,12 @@ def test_undefined_topics_with_and_without_relevant_documents_are_distinguished(
     qrels = {**PLAIN, "2": {"a": 0}}
     run = {**LIST, "2": {"a": 1.0}}
     with pytest.warns(
-        CranfieldWarning, match=r"\(2\), which are left out of means; these topics have no relevant document"
+        CranfieldWarning, match=r"\(2\), which is left out of means, because it has no relevant document"
     ):
         cf.evaluate(qrels, run, "AP")
-    with pytest.warns(CranfieldWarning, match=r"\(1, 2\).*1 of them have no relevant documents, the others have"):
+    with pytest.warns(CranfieldWarning, match=r"\(1, 2\).*1 of them without relevant documents, the others have"):
         cf.evaluate(qrels, run, "LastRel")
-    with pytest.warns(CranfieldWarning, match=r"they have relevant documents: see `cranfield measures ESL`"):
+    with pytest.warns(CranfieldWarning, match=r"it has relevant documents: see `cranfield measures ESL`"):
         cf.evaluate(PLAIN, LIST, "ESL(wanted=4)")
 
 

@@ -85,41 +85,11 @@ class Assessed:
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @staticmethod
-    def grid(
-        runs: Sequence[str],
-        topics: Sequence[str],
-        *,
-        retrieved: Index,
-        missing: NDArray[np.bool_],
-        row: Index,
-        rank: Index,
-        grade: ArrayLike,
-        judged: Judged,
-        tie_first: Index | None = None,
-        tie_last: Index | None = None,
-        document: Index | None = None,
-        notes: Sequence[str] = (),
-    ) -> Assessed:
-        """Lists of every run on every topic; row number = run × topics + topic."""
-        n_runs, n_topics = len(runs), len(topics)
-        topic = np.tile(np.arange(n_topics), n_runs)
-        return Assessed(
-            runs=tuple(runs),
-            topics=tuple(topics),
-            run=np.repeat(np.arange(n_runs), n_topics),
-            topic=topic,
-            retrieved=retrieved,
-            missing=missing,
-            row=row,
-            rank=rank,
-            grade=np.asarray(grade, dtype=np.float64),
-            judged=judged,
-            set_of_row=topic,
-            tie_first=tie_first,
-            tie_last=tie_last,
-            document=document,
-            notes=tuple(notes),
-        )
+    def grid(runs: Sequence[str], topics: Sequence[str], **columns: Any) -> Assessed:
+        """Lists of every run on every topic; row number = run × topics + topic. `columns` are the other fields."""
+        topic = np.tile(np.arange(len(topics)), len(runs))
+        run = np.repeat(np.arange(len(runs)), len(topics))
+        return Assessed(tuple(runs), tuple(topics), run=run, topic=topic, set_of_row=topic, **columns)
 
     @staticmethod
     def from_table(
@@ -189,7 +159,7 @@ class Assessed:
             missing=np.array([False]),
             row=np.zeros(len(hit), dtype=np.int64),
             rank=np.array([r for r, _ in hit], dtype=np.int64),
-            grade=[g for _, g in hit],
+            grade=np.array([g for _, g in hit], dtype=np.float64),
             judged=Judged.of(np.zeros(len(judged), dtype=np.int64), judged, 1),
         )
 

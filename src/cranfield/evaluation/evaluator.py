@@ -219,17 +219,19 @@ def _warn_undefined(lists: Assessed, measures: list[Measure], undefined: Any) ->
     relevant = np.zeros(len(lists.topics))
     relevant[lists.topic] = lists.num_rel(least)
     empty = int((relevant[topics] == 0).sum())
+    one = len(topics) == 1
     if empty == len(topics):
-        reason = "these topics have no relevant document"
+        reason = f", because {'it has' if one else 'they have'} no relevant document"
     else:
         reasons = dict.fromkeys(why for measure in affected if (why := measure.undefined_because()))
         pages = dict.fromkeys(f"`cranfield measures {measure.name}`" for measure in affected)
-        others = "they have" if not empty else f"{empty} of them have no relevant documents, the others have"
-        reason = f"{others} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
+        some = f"{empty} of them without relevant documents, the others have"
+        who = some if empty else "it has" if one else "they have"
+        reason = f"; {who} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
     names = listed(lists.topics[topic] for topic in topics)
     warnings.warn(
         f"{', '.join(map(str, affected))}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
-        f"are left out of means; {reason}",
+        f"{'is' if one else 'are'} left out of means{reason}",
         CranfieldWarning,
         stacklevel=2,
     )

@@ -170,7 +170,7 @@ def test_saved_scores_say_all_but_how_alike_lists_are() -> None:
 
 def test_topics_of_one_run_only_are_counted_and_topics_without_a_value_left_out() -> None:
     fewer = {topic: docs for topic, docs in AGAIN.items() if topic != "03"}
-    with pytest.warns(match="lack"):
+    with pytest.warns(match="missing from runs"):
         found = reproduce(made_qrels(), (BASE, fewer), measures=["AP"], missing="skip")
     assert "baseline: lists compared on 11 topics; 1 that only one run has left out" in found.notes
     both = [topic for topic in BASE if topic != "03"]
