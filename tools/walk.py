@@ -16,7 +16,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-PACKAGE = Path(__file__).resolve().parent.parent / "src" / "cranfield"
+import cranfield
+from cranfield.cli import main
+
+PACKAGE = Path(cranfield.__file__).parent
 
 
 class Walk:
@@ -47,9 +50,6 @@ def _importing(frame: FrameType | None) -> bool:
 
 def walk_of(arguments: list[str]) -> Walk:
     """The walk of the command `cranfield` with these arguments; what it prints is thrown away."""
-    sys.path.insert(0, str(PACKAGE.parent))
-    from cranfield.cli import main
-
     walk = Walk()
     sys.argv = ["cranfield", *arguments]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
