@@ -38,7 +38,7 @@ def test_eval_and_explain_with_lengths(
 ) -> None:
     told = cranfield("eval", *files, *words)
     assert (told.code, f"{score:.4f}" in told.out) == (0, True)
-    assert ("has no length" in told.err) == (words[0] == "few.txt")
+    assert ("without a length" in told.err) == (words[0] == "few.txt")
     assert "TBG: the lengths of documents are taken for words" in told.out
     told = cranfield("explain", *files, *words, "--topic", "q")
     assert told.out.startswith(f"TBG of mine on topic q = {score:.4f}\n")
@@ -48,7 +48,7 @@ def test_eval_and_explain_with_lengths(
 def test_what_is_missing_is_named(cranfield: Cranfield, files: tuple[str, ...]) -> None:
     told = cranfield("eval", *files, "few.txt")
     assert told.code == 1
-    assert "few.txt: 1 retrieved document has no length: b; add them, or assume one" in told.err
+    assert "few.txt: 1 retrieved document without a length: b; add them" in told.err
     told = cranfield("eval", *files[:-1])
     assert told.code == 2
     assert "TBG needs to know how long documents are: give a file with lines 'doc length'" in told.err
