@@ -33,11 +33,12 @@ unsigned threads_for(std::size_t entries) {
     return static_cast<unsigned>(std::min<std::size_t>(entries / kWorthAThread + 1, std::max(1u, std::thread::hardware_concurrency())));
 }
 
-// The documents of one topic by id: their ids one after the other, and the row after the last of each.
+// The documents of one topic by id: their ids one after the other, the row after the last of each, and its highest grade.
 struct TopicDocuments {
     std::vector<char> arena;
     std::vector<Id> ids;
     std::vector<std::int64_t> ends;
+    std::vector<double> grades;
 };
 
 // Finds the documents among the rows of one list, and leaves in `order` its rows sorted by document and by the place of
@@ -106,8 +107,12 @@ private:
             filled += std::exchange(rows, filled);
             out.ends.push_back(static_cast<std::int64_t>(filled));
         }
-        for (std::size_t row = begin_; row < end_; ++row)
-            order_[next[static_cast<std::size_t>(document(row))]++] = static_cast<std::int64_t>(row);
+        out.grades.assign(ids_.size(), -std::numeric_limits<double>::infinity());
+        for (std::size_t row = begin_; row < end_; ++row) {
+            const auto number = static_cast<std::size_t>(document(row));
+            order_[next[number]++] = static_cast<std::int64_t>(row);
+            out.grades[number] = std::max(out.grades[number], table_.value[row]);
+        }
     }
 
     void sort_intents(const TopicDocuments& out) {
@@ -146,16 +151,14 @@ std::vector<TopicDocuments> find_documents(const Table& table, const Column<std:
     return found;
 }
 
-// Documents ready to be joined, numbered topic by topic in order of their ids; the grade of each is that number.
+// Documents ready to be joined, numbered topic by topic in order of their ids.
 std::unique_ptr<Judged> numbered_documents(const Table& table, const std::vector<TopicDocuments>& found) {
     auto judged = std::make_unique<Judged>();
     judged->topics = table.topics;
-    std::vector<std::vector<JudgedIndex::Document>> lists(table.lists());
+    std::vector<std::vector<Id>> lists(table.lists());
     for (std::size_t l = 0; l < table.lists(); ++l) {
-        for (const Id& id : found[l].ids) {
-            lists[l].push_back({Id{id.packed + judged->arena.size()}, static_cast<double>(judged->grade.size())});
-            judged->grade.push_back(lists[l].back().grade);
-        }
+        for (const Id& id : found[l].ids) lists[l].push_back(Id{id.packed + judged->arena.size()});
+        judged->grade.insert(judged->grade.end(), found[l].grades.begin(), found[l].grades.end());
         judged->arena.insert(judged->arena.end(), found[l].arena.begin(), found[l].arena.end());
         judged->start.push_back(static_cast<std::int64_t>(judged->grade.size()));
     }
@@ -187,7 +190,6 @@ nb::tuple py_by_document(const Table& table, const Column<std::int64_t>& place) 
 struct TopicEntries {
     std::vector<std::int32_t> labels, empty;  // both in order
     std::vector<std::size_t> ends;            // how many entries the documents have, up to and including each
-    std::vector<double> highest;              // grade of each document
 };
 
 // Keeps the entries of one list after the other, in the columns of all lists, where they stand if none is left out.
@@ -203,17 +205,14 @@ public:
         TopicEntries out = intents(begin, static_cast<std::size_t>(table_.list_start[list + 1]));
         std::size_t row = begin, kept = begin;
         for (const std::int64_t end : documents.ends) {
-            double highest = -std::numeric_limits<double>::infinity();
             for (; row < static_cast<std::size_t>(end); ++row) {
                 const auto from = static_cast<std::size_t>(order_[row]);
                 const std::int32_t number = of_label_[label(from)];
-                highest = std::max(highest, table_.value[from]);
                 if (number < 0) continue;
                 grade_[kept] = table_.value[from];
                 nth_[kept++] = number;
             }
             out.ends.push_back(kept - begin);
-            out.highest.push_back(highest);
         }
         for (const std::int32_t one : out.labels) of_label_[static_cast<std::size_t>(one)] = kAbsent;
         for (const std::int32_t one : out.empty) of_label_[static_cast<std::size_t>(one)] = kAbsent;
@@ -258,11 +257,10 @@ private:
 };
 
 // Documents and intents of judgments. An intent to which nothing is relevant is left out, with the entries for it. Returns
-// (documents, the highest grade of each, where their entries begin; of every entry the intent and the grade; of every intent
+// (documents, where their entries begin; of every entry the intent and the grade; of every intent
 // the list and the label; and the same of those left out).
 nb::tuple py_documents_by_intent(const Table& table, const Column<std::int64_t>& place) {
     std::unique_ptr<Judged> judged;
-    std::vector<double> highest;
     std::vector<std::int64_t> start{0}, lists, labels, empty_lists, empty_labels;
     LongColumn<double> grade;
     LongColumn<std::int64_t> intent;
@@ -291,7 +289,6 @@ nb::tuple py_documents_by_intent(const Table& table, const Column<std::int64_t>&
             for (std::ptrdiff_t entry = to; entry < to + many; ++entry)  // until now: which one of its topic
                 intent[static_cast<std::size_t>(entry)] += static_cast<std::int64_t>(labels.size());
             for (const std::size_t end : topic.ends) start.push_back(to + static_cast<std::int64_t>(end));
-            highest.insert(highest.end(), topic.highest.begin(), topic.highest.end());
             const auto number = static_cast<std::int64_t>(list);
             lists.insert(lists.end(), topic.labels.size(), number), empty_lists.insert(empty_lists.end(), topic.empty.size(), number);
             labels.insert(labels.end(), topic.labels.begin(), topic.labels.end());
@@ -300,8 +297,7 @@ nb::tuple py_documents_by_intent(const Table& table, const Column<std::int64_t>&
         const auto entries = static_cast<std::size_t>(start.back());
         grade.resize(entries), intent.resize(entries);
     }
-    return nb::make_tuple(nb::cast(judged.release(), nb::rv_policy::take_ownership), to_numpy(std::move(highest)),
-                          to_numpy(std::move(start)), to_numpy(std::move(intent)), to_numpy(std::move(grade)),
+    return nb::make_tuple(nb::cast(judged.release(), nb::rv_policy::take_ownership), to_numpy(std::move(start)), to_numpy(std::move(intent)), to_numpy(std::move(grade)),
                           to_numpy(std::move(lists)), to_numpy(std::move(labels)),
                           to_numpy(std::move(empty_lists)), to_numpy(std::move(empty_labels)));
 }

@@ -98,7 +98,7 @@ private:
             source = chunk.source;
             const Block& block = chunk.blocks[b];
             for (std::size_t i = block.first; i < block.first + block.count; ++i)
-                ranker.documents.push_back({chunk.entries[i].key, chunk.entries[i].doc, 0.0});
+                ranker.documents.push_back({chunk.entries[i].key, chunk.entries[i].doc});
         }
         return source;
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -50,29 +51,27 @@ private:
     std::size_t mask_ = 0;
 };
 
-// The judged documents of every topic, ready to be looked up.
+// The judged documents of every topic, ready to be looked up. They are numbered in the order in which they are added.
 class JudgedIndex {
 public:
-    struct Document {
-        Id id;
-        double grade;
-    };
 
     explicit JudgedIndex(const char* base) : base_(base) {}
 
-    void add_topic(std::string_view topic, const std::vector<Document>& documents) {
+    void add_topic(std::string_view topic, const std::vector<Id>& documents) {
+        if (documents.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - documents_))
+            throw std::length_error("more than 2,147,483,647 judged documents");
         topic_number_.emplace(std::string(topic), static_cast<std::int32_t>(topics_.size()));
         topics_.push_back({slots_.size(), 0});
         std::size_t slots = 4;
         while (slots < documents.size() * 2) slots *= 2;
         topics_.back().mask = slots - 1;
-        slots_.resize(slots_.size() + slots, Slot{0, Id{}, kNone});
+        slots_.resize(slots_.size() + slots, Slot{Id{}, 0, kFree});
         Slot* const begin = slots_.data() + topics_.back().begin;
-        for (const Document& document : documents) {
-            const std::uint64_t hash = hash_id(document.id.in(base_));
+        for (const Id& document : documents) {
+            const std::uint64_t hash = hash_id(document.in(base_));
             std::size_t at = hash & (slots - 1);
-            while (begin[at].used != kNone) at = (at + 1) & (slots - 1);
-            begin[at] = {document.grade, document.id, static_cast<std::uint32_t>(hash >> 32) | 1u};
+            while (begin[at].used != kFree) at = (at + 1) & (slots - 1);
+            begin[at] = {document, documents_++, static_cast<std::uint32_t>(hash >> 32) | 1u};
         }
     }
 
@@ -83,29 +82,30 @@ public:
         return found == topic_number_.end() ? -1 : found->second;
     }
 
-    // The grade of a document of the topic; NaN if it is not judged.
-    double grade(std::int32_t topic, std::string_view doc, std::uint64_t hash) const {
+    // The number of a document of the topic; -1 if it is not judged.
+    std::int32_t number(std::int32_t topic, std::string_view doc, std::uint64_t hash) const {
         const Topic& where = topics_[static_cast<std::size_t>(topic)];
         const Slot* const begin = slots_.data() + where.begin;
         const auto tag = static_cast<std::uint32_t>(hash >> 32) | 1u;
         for (std::size_t at = hash & where.mask;; at = (at + 1) & where.mask) {
             const Slot& slot = begin[at];
-            if (slot.used == kNone) return std::numeric_limits<double>::quiet_NaN();
-            if (slot.used == tag && same_text(slot.id.in(base_), doc)) return slot.grade;
+            if (slot.used == kFree) return -1;
+            if (slot.used == tag && same_text(slot.id.in(base_), doc)) return slot.number;
         }
     }
 
 private:
-    static constexpr std::uint32_t kNone = 0;
+    static constexpr std::uint32_t kFree = 0;
     struct Slot {
-        double grade;
         Id id;
-        std::uint32_t used;  // 0: free; else the hash's upper half, made odd
+        std::int32_t number;
+        std::uint32_t used;  // kFree, or the upper half of the hash, made odd
     };
     struct Topic {
         std::size_t begin, mask;
     };
     const char* base_;
+    std::int32_t documents_ = 0;
     std::unordered_map<std::string, std::int32_t> topic_number_;
     std::vector<Topic> topics_;
     std::vector<Slot> slots_;
@@ -117,13 +117,13 @@ struct JoinOptions {
     OnDuplicate on_duplicate = OnDuplicate::error;
     std::size_t depth = 0;  // 0: no limit
     bool unique = false;    // the caller knows that no list has a document twice
-    const JudgedIndex* documents = nullptr;  // numbers of documents by id, all under topic 0; null: not asked for
+    const JudgedIndex* documents = nullptr;  // numbers all retrieved documents, under its topic 0; null: not wanted
     bool scores = false;                     // keep what documents were ranked by
 };
 
 struct Hit {
     std::int32_t rank, tie_first, tie_last;
-    double grade;
+    std::int32_t document;  // its number among the judged documents
 };
 
 // A document retrieved twice in one list: the places of both lines.
@@ -143,7 +143,7 @@ public:
     struct Document {
         double key;
         Id doc;
-        double grade;
+        std::int32_t number = -1;  // among the judged documents; -1: unjudged
     };
 
     std::vector<Document> documents;  // filled by the caller, in file order
@@ -184,7 +184,7 @@ private:
             for (Document& document : documents) {
                 const std::string_view id = document.doc.in(base);
                 if (options_.single_precision) document.key = static_cast<double>(static_cast<float>(document.key));
-                document.grade = judged ? judged->grade(topic, id, hash_id(id)) : 0.0;
+                document.number = judged ? judged->number(topic, id, hash_id(id)) : -1;
             }
             return;
         }
@@ -209,7 +209,7 @@ private:
                 ++dropped;
                 continue;
             }
-            document.grade = judged ? judged->grade(topic, id, hash) : 0.0;
+            document.number = judged ? judged->number(topic, id, hash) : -1;
             documents[kept++] = document;
         }
         documents.resize(kept);
@@ -244,9 +244,9 @@ private:
             if (tied_)
                 while (end < retrieved && documents[end].key == documents[i].key) ++end;
             for (std::size_t j = i; j < end; ++j)
-                if (!std::isnan(documents[j].grade))
+                if (documents[j].number >= 0)
                     hits.push_back({static_cast<std::int32_t>(j + 1), static_cast<std::int32_t>(i + 1),
-                                    static_cast<std::int32_t>(end), documents[j].grade});
+                                    static_cast<std::int32_t>(end), documents[j].number});
             i = end;
         }
     }
@@ -256,9 +256,8 @@ private:
         unknown.clear();
         for (std::size_t i = 0; i < retrieved; ++i) {
             const std::string_view id = documents[i].doc.in(base);
-            const double found = options_.documents->grade(0, id, hash_id(id));
-            numbers.push_back(std::isnan(found) ? -1 : static_cast<std::int32_t>(found));
-            if (std::isnan(found)) unknown.push_back(documents[i].doc);
+            numbers.push_back(options_.documents->number(0, id, hash_id(id)));
+            if (numbers.back() < 0) unknown.push_back(documents[i].doc);
         }
     }
 

@@ -33,7 +33,7 @@ std::unique_ptr<Judged> make_judged(const Table& table, const std::string& on_du
     IdTable seen;
     std::vector<Repeat> repeats;
     std::vector<Kept> list;
-    std::vector<JudgedIndex::Document> documents;
+    std::vector<Id> documents;
     for (std::size_t l = 0; l < table.lists(); ++l) {
         const std::string& topic = table.topics[static_cast<std::size_t>(table.list_topic[l])];
         list.clear();
@@ -51,7 +51,7 @@ std::unique_ptr<Judged> make_judged(const Table& table, const std::string& on_du
         }
         documents.clear();
         for (const Kept& entry : list) {
-            documents.push_back({Id::at(table.arena.data(), entry.id), entry.value});
+            documents.push_back(Id::at(table.arena.data(), entry.id));
             judged->grade.push_back(entry.value);
         }
         judged->start.push_back(static_cast<std::int64_t>(judged->grade.size()));
@@ -98,7 +98,7 @@ public:
 
     std::size_t hits() const { return row_.size(); }
     void reserve(std::size_t hits) {
-        row_.reserve(hits), rank_.reserve(hits), tie_first_.reserve(hits), tie_last_.reserve(hits), grade_.reserve(hits);
+        row_.reserve(hits), rank_.reserve(hits), tie_first_.reserve(hits), tie_last_.reserve(hits), document_.reserve(hits);
     }
 
     // The lists of some runs, in any order; those of runs before them were added before.
@@ -110,7 +110,7 @@ public:
             begins.push_back(total);
             total += part.hits.size();
         }
-        row_.resize(total), rank_.resize(total), tie_first_.resize(total), tie_last_.resize(total), grade_.resize(total);
+        row_.resize(total), rank_.resize(total), tie_first_.resize(total), tie_last_.resize(total), document_.resize(total);
         constexpr std::size_t kPartsAtOnce = 64;
         parallel_for((parts.size() + kPartsAtOnce - 1) / kPartsAtOnce, threads, {}, [&](std::size_t piece, unsigned) {
             const std::size_t end = std::min(parts.size(), (piece + 1) * kPartsAtOnce);
@@ -137,7 +137,7 @@ public:
         out["rank"] = to_numpy(std::move(rank_));
         out["tie_first"] = to_numpy(std::move(tie_first_));
         out["tie_last"] = to_numpy(std::move(tie_last_));
-        out["grade"] = to_numpy(std::move(grade_));
+        out["document"] = to_numpy(std::move(document_));
         out["dropped"] = dropped;
         out["documents"] = documents;
         out["numbers"] = to_numpy(std::move(numbers_));
@@ -153,14 +153,14 @@ private:
             rank_[at] = hit.rank;
             tie_first_[at] = hit.tie_first;
             tie_last_[at] = hit.tie_last;
-            grade_[at++] = hit.grade;
+            document_[at++] = hit.document;
         }
     }
 
     std::size_t topics_;
     LongColumn<std::int64_t> row_;
-    LongColumn<std::int32_t> rank_, tie_first_, tie_last_, numbers_;
-    LongColumn<double> grade_, scores_;
+    LongColumn<std::int32_t> rank_, tie_first_, tie_last_, document_, numbers_;
+    LongColumn<double> scores_;
     std::vector<std::string> unknown_;
     std::unordered_set<std::string> seen_;
 };
@@ -211,7 +211,7 @@ nb::object py_join_tables(const Judged& judged, const std::vector<const Table*>&
                 const auto end = static_cast<std::size_t>(table.list_start[l + 1]);
                 ranker.documents.clear();
                 for (std::size_t i = begin; i < end; ++i)
-                    ranker.documents.push_back({options.order == Order::rank ? -table.rank[i] : table.value[i], table.doc[i], 0.0});
+                    ranker.documents.push_back({options.order == Order::rank ? -table.rank[i] : table.value[i], table.doc[i]});
                 ranker.run(table.arena.data(), judged.index, topics[l]);
                 const std::size_t row = static_cast<std::size_t>(first_name + table.list_name[l]) * judged.topics.size() +
                                         static_cast<std::size_t>(topics[l]);
@@ -267,7 +267,7 @@ nb::object py_join_dicts(const Judged& judged, const std::vector<std::pair<std::
                 const std::string_view id = text.of(doc);
                 strings &= PyUnicode_CheckExact(doc);
                 check_id(id, "document");
-                ranker.documents.push_back({to_double(value, topic_name, id, "score"), Id::at(nullptr, id), 0.0});
+                ranker.documents.push_back({to_double(value, topic_name, id, "score"), Id::at(nullptr, id)});
             }
             ranker.set_unique(strings);
             ranker.run(nullptr, judged.index, topic);

@@ -147,7 +147,7 @@ nb::tuple table_order(const Table& table, std::size_t list, const std::string& o
     std::unordered_map<std::uint64_t, std::int64_t> position;
     for (std::size_t i = begin; i < end; ++i) {
         const double key = options.order == Order::rank && !table.rank.empty() ? -table.rank[i] : table.value[i];
-        ranker.documents.push_back({key, table.doc[i], 0.0});
+        ranker.documents.push_back({key, table.doc[i]});
         position.emplace(table.doc[i].packed, static_cast<std::int64_t>(i));
     }
     ranker.rank_only(table.arena.data());

@@ -19,7 +19,8 @@ class Joined(TypedDict):
     rank: NDArray[np.int32]
     tie_first: NDArray[np.int32]
     tie_last: NDArray[np.int32]
-    grade: NDArray[np.float64]
+    document: NDArray[np.int32]
+    """The number of each hit among the judged documents, for which `Judged.grade` has the grade."""
     dropped: int
     documents: int
     numbers: NDArray[np.int32]
@@ -130,14 +131,13 @@ def join_dicts(
     scores: bool = False,
 ) -> Joined: ...
 def by_document(table: Table, place: NDArray[np.int64]) -> tuple[Judged, NDArray[np.int64], NDArray[np.int64]]:
-    """Every document once, its grade being its number among all, by topic and id; the rows sorted by document and by
-    the place of their label; and where those of each document begin."""
+    """Every document once, by topic and id, with its highest grade; the rows sorted by document and by the place of
+    their label; and where those of each document begin."""
 
 def documents_by_intent(
     table: Table, place: NDArray[np.int64]
 ) -> tuple[
     Judged,
-    NDArray[np.float64],
     NDArray[np.int64],
     NDArray[np.int64],
     NDArray[np.float64],
@@ -146,8 +146,8 @@ def documents_by_intent(
     NDArray[np.int64],
     NDArray[np.int64],
 ]:
-    """Every document once, the highest grade of each, and where its entries begin; of every entry the intent and the
-    grade; of every intent the list and the label; the same of those to which nothing is relevant, which are left out.
+    """Every document once, with its highest grade, and where its entries begin; of every entry the intent and the
+    grade; of every intent the list and the label; the same of intents without relevant documents, which are left out.
     """
 
 def intents_before(

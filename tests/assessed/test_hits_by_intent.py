@@ -1,4 +1,4 @@
-"""Hits intent by intent: the core against slow twins, and what it refuses."""
+"""Hits by intent: the core against slow Python versions, and the arguments that it refuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import _core
-from cranfield.assessed.intents import by_document
+from cranfield.assessed.intents import judged_by_intent
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning
 from tests.oracles.by_intent import Columns, columns
@@ -24,20 +24,25 @@ def whole(*values: int) -> Any:
     return np.array(values, dtype=np.int64)
 
 
-def asked(one: Columns) -> tuple[Any, ...]:
-    row, document = (whole(*(hit[i] for hit in one.hits)) for i in (0, 1))
-    nth = np.array([intent for document in one.documents for intent in document], dtype=np.int32)
-    return row, document, whole(*one.intents), whole(*one.start), nth
+def arguments(columns: Columns) -> tuple[Any, ...]:
+    row, document = (whole(*(hit[i] for hit in columns.hits)) for i in (0, 1))
+    nth = np.array([intent for document in columns.documents for intent in document], dtype=np.int32)
+    return row, document, whole(*columns.intents), whole(*columns.start), nth
 
 
 @settings(max_examples=100, deadline=None)
 @given(one=columns())
-def test_hits_by_intent_are_their_slow_twins(one: Columns) -> None:
-    assert list(zip(*(column.tolist() for column in _core.intents_before(*asked(one))), strict=True)) == one.before()
-    assert list(zip(*(column.tolist() for column in _core.hits_by_intent(*asked(one))), strict=True)) == one.by_intent()
+def test_the_core_agrees_with_slow_python_versions(one: Columns) -> None:
+    assert (
+        list(zip(*(column.tolist() for column in _core.intents_before(*arguments(one))), strict=True)) == one.before()
+    )
+    assert (
+        list(zip(*(column.tolist() for column in _core.hits_by_intent(*arguments(one))), strict=True))
+        == one.by_intent()
+    )
     rank = np.arange(len(one.hits), dtype=np.int32) + 7
     grade = np.arange(one.start[-1]) / 4
-    start, *found = (column.tolist() for column in _core.lists_by_intent(*asked(one), rank, grade))
+    start, *found = (column.tolist() for column in _core.lists_by_intent(*arguments(one), rank, grade))
     lists = [list(some) for some in zip(*found, strict=True)]
     expected: list[list[list[float]]] = [[] for _ in range(sum(one.intents))]
     for number, hit, entry in one.by_intent():
@@ -45,7 +50,7 @@ def test_hits_by_intent_are_their_slow_twins(one: Columns) -> None:
     assert [lists[begin:end] for begin, end in pairwise(start)] == expected
 
 
-ONE = asked(Columns([[0, 1], [1]], [2, 2], [[0, 1], [1]]))
+ONE = arguments(Columns([[0, 1], [1]], [2, 2], [[0, 1], [1]]))
 
 
 def lists_by_intent(*columns: Any) -> Any:
@@ -57,9 +62,9 @@ def lists_by_intent(*columns: Any) -> Any:
     ("place", "column", "error"),
     [
         (0, whole(1, 0, 1), ValueError),  # lists not in order
-        (0, whole(0, 0, 2), ValueError),  # no such list
+        (0, whole(0, 0, 2), ValueError),  # there is no such list
         (0, whole(0, 0), ValueError),
-        (1, whole(0, 2, 1), IndexError),  # no such document
+        (1, whole(0, 2, 1), IndexError),  # there is no such document
         (1, whole(0, -1, 1), IndexError),
         (2, whole(2, 1), IndexError),  # the second topic has no second intent
         (2, whole(2, -1), IndexError),
@@ -70,13 +75,13 @@ def lists_by_intent(*columns: Any) -> Any:
         (4, np.array([0, 1, -1], dtype=np.int32), IndexError),
     ],
 )
-def test_what_is_out_of_bounds_is_refused(ask: Callable[..., Any], place: int, column: Any, error: type) -> None:
+def test_numbers_out_of_bounds_are_refused(ask: Callable[..., Any], place: int, column: Any, error: type) -> None:
     assert ask(*ONE)
     with pytest.raises(error):
         ask(*ONE[:place], column, *ONE[place + 1 :])
 
 
-def test_every_hit_has_a_rank_and_every_entry_a_grade() -> None:
+def test_columns_must_have_the_same_length() -> None:
     rank, grade = np.ones(3, dtype=np.int32), np.ones(3)
     assert _core.lists_by_intent(*ONE, rank, grade)
     for some in ((rank[:2], grade), (rank, grade[:2])):
@@ -96,7 +101,7 @@ def test_every_hit_has_a_rank_and_every_entry_a_grade() -> None:
         (whole(0, 2), whole(2), float("nan"), ValueError),
     ],
 )
-def test_an_ideal_out_of_bounds_is_refused(topic_start: Any, intents: Any, lasting: float, error: type) -> None:
+def test_greedy_ideal_checks_bounds(topic_start: Any, intents: Any, lasting: float, error: type) -> None:
     start, nth = ONE[3:]
     alike = np.zeros(0)
     assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, alike, 0.5, 9)[1].tolist() == [2.0, 0.5]
@@ -105,7 +110,7 @@ def test_an_ideal_out_of_bounds_is_refused(topic_start: Any, intents: Any, lasti
 
 
 @pytest.mark.parametrize("worth", [[1.0, 1.0], [1.0] * 4, [1.0, -1.0, 1.0], [math.nan, 1.0, 1.0], [1.0, 1.0, math.inf]])
-def test_an_ideal_needs_to_know_what_every_entry_is_worth(worth: list[float]) -> None:
+def test_greedy_ideal_needs_a_worth_for_every_entry(worth: list[float]) -> None:
     start, nth = ONE[3:]  # the first document has entries of both intents, the second one of the second
     worths = np.array([0.25, 1.0, 3.0])
     # 3 for the second document; then the first one's 0.25, and half of 1
@@ -131,12 +136,12 @@ LINE = st.tuples(st.sampled_from("12"), st.sampled_from(["1", "2", "10", "x"]), 
     .map(lambda found: list(found.items()))
     .flatmap(st.permutations)
 )
-def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: list[Any]) -> None:
+def test_documents_and_intents_do_not_depend_on_the_order_of_lines(lines: list[Any]) -> None:
     text = "".join(f"{topic} {intent} {doc} {grade}\n" for (topic, intent, doc), grade in lines)
     qrels = Qrels.of(text.encode())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)
-        made = by_document(qrels)
+        judged_documents, intents = judged_by_intent(qrels)
     places = ["1", "2", "10", "x"]
     useful = {(topic, intent) for (topic, intent, _), grade in lines if grade >= 1}
     judged = [(qrels.table.topics.index(topic), doc.encode(), grade) for (topic, _, doc), grade in lines]
@@ -145,7 +150,6 @@ def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: l
         for (topic, intent, doc), grade in lines
         if (topic, intent) in useful
     )
-    intents = made.intents
     found = [
         (topic, places.index(intents.names[intent]), grade)
         for topic, intent, grade in zip(
@@ -156,5 +160,6 @@ def test_documents_and_intents_are_in_order_whatever_the_order_of_lines(lines: l
     assert found == [(topic, intent, grade) for topic, _, intent, grade in expected]
     documents = sorted({(topic, doc) for topic, doc, _ in judged})
     assert intents.document.tolist() == [documents.index((topic, doc)) for topic, doc, _, _ in expected]
-    assert made.judged.grade.tolist() == list(range(len(documents)))
-    assert made.grade.tolist() == [max(g for t, d, g in judged if (t, d) == document) for document in documents]
+    assert judged_documents.grade.tolist() == [
+        max(g for t, d, g in judged if (t, d) == document) for document in documents
+    ]

@@ -1,4 +1,4 @@
-"""Runs meet judgments: the core against a slow, obvious join; names, warnings, faults."""
+"""Runs meet judgments: the core against a slow, obvious join; names of runs, warnings, errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Collection = tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]
 
 
 def as_files(folder, collection: Collection, shuffle: int = 0) -> tuple[str, str]:
-    """The collection as TREC files, lines in an order of `shuffle`'s choosing: topics need not be contiguous."""
+    """The collection as TREC files; the lines of the run are shuffled, so topics are not contiguous."""
     judgments, run = collection
     qrels = [f"{topic} 0 {doc} {grade}" for topic, docs in judgments.items() for doc, grade in docs.items()]
     lines = [f"{topic} Q0 {doc} 0 {score!r} tag" for topic, docs in run.items() for doc, score in docs.items()]
@@ -39,7 +39,7 @@ def same(a: Assessed, b: Assessed) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(collections(), st.integers(0, 100))
-def test_files_dicts_and_tables_join_as_the_slow_twin_does(tmp_path_factory, collection: Collection, seed: int) -> None:
+def test_files_dicts_and_tables_join_as_the_slow_join_does(tmp_path_factory, collection: Collection, seed: int) -> None:
     judgments, run = collection
     expected = joined(judgments, {"tag": run})
     qrels_file, run_file = as_files(tmp_path_factory.mktemp("join"), collection, seed)
@@ -98,7 +98,7 @@ def test_depth_cuts_lists_after_ranking() -> None:
     assert lists.rank.tolist() == [2]
 
 
-def test_infinite_scores_order_as_they_should(tmp_path) -> None:
+def test_infinite_scores_are_ranked(tmp_path) -> None:
     (tmp_path / "run").write_text("q Q0 a 1 -inf t\nq Q0 b 2 Infinity t\nq Q0 c 3 1e999 t\nq Q0 d 4 0x1p4 t\n")
     lists = cf.join({"q": {"a": 1, "b": 2, "c": 3, "d": 4}}, str(tmp_path / "run"))
     assert lists.grade.tolist() == [3, 2, 4, 1]  # c and b are tied at infinity, ids descend
@@ -113,7 +113,7 @@ def test_on_duplicate_keeps_the_first_line_or_the_highest_score(tmp_path, rule: 
     assert lists.retrieved.tolist() == [3]
 
 
-def test_the_highest_of_two_scores_is_compared_in_32_bits_too(tmp_path) -> None:
+def test_the_maximum_of_two_scores_is_rounded_to_32_bits(tmp_path) -> None:
     (tmp_path / "run").write_text("q Q0 a 1 0.5 t\nq Q0 b 2 1.0 t\nq Q0 a 3 1.000000001 t\n")
     rules = cf.JoinOptions(on_duplicate="max", precision=32)
     with pytest.warns(cf.CranfieldWarning, match="1 duplicate document"):
@@ -122,7 +122,7 @@ def test_the_highest_of_two_scores_is_compared_in_32_bits_too(tmp_path) -> None:
     assert lists.tie_first.tolist() == [1, 1]
 
 
-def test_of_a_document_with_two_ranks_max_keeps_the_better_one(tmp_path) -> None:
+def test_max_keeps_the_better_of_two_ranks(tmp_path) -> None:
     (tmp_path / "run").write_text("q Q0 a 3 9.0 t\nq Q0 b 2 8.0 t\nq Q0 a 1 7.0 t\n")
     rules = cf.JoinOptions(order="rank", on_duplicate="max")
     with pytest.warns(cf.CranfieldWarning, match="1 duplicate document"):
@@ -138,8 +138,8 @@ def test_ranks_are_not_rounded_to_32_bits(tmp_path) -> None:
 
 def test_a_duplicate_is_an_error_with_both_lines(tmp_path) -> None:
     (tmp_path / "run").write_text("q Q0 a 1 1.0 t\nq Q0 b 2 2.0 t\nz Q0 a 1 1 t\nq Q0 a 3 0.5 t\n")
-    told = r"run:4: document 'a' is there twice for topic 'q', first on line 1; to keep one: on_duplicate='first'"
-    with pytest.raises(cf.DataError, match=told):
+    message = r"run:4: document 'a' is there twice for topic 'q', first on line 1; to keep one: on_duplicate='first'"
+    with pytest.raises(cf.DataError, match=message):
         cf.join({"q": {"a": 1}}, str(tmp_path / "run"))
 
 
@@ -160,13 +160,13 @@ def test_globs_expand_in_order(tmp_path) -> None:
 
 
 def test_a_missing_topic_is_counted_and_named() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="1 judged topic.* r lacks q2"):
+    with pytest.warns(cf.CranfieldWarning, match=r"1 judged topic missing from runs: r \(q2\)"):
         lists = cf.join({"q1": {"d": 1}, "q2": {"d": 1}}, {"r": {"q1": {"d": 1.0}}})
     assert lists.missing.tolist() == [False, True]
 
 
 def test_topics_without_judgments_are_counted_and_named() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="1 topic.* r has q9"):
+    with pytest.warns(cf.CranfieldWarning, match=r"1 topic without judgments ignored: r \(q9\)"):
         cf.join({"q1": {"d": 1}}, {"r": {"q1": {"d": 1.0}, "q9": {"d": 1.0}}})
 
 
@@ -175,7 +175,7 @@ def test_a_run_with_no_judged_topic_shows_how_the_ids_differ() -> None:
         cf.join({"051": {"d": 1}}, {"r": {"51": {"d": 1.0}}})
 
 
-def test_nothing_relevant_is_a_warning() -> None:
+def test_judgments_without_relevant_documents_give_a_warning() -> None:
     with pytest.warns(cf.CranfieldWarning, match="no document is judged relevant"):
         cf.join({"q": {"d": 0}}, {"r": {"q": {"d": 1.0}}})
 
@@ -195,7 +195,7 @@ def test_integer_and_non_ascii_ids() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 5), st.randoms(use_true_random=False))
-def test_arrays_rank_as_dicts_do(queries: int, documents: int, dice) -> None:
+def test_arrays_are_ranked_as_dicts_are(queries: int, documents: int, dice) -> None:
     grades = [[dice.choice([0.0, 1.0, 2.0, np.nan]) for _ in range(documents)] for _ in range(queries)]
     scores = [[dice.choice([0.0, 1.0, 2.0, -np.inf]) for _ in range(documents)] for _ in range(queries)]
     mask = [[True] + [dice.random() < 0.8 for _ in range(documents - 1)] for _ in range(queries)]
@@ -208,7 +208,7 @@ def test_arrays_rank_as_dicts_do(queries: int, documents: int, dice) -> None:
     assert same(lists, joined(judged, {"run": run}))
 
 
-def test_arrays_must_have_one_shape() -> None:
+def test_arrays_must_have_the_same_shape() -> None:
     with pytest.raises(cf.UsageError, match=r"shapes \(1, 2\), \(1, 3\)"):
         cf.assess_arrays([[1, 2]], [[1, 2, 3]])
     with pytest.raises(cf.DataError, match="NaN at query 0, document 1"):

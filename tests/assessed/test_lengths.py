@@ -1,4 +1,4 @@
-"""Lengths of documents: read from everything that holds them, and brought to every rank of every list."""
+"""Document lengths: read from files, frames and mappings, and looked up for every rank of every list."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lengths(table: object, run: object = RUN, **more: object) -> list[float]:
     return lists.lengths.columns["length"].tolist()
 
 
-def test_a_mapping() -> None:
+def test_lengths_from_a_mapping() -> None:
     assert lengths(TABLE) == IN_ORDER
 
 
@@ -38,7 +38,7 @@ def test_a_mapping() -> None:
     ["a 10\nb 20.5\nc 30\n", "\na\t10\n\nb\t20.5\nc\t30", "a,10\nb,20.5\nc,30\n", "docno length\na 10\nb 20.5\nc 30\n",
      "Length,Doc-ID\n10,a\n20.5,b\n30,c\n", "a 10 5\nb 20.5 6\nc 30 7\n", "\ufeffa 10\r\nb 20.5\r\nc 30\r\n"],
 )  # fmt: skip
-def test_a_file(text: str, tmp_path: Path) -> None:
+def test_lengths_from_a_file(text: str, tmp_path: Path) -> None:
     path = tmp_path / "lengths"
     path.write_text(text, "utf-8")
     assert lengths(path) == IN_ORDER
@@ -46,7 +46,7 @@ def test_a_file(text: str, tmp_path: Path) -> None:
     assert lengths(str(path)) == IN_ORDER
 
 
-def test_frames(tmp_path: Path) -> None:
+def test_lengths_from_frames(tmp_path: Path) -> None:
     columns = {"docno": list(TABLE), "length": list(map(float, TABLE.values()))}
     frame = pandas.DataFrame(columns)
     frame.to_parquet(tmp_path / "lengths.parquet")
@@ -54,7 +54,7 @@ def test_frames(tmp_path: Path) -> None:
         assert lengths(table) == IN_ORDER
 
 
-def test_files_tables_and_dicts_of_runs_meet_the_same_lengths(tmp_path: Path) -> None:
+def test_runs_in_files_tables_and_dicts_have_the_same_lengths(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("".join(f"{t} Q0 {d} 0 {s} tag\n" for t, docs in RUN.items() for d, s in docs.items()))
     two = {"x": str(path), "y": RUN, "z": cf.Run.of(RUN)}
@@ -77,17 +77,17 @@ def test_every_rank_of_every_list_has_its_length(collection: Collection) -> None
 
 def test_missing_lengths_are_named_and_counted() -> None:
     run = {"q1": {f"d{n}": -float(n) for n in range(7)}, "q2": {"a": 1.0, "d0": 0.5}}
-    told = r"lengths: 7 retrieved documents have no length: d0, d1, d2, d3, d4 and 2 more; add them, or assume one"
-    with pytest.raises(cf.DataError, match=told):
+    message = r"lengths: 7 retrieved documents without a length: d0, d1, d2, d3, d4 and 2 more; add them, or give"
+    with pytest.raises(cf.DataError, match=message):
         lengths({"a": 10}, run)
-    with pytest.raises(cf.DataError, match="1 retrieved document has no length: c; add"):
+    with pytest.raises(cf.DataError, match="1 retrieved document without a length: c; add"):
         lengths({"a": 10, "b": 1})
 
 
 def test_a_length_may_be_assumed() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="1 retrieved document has no length, 7 is assumed: c"):
+    with pytest.warns(cf.CranfieldWarning, match="1 retrieved document without a length: c; assumed: 7$"):
         assert lengths({"a": 10, "b": 20}, missing_length=7) == [7, 10, 20, 10]
-    with pytest.warns(cf.CranfieldWarning, match=r"1 retrieved document has no length, 15, the mean, is assumed: c"):
+    with pytest.warns(cf.CranfieldWarning, match=r"1 retrieved document without a length: c; assumed: 15 \(the mean\)"):
         assert lengths({"a": 10, "b": 20}, missing_length="mean") == [15, 10, 20, 10]
     for wrong in (-1, "median", True, float("inf")):
         with pytest.raises(cf.UsageError, match=r"missing_length == .*, must be a number, 0 or above, or 'mean'"):
@@ -103,7 +103,7 @@ def test_words_and_characters_side_by_side(tmp_path: Path) -> None:
     assert not any("taken for" in note for note in scores.notes)
     with pytest.raises(cf.UsageError, match="missing_length == 7, but lengths are in words and in characters"):
         lengths(path, missing_length=7)
-    with pytest.warns(cf.CranfieldWarning, match="has no length, 15 words and 95 characters, the mean, is assumed: c"):
+    with pytest.warns(cf.CranfieldWarning, match=r"c; assumed: 15 words and 95 characters \(the mean\)"):
         lists = cf.join(
             QRELS, {"q1": {"c": 1.0}, "q2": {"a": 1.0}}, cf.JoinOptions(lengths=path, missing_length="mean")
         )
@@ -112,14 +112,14 @@ def test_words_and_characters_side_by_side(tmp_path: Path) -> None:
     assert lists.lengths.snippet(np.array([0, 1]), np.array([1, 1]), 200).tolist() == [200, 5]
 
 
-def test_a_length_in_another_unit_is_not_taken() -> None:
-    with pytest.raises(cf.UsageError, match="the lengths of documents are in words: add a column called characters"):
+def test_a_length_in_another_unit_is_not_used() -> None:
+    with pytest.raises(cf.UsageError, match="document lengths has only words; add a column called characters"):
         cf.U().of([1], lengths={"words": [5]})
     with pytest.raises(cf.UsageError, match="lengths: column 'pages' is not known; there are length, words"):
         Lengths.one({"pages": [5]}, 1)
 
 
-def test_what_a_length_stands_for_is_told() -> None:
+def test_a_note_names_the_unit_of_lengths() -> None:
     notes = cf.evaluate(QRELS, RUN, ["TBG", "U"], lengths=TABLE).notes
     assert notes[-2:] == (
         "TBG: the lengths of documents are taken for words", "U: the lengths of documents are taken for characters"
@@ -144,14 +144,14 @@ def test_what_a_length_stands_for_is_told() -> None:
         ("doc length\na 1\na 2\n", ":3: document 'a' appears twice"),
     ],
 )
-def test_damaged_files(text: str, message: str, tmp_path: Path) -> None:
+def test_errors_in_files_name_the_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "lengths"
     path.write_text(text)
     with pytest.raises(cf.DataError, match=message):
         LengthTable.of(path)
 
 
-def test_wrong_values_in_memory() -> None:
+def test_errors_in_mappings_name_the_row() -> None:
     for value in ("x", None, float("nan"), -1, 10**400, [1, 2]):
         with pytest.raises(cf.DataError, match=r"lengths: row 2: document 'b': the length is .*, expected a number"):
             LengthTable.of({"a": 1, "b": value})
@@ -161,7 +161,7 @@ def test_wrong_values_in_memory() -> None:
         lengths({})
 
 
-def test_an_evaluator_reads_them_once(tmp_path: Path) -> None:
+def test_an_evaluator_reads_lengths_once(tmp_path: Path) -> None:
     path = tmp_path / "lengths"
     path.write_text("a 10\nb 20\nc 30\n")
     evaluator = cf.Evaluator(QRELS, "TBG", options=cf.JoinOptions(lengths=path))

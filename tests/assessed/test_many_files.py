@@ -1,4 +1,4 @@
-"""Files are joined some at a time: what is said of one does not depend on which others are read with it."""
+"""Files are joined in batches; results and errors do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cranfield.collection.run import Run
 from cranfield.errors import DataError
 
 LONG = "x" * 60_000
-"""So long an id that a hundred lines fill more than half of what one thread reads at a time."""
+"""An id so long that a hundred lines fill more than half of what one thread reads at a time."""
 DOCS = [f"{LONG}{number:02}" for number in range(50)]
 QRELS = {topic: {doc: number % 2 for number, doc in enumerate(DOCS[:20])} for topic in "12"}
 
@@ -31,23 +31,23 @@ def write(path: Path, name: str, run: dict[str, dict[str, float]]) -> str:
 
 @pytest.fixture
 def paths(tmp_path: Path) -> list[str]:
-    found = [write(tmp_path / f"{number}.run", f"r{number}", scores(number)) for number in range(4)]
-    assert all(len(Path(path).read_bytes()) > 5 << 20 for path in found)
-    return found
+    written = [write(tmp_path / f"{number}.run", f"r{number}", scores(number)) for number in range(4)]
+    assert all(len(Path(path).read_bytes()) > 5 << 20 for path in written)
+    return written
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_files_in_several_goes_score_as_dicts(paths: list[str], threads: int, tmp_path: Path) -> None:
+def test_files_in_several_batches_score_as_dicts(paths: list[str], threads: int, tmp_path: Path) -> None:
     little = {topic: {DOCS[0]: 1.0, DOCS[1]: 2.0} for topic in "12"}
     small = write(tmp_path / "small.run", "small", little | {"9": {DOCS[0]: 1.0}})
     runs = {f"r{number}": scores(number) for number in range(4)} | {"small": little}
     expected = cf.evaluate(QRELS, runs, ["AP", "nDCG@5", "P@20"])
-    with pytest.warns(cf.CranfieldWarning, match="1 topic without judgments passed over: small has 9"):
-        found = cf.evaluate(QRELS, [*paths, small], ["AP", "nDCG@5", "P@20"], threads=threads)
-    assert found.to_dict() == expected.to_dict()
+    with pytest.warns(cf.CranfieldWarning, match=r"1 topic without judgments ignored: small \(9\)"):
+        scored = cf.evaluate(QRELS, [*paths, small], ["AP", "nDCG@5", "P@20"], threads=threads)
+    assert scored.to_dict() == expected.to_dict()
 
 
-def test_the_first_fault_in_the_files_is_told(paths: list[str]) -> None:
+def test_the_first_error_in_the_files_is_reported(paths: list[str]) -> None:
     third, fourth = Path(paths[2]), Path(paths[3])
     fourth.write_text(fourth.read_text() + "short line\n")
     with pytest.raises(DataError, match=r"3\.run:101: 2 columns"):
@@ -58,7 +58,7 @@ def test_the_first_fault_in_the_files_is_told(paths: list[str]) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_which_fault_is_told_does_not_depend_on_the_number_of_threads(tmp_path: Path, threads: int) -> None:
+def test_the_reported_error_does_not_depend_on_the_number_of_threads(tmp_path: Path, threads: int) -> None:
     twice, short = tmp_path / "twice.run", tmp_path / "short.run"
     long = "".join(f"2 Q0 {LONG}{number} 1 1 r\n" for number in range(150))  # alone more than a thread reads at a time
     twice.write_text(f"1 Q0 d 1 2 r\n1 Q0 d 2 1 r\n{long}")
@@ -69,23 +69,23 @@ def test_which_fault_is_told_does_not_depend_on_the_number_of_threads(tmp_path: 
         cf.evaluate({"1": {"d": 1}}, [str(short), str(twice)], ["AP"], threads=threads)
 
 
-def test_progress_goes_forward_to_its_end(tmp_path: Path) -> None:
+def test_progress_ends_at_the_total(tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{number}.run", f"r{number}", scores(number)) for number in range(3)]
     paths += [
         write(tmp_path / f"small{number}.run", f"s{number}", {"1": {"a": 1.0}, "2": {"a": 1.0}}) for number in range(20)
     ]
-    told: list[tuple[int, int]] = []
-    join(QRELS, paths, JoinOptions(threads=1), lambda done, of: told.append((done, of)))
-    assert told == sorted(told)
-    assert told[-1] == (26, 26)  # files of 6 MB are read in two pieces of 4 MB at most, small ones in one
+    reports: list[tuple[int, int]] = []
+    join(QRELS, paths, JoinOptions(threads=1), lambda done, of: reports.append((done, of)))
+    assert reports == sorted(reports)
+    assert reports[-1] == (26, 26)  # files of 6 MB are read in two pieces of 4 MB at most, small ones in one
 
 
-def test_threads_beyond_reason_are_no_more_than_the_lists(tmp_path: Path) -> None:
+def test_a_huge_number_of_threads_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text("1 0 d1 1\n")
     assert Qrels.read(path, threads=2**31 - 1).to_dict() == {"1": {"d1": 1}}
 
 
 def test_an_empty_run_in_memory_by_rank_scores_0() -> None:
-    found = cf.evaluate({"q1": {"d1": 1}}, [Run.of({"q1": {}})], ["AP"], order="rank")
-    assert found.means().tolist() == [[0.0]]
+    scores = cf.evaluate({"q1": {"d1": 1}}, [Run.of({"q1": {}})], ["AP"], order="rank")
+    assert scores.means().tolist() == [[0.0]]

@@ -1,4 +1,4 @@
-"""Judgments of a sample: strata in column 2, probabilities from a file, and what is wrong with them."""
+"""Judgments of a sample: strata in column 2, probabilities from a file, and errors in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORED = {"q1": {"c": 3.0, "a": 2.0, "b": 1.0}, "q2": {"x": 2.0, "a": 1.0}}
 CHANCES = {"q1": {"a": 0.5, "b": 0.25}, "q2": {"a": 1}}
 
 
-def test_column_2_is_read_as_strata_where_documents_are_not_drawn() -> None:
+def test_column_2_is_read_as_strata_if_some_documents_are_not_drawn() -> None:
     scores = cf.evaluate(STRATIFIED, {"mine": RUN}, ["xinfAP", "infNDCG", "AP"])
     assert scores.to_dict()["mine"] == {
         "2": {
@@ -39,28 +39,28 @@ def test_column_2_is_read_as_strata_where_documents_are_not_drawn() -> None:
     assert any("stratum" in note for note in scores.notes)
 
 
-def test_the_strata_matter() -> None:
+def test_strata_change_the_estimate() -> None:
     scores = cf.evaluate(STRATIFIED, RUN, ["xinfAP", "infAP"]).to_dict()["run"]["2"]
     assert scores["infAP"] == pytest.approx(infAP().of([1, -1, 1, 0]))
     assert scores["xinfAP"] != pytest.approx(scores["infAP"], abs=0.01)
 
 
-def test_without_strata_the_pool_is_one() -> None:
+def test_without_strata_the_pool_is_one_stratum() -> None:
     scores = cf.evaluate(QRELS, SCORED, ["xinfAP", "infAP"])
     assert scores.mean()["run"]["xinfAP"] == pytest.approx(scores.mean()["run"]["infAP"])
     assert any("one stratum" in note for note in scores.notes)
 
 
-def test_intents_stay_intents() -> None:
+def test_intents_are_not_read_as_strata() -> None:
     lists = cf.join(b"1 a d1 1\n1 b d1 1\n1 b d2 -1\n", {"1": {"d1": 1.0}})  # d1 has two labels
     assert lists.sample is None
     assert lists.intents is not None
     once = b"1 a d1 1\n1 b d2 1\n1 b d3 -1\n"
-    told = cf.join(once, {"1": {"d1": 1.0}}, cf.JoinOptions(intent_types={"1": {"a": "inf", "b": "nav"}}))
-    assert told.intents is not None
+    described = cf.join(once, {"1": {"d1": 1.0}}, cf.JoinOptions(intent_types={"1": {"a": "inf", "b": "nav"}}))
+    assert described.intents is not None
 
 
-def test_views_take_documents_along() -> None:
+def test_views_keep_the_strata_of_documents() -> None:
     document = {"d1": (1, "a"), "d2": (-1, "b"), "d3": (1, "b"), "d4": (0, "b"), "u": (None, "-")}
     names = ["xinfAP[ties]", "infNDCG[ties]", "xinfAP[ties=best]", "xinfAP'"]
     tied = cf.evaluate(STRATIFIED, {"2": dict.fromkeys(document, 1.0), "1": RUN["1"]}, names).to_dict()["run"]["2"]
@@ -76,10 +76,10 @@ def test_views_take_documents_along() -> None:
     assert tied["xinfAP'"] == pytest.approx(xinfAP().of(grades, strata=strata))
 
 
-def test_explain_shows_what_a_document_stands_for() -> None:
-    told = cf.explain(STRATIFIED, RUN, "2", "xinfAP")
-    assert [line.counts.get("stands for") for line in told.lines] == [1.0, None, 1.5, None, None]
-    assert told.lines[-1].so_far == pytest.approx(told.score)
+def test_explain_shows_how_many_documents_a_document_represents() -> None:
+    explained = cf.explain(STRATIFIED, RUN, "2", "xinfAP")
+    assert [line.counts.get("stands for") for line in explained.lines] == [1.0, None, 1.5, None, None]
+    assert explained.lines[-1].so_far == pytest.approx(explained.score)
 
 
 @pytest.mark.parametrize(
@@ -99,28 +99,28 @@ def test_probabilities_from_a_file(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("q1 a 0.5\nq1 b 0\nq2 a 1\n", r"prels:2: topic 'q1', document 'b': probability 0, but it is judged"),
+        ("q1 a 0.5\nq1 b 0\nq2 a 1\n", r"prels:2: topic 'q1', document 'b': probability 0, but the document is judged"),
         ("q1 a 0.5\nq1 b 1.5\nq2 a 1\n", r"prels:2: .*probability '1.5', must be a number above 0, at most 1"),
         ("q1 a 0.5\nq1 b x\nq2 a 1\n", r"prels:2: .*probability 'x'"),
         ("q1 a nan\nq1 b 1\nq2 a 1\n", r"prels:1: .*probability 'nan'"),
         ("q1 a 0.5\nq2 a 1\n", r"no probability for 1 judged document.*: q1/b"),
-        ("q1 a 0.5\nq1 a 0.5\n", r"prels:2: document 'a' of topic 'q1' is there twice"),
+        ("q1 a 0.5\nq1 a 0.5\n", r"prels:2: document 'a' of topic 'q1' appears twice"),
         ("q1 a\n", r"prels:1: 2 columns, expected topic doc probability"),
         ("q1 a 0.5\nq1 b\n", r"prels:2: 2 columns"),
         ("\n", "is empty"),
     ],
 )
-def test_wrong_probabilities_are_told_with_their_place(text: str, told: str, tmp_path: Path) -> None:
+def test_wrong_probabilities_name_the_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "prels"
     path.write_text(text)
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         cf.evaluate(QRELS, SCORED, "statAP", inclusion=path)
 
 
-def test_what_cannot_be_probabilities() -> None:
-    with pytest.raises(DataError, match="inclusion: topic 'q1', document 'b': probability 0, but it is judged"):
+def test_inclusion_of_the_wrong_type_is_refused() -> None:
+    with pytest.raises(DataError, match="topic 'q1', document 'b': probability 0, but the document is judged"):
         cf.evaluate(QRELS, SCORED, "statAP", inclusion={"q1": {"a": 1, "b": 0}, "q2": {"a": 1}})
     for thing in (7, {"q1": 0.5}):
         with pytest.raises(UsageError, match="must be a file or"):
@@ -129,12 +129,12 @@ def test_what_cannot_be_probabilities() -> None:
         cf.evaluate(b"1 a d1 1\n1 b d1 1\n", {"1": {"d1": 1}}, "statAP", inclusion={"1": {"d1": 1}})
 
 
-def test_the_missing_file_is_named() -> None:
+def test_missing_probabilities_are_named() -> None:
     with pytest.raises(UsageError, match="--inclusion FILE"):
         cf.evaluate(QRELS, SCORED, "statAP")
 
 
-def test_on_the_command_line(tmp_path: Path, capsys: Any) -> None:
+def test_inclusion_on_the_command_line(tmp_path: Path, capsys: Any) -> None:
     from cranfield.cli import main
 
     (tmp_path / "qrels").write_text("q1 0 a 1\nq1 0 b 0\n")

@@ -47,8 +47,13 @@ ERRORS: list[tuple[str, str, dict[str, Any], str]] = [
         "types:2: topic '1', intent 'b': type 'sideways', must be inf",
     ),
     ("qrels", "ERR-IA", {"intent_probabilities": "sum"}, "intents are described, but qrels have none"),
-    ("qrels", "TBG", {"lengths": "lengths"}, "lengths: 2 retrieved documents have no length: d2, d3; add them, or as"),
-    ("qrels", "statAP", {"inclusion": "drawn"}, "drawn:1: topic '1', document 'd1': probability 0, but it is judged"),
+    ("qrels", "TBG", {"lengths": "lengths"}, "lengths: 2 retrieved documents without a length: d2, d3; add them"),
+    (
+        "qrels",
+        "statAP",
+        {"inclusion": "drawn"},
+        "drawn:1: topic '1', document 'd1': probability 0, but the document is judged",
+    ),
     ("qrels", "statAP", {"inclusion": "some-drawn"}, "some-drawn: no probability for 2 judged documents: 1/d2, 1/d3"),
     # nothing given: which file would supply it
     ("qrels", "TBG", {}, "TBG needs to know how long documents are: give a file with lines 'doc length'"),
@@ -92,12 +97,12 @@ def test_errors_name_what_is_wrong_and_what_would_supply_it(
 
 WARNINGS: list[tuple[str, str, dict[str, Any], str]] = [
     ("by-intent", "ERR-IA", {"intent_probabilities": "more"}, "more: 1 intent has a probability but no relevant docum"),
-    ("empty-intent", "ERR-IA", {}, "1 intent to which no document is relevant is left out: 1/b"),
+    ("empty-intent", "ERR-IA", {}, "1 intent without relevant documents is left out: 1/b"),
     (
         "qrels",
         "TBG",
         {"lengths": "lengths", "missing_length": 80},
-        "2 retrieved documents have no length, 80 is assumed",
+        "2 retrieved documents without a length: d2, d3; assumed: 80",
     ),
     (
         "qrels",

@@ -45,7 +45,7 @@ def test_a_dimension_from_standard_input(cranfield: Cranfield, files: tuple[str,
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "uRBP: nobody judged understandability: give such judgments as"),
+        ((), "uRBP: no judgments of understandability; give them as"),
         (("--dimension", "clear.txt"), "--dimension clear.txt: expected a name and a file, such as credibility=FILE"),
         (("--dimension", "x=clear.txt", "--dimension", "x=qrels.txt"), "--dimension x: given twice"),
         (("--dimension", "credibility=clear.txt"), "there are relevance, credibility"),

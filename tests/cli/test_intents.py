@@ -163,13 +163,11 @@ def test_a_mapping_does_too() -> None:
         ("0001 1 0.5\n0001 2 0.4\n", "iprob: topic '0001': intent probabilities sum to 0.9, expected 1"),
         (
             "0001 1 1\n",
-            "iprob: no probability for intent '2' of topic '0001': there is one for intent 1 only; "
-            "add a line 0001 2 PROBABILITY",
+            "iprob: no probability for intent '2' of topic '0001' (only for: 1); add a line 0001 2 PROBABILITY",
         ),
         (
             "0001 1 1\n0001 2 0\n",
-            "iprob: no probability for intent '1' of topic '0002', of which there is nothing; "
-            "add a line 0002 1 PROBABILITY",
+            "iprob: no probability for intent '1' of topic '0002' (only for: none); add a line 0002 1 PROBABILITY",
         ),
     ],
 )
@@ -189,7 +187,7 @@ def test_wrong_probabilities(text: str, result: str) -> None:
         ),
         (
             "0001 1 nav\n",
-            "itype: no type for intent '2' of topic '0001': there is one for intent 1 only; add a line 0001 2 TYPE",
+            "itype: no type for intent '2' of topic '0001' (only for: 1); add a line 0001 2 TYPE",
         ),
     ],
 )
@@ -257,7 +255,7 @@ def test_one_intent_without_the_format_names_the_way_out(cranfield: Cranfield) -
     Path("run").write_text("t Q0 a 1 2 r\n")
     result = cranfield("eval", "qrels", "run", "-m", "I-rec@2")
     assert result.code == 2
-    assert "--qrels-format diversity, in Python Qrels.read(path, format='diversity')" in result.err
+    assert "Qrels.read(path, format='diversity')" in result.err
 
 
 def test_one_intent_with_the_format_in_python() -> None:
@@ -273,7 +271,7 @@ def test_an_iteration_of_0_is_an_intent_only_if_the_format_says_so(cranfield: Cr
     Path("qrels").write_text("t 0 a 1\n")
     Path("run").write_text("t Q0 a 1 2 r\n")
     described = cranfield("eval", "qrels", "run", "-m", "I-rec", "--intent-probabilities", "uniform")
-    assert (described.code, "(--qrels-format diversity)" in described.err) == (2, True)
+    assert (described.code, "format='diversity'" in described.err) == (2, True)
     assert cranfield("eval", "qrels", "run", "-m", "I-rec", "--qrels-format", "diversity").code == 0
 
 
@@ -293,7 +291,7 @@ def notes(*measures: str, **described: object) -> str:
 
 
 def test_the_highest_grade_is_noted_if_a_measure_uses_it() -> None:
-    highest = "take a document's highest grade over all intents"
+    highest = "use a document's highest grade over all intents"
     assert highest in notes("AP")
     assert highest in notes("I-rec", "AP")
     assert highest not in notes("I-rec", "D#-nDCG@5", "nDCG-IA", "P+Q")
@@ -313,7 +311,7 @@ def test_given_probabilities_and_types_are_noted() -> None:
 
 @pytest.mark.parametrize("measure", ["DIN-nDCG@2", "DIN#-Q@2", "P+Q@2", "P+Q#@2", "Ef-P@2"])
 def test_measures_of_types_say_that_there_are_none(measure: str) -> None:
-    result = "all intents are taken as informational; --intent-types FILE (intent_types=) says which are navigational"
+    result = "all intents are assumed to be informational; intent_types= says which are navigational"
     assert result in notes(measure)
     assert result not in notes(measure, intent_types="itype")
     all_inf = {topic: {"1": "inf", "2": "inf"} for topic in ("0001", "0002")}

@@ -38,7 +38,7 @@ def test_eval_and_explain_with_lengths(
 ) -> None:
     result = cranfield("eval", *files, *words)
     assert (result.code, f"{score:.4f}" in result.out) == (0, True)
-    assert ("has no length" in result.err) == (words[0] == "few.txt")
+    assert ("without a length" in result.err) == (words[0] == "few.txt")
     assert "TBG: the lengths of documents are taken for words" in result.out
     result = cranfield("explain", *files, *words, "--topic", "q")
     assert result.out.startswith(f"TBG of mine on topic q = {score:.4f}\n")
@@ -48,7 +48,7 @@ def test_eval_and_explain_with_lengths(
 def test_what_is_missing_is_named(cranfield: Cranfield, files: tuple[str, ...]) -> None:
     result = cranfield("eval", *files, "few.txt")
     assert result.code == 1
-    assert "few.txt: 1 retrieved document has no length: b; add them, or assume one" in result.err
+    assert "few.txt: 1 retrieved document without a length: b; add them" in result.err
     result = cranfield("eval", *files[:-1])
     assert result.code == 2
     assert "TBG needs to know how long documents are: give a file with lines 'doc length'" in result.err

@@ -1,4 +1,4 @@
-"""Several dimensions of relevance: arithmetic by hand, loops from the definitions, and what they reduce to."""
+"""Several dimensions of relevance: by hand, against the definitions, and reductions to plain measures."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield import CranfieldWarning, UsageError
-from cranfield.evaluation.dimension_scores import biased_rbp, cam, crbp, mm, urbp
-from cranfield.measures import MM
+from cranfield.evaluation.dimension_scores import biased_rbp, cam, mm
+from cranfield.measures import MM, uRBP
 
 DOCS = [f"d{i}" for i in range(6)]
 RUN = {"q": {doc: float(10 - i) for i, doc in enumerate(DOCS)}}
 
 grades = st.lists(st.integers(0, 3), min_size=6, max_size=6).map(
-    lambda given: {"q": dict(zip(DOCS, given, strict=True))}
+    lambda values: {"q": dict(zip(DOCS, values, strict=True))}
 ).filter(lambda qrels: max(qrels["q"].values()) > 0)  # fmt: skip
 
 
@@ -26,28 +26,32 @@ def value(scores: cf.Scores) -> float:
     return float(scores.values.item())
 
 
+def urbp(relevance: Any, clear: Any, **parameters: Any) -> float:
+    return value(cf.evaluate(relevance, RUN, uRBP(**parameters), dimensions={"understandability": clear}))
+
+
 def test_urbp_by_hand() -> None:
     relevance = {"q": {"d0": 1, "d1": 1, "d2": 0, "d3": 1}}
     clear = {"q": {"d0": 0, "d1": 2, "d2": 4, "d3": 4}}
     # relevant at ranks 1, 2, 4; binary clear at 2 and 4: 0.5 * (0.5 + 0.125)
-    assert value(urbp(relevance, clear, RUN, p=0.5)) == pytest.approx(0.3125)
+    assert urbp(relevance, clear, p=0.5) == pytest.approx(0.3125)
     # graded: 2/4 at rank 2, 4/4 at rank 4: 0.5 * (0.25 + 0.125)
-    assert value(urbp(relevance, clear, RUN, p=0.5, graded=True)) == pytest.approx(0.1875)
-    assert value(crbp(relevance, clear, RUN, p=0.5)) == pytest.approx(0.3125)
-    assert urbp(relevance, clear, RUN).measures == ("uRBP(p=0.8)",)
+    assert urbp(relevance, clear, p=0.5, graded=True) == pytest.approx(0.1875)
+    credible = cf.evaluate(relevance, RUN, "cRBP(p=0.5)", dimensions={"credibility": clear})
+    assert value(credible) == pytest.approx(0.3125)
 
 
 def test_a_document_not_judged_in_a_dimension_has_no_gain() -> None:
-    assert value(urbp({"q": {"d0": 1, "d1": 1}}, {"q": {"d1": 1}}, RUN, p=0.5)) == pytest.approx(0.25)
+    assert urbp({"q": {"d0": 1, "d1": 1}}, {"q": {"d1": 1}}, p=0.5) == pytest.approx(0.25)
 
 
 def test_grades_below_zero_take_nothing_away() -> None:
-    found = urbp({"q": {"d0": 1, "d1": 1}}, {"q": {"d0": -2, "d1": 2}}, RUN, p=0.5, graded=True)
-    assert value(found) == pytest.approx(0.25)  # rank 2 alone: 0.5 * 0.5
+    score = urbp({"q": {"d0": 1, "d1": 1}}, {"q": {"d0": -2, "d1": 2}}, p=0.5, graded=True)
+    assert score == pytest.approx(0.25)  # only rank 2: 0.5 * 0.5
 
 
 @given(grades, grades, grades, st.sampled_from([0.5, 0.8, 0.95]))
-def test_biased_rbp_as_its_definition_reads(a: Any, b: Any, c: Any, p: float) -> None:
+def test_biased_rbp_agrees_with_its_definition(a: Any, b: Any, c: Any, p: float) -> None:
     expected = 0.0
     for r, doc in enumerate(DOCS):
         gain = (a["q"][doc] >= 2) * (b["q"][doc] / max(b["q"].values())) * (c["q"][doc] >= 2)
@@ -61,11 +65,11 @@ def test_one_dimension_is_rbp(qrels: Any) -> None:
     plain = cf.evaluate(qrels, RUN, [cf.RBP(p=0.7), cf.RBP(p=0.7, gain="linear")]).values.ravel()
     assert value(biased_rbp({"a": qrels}, RUN, p=0.7)) == pytest.approx(plain[0])
     assert value(biased_rbp({"a": qrels}, RUN, p=0.7, gains={"a": "linear"})) == pytest.approx(plain[1])
-    assert value(urbp(qrels, qrels, RUN, p=0.7)) == pytest.approx(plain[0])
+    assert urbp(qrels, qrels, p=0.7) == pytest.approx(plain[0])
 
 
 @given(grades, grades, st.floats(0.1, 5), st.floats(0.1, 5))
-def test_means_over_dimensions_as_their_definitions_read(a: Any, b: Any, x: float, y: float) -> None:
+def test_cam_and_mm_agree_with_their_definitions(a: Any, b: Any, x: float, y: float) -> None:
     one, two = (value(cf.evaluate(qrels, RUN, "nDCG")) for qrels in (a, b))
     weights = {"a": x, "b": y}
     assert value(cam({"a": a, "b": b}, RUN, "nDCG", weights=weights)) == pytest.approx((x * one + y * two) / (x + y))
@@ -74,7 +78,7 @@ def test_means_over_dimensions_as_their_definitions_read(a: Any, b: Any, x: floa
 
 
 @given(grades)
-def test_identical_dimensions_are_the_measure(qrels: Any) -> None:
+def test_the_mean_over_identical_dimensions_is_the_measure(qrels: Any) -> None:
     measures = ["AP", "nDCG@3"]
     plain = cf.evaluate(qrels, RUN, measures)
     for mean, name in ((cam, "CAM"), (mm, "MM")):
@@ -83,7 +87,7 @@ def test_identical_dimensions_are_the_measure(qrels: Any) -> None:
         assert found.measures == (f"{name}(AP)", f"{name}(nDCG@3)")
 
 
-def test_no_dimension_makes_up_for_one_that_scores_nothing() -> None:
+def test_mm_is_0_if_one_dimension_scores_0() -> None:
     dimensions = {"a": {"q": {"d0": 1}}, "b": {"q": {"x": 1}}}  # x is not retrieved
     assert value(mm(dimensions, RUN, "RR")) == 0
     assert value(cam(dimensions, RUN, "RR")) == 0.5
@@ -104,12 +108,12 @@ def test_topics_not_judged_in_all_dimensions_are_left_out_with_a_warning() -> No
     run = {**RUN, "r": {"d0": 1.0}}
     with pytest.warns(CranfieldWarning) as caught:
         assert mm(dimensions, run, "RR").topics == ("q",)
-    assert any("1 topic is not judged in all dimensions, and left out of" in str(one.message) for one in caught)
+    assert any("1 topic is not judged in all dimensions, and left out of" in str(warning.message) for warning in caught)
     with pytest.raises(UsageError, match="no topic is judged in all dimensions: relevance, b"):
         mm({"a": {"q": {"d0": 1}}, "b": {"r": {"d0": 1}}}, run, "RR")
 
 
-def test_missing_topics_follow_the_rule() -> None:
+def test_missing_topics_can_be_skipped() -> None:
     qrels = {"q": {"d0": 1}, "r": {"d0": 1}}
     with pytest.warns(CranfieldWarning, match="missing from runs"):
         found = cam({"a": qrels, "b": qrels}, RUN, "RR", missing="skip")
@@ -129,7 +133,7 @@ def test_wrong_arguments_are_named() -> None:
         biased_rbp({"a": qrels}, RUN, gains={"a": "exp"})
     with pytest.raises(UsageError, match="gains: no dimension 'z'"):
         biased_rbp({"a": qrels}, RUN, gains={"z": "linear"})
-    with pytest.raises(UsageError, match="one dimension or more"):
+    with pytest.raises(UsageError, match="at least one dimension"):
         mm({}, RUN, "RR")
 
 
@@ -143,7 +147,7 @@ def by_name(name: str, **dimensions: Any) -> float:
     return value(cf.evaluate(RELEVANT, RUN, name, dimensions=dimensions))
 
 
-def test_by_name_by_hand() -> None:
+def test_measures_by_name_by_hand() -> None:
     # relevant at ranks 1, 2, 4; clear at 2, 4, 5: both at 2 and 4
     assert by_name("uRBP(p=0.5)", understandability=CLEAR) == pytest.approx(0.5 * (0.5 + 0.125))
     assert by_name("uRBP(p=0.5)@3", understandability=CLEAR) == pytest.approx(0.25)
@@ -153,18 +157,18 @@ def test_by_name_by_hand() -> None:
     assert by_name("CAM(AP)", clear=CLEAR) == pytest.approx((relevant + clear) / 2)
     assert by_name("CAM(AP,weights={relevance:3,clear:1})", clear=CLEAR) == pytest.approx((3 * relevant + clear) / 4)
     assert by_name("MM(AP)", clear=CLEAR) == pytest.approx(2 / (1 / relevant + 1 / clear))
-    # d5 is judged by nobody, d4 not for relevance: without them and d2 (which clear lacks) clear finds 0 2 4 1
+    # d5 is not judged, d4 not for relevance: without them and d2 (which clear does not judge) clear has 0 2 4 1
     assert by_name("CAM(AP')", clear=CLEAR) == pytest.approx((relevant + (1 / 2 + 2 / 3 + 3 / 4) / 3) / 2)
 
 
-def test_views_read_every_dimension_and_keep_documents_apart() -> None:
+def test_views_apply_to_every_dimension() -> None:
     tied = {"q": {"d0": 2.0, "d1": 1.0, "d2": 1.0}}
     relevant, clear = {"q": {"d1": 1, "d2": 1}}, {"q": {"d1": 1, "d2": 0}}
 
     def found(name: str) -> float:
         return value(cf.evaluate(relevant, tied, name, dimensions={"understandability": clear}))
 
-    # d1 stands at rank 2 or 3; d0, which nobody judged, goes when the list is condensed
+    # d1 is at rank 2 or 3; d0, which is not judged, is removed when the list is condensed
     assert found("uRBP(p=0.5)[ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
     assert found("uRBP'(p=0.5)[ties]") == pytest.approx(0.5 * (1 + 0.5) / 2)
     assert found("CAM(RR[ties])") == pytest.approx((1 / 2 + (1 / 2 + 1 / 3) / 2) / 2)
@@ -173,18 +177,19 @@ def test_views_read_every_dimension_and_keep_documents_apart() -> None:
     assert found("uRBP(p=0.5)[worst,ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
 
 
-def test_a_cutoff_behind_the_bracket_is_that_of_the_measure_within() -> None:
+def test_a_cutoff_after_the_bracket_is_that_of_the_inner_measure() -> None:
     assert cf.parse("CAM(nDCG)@10") == cf.parse("CAM(nDCG@10)")
     assert str(cf.parse("MM(AP)'")) == "MM(AP')"
 
 
 @given(grades, grades)
-def test_names_and_functions_give_the_same(a: Any, b: Any) -> None:
+def test_names_and_functions_give_the_same_scores(a: Any, b: Any) -> None:
     names = ["uRBP", "uRBPgr", "CAM(nDCG@3)", "MM(RR)", "AP"]
-    found = cf.evaluate(a, RUN, names, dimensions={"understandability": b}).values.ravel().tolist()
+    by_name = cf.evaluate(a, RUN, names, dimensions={"understandability": b}).values.ravel().tolist()
     both = {"a": a, "b": b}
-    functions = [urbp(a, b, RUN), urbp(a, b, RUN, graded=True), cam(both, RUN, "nDCG@3"), mm(both, RUN, "RR")]
-    assert found == pytest.approx([*map(value, functions), value(cf.evaluate(a, RUN, "AP"))])
+    functions = [biased_rbp(both, RUN), biased_rbp(both, RUN, gains={"b": "linear"}), cam(both, RUN, "nDCG@3")]
+    functions += [mm(both, RUN, "RR"), cf.evaluate(a, RUN, "AP")]
+    assert by_name == pytest.approx([*map(value, functions)])
 
 
 def test_scores_do_not_depend_on_the_other_runs() -> None:
@@ -203,14 +208,14 @@ def test_an_evaluator_reads_dimensions_once() -> None:
 
 def test_explain_shows_every_dimension() -> None:
     options = cf.JoinOptions(dimensions={"understandability": CLEAR})
-    told = cf.explain(RELEVANT, RUN, "q", "uRBP(p=0.5)", options=options)
-    assert told.columns == ("relevance gain", "understandability gain", "weight", "adds")
-    assert [line.so_far for line in told.lines] == pytest.approx([0, 0.25, 0.25, 0.3125, 0.3125, 0.3125])
-    told = cf.explain(RELEVANT, RUN, "q", "CAM(AP)", options=options)
-    assert "relevance: AP 0.9167, weight 0.5000" in told.notes  # (1 + 1 + 3/4) / 3
-    assert "understandability: AP 0.5333, weight 0.5000" in told.notes  # (1/2 + 2/4 + 3/5) / 3
-    assert told.lines[-1].so_far == pytest.approx(told.score)
-    assert told.lines[0].so_far == pytest.approx((1 / 3 + 0) / 2)
+    explained = cf.explain(RELEVANT, RUN, "q", "uRBP(p=0.5)", options=options)
+    assert explained.columns == ("relevance gain", "understandability gain", "weight", "adds")
+    assert [line.so_far for line in explained.lines] == pytest.approx([0, 0.25, 0.25, 0.3125, 0.3125, 0.3125])
+    explained = cf.explain(RELEVANT, RUN, "q", "CAM(AP)", options=options)
+    assert "relevance: AP 0.9167, weight 0.5000" in explained.notes  # (1 + 1 + 3/4) / 3
+    assert "understandability: AP 0.5333, weight 0.5000" in explained.notes  # (1/2 + 2/4 + 3/5) / 3
+    assert explained.lines[-1].so_far == pytest.approx(explained.score)
+    assert explained.lines[0].so_far == pytest.approx((1 / 3 + 0) / 2)
 
 
 def test_a_topic_that_a_dimension_lacks_is_undefined_there_and_counts_for_others() -> None:
@@ -218,36 +223,36 @@ def test_a_topic_that_a_dimension_lacks_is_undefined_there_and_counts_for_others
     run = {**RUN, "r": {"d0": 1.0}}
     with pytest.warns(CranfieldWarning) as caught:
         found = cf.evaluate(relevant, run, ["AP", "uRBP(p=0.5)", "CAM(AP)"], dimensions={"understandability": CLEAR})
-    assert any("1 topic is not judged in all dimensions" in str(one.message) for one in caught)
+    assert any("1 topic is not judged in all dimensions" in str(warning.message) for warning in caught)
     assert found.to_dict()["run"]["r"]["AP"] == 1
     assert math.isnan(found.to_dict()["run"]["r"]["uRBP(p=0.5)"])
     assert math.isnan(found.to_dict()["run"]["r"]["CAM(AP)"])
     assert found.mean()["run"]["uRBP(p=0.5)"] == pytest.approx(0.3125)
 
 
-def test_what_is_missing_says_which_file_would_supply_it() -> None:
-    with pytest.raises(UsageError, match=r"uRBP: nobody judged understandability: .*--dimension understandability"):
+def test_missing_dimensions_are_named() -> None:
+    with pytest.raises(UsageError, match=r"uRBP: no judgments of understandability; give them as dimensions="):
         cf.evaluate(RELEVANT, RUN, "uRBP")
-    with pytest.raises(UsageError, match=r"cRBP: nobody judged credibility: .*; there are relevance, clear"):
+    with pytest.raises(UsageError, match=r"cRBP: no judgments of credibility; .*; there are relevance, clear"):
         by_name("cRBP", clear=CLEAR)
-    with pytest.raises(UsageError, match=r"CAM: nobody judged a further dimension: .*--dimension NAME=FILE"):
+    with pytest.raises(UsageError, match=r"CAM: no judgments of a further dimension; .*NAME"):
         cf.evaluate(RELEVANT, RUN, "CAM(AP)")
     with pytest.raises(UsageError, match="CAM: weights of relevance, but not of clear; 0 leaves one out"):
         by_name("CAM(AP,weights={relevance:1})", clear=CLEAR)
-    with pytest.raises(UsageError, match="CAM: weights: nobody judged other: "):
+    with pytest.raises(UsageError, match="CAM: weights: no judgments of other; "):
         by_name("CAM(AP,weights={relevance:1,clear:1,other:1})", clear=CLEAR)
 
 
 def test_wrong_dimensions_are_named() -> None:
-    with pytest.raises(UsageError, match="'relevance' is what the judgments themselves are called"):
+    with pytest.raises(UsageError, match="'relevance' is the name of the main judgments"):
         by_name("AP", relevance=CLEAR)
-    with pytest.raises(UsageError, match=r"name == 'a b', must be of letters"):
+    with pytest.raises(UsageError, match=r"name == 'a b', must consist of letters"):
         by_name("AP", **{"a b": CLEAR})
     with pytest.raises(UsageError, match=r"dimensions == \{\}, must be"):
         cf.evaluate(RELEVANT, RUN, "AP", dimensions={})
-    with pytest.raises(UsageError, match="judged by intent, but dimensions are read without"):
+    with pytest.raises(UsageError, match="judged by intent, which dimensions do not support"):
         cf.evaluate(b"q a d0 1\nq b d0 1\n", RUN, "AP", dimensions={"clear": CLEAR})
-    with pytest.raises(UsageError, match="read without intents and inclusion"):
+    with pytest.raises(UsageError, match="dimensions cannot be combined with intents or inclusion"):
         cf.evaluate(RELEVANT, RUN, "AP", dimensions={"clear": CLEAR}, inclusion={"q": {"d0": 1}})
     with pytest.raises(UsageError, match="dimensions: 1 grades for clear, but there are 2 documents"):
         cf.parse("CAM(AP)").of([1, 0], dimensions={"clear": [1]})
@@ -255,7 +260,7 @@ def test_wrong_dimensions_are_named() -> None:
         by_name("MM(Utility)", clear={"q": {"d0": 0, "d1": 0}})
 
 
-def test_what_a_mean_is_like_follows_from_the_measure_within() -> None:
+def test_properties_of_a_mean_follow_from_the_inner_measure() -> None:
     assert cf.parse("CAM(ESL)").properties.better == "lower"
     assert cf.parse("CAM(nDCG)").properties.graded
     assert not cf.parse("CAM(AP)").properties.graded
@@ -272,6 +277,6 @@ def test_a_mean_of_any_measure_is_the_mean_of_its_scores(name: str) -> None:
 
 
 @pytest.mark.parametrize("weights", [3, "x", None])
-def test_weights_that_are_no_table(weights: object) -> None:
+def test_weights_must_be_a_table(weights: object) -> None:
     with pytest.raises(UsageError, match=r"MM: weights == .*, must be a table such as {relevance: 3"):
         MM("AP", weights=weights)

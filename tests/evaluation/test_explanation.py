@@ -1,4 +1,4 @@
-"""What `explain` tells of intents, recall points and undefined scores."""
+"""`explain` with intents, recall points and undefined scores."""
 
 from __future__ import annotations
 
@@ -19,52 +19,56 @@ TYPES = {"1": {"1": "inf", "2": "nav", "3": "nav"}}
 
 
 @pytest.mark.parametrize("measure", ["D-nDCG@4", "DIN#-Q@4", "I-rec@4", "nDCG-IA@4", "U-IA", "ERR-IA", "P+Q", "TBG-IA"])
-def test_lines_say_which_intents_a_document_serves(measure: str) -> None:
-    told = cf.explain(QRELS, RUN, "1", measure, options=cf.JoinOptions(lengths=LENGTHS))
-    assert [line.intents for line in told.lines] == [{"1": 2}, {}, {"1": 1, "2": 1}, {"2": 3}]
-    assert told.header[4] == "intents"
-    assert [record[4] for record in told.records()] == ["1:2", "", "1:1 2:1", "2:3"]
-    assert [line["intents"] for line in json.loads(json.dumps(told.to_dict()))["lines"]][:2] == [{"1": 2.0}, {}]
-    assert str(told).splitlines()[3].split()[:5] == ["2", "x", "8", "-", "-"]
+def test_lines_show_the_intents_that_a_document_serves(measure: str) -> None:
+    explained = cf.explain(QRELS, RUN, "1", measure, options=cf.JoinOptions(lengths=LENGTHS))
+    assert [line.intents for line in explained.lines] == [{"1": 2}, {}, {"1": 1, "2": 1}, {"2": 3}]
+    assert explained.header[4] == "intents"
+    assert [record[4] for record in explained.records()] == ["1:2", "", "1:1 2:1", "2:3"]
+    assert [line["intents"] for line in json.loads(json.dumps(explained.to_dict()))["lines"]][:2] == [{"1": 2.0}, {}]
+    assert str(explained).splitlines()[3].split()[:5] == ["2", "x", "8", "-", "-"]
 
 
-def test_lines_of_other_measures_do_not() -> None:
-    told = cf.explain(QRELS, RUN, "1", "AP")
-    assert (told.by_intent, "intents" in told.header, "intents" in told.to_dict()["lines"][0]) == (False, False, False)
+def test_lines_of_measures_without_intents_do_not_show_intents() -> None:
+    explained = cf.explain(QRELS, RUN, "1", "AP")
+    assert (explained.by_intent, "intents" in explained.header, "intents" in explained.to_dict()["lines"][0]) == (
+        False,
+        False,
+        False,
+    )
 
 
-def test_readers_of_each_intent_are_followed() -> None:
+def test_columns_show_the_reader_of_each_intent() -> None:
     """Snippets of 200 characters; of a document that serves the intent a fifth is read: 500 / 5, 300 / 5, 200 / 5."""
-    told = cf.explain(QRELS, RUN, "1", "U-IA", options=cf.JoinOptions(lengths=LENGTHS))
-    assert [line.counts["offset for 1"] for line in told.lines] == [300, 500, 760, 960]
-    assert [line.counts["offset for 2"] for line in told.lines] == [200, 400, 660, 900]
-    assert [line.counts["offset for 3"] for line in told.lines] == [200, 400, 600, 800]
+    explained = cf.explain(QRELS, RUN, "1", "U-IA", options=cf.JoinOptions(lengths=LENGTHS))
+    assert [line.counts["offset for 1"] for line in explained.lines] == [300, 500, 760, 960]
+    assert [line.counts["offset for 2"] for line in explained.lines] == [200, 400, 660, 900]
+    assert [line.counts["offset for 3"] for line in explained.lines] == [200, 400, 600, 800]
     last = (3 * (1 - 900 / 132_000)) / 3
-    assert told.lines[3].counts["adds"] == pytest.approx(last)
+    assert explained.lines[3].counts["adds"] == pytest.approx(last)
 
 
-def test_err_ia_tells_the_score_of_every_intent() -> None:
+def test_err_ia_shows_the_score_of_every_intent() -> None:
     """Of intent 2 the grades are 0, 0, 1, 3, the highest in the judgments 3: 1/8 · 1/3 + 7/8 · 7/8 · 1/4 = 0.2331."""
-    told = cf.explain(QRELS, RUN, "1", "ERR-IA")
-    assert "intent 2: ERR 0.2331, probability 0.3333" in told.notes
-    assert "intent 3: ERR 0.0000, probability 0.3333" in told.notes
+    explained = cf.explain(QRELS, RUN, "1", "ERR-IA")
+    assert "intent 2: ERR 0.2331, probability 0.3333" in explained.notes
+    assert "intent 3: ERR 0.0000, probability 0.3333" in explained.notes
     assert not any(
         note.startswith("intent 2: ERR") for note in cf.explain(QRELS, RUN, "1", "ERR-IA(dialect='ndeval')").notes
     )
 
 
-def test_p_plus_q_tells_type_and_preferred_rank() -> None:
+def test_p_plus_q_shows_type_and_preferred_rank() -> None:
     """P+ of intent 2: (1 + 1) / (3 + 4) at rank 3, (2 + 4) / (4 + 4) at rank 4, the best document's; over 2."""
-    told = cf.explain(QRELS, RUN, "1", "P+Q", options=cf.JoinOptions(intent_types=TYPES))
+    explained = cf.explain(QRELS, RUN, "1", "P+Q", options=cf.JoinOptions(intent_types=TYPES))
     by_hand = (2 / 7 + 6 / 8) / 2
-    assert f"intent 2 (navigational): P+ {by_hand:.4f}, preferred rank 4, probability 0.3333" in told.notes
-    assert "intent 3 (navigational): P+ 0.0000, no preferred rank, probability 0.3333" in told.notes
-    assert any(note.startswith("intent 1 (informational): Q") for note in told.notes)
+    assert f"intent 2 (navigational): P+ {by_hand:.4f}, preferred rank 4, probability 0.3333" in explained.notes
+    assert "intent 3 (navigational): P+ 0.0000, no preferred rank, probability 0.3333" in explained.notes
+    assert any(note.startswith("intent 1 (informational): Q") for note in explained.notes)
 
 
-def test_explain_tells_what_was_said_of_intents() -> None:
-    told = cf.explain(QRELS, RUN, "1", "D-nDCG", options=cf.JoinOptions(intent_probabilities="uniform"))
-    assert "intent probabilities: uniform, all intents of a topic are equally likely" in told.notes
+def test_explain_notes_the_source_of_intent_probabilities() -> None:
+    explained = cf.explain(QRELS, RUN, "1", "D-nDCG", options=cf.JoinOptions(intent_probabilities="uniform"))
+    assert "intent probabilities: uniform, all intents of a topic are equally likely" in explained.notes
 
 
 # -- recall points
@@ -74,58 +78,58 @@ LIST = {"1": {"a": 4.0, "x": 3.0, "c": 2.0, "y": 1.0}}
 
 
 @pytest.mark.parametrize("measure", ["WSS@1", "IPrec@1", "WSS@0.5", "IPrec@0.5"])
-def test_a_recall_point_is_no_rank(measure: str) -> None:
-    told = cf.explain(PLAIN, LIST, "1", measure)
-    assert [line.rank for line in told.lines] == [1, 2, 3, 4]
-    assert told.lines[2].counts == {"recall": pytest.approx(2 / 3), "precision": pytest.approx(2 / 3)}
-    assert told.lines[-1].so_far == told.score
+def test_a_recall_point_is_not_a_rank(measure: str) -> None:
+    explained = cf.explain(PLAIN, LIST, "1", measure)
+    assert [line.rank for line in explained.lines] == [1, 2, 3, 4]
+    assert explained.lines[2].counts == {"recall": pytest.approx(2 / 3), "precision": pytest.approx(2 / 3)}
+    assert explained.lines[-1].so_far == explained.score
 
 
-def test_wss_tells_the_rank_and_the_size() -> None:
-    told = cf.explain(PLAIN, LIST, "1", "WSS(N=100)@0.6")
-    assert told.score == pytest.approx((100 - 3) / 100 - (1 - 0.6))
-    assert told.notes == (
-        "recall 0.6 takes 2 of 3 relevant documents, reached at rank 3; N = 100 documents (given): "
+def test_wss_shows_the_rank_and_the_size() -> None:
+    explained = cf.explain(PLAIN, LIST, "1", "WSS(N=100)@0.6")
+    assert explained.score == pytest.approx((100 - 3) / 100 - (1 - 0.6))
+    assert explained.notes == (
+        "recall 0.6 needs 2 of 3 relevant documents, reached at rank 3; N = 100 documents (given): "
         "(100 − 3) / 100 − (1 − 0.6)",
     )
     short = cf.explain(PLAIN, LIST, "1", "WSS@1")
     assert short.score == 0.0
-    assert "takes 3 of 3 relevant documents, but 2 are in the list; none of N = 4" in short.notes[0]
+    assert "needs 3 of 3 relevant documents, but the list has 2; none of N = 4" in short.notes[0]
 
 
 # -- undefined scores
 
 
-def test_last_rel_of_a_list_that_lacks_documents_names_the_way_out() -> None:
-    told = "undefined for 1 list that lacks relevant documents; with N="
+def test_last_rel_without_all_documents_suggests_n() -> None:
+    note = "undefined for 1 list that lacks relevant documents; with N="
     explained = cf.explain(PLAIN, LIST, "1", "LastRel")
     assert not any("divided by" in note for note in explained.notes)
     assert "the score is undefined" in explained.notes[0]
-    assert told in explained.notes[-1]
-    with pytest.warns(CranfieldWarning, match=r"they have relevant documents: a list lacks some.*LastRel\(N=\.\.\.\)"):
+    assert note in explained.notes[-1]
+    with pytest.warns(CranfieldWarning, match=r"it has relevant documents: a list lacks some.*LastRel\(N=\.\.\.\)"):
         scores = cf.evaluate(PLAIN, LIST, "LastRel")
-    assert told in scores.notes[-1]
+    assert note in scores.notes[-1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cf.evaluate(PLAIN, LIST, "LastRel(N=10)").means().item() == 10
 
 
-def test_topics_without_relevant_documents_are_told_from_others() -> None:
+def test_undefined_topics_with_and_without_relevant_documents_are_distinguished() -> None:
     qrels = {**PLAIN, "2": {"a": 0}}
     run = {**LIST, "2": {"a": 1.0}}
     with pytest.warns(
-        CranfieldWarning, match=r"\(2\), which the means leave out; such a topic has no relevant document"
+        CranfieldWarning, match=r"\(2\), which is left out of means, because it has no relevant document"
     ):
         cf.evaluate(qrels, run, "AP")
     with pytest.warns(CranfieldWarning, match=r"\(1, 2\).*1 of them without relevant documents, the others have"):
         cf.evaluate(qrels, run, "LastRel")
-    with pytest.warns(CranfieldWarning, match=r"they have relevant documents: see `cranfield measures ESL`"):
+    with pytest.warns(CranfieldWarning, match=r"it has relevant documents: see `cranfield measures ESL`"):
         cf.evaluate(PLAIN, LIST, "ESL(wanted=4)")
 
 
 # -- names in errors
 
 
-def test_gamma_is_told_with_the_measure() -> None:
+def test_an_error_in_gamma_names_the_measure() -> None:
     with pytest.raises(cf.UsageError, match=r"^D#-nDCG: gamma == 1\.5, must be between 0 and 1"):
         cf.parse("D#-nDCG(gamma=1.5)@10")

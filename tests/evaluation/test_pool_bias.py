@@ -1,4 +1,4 @@
-"""The bias of a pool, worked by hand and by leaving documents out one run at a time."""
+"""The bias of a pool, computed by hand and by leaving documents out one run at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POOLED = {
 }
 
 
-def test_by_hand() -> None:
+def test_bias_by_hand() -> None:
     bias = pool_bias_of(QRELS, POOLED, ["P@2", "AP"], depth=2)
     # among the first two of q1, b is found by x alone; d by y and z, a by x and y. In q2 a and e are found twice.
     own = np.zeros((3, 2))
@@ -34,7 +34,7 @@ def test_by_hand() -> None:
     assert bias.mean() == pytest.approx({"P@2": 0.5 / 6, "AP": (1 / 6) / 6})
 
 
-def test_groups_share_what_they_found() -> None:
+def test_runs_of_a_group_share_their_documents() -> None:
     bias = pool_bias_of(QRELS, POOLED, "P@2", depth=2, groups={"y": "team", "z": "team"})
     # d is the team's own in q1, and e in q2: y loses d (1 to 1/2) and e (1/2 to 0); z loses d (1/2 to 0) and e
     assert bias.values[0] == pytest.approx(np.array([[1 / 2, 0], [1 / 2, 1 / 2], [1 / 2, 1 / 2]]))
@@ -52,7 +52,7 @@ def test_adjusted_scores() -> None:
         bias.adjusted(cf.evaluate(QRELS, {"new": new}, "RR"))
 
 
-def test_topics_without_relevant_documents_are_passed_over() -> None:
+def test_topics_without_relevant_documents_are_left_out() -> None:
     runs = {"x": {"q1": ranked("a"), "q2": ranked("b")}, "y": {"q1": ranked("c"), "q2": ranked("b")}}
     bias = pool_bias_of({"q1": {"a": 1, "c": 0}, "q2": {"b": 1}}, runs, "AP", depth=1)
     assert np.isnan(bias.values[0, 0, 0])  # only x found a
@@ -60,7 +60,7 @@ def test_topics_without_relevant_documents_are_passed_over() -> None:
     assert bias.mean() == {"AP": 0}
 
 
-def test_against_judgments_without_them_evaluated_afresh() -> None:
+def test_bias_agrees_with_evaluating_on_reduced_judgments() -> None:
     rng = np.random.default_rng(4)
     grades = {f"q{q}": {f"d{d}": int(rng.integers(0, 3)) for d in range(0, 30, 2)} for q in range(5)}
     runs = {name: {topic: ranked(*(f"d{d}" for d in rng.permutation(30)[:12])) for topic in grades} for name in "uvwxy"}
@@ -86,7 +86,7 @@ def test_against_judgments_without_them_evaluated_afresh() -> None:
     assert np.abs(bias.values).max() > 0.01
 
 
-def test_what_cannot_be_compared() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(UsageError, match="must be 2 or more"):
         pool_bias_of(QRELS, {"x": POOLED["x"]}, "AP", depth=1)
     with pytest.raises(UsageError, match="one group"):

@@ -1,4 +1,4 @@
-"""Residuals: bounds where a measure is free of recall, two scenarios elsewhere."""
+"""Residuals: bounds for measures that do not depend on recall, two scenarios for others."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_every_possible_judgment_lies_between_the_bounds(measure: Measure) -> No
             assert np.isnan(value) or low[0] - 1e-12 <= value <= high[0] + 1e-12
 
 
-def test_there_are_bounds_for_what_the_documentation_names() -> None:
+def test_measures_named_in_the_documentation_have_bounds() -> None:
     assert {"P", "RBP", "DCG", "ERR", "RR"} <= {measure.name for measure in BOUNDED}
 
 
-def test_scenarios_are_no_bounds() -> None:
+def test_scenarios_are_not_bounds() -> None:
     # AP of (none, 1) is 1/2 with the first not relevant, 1 with it; of (1, none, none) it is 1 at both ends, but
     # 5/6 when only the last turns out relevant
     low, high, bounds = residual("AP", Assessed.one([1, None, None]))
@@ -55,7 +55,7 @@ def test_unjudged_documents_are_read_before_the_list_is_condensed() -> None:
     assert (low[0], high[0]) == (0.5, 1.0)
 
 
-def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_residuals_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     from cranfield.cli import main
 
     main(["eval", "--sample", "-m", "P@10", "--residual", "-f", "csv"])

@@ -100,7 +100,7 @@ def test_lists_that_do_not_know_their_ties() -> None:
 
 
 def test_many_lists_are_spread_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.views.ties.SPREAD", 5)
+    monkeypatch.setattr("cranfield.views.ties.MOST_HITS", 5)
     many = side_by_side([[1, 0, 1], [0, 1, 1], [], [1, 1, 0]], [1, 1, 0])
     many = many.replace(tie_first=np.ones(9, dtype=np.int64), tie_last=np.full(9, 3))
     measure: Measure = (P() @ 1).view("ties")

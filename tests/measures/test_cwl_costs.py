@@ -84,7 +84,7 @@ def test_a_column_taken_for_the_cost_is_told() -> None:
         ('CWL(cost="price")', {}, "CWL: cost == 'price', must be one of 'cost', 'words', 'characters', 'length'"),
         ('CWL(cost="cost")', {"lengths": {**COSTS, "b": 0}},
          "run 'mine', topic 'q', rank 2: the document's cost is 0, must be above 0"),
-        ('CWL(cost="cost")', {"lengths": {"a": 1}}, "3 retrieved documents have no length: b, c, d"),
+        ('CWL(cost="cost")', {"lengths": {"a": 1}}, "3 retrieved documents without a length: b, c, d"),
         ("CWL(cost={1: 2})", {}, "must be a table .* or name a column of the lengths: cost, words"),
     ],
 )  # fmt: skip

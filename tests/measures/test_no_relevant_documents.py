@@ -132,7 +132,7 @@ def test_no_judgments_at_all(name: str) -> None:
 @pytest.mark.parametrize("name", NO_RELEVANT)
 def test_no_lists_at_all(name: str) -> None:
     none = np.zeros(0, dtype=np.int64)
-    empty = Assessed.one([]).rows_at(none)
+    empty = Assessed.one([]).take(none)
     assert parse(name).evaluate(empty).tolist() == []
 
 

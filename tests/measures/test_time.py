@@ -129,7 +129,7 @@ def test_nothing_relevant_or_nothing_retrieved_scores_0(measure: Measure) -> Non
     assert measure.of([0, None, 0], [0], lengths=[5, 6, 7]) == 0.0
     assert measure.of([0, None], lengths=[5, 6]) == 0.0
     assert measure.of([], [1], lengths=[]) == 0.0
-    empty = Assessed.one([1]).replace(lengths=Lengths.one([1], 1)).rows_at(np.zeros(0, dtype=np.int64))
+    empty = Assessed.one([1]).replace(lengths=Lengths.one([1], 1)).take(np.zeros(0, dtype=np.int64))
     assert measure.evaluate(empty).tolist() == []
 
 

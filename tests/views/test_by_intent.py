@@ -1,4 +1,4 @@
-"""Views where more than the grade of a document counts: its intents, its length, its grades in several dimensions."""
+"""Views of measures that use more than grades: intents, lengths, several dimensions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.assessed import intents as intents_module
 from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
@@ -18,12 +19,11 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.tied_orders import ENUMERATED
 from cranfield.evaluation.residuals import residual
 from cranfield.measures import Measure, parse
-from cranfield.views import unjudged
 from tests.measures.test_diversity import ALL
 
 pytestmark = pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 
-# a, b and x are tied, d and e, y and f; nobody judged x and y, and c has only judgments of 0
+# a, b and x are tied, d and e, y and f; x and y are not judged, and c has only judgments of 0
 RUN = {"1": {"a": 5.0, "b": 5.0, "x": 5.0, "d": 3.0, "e": 3.0, "c": 2.0, "y": 1.0, "f": 1.0}}
 OTHER = {"2": {"p": 2.0, "q": 2.0, "r": 1.0}}
 BY_INTENT = b"""1 1 a 2
@@ -63,7 +63,7 @@ def brute_force(measure: Measure, judged: Any, options: JoinOptions, topic: str,
 
 
 def agree(name: str | Measure, judged: Any, options: JoinOptions, run: Any = RUN) -> None:
-    """The three readings of ties against all orders."""
+    """Compare the three readings of ties with the scores of all orders."""
     measure = parse(name) if isinstance(name, str) else name
     lists = join(judged, {"run": run}, options)
     found = {reading: measure.view(reading).evaluate(lists) for reading in ("ties", "ties=best", "ties=worst")}
@@ -74,14 +74,14 @@ def agree(name: str | Measure, judged: Any, options: JoinOptions, run: Any = RUN
             best, worst = worst, best
         at = lists.topics.index(topic)
         expected = {"ties": values.mean(), "ties=best": best, "ties=worst": worst}
-        told = {reading: pytest.approx(value, abs=1e-12, nan_ok=True) for reading, value in expected.items()}
-        assert {reading: values[at] for reading, values in found.items()} == told, measure
+        close = {reading: pytest.approx(value, abs=1e-12, nan_ok=True) for reading, value in expected.items()}
+        assert {reading: values[at] for reading, values in found.items()} == close, measure
 
 
 # -- ties
 
 
-def test_the_document_of_more_intents_is_the_better_one() -> None:
+def test_a_document_with_more_intents_is_better() -> None:
     # b serves three intents, a one with a better grade: at rank 1, 3/3 of the ideal gain or 1/3
     judged, run = b"1 1 a 2\n1 1 b 1\n1 2 b 1\n1 3 b 1\n", {"1": {"a": 1.0, "b": 1.0}}
     found = cf.evaluate(judged, run, ["alpha-nDCG@1[ties=best]", "alpha-nDCG@1[ties=worst]", "alpha-nDCG@1[ties]"])
@@ -103,13 +103,13 @@ FORMS = [
 
 
 @pytest.mark.parametrize("measure", [*ALL, *map(parse, FORMS)], ids=str)
-def test_ties_by_intent_are_those_of_all_orders(measure: Measure) -> None:
+def test_ties_by_intent_agree_with_all_orders(measure: Measure) -> None:
     agree(measure, BY_INTENT, OPTIONS, {**RUN, **OTHER})
 
 
 @pytest.mark.parametrize("name", ["alpha-nDCG", "D#-nDCG@3", "AP-IA"])
 @pytest.mark.parametrize("view", ["condensed", "best", "worst"])
-def test_unjudged_documents_are_read_as_asked_before_and_after_ties(name: str, view: str) -> None:
+def test_views_of_unjudged_documents_and_ties_commute(name: str, view: str) -> None:
     agree(parse(name).view(view), BY_INTENT, OPTIONS)
     measure, lists = parse(name), join(BY_INTENT, {"run": RUN}, OPTIONS)
     for reading in ("ties", "ties=best", "ties=worst"):
@@ -120,12 +120,12 @@ def test_unjudged_documents_are_read_as_asked_before_and_after_ties(name: str, v
 @pytest.mark.parametrize(
     "name", ["TBG", "TBG@4", "TBG'", "U", "U(L=9000)", "U(L=9000)@3", "U[best]", "INST(cost='length')"]
 )
-def test_ties_of_documents_with_lengths_are_those_of_all_orders(name: str) -> None:
+def test_ties_with_lengths_agree_with_all_orders(name: str) -> None:
     agree(name, GRADES, JoinOptions(lengths=LENGTHS))
 
 
 @pytest.mark.parametrize("name", ["U-IA(L=9000)", "D-U(L=9000)", "D#-U(L=9000)@4"])
-def test_ties_of_documents_with_lengths_and_intents(name: str) -> None:
+def test_ties_with_lengths_and_intents_agree_with_all_orders(name: str) -> None:
     options = JoinOptions(lengths={**LENGTHS, **dict.fromkeys("pqr", 10)}, intent_types=OPTIONS.intent_types)
     agree(name, BY_INTENT, options)
 
@@ -137,16 +137,16 @@ DIMENSIONS = [
 
 
 @pytest.mark.parametrize("name", DIMENSIONS)
-def test_documents_stand_in_one_order_in_all_dimensions(name: str) -> None:
+def test_tied_documents_have_one_order_in_all_dimensions(name: str) -> None:
     agree(name, GRADES, JoinOptions(dimensions={"understandability": CLEAR}))
 
 
 @pytest.mark.parametrize("name", ["CAM(U(L=9000))", "MM(TBG)", "uRBP"])
-def test_documents_take_their_lengths_along_in_all_dimensions(name: str) -> None:
+def test_tied_documents_keep_their_lengths_in_all_dimensions(name: str) -> None:
     agree(name, GRADES, JoinOptions(dimensions={"understandability": CLEAR}, lengths=LENGTHS))
 
 
-def test_counts_that_are_neither_better_high_nor_low_are_read_in_the_order_of_grades() -> None:
+def test_ties_are_sorted_by_grade_if_neither_high_nor_low_is_better() -> None:
     options = JoinOptions(dimensions={"clear": {"1": {"b": 1, "x": 1, "e": 1}}}, lengths=LENGTHS)
     assert parse("CAM(Judged@3)").properties.better == "neither"
     for reading, order in (("best", "baxdecfy"), ("worst", "xbaedcyf")):  # by relevance; equal ones by id
@@ -156,12 +156,12 @@ def test_counts_that_are_neither_better_high_nor_low_are_read_in_the_order_of_gr
             assert found.tolist() == parse(name).evaluate(join(GRADES, ranked, options)).tolist(), (name, reading)
 
 
-def test_documents_tied_in_a_further_dimension_only() -> None:
+def test_documents_tied_only_in_another_dimension() -> None:
     judged, clear, run = {"1": {"a": 1}}, {"1": {"b": 1, "c": 0}}, {"1": {"a": 3.0, "b": 2.0, "c": 2.0}}
     agree("MM(AP)", judged, JoinOptions(dimensions={"clear": clear}), run)
 
 
-def test_ties_within_a_mean_over_dimensions_are_its_own() -> None:
+def test_ties_of_the_inner_measure_become_ties_of_the_mean() -> None:
     assert parse("MM(AP)[ties]") == parse("MM(AP[ties])") == parse("MM(AP)").view("ties")
     assert str(parse("MM(AP')").view("ties=best")) == "MM(AP'[ties=best])"
     with pytest.raises(cf.UsageError, match="ties and ties=best, must be one of them"):
@@ -169,12 +169,12 @@ def test_ties_within_a_mean_over_dimensions_are_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["xinfAP", "infNDCG"])
-def test_ties_in_a_sample_are_those_of_all_orders(name: str) -> None:
+def test_ties_in_a_sample_agree_with_all_orders(name: str) -> None:
     judged = b"1 1 a 1\n1 1 b 0\n1 2 d 1\n1 2 e -1\n1 2 x 1\n1 3 f 1\n1 3 c 0\n1 3 y -1\n1 3 z -1\n"
     agree(name, judged, JoinOptions())
 
 
-def test_ties_with_probabilities_of_judgment_are_those_of_all_orders() -> None:
+def test_ties_with_inclusion_probabilities_agree_with_all_orders() -> None:
     inclusion = {"1": {"a": 1.0, "b": 0.1, "c": 0.3, "d": 0.5, "e": 1.0, "f": 0.2, "z": 0.4}}
     agree("statAP", GRADES, JoinOptions(inclusion=inclusion))
 
@@ -184,7 +184,7 @@ def many_tied(documents: int) -> tuple[bytes, dict[str, dict[str, float]]]:
     return ("\n".join(lines) + "\n").encode(), {"1": {f"d{n:02}": 1.0 for n in range(documents)}}
 
 
-def test_more_orders_than_can_be_enumerated_are_bounded_from_inside_and_always_the_same() -> None:
+def test_drawn_orders_include_the_present_order_and_are_reproducible() -> None:
     judged, run = many_tied(9)  # 9! orders
     lists = join(judged, run)
     for name in ("alpha-nDCG@5", "D-nDCG", "AP-IA"):
@@ -198,7 +198,7 @@ def test_more_orders_than_can_be_enumerated_are_bounded_from_inside_and_always_t
         assert measure.view("ties=best").evaluate(join(judged, run))[0] == best
 
 
-def test_the_order_by_grade_is_among_those_that_are_drawn() -> None:
+def test_drawn_orders_include_the_order_by_grade() -> None:
     # 60 documents, 3 of them good and all of one intent: the best order has these on top, which no draw of 1,000 finds
     lines = [f"1 1 d{n} {2 if n in (5, 17, 40) else 0}" for n in range(60)]
     judged, run = "\n".join([*lines, ""]).encode(), {"1": {f"d{n}": 1.0 for n in range(60)}}
@@ -211,10 +211,10 @@ def test_the_order_by_grade_is_among_those_that_are_drawn() -> None:
 @pytest.mark.parametrize("name", ["CAM(AP)[ties=best]", "MM(AP)[ties=worst]", "uRBP[ties=best]", "MM(U)[ties=best]"])
 def test_explain_shows_the_order_that_is_scored(name: str) -> None:
     options = JoinOptions(dimensions={"understandability": CLEAR}, lengths=LENGTHS)
-    told = cf.explain(GRADES, RUN, "1", name, options=options)
-    assert told.score == pytest.approx(parse(name).evaluate(join(GRADES, RUN, options))[0])
-    assert told.lines[-1].so_far == pytest.approx(told.score)
-    assert sorted(line.doc for line in told.lines) == sorted(RUN["1"])
+    explained = cf.explain(GRADES, RUN, "1", name, options=options)
+    assert explained.score == pytest.approx(parse(name).evaluate(join(GRADES, RUN, options))[0])
+    assert explained.lines[-1].so_far == pytest.approx(explained.score)
+    assert sorted(line.doc for line in explained.lines) == sorted(RUN["1"])
 
 
 # -- unjudged documents
@@ -229,7 +229,7 @@ WITH_UNJUDGED: list[tuple[list[Any], list[Any]]] = [
 
 
 @pytest.mark.parametrize("measure", [*ALL, *map(parse, [*FORMS, "Judged-IA@3"])], ids=str)
-def test_best_and_worst_read_the_unjudged_as_judged_for_every_intent(measure: Measure) -> None:
+def test_best_and_worst_grade_unjudged_documents_for_every_intent(measure: Measure) -> None:
     for documents, missed in WITH_UNJUDGED:
         judged = [document for document in (*documents, *missed) if document]
         intents = {intent for document in judged for intent, grade in document.items() if grade > 0}
@@ -241,7 +241,7 @@ def test_best_and_worst_read_the_unjudged_as_judged_for_every_intent(measure: Me
             assert found.tolist() == pytest.approx(measure.evaluate(expected).tolist(), nan_ok=True), (documents, view)
 
 
-def test_without_further_judgments_worst_is_the_list_as_it_is() -> None:
+def test_worst_does_not_change_the_score_of_these_measures() -> None:
     for name in ("alpha-nDCG", "I-rec@2", "NRBP", "nERR-IA", "D#-nDCG", "P+Q", "AP-IA"):
         for documents, missed in WITH_UNJUDGED:
             lists = with_intents(documents, missed)
@@ -251,17 +251,17 @@ def test_without_further_judgments_worst_is_the_list_as_it_is() -> None:
 @pytest.mark.parametrize(
     "name", ["alpha-nDCG@3[best]", "D#-nDCG@5[best]", "AP-IA[best]", "nDCG@3[best][ties]", "RBU[worst]"]
 )
-def test_lists_read_some_at_a_time_score_as_all_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adding_unjudged_documents_in_blocks_gives_the_same_scores(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = {"r": RUN | OTHER, "s": {"1": RUN["1"] | {"b": 9.0}, "2": {"r": 1.0}}, "t": {"2": {"w": 2.0, "q": 1.0}}}
     lists = join(BY_INTENT, runs, OPTIONS)
     expected = parse(name).evaluate(lists)
-    monkeypatch.setattr(unjudged, "TOGETHER", 1)  # one list at a time
-    parts = [lists.part(*part).rows for part in unjudged._parts(lists)]
-    assert parts == [1] * 6
+    monkeypatch.setattr(intents_module, "MOST_ENTRIES", 1)  # one list at a time
+    assert lists.intents is not None
+    assert lists.intents.blocks(lists) == [(row, row + 1) for row in range(6)]
     assert parse(name).evaluate(lists.replace()).tolist() == expected.tolist()
 
 
-def test_judgments_of_one_list_stay_with_it_and_the_largest_grade_is_that_of_all_topics() -> None:
+def test_added_judgments_belong_to_one_list_and_have_the_largest_grade_of_all_topics() -> None:
     judged = b"1 1 a 1\n1 2 b 1\n2 1 c 3\n2 2 c 0\n2 2 d 1\n3 1 e 1\n"
     runs = {
         "full": {"1": {"a": 2.0, "b": 1.0}},
@@ -274,8 +274,8 @@ def test_judgments_of_one_list_stay_with_it_and_the_largest_grade_is_that_of_all
         assert found[0] == measure.evaluate(lists)[0]
         for row, lines in ((3, "1 {} x 3\n1 {} y 3\n"), (4, "2 {} z 3\n")):
             more = "".join(lines.replace("{}", intent) for intent in "12").encode()
-            told = join(judged + more, {"open": runs["open"]})
-            assert found[row] == pytest.approx(measure.evaluate(told)[row - 3]), (name, row)
+            explained = join(judged + more, {"open": runs["open"]})
+            assert found[row] == pytest.approx(measure.evaluate(explained)[row - 3]), (name, row)
 
 
 INTENT_GRADES = [{"a": a, "b": b} for a in (0, 1, 2) for b in (0, 1, 2)]
@@ -327,8 +327,8 @@ def test_best_and_worst_read_what_a_dimension_does_not_judge_as_judged(name: str
     for grade, clear, value in ((2, 3, bounds.high), (0, 0, bounds.low)):
         relevance = {"1": {document: {**judged["1"]}.get(document, grade) for document in run["1"]}}
         further = {"1": {document: {**CLEAR["1"], "a": 3}.get(document, clear) for document in run["1"]}}
-        told = join(relevance, run, JoinOptions(dimensions={"understandability": further}))
-        assert value.tolist() == pytest.approx(measure.evaluate(told).tolist())
+        explained = join(relevance, run, JoinOptions(dimensions={"understandability": further}))
+        assert value.tolist() == pytest.approx(measure.evaluate(explained).tolist())
     assert bounds.bounds
 
 

@@ -1,4 +1,4 @@
-"""Any measure on any reading of the list."""
+"""Any measure computed through any view."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_condensed_is_the_list_without_unjudged_documents(graded: Graded) -> Non
 
 @settings(max_examples=30, deadline=None)
 @given(graded=graded_lists())
-def test_best_and_worst_read_the_unjudged_as_judged(graded: Graded) -> None:
+def test_best_and_worst_give_unjudged_documents_a_grade(graded: Graded) -> None:
     grades, missed = graded
     highest = max([1, *missed, *(grade for grade in grades if grade is not None)])
     for view, grade_of_unjudged in (("best", highest), ("worst", 0)):
@@ -61,7 +61,7 @@ def test_best_and_worst_enclose_every_possible_judgment_when_recall_free(name: s
     assert measure.of(grades, judged[2:]) == low
 
 
-def test_judgments_of_one_list_stay_with_it() -> None:
+def test_added_judgments_belong_to_one_list() -> None:
     # the second list's unjudged documents must not become relevant documents of the first
     lists = side_by_side([[1], [1, None, None]], [1])
     assert R().view("best").evaluate(lists).tolist() == [1, 1]
@@ -71,7 +71,7 @@ def test_judgments_of_one_list_stay_with_it() -> None:
 
 
 @pytest.mark.parametrize("reading", ["best", "worst"])
-def test_the_largest_grade_is_that_of_all_topics_whatever_the_views(reading: str) -> None:
+def test_the_largest_grade_is_that_of_all_topics_in_every_view(reading: str) -> None:
     lists = cf.join({"a": {"x": 1}, "b": {"y": 3}}, {"a": {"x": 1.0, "z": 1.0}, "b": {"y": 1.0}})
     grade_of_unjudged = {"best": 3, "worst": 0}[reading]
     orders = [[1, grade_of_unjudged], [grade_of_unjudged, 1]]
@@ -80,9 +80,7 @@ def test_the_largest_grade_is_that_of_all_topics_whatever_the_views(reading: str
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Accuracy", 2 / 5), ("Fallout", 1), ("Specificity", 0)])
-def test_a_collection_of_just_the_known_documents_is_large_enough_when_some_are_tied(
-    name: str, expected: float
-) -> None:
+def test_a_collection_of_only_the_known_documents_is_large_enough_with_ties(name: str, expected: float) -> None:
     # all but one relevant document retrieved: TP 2, FP 2, FN 1, TN 0; the tie weighs 3 documents by thirds
     judged = {"q": {"a": 1, "b": 1, "c": 0, "d": 0, "missed": 1}}
     lists = cf.join(judged, {"q": {"a": 1.0, "b": 2.0, "c": 1.0, "d": 1.0}})
@@ -113,7 +111,7 @@ def test_the_order_of_views_is_kept() -> None:
     assert P().view("best", "condensed").of([None, 0]) == 0.5
 
 
-def test_views_by_name() -> None:
+def test_views_are_parsed_from_names() -> None:
     assert parse_view("ties=worst") == Ties("worst")
     assert parse_view(" best ") == Unjudged("best")
     for wrong in ("best=1", "condensed=yes", "", "tied"):
@@ -125,7 +123,7 @@ def test_views_by_name() -> None:
         Unjudged("some")
 
 
-def test_a_view_is_made_once_for_all_measures() -> None:
+def test_a_view_is_applied_once_for_all_measures() -> None:
     lists = Assessed.one([1, None, 0])
     for measure in (AP(), P(), ERR()):
         measure.view("condensed").evaluate(lists)

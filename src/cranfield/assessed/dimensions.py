@@ -1,42 +1,51 @@
-"""Judgments of several dimensions: relevance, and besides it understandability, credibility, ... of the same documents.
+"""Judgments in several dimensions: relevance, and also understandability, credibility, ... of the same documents.
 
-All dimensions are joined with the runs in one go: a retrieved document that any of them judges is remembered.
+The runs are joined once with the documents that any of the dimensions judges.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.assessed.segments import position_in_segment, segment_starts
+from cranfield.assessed.attachment import Attachment, Moves, Placed
+from cranfield.assessed.segments import ranges, segment_starts
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
+if TYPE_CHECKING:
+    from cranfield.assessed.lists import Assessed
+
 RELEVANCE = "relevance"
-"""What the judgments themselves are called among the dimensions."""
+"""The name of the main judgments among the dimensions."""
 NAME = re.compile(r"[\w.-]+")
 
 
+def _no_documents() -> Index:
+    return np.zeros(0, dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
-class Dimensions:
-    """Grades by dimension, and where the documents that have one stand in the lists.
+class Dimensions(Attachment):
+    """Grades by dimension, and the ranks of the documents that have a grade in any of them.
 
     | array | one per | meaning |
     |---|---|---|
-    | `topic` | document | whose document it is; documents are numbered as `Assessed.document` numbers them |
-    | `grade` | dimension × document | NaN where the dimension does not judge it |
+    | `topic` | document | its topic; documents are numbered as in `Assessed.document` |
+    | `grade` | dimension × document | NaN if the dimension does not judge the document |
     | `largest` | dimension | the largest grade in its judgments, at least 0 |
-    | `listed` | row | which list it is: rows may be the same list, cut at different ranks |
-    | `start` | list | where it begins in the arrays below; one more entry than there are lists |
+    | `listed` | row | the list that the row reads; rows may be the same list, cut at different ranks |
+    | `start` | list | where it begins in the arrays below, with their length at the end |
     | `rank`, `document`, `tie_first`, `tie_last` | retrieved document with a grade | as in `Assessed` |
     """
 
@@ -44,23 +53,27 @@ class Dimensions:
     topic: Index
     grade: Array
     largest: Array
-    listed: Index
-    start: Index
-    rank: Index
-    document: Index
+    listed: Index = field(default_factory=_no_documents)
+    start: Index = field(default_factory=_no_documents)
+    rank: Index = field(default_factory=_no_documents)
+    document: Index = field(default_factory=_no_documents)
     tie_first: Index | None = None
     tie_last: Index | None = None
 
+    follows_order = True
+
     @staticmethod
     def one(grades: Sequence[float | None], retrieved: int, others: Mapping[str, Sequence[float | None]]) -> Dimensions:
-        """Of the documents of a single list, from the top, and those it missed; `others` has the further dimensions.
+        """For a single list: grades of its documents from the top down, then of the documents that it missed.
+
+        `grades` are of relevance, `others` has the grades of the other dimensions.
 
         >>> Dimensions.one([1, 0], 2, {"clear": [None, 3]}).grade.tolist()
         [[1.0, 0.0], [nan, 3.0]]
         """
-        for name, given in others.items():
-            if len(given) != len(grades):
-                raise UsageError(f"dimensions: {len(given)} grades for {name}, but there are {len(grades)} documents")
+        for name, values in others.items():
+            if len(values) != len(grades):
+                raise UsageError(f"dimensions: {len(values)} grades for {name}, but there are {len(grades)} documents")
         grade = np.array([grades, *others.values()], dtype=np.float64)
         return Dimensions(
             (RELEVANCE, *others),
@@ -73,160 +86,158 @@ class Dimensions:
             np.arange(retrieved),
         )
 
-    def rows(self, index: Index | slice) -> Dimensions:
-        """Those of the lists at these rows."""
-        return replace(self, listed=self.listed[index])
-
     @cached_property
     def judged(self) -> NDArray[np.bool_]:
-        """dimensions × topics: is anything of the topic judged in this dimension?"""
-        some = np.zeros((len(self.names), int(self.topic.max(initial=-1)) + 1), dtype=bool)
+        """dimensions × topics: whether the dimension judges any document of the topic."""
+        judged = np.zeros((len(self.names), int(self.topic.max(initial=-1)) + 1), dtype=bool)
         dimension, document = np.nonzero(~np.isnan(self.grade))
-        some[dimension, self.topic[document]] = True
-        return some
+        judged[dimension, self.topic[document]] = True
+        return judged
 
     def column(self, name: str, who: str) -> int:
-        """Which of the dimensions this is, or a complaint that says what would supply it."""
+        """The number of a dimension; an unknown name is an error."""
         if name not in self.names:
-            raise UsageError(f"{who}: {_supply(name)}; there are {', '.join(self.names)}")
+            raise UsageError(f"{who}: {_how_to_supply(name, name)}; there are {', '.join(self.names)}")
         return self.names.index(name)
 
     def hits(self, dimension: int, retrieved: Index) -> tuple[Index, Index]:
         """The retrieved documents that a dimension judges: the row of each, and its place in the arrays."""
-        row, at = self._listed(retrieved)
-        there = ~np.isnan(self.grade[dimension, self.document[at]])
-        return row[there], at[there]
+        row, at = self._of_rows(retrieved)
+        judged = ~np.isnan(self.grade[dimension, self.document[at]])
+        return row[judged], at[judged]
 
-    def _listed(self, retrieved: Index) -> tuple[Index, Index]:
+    def _of_rows(self, retrieved: Index) -> tuple[Index, Index]:
         """The retrieved documents with a grade: the row of each, and its place in the arrays."""
         size = np.diff(self.start)[self.listed]
         row = np.repeat(np.arange(len(self.listed)), size)
-        at = np.repeat(self.start[self.listed], size) + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
-        there = self.rank[at] <= retrieved[row]
-        return row[there], at[there]
+        at = ranges(self.start[self.listed], size)
+        inside = self.rank[at] <= retrieved[row]
+        return row[inside], at[inside]
 
-    def apart(self, retrieved: Index) -> Dimensions:
-        """The same, every row a list of its own."""
-        row, at = self._listed(retrieved)
+    def joined(self, lists: Assessed) -> Dimensions:
+        assert lists.document is not None
+        return replace(
+            self,
+            listed=np.arange(lists.rows),
+            start=lists.hits().start,
+            rank=lists.rank,
+            document=lists.document,
+            tie_first=lists.tie_first,
+            tie_last=lists.tie_last,
+        )
+
+    def take(self, rows: Index | slice) -> Dimensions:
+        return replace(self, listed=self.listed[rows])
+
+    def condensed(self, lists: Assessed) -> Dimensions:
+        """Only the grades: the ranks of documents judged only in other dimensions are lost."""
+        return self._without_ranks()
+
+    def only_for(self, needs: Collection[str]) -> Dimensions:
+        return self if "places" in needs else self._without_ranks()
+
+    def _without_ranks(self) -> Dimensions:
+        start = np.zeros(len(self.start), dtype=np.int64)
+        none = _no_documents()
+        return replace(self, start=start, rank=none, document=none, tie_first=None, tie_last=None)
+
+    def placed(self, lists: Assessed) -> Placed | None:
+        if self.tie_first is None or self.tie_last is None:
+            return None
+        row, at = self._of_rows(lists.retrieved)
+        grade = np.nan_to_num(self.grade[:, self.document[at]]).sum(axis=0)
+        return Placed(row, self.rank[at], self.tie_first[at], self.tie_last[at], grade)
+
+    def reordered(self, lists: Assessed, moves: Moves) -> Dimensions:
+        row, at = self._of_rows(lists.retrieved)
+        rank = moves.of(row, self.rank[at])
+        order = np.lexsort((rank, row))  # ties keep their place, so the tie bounds stay
         return replace(
             self,
             listed=np.arange(len(self.listed)),
             start=segment_starts(row, len(self.listed)),
-            rank=self.rank[at],
-            document=self.document[at],
+            rank=rank[order],
+            document=self.document[at[order]],
             tie_first=None if self.tie_first is None else self.tie_first[at],
             tie_last=None if self.tie_last is None else self.tie_last[at],
         )
 
-    def moved(self, rank: Index) -> Dimensions:
-        """Lists of their own with their documents at other ranks within their ties."""
-        order = np.lexsort((rank, np.repeat(np.arange(len(self.listed)), np.diff(self.start))))
-        return replace(self, rank=rank[order], document=self.document[order])
+    def with_unjudged(self, lists: Assessed, row: Index, hits: Index, grade: float) -> dict[str, Any]:
+        """The largest grade (at least 1), or 0, where a dimension that judges the topic does not judge a document.
 
-    def documents(self, topic: Index, retrieved: Index) -> NDArray[np.int64]:
-        """Of all retrieved documents, list after list: their numbers, one for all those of a topic that nobody judged.
-
-        `topic` is the topic of each list. `filled` knows the grades of these numbers.
+        All documents of a topic without any grade share one new number.
         """
-        number = np.repeat((len(self.topic) + topic).astype(np.int64), retrieved)
-        row, at = self._listed(retrieved)
-        number[(np.cumsum(retrieved) - retrieved)[row] + self.rank[at] - 1] = self.document[at]
-        return number
-
-    def filled(self, best: bool) -> Dimensions:
-        """The grades, with the largest (at least 1) or 0 where a dimension that judges the topic lacks one."""
+        if lists.document is None:
+            return {}
+        document = np.asarray(len(self.topic) + lists.topic[row], dtype=np.int64)
+        of_row, at = self._of_rows(lists.retrieved)
+        document[lists.document_start[of_row] + self.rank[at] - 1] = self.document[at]
+        document[hits] = lists.document
         topics = self.judged.shape[1]
         topic = np.concatenate((self.topic, np.arange(topics)))
-        grade = np.concatenate((self.grade, np.full((len(self.names), topics), np.nan)), axis=1)
-        worth = np.maximum(self.largest, 1.0) if best else np.zeros(len(self.names))
-        grade = np.where(np.isnan(grade) & self.judged[:, topic], worth[:, None], grade)
-        return replace(self.unplaced(), topic=topic, grade=grade)
-
-    def unplaced(self) -> Dimensions:
-        """The grades alone, for who looks at hits and need not know where other documents stand."""
-        none = np.zeros(0, dtype=np.int64)
-        start = np.zeros(len(self.start), dtype=np.int64)
-        return replace(self, start=start, rank=none, document=none, tie_first=None, tie_last=None)
+        grades = np.concatenate((self.grade, np.full((len(self.names), topics), np.nan)), axis=1)
+        filled = np.maximum(self.largest, 1.0) if grade > 0 else np.zeros(len(self.names))
+        grades = np.where(np.isnan(grades) & self.judged[:, topic], filled[:, None], grades)
+        return {"document": document, "dimensions": replace(self._without_ranks(), topic=topic, grade=grades)}
 
 
 def lacking(who: str, name: str | None = None) -> UsageError:
-    """The complaint of a measure that needs dimensions where there are none."""
-    return UsageError(f"{who}: {_supply(name or 'a further dimension', name or 'NAME')}")
+    """The error of a measure that needs dimensions if there are none."""
+    return UsageError(f"{who}: {_how_to_supply(name or 'a further dimension', name or 'NAME')}")
 
 
-def _supply(name: str, written: str | None = None) -> str:
-    key = written or name
-    return f'nobody judged {name}: give such judgments as dimensions={{"{key}": qrels}} (--dimension {key}=FILE)'
+def _how_to_supply(name: str, key: str) -> str:
+    return f'no judgments of {name}; give them as dimensions={{"{key}": qrels}}'
 
 
-def named_qrels(given: Any, on_duplicate: str = "error") -> dict[str, Qrels]:
-    """{dimension: qrels}, read."""
-    if not isinstance(given, Mapping) or not given:
-        raise UsageError(f"dimensions == {given!r}, must be {{name: qrels}} with one dimension or more")
-    for name in map(str, given):
+def named_qrels(dimensions: Any, on_duplicate: str = "error") -> dict[str, Qrels]:
+    """{dimension: qrels}, read and checked."""
+    if not isinstance(dimensions, Mapping) or not dimensions:
+        raise UsageError(f"dimensions == {dimensions!r}, must be {{name: qrels}} with at least one dimension")
+    for name in map(str, dimensions):
         if name == RELEVANCE:
-            raise UsageError(f"dimensions: {name!r} is what the judgments themselves are called; choose another name")
+            raise UsageError(f"dimensions: {name!r} is the name of the main judgments; choose another name")
         if not NAME.fullmatch(name):
-            raise UsageError(f"dimensions: name == {name!r}, must be of letters, digits, '_', '.' and '-'")
-    return {str(name): Qrels.of(qrels, on_duplicate=on_duplicate) for name, qrels in given.items()}
+            raise UsageError(f"dimensions: name == {name!r}, must consist of letters, digits, '_', '.' and '-'")
+    return {str(name): Qrels.of(qrels, on_duplicate=on_duplicate) for name, qrels in dimensions.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Graded:
-    """Judgments of several dimensions, ready to be joined."""
-
-    judged: _core.Judged
-    """Documents by topic that any dimension judges; the grade of each is its number among all."""
-    names: tuple[str, ...]
-    topic: NDArray[np.int64]
-    grade: Array
-    largest: Array
-
-    def joined(self, start: Index, rank: Index, document: Index, tie_first: Any, tie_last: Any) -> Dimensions:
-        """With where the documents stand in lists."""
-        listed = np.arange(len(start) - 1)
-        return Dimensions(
-            self.names, self.topic, self.grade, self.largest, listed, start, rank, document, tie_first, tie_last
-        )
-
-
-def graded(qrels: Qrels, others: Any, on_duplicate: str = "error") -> Graded:
-    """The judgments and those of the other dimensions, for the topics of the former."""
+def judged_in_dimensions(qrels: Qrels, others: Any, on_duplicate: str) -> tuple[_core.Judged, Dimensions]:
+    """The judgments in all dimensions, for the topics of `qrels`, ready to be joined; ranks are not known yet."""
     every = {RELEVANCE: qrels, **named_qrels(others, on_duplicate)}
-    for name, one in every.items():
-        if one.has_intents:
-            what = one.path or f"the judgments of {name}"
-            raise UsageError(f"dimensions: {what} are judged by intent, but dimensions are read without intents")
-    tables = {name: one.to_dict() for name, one in every.items()}
+    for name, judgments in every.items():
+        if judgments.has_intents:
+            what = judgments.path or f"the judgments of {name}"
+            raise UsageError(f"dimensions: {what} are judged by intent, which dimensions do not support")
+    tables = {name: judgments.to_dict() for name, judgments in every.items()}
     _warn_unshared(tables)
-    pairs = dict.fromkeys((topic, doc) for topic, docs in tables[RELEVANCE].items() for doc in docs)
-    for table in tables.values():
-        pairs |= dict.fromkeys((topic, doc) for topic in tables[RELEVANCE] for doc in table.get(topic, ()))
+    pairs = [
+        (topic, doc)
+        for topic in tables[RELEVANCE]
+        for doc in dict.fromkeys(doc for table in tables.values() for doc in table.get(topic, ()))
+    ]
     topics, docs = [topic for topic, _ in pairs], [doc for _, doc in pairs]
-    numbered = _core.table_from_columns(None, topics, docs, list(range(len(docs))), None, None, "error", "number")
-    judged = _core.judged(numbered, "error")
-    place = {topic: number for number, topic in enumerate(judged.topics)}
-    return Graded(
-        judged,
+    table = _core.table_from_columns(None, topics, docs, [0] * len(docs), None, None, "error", "grade")
+    judged = _core.judged(table, "error")
+    return judged, Dimensions(
         tuple(every),
-        np.array([place[topic] for topic in topics], dtype=np.int64),
+        np.repeat(np.arange(len(judged.topics)), np.diff(judged.start)),
         np.array([[table.get(topic, {}).get(doc, np.nan) for topic, doc in pairs] for table in tables.values()]),
-        np.array([one.values.max(initial=0.0) for one in every.values()]),
+        np.array([judgments.values.max(initial=0.0) for judgments in every.values()]),
     )
 
 
 def _warn_unshared(tables: Mapping[str, Mapping[str, Any]]) -> None:
-    """Topics that not every dimension judges: how many, and which."""
     shared = set.intersection(*(set(table) for table in tables.values()))
     if not shared:
         raise UsageError(f"no topic is judged in all dimensions: {', '.join(tables)}")
     every = dict.fromkeys(topic for table in tables.values() for topic in table)
-    apart = [topic for topic in every if topic not in shared]
-    if apart:
-        told = ", ".join(apart[:5]) + (f" and {len(apart) - 5} more" if len(apart) > 5 else "")
-        many = f"{len(apart)} topic{'s are' if len(apart) > 1 else ' is'}"
+    unshared = [topic for topic in every if topic not in shared]
+    if unshared:
+        verb = "is" if len(unshared) == 1 else "are"
         warnings.warn(
-            f"{many} not judged in all dimensions, and left out of the means over them: {told}",
+            f"{counted(len(unshared), 'topic')} {verb} not judged in all dimensions, and left out of means over all "
+            f"dimensions: {listed(unshared)}",
             CranfieldWarning,
             stacklevel=2,
         )

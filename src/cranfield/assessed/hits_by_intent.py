@@ -1,4 +1,4 @@
-"""Lists whose topics have intents: to which intents each hit is relevant, and how often each was served before."""
+"""Hits by intent: the intents that each hit is relevant to, and how many hits above it serve the same intent."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from cranfield.types import Array, Index
 
 
 def intents_of(lists: Assessed) -> Intents:
-    """The intents of the lists, or a complaint that says what would supply them."""
+    """The intents of the lists; lists without intents are an error."""
     if lists.intents is None:
         raise UsageError(
             "the judgments have no intents: diversity measures need qrels with a line 'topic intent document grade' "
-            "for each intent; where every topic has just one, say that column 2 is it: --qrels-format diversity, in "
-            "Python Qrels.read(path, format='diversity')"
+            "for each intent; if every topic has only one intent, read them with Qrels.read(path, format='diversity')"
         )
     return lists.intents
 
 
 def documents_of(lists: Assessed) -> Index:
-    """Which judged document each hit is."""
+    """The judged document of each hit."""
     if lists.document is None:
         raise UsageError("these lists do not say which judged document each hit is; join runs with judgments to know")
     return lists.document
@@ -38,11 +37,11 @@ def documents_of(lists: Assessed) -> Index:
 
 @dataclass(frozen=True, eq=False)
 class HitsByIntent:
-    """Every hit as often as it is judged for an intent, sorted by list, intent and rank.
+    """Every hit once for each intent that it is judged for, sorted by list, intent and rank.
 
     | array | meaning |
     |---|---|
-    | `row` | number of the list and intent: each list counts as often as its topic has intents |
+    | `row` | number of the list by intent: a list of a topic with three intents has three numbers |
     | `hit`, `entry` | which hit of the lists, which entry of the intents |
     """
 
@@ -52,7 +51,7 @@ class HitsByIntent:
 
 
 def hits_by_intent(lists: Assessed, intents: Intents, cutoff: int | None = None) -> HitsByIntent:
-    """The hits down to `cutoff` intent by intent."""
+    """The hits down to `cutoff`, by intent."""
     inside, columns = _columns(lists, intents, cutoff)
     row, hit, entry = _core.hits_by_intent(*columns)
     return HitsByIntent(row, hit if inside is None else inside[hit], entry)
@@ -61,7 +60,7 @@ def hits_by_intent(lists: Assessed, intents: Intents, cutoff: int | None = None)
 def lists_by_intent(
     lists: Assessed, intents: Intents, cutoff: int | None = None
 ) -> tuple[NDArray[np.int64], Index, Index, Array]:
-    """Where each list by intent begins; of its hits down to `cutoff`: 1 for the first, ...; the rank; the grade."""
+    """Where each list by intent begins; and for each hit down to `cutoff` its number in the list, rank and grade."""
     inside, columns = _columns(lists, intents, cutoff)
     rank = np.ascontiguousarray(lists.rank if inside is None else lists.rank[inside], dtype=np.int32)
     columns = (*columns, rank, np.ascontiguousarray(intents.grade))
@@ -69,28 +68,27 @@ def lists_by_intent(
 
 
 def _columns(lists: Assessed, intents: Intents, cutoff: int | None) -> tuple[Index | None, tuple[Any, ...]]:
-    """The hits down to `cutoff` (None: all of them), and what the core asks for."""
+    """The hits down to `cutoff` (None: all hits), and the arguments of the core."""
     inside = None if cutoff is None else hits_down_to(lists, cutoff)
     row, document = lists.row, documents_of(lists)
     if inside is not None:
         row, document = row[inside], document[inside]
-    many, start = intents.count[lists.topic], intents.document_start
-    whole = [np.ascontiguousarray(column, dtype=np.int64) for column in (row, document, many, start)]
+    count, start = intents.count[lists.topic], intents.document_start
+    whole = [np.ascontiguousarray(column, dtype=np.int64) for column in (row, document, count, start)]
     return inside, (*whole, intents.entry_nth)
 
 
 def hits_down_to(lists: Assessed, cutoff: int) -> Index:
-    """Which hits stand at `cutoff` or above."""
+    """The positions of the hits at rank `cutoff` or above."""
     return lists._once(("hits down to", cutoff), lambda: np.flatnonzero(lists.rank <= cutoff))
 
 
 @dataclass(frozen=True, eq=False)
 class Relevant:
-    """The hits that are relevant to some intent, and to which they are.
+    """The hits that are relevant to any intent, and the intents that they are relevant to.
 
-    `hit` (which of `hits`), `intent`, `before` (how many documents relevant to that intent stand above it) and `entry`
-    (which one of the intents `above` the lowest grade) have one entry per hit and intent it is relevant to, by list and
-    rank.
+    `hit` (which of `hits`), `intent`, `before` (how many documents above it are relevant to the intent) and `entry`
+    (which entry of `Intents.above`) have one element per hit and intent that it is relevant to, by list and rank.
     """
 
     hits: Hits
@@ -105,12 +103,12 @@ class Relevant:
 
     @cached_property
     def new(self) -> Array:
-        """How many intents each hit is the first to serve in its list."""
+        """How many intents each hit is the first in its list to serve."""
         return self.per_hit((self.before == 0).astype(np.float64))
 
 
 def relevant_to_intents(lists: Assessed, rel: float, cutoff: int | None) -> Relevant:
-    """The hits down to `cutoff` of grade `rel` or better for some intent."""
+    """The hits down to `cutoff` with grade `rel` or better for any intent."""
 
     def make() -> Relevant:
         intents = intents_of(lists).above(rel)
@@ -118,18 +116,18 @@ def relevant_to_intents(lists: Assessed, rel: float, cutoff: int | None) -> Rele
         hit, entry, before = _core.intents_before(*columns)
         begins = np.ones(len(hit), dtype=bool)
         begins[1:] = hit[1:] != hit[:-1]
-        some = hit[begins]
-        hits = lists.hits().at(some if inside is None else inside[some])
+        relevant = hit[begins]
+        hits = lists.hits().at(relevant if inside is None else inside[relevant])
         return Relevant(hits, np.cumsum(begins) - 1, intents.intent[entry], before, entry)
 
     return lists._once(("relevant to intents", rel, cutoff), make)
 
 
 def intent_recall(lists: Assessed, cutoff: int | None, rel: float = 1) -> Array:
-    """The share of a topic's intents to which some document down to `cutoff` is relevant; undefined without intents."""
-    found = relevant_to_intents(lists, rel, cutoff)
-    many = intents_of(lists).above(rel).judged_count[lists.topic]
-    return np.where(many > 0, found.hits.sum(found.new) / np.maximum(many, 1), np.nan)
+    """The share of a topic's intents that a document down to `cutoff` is relevant to; NaN without intents."""
+    relevant = relevant_to_intents(lists, rel, cutoff)
+    count = intents_of(lists).above(rel).judged_count[lists.topic]
+    return np.where(count > 0, relevant.hits.sum(relevant.new) / np.maximum(count, 1), np.nan)
 
 
 def with_intents(
@@ -138,7 +136,7 @@ def with_intents(
     probabilities: Mapping[str, float] | None = None,
     navigational: Iterable[str] = (),
 ) -> Assessed:
-    """A single list, each document given as its grades by intent; None is an unjudged document.
+    """A single list, given as the grades by intent of each document; None is an unjudged document.
 
     `missed` are judged documents that were not retrieved.
 

@@ -1,4 +1,4 @@
-"""What side files say of intents: how likely each is, and whether it is informational or navigational."""
+"""Side files that describe intents: the probability of each, and whether it is informational or navigational."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from numpy.typing import NDArray
 from cranfield.assessed.segments import position_in_segment
 from cranfield.collection.side_files import read_side_file
 from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
 SUM_WITHIN = 0.01
-"""Probabilities written with three digits may miss 1 by this much where a topic has twenty intents."""
+"""Tolerance for sums of probabilities: those of twenty intents, written with three digits, may miss 1 by this much."""
 TYPES = {"informational": False, "inf": False, "navigational": True, "nav": True}
 
 
 DISTRIBUTIONS = {
     "uniform": "all intents of a topic are equally likely",
-    "nonuniform": "every intent of a topic is half as likely as the one before",
+    "nonuniform": "every intent of a topic is half as likely as the one before it",
 }
-"""Probabilities that need no file: each intent's follow from how many a topic has."""
+"""Probabilities that need no file: they depend only on the number of intents of a topic."""
 
 GIVEN = {"probability": "intent_probabilities", "type": "intent_types"}
-"""What Python calls them."""
+"""The names of the Python arguments."""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """What a side file, or a mapping, says of each intent: {topic: {intent: (value, line)}}."""
+    """The values in a side file or a mapping: {topic: {intent: (value, line)}}."""
 
     origin: str
     what: str
@@ -71,43 +72,33 @@ class _Side:
         return side
 
     def read(self, make: Callable[[str], Any], expected: str) -> dict[str, dict[str, Any]]:
-        """The values made of what is written."""
-        made: dict[str, dict[str, Any]] = {}
+        """The values, converted by `make`."""
+        values: dict[str, dict[str, Any]] = {}
         for topic, row in self.rows.items():
-            made[topic] = {}
+            values[topic] = {}
             for intent, (value, line) in row.items():
                 try:
-                    made[topic][intent] = make(value)
+                    values[topic][intent] = make(value)
                 except (ValueError, KeyError):
                     raise DataError(
                         self.origin, line,
                         f"topic {topic!r}, intent {intent!r}: {self.what} {value!r}, must be {expected}",
                     ) from None  # fmt: skip
-        return made
+        return values
 
     def of_intents(
-        self, made: dict[str, dict[str, Any]], of_topic: Index, labels: list[str], topics: list[str]
+        self, values: dict[str, dict[str, Any]], of_topic: Index, labels: list[str], topics: list[str]
     ) -> list[Any]:
         """The value of each intent that has relevant documents."""
-        values = []
         for number, label in zip(of_topic.tolist(), labels, strict=True):
-            row = made.get(topics[number], {})
+            row = values.get(topics[number], {})
             if label not in row:
                 raise DataError(
                     self.origin, None,
-                    f"no {self.what} for intent {label!r} of topic {topics[number]!r}{_those_there(row)}; "
-                    f"add a line {topics[number]} {label} {self.what.upper()}",
+                    f"no {self.what} for intent {label!r} of topic {topics[number]!r} (only for: "
+                    f"{listed(row) or 'none'}); add a line {topics[number]} {label} {self.what.upper()}",
                 )  # fmt: skip
-            values.append(row[label])
-        return values
-
-
-def _those_there(row: Mapping[str, Any]) -> str:
-    """The intents that a side knows of a topic, which lacks one."""
-    if not row:
-        return ", of which there is nothing"
-    some = ", ".join(list(row)[:5]) + (f" and {len(row) - 5} more" if len(row) > 5 else "")
-    return f": there is one for intent{'s' if len(row) > 1 else ''} {some} only"
+        return [values[topics[number]][label] for number, label in zip(of_topic.tolist(), labels, strict=True)]
 
 
 def _probability(text: str) -> float:
@@ -120,12 +111,12 @@ def _probability(text: str) -> float:
 def probabilities_of_intents(
     given: Any, of_topic: Index, labels: list[str], topics: list[str], start: NDArray[np.int64]
 ) -> Array:
-    """Pr(intent | topic) of each intent, from a file, a mapping or the name of a distribution; equal where None."""
-    many = np.maximum(np.diff(start), 1)[of_topic]
+    """Pr(intent | topic) of each intent, from a file, a mapping or the name of a distribution; None: all equal."""
+    count = np.maximum(np.diff(start), 1)[of_topic]
     if given is None or given == "uniform":
-        return np.asarray(1.0 / many)
+        return np.asarray(1.0 / count)
     if given == "nonuniform":
-        return np.asarray(np.exp2(-position_in_segment(start)) / (1.0 - np.exp2(-many.astype(np.float64))))
+        return np.asarray(np.exp2(-position_in_segment(start)) / (1.0 - np.exp2(-count.astype(np.float64))))
     side = _Side.of(given, "probability")
     table = side.read(_probability, "a number between 0 and 1")
     for topic, row in table.items():
@@ -144,25 +135,24 @@ def probabilities_of_intents(
 
 
 def _warn_unjudged(side: _Side, of_topic: Index, labels: list[str], topics: list[str]) -> None:
-    """Intents that are likely but cannot be found: the others share their probability."""
+    """Warn of intents with a probability but no relevant document."""
     useful = set(zip(of_topic.tolist(), labels, strict=True))
-    lost = [
+    unused = [
         f"{topic}/{intent}"
         for number, topic in enumerate(topics)
         for intent in side.rows.get(topic, {})
         if (number, intent) not in useful
     ]
-    if lost:
-        some = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
-        told = "intent has" if len(lost) == 1 else "intents have"
+    if unused:
+        verb = "has" if len(unused) == 1 else "have"
         warnings.warn(
-            f"{side.origin}: {len(lost)} {told} a probability but no relevant document; the other intents of the topic "
-            f"share it: {some}", CranfieldWarning, 4,
+            f"{side.origin}: {counted(len(unused), 'intent')} {verb} a probability but no relevant document; the other "
+            f"intents of the topic share it: {listed(unused)}", CranfieldWarning, 4,
         )  # fmt: skip
 
 
 def navigational_intents(given: Any, of_topic: Index, labels: list[str], topics: list[str]) -> NDArray[np.bool_]:
-    """Which intents are navigational, from a file or a mapping; none where None."""
+    """Which intents are navigational, from a file or a mapping; None: no intent is."""
     if given is None:
         return np.zeros(len(labels), dtype=bool)
     side = _Side.of(given, "type")

@@ -1,4 +1,4 @@
-"""Topics that may mean several things: intents with probabilities and types, and judgments given for each intent."""
+"""Topics with several meanings: intents with probabilities and types, and judgments for each intent."""
 
 from __future__ import annotations
 
@@ -6,31 +6,39 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
+from cranfield.assessed.attachment import Attachment
 from cranfield.assessed.intent_files import navigational_intents, probabilities_of_intents
-from cranfield.assessed.segments import Judged, position_in_segment, segment_starts
+from cranfield.assessed.segments import Judged, position_in_segment, ranges, row_blocks, segment_starts, starts_of
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index
+
+if TYPE_CHECKING:
+    from cranfield.assessed.lists import Assessed
 
 T = TypeVar("T")
 
+MOST_ENTRIES = 1_000_000
+"""Unjudged documents are added for lists with up to this many entries at a time, to bound memory."""
+
 
 @dataclass(frozen=True, eq=False)
-class Intents:
-    """The intents of every topic, topic after topic, and what each judged document is worth to each.
+class Intents(Attachment):
+    """The intents of every topic, and the grades of each judged document for them.
 
     | array | one per | meaning |
     |---|---|---|
-    | `start` | topic | where its intents begin; one more entry than there are topics |
+    | `start` | topic | where its intents begin, with their number at the end |
     | `names`, `probability`, `navigational` | intent | name, Pr(intent \\| topic), type |
-    | `document_start` | judged document | where its entries begin; one more entry than there are documents |
-    | `intent`, `grade` | entry | the grade of the document for that intent |
+    | `document_start` | judged document | where its entries begin, with their number at the end |
+    | `intent`, `grade` | entry | the grade of the document for the intent |
     | `topic_of_document` | judged document | its topic |
     """
 
@@ -73,9 +81,9 @@ class Intents:
 
     @cached_property
     def judged_count(self) -> NDArray[np.int64]:
-        """How many intents of each topic have an entry at all."""
-        there = np.bincount(self.intent, minlength=len(self)) > 0
-        return np.bincount(self.topic[there], minlength=self.topics)
+        """How many intents of each topic have an entry."""
+        judged = np.bincount(self.intent, minlength=len(self)) > 0
+        return np.bincount(self.topic[judged], minlength=self.topics)
 
     @cached_property
     def judged(self) -> Judged:
@@ -83,7 +91,7 @@ class Intents:
         return Judged.of(self.intent, self.grade, len(self))
 
     def above(self, lowest: float) -> Intents:
-        """The same intents and documents, without the entries of a grade below `lowest`."""
+        """The same intents and documents without entries of a grade below `lowest`."""
 
         def make() -> Intents:
             kept = np.flatnonzero(self.grade >= lowest)
@@ -92,130 +100,132 @@ class Intents:
 
         return self.once(("above", lowest), make)
 
-    def with_unjudged(self, topic: Index, row: Index, document: Index, more: Index, grade: float) -> WithUnjudged:
-        """Documents more, judged for every intent of their topic with `grade`: each list has intents of its own then.
+    @cached_property
+    def entries(self) -> Array:
+        """How many entries the documents of each topic have."""
+        entries = np.diff(self.document_start).astype(np.float64)
+        return np.bincount(self.topic_of_document, entries, self.topics).astype(np.float64)
 
-        `topic` is the topic of each list; `row` and `document` say of each hit which list it is in and which document
-        it is; `more` says of each further document in which list it is, in ascending order.
+    def blocks(self, lists: Assessed) -> list[tuple[int, int]]:
+        added = lists.retrieved * self.count[lists.topic]
+        return row_blocks(self.entries[lists.topic] + added, MOST_ENTRIES)
+
+    def with_unjudged(self, lists: Assessed, row: Index, hits: Index, grade: float) -> dict[str, Any]:
+        """Adds unjudged documents with `grade` for every intent of their topic.
+
+        Each list then has its own judged documents, and so becomes a topic of its own.
         """
-        lists = len(topic)
+        if lists.document is None:
+            return {}
+        topic, unjudged = lists.topic, np.ones(len(row), dtype=bool)
+        unjudged[hits] = False
         by_topic = np.argsort(self.topic_of_document, kind="stable")
         start = segment_starts(self.topic_of_document, self.topics)
-        before, added = np.diff(start)[topic], np.bincount(more, minlength=lists)
-        begin = np.concatenate(([0], np.cumsum(before + added)))
+        judged, added = np.diff(start)[topic], np.bincount(row[unjudged], minlength=lists.rows)
+        begin = starts_of(judged + added)
         place = np.empty(len(by_topic), dtype=np.int64)
         place[by_topic] = position_in_segment(start) - 1
-        of_list = np.repeat(np.arange(lists), before)
-        known, known_as = by_topic[_ranges(start[topic], before)], _ranges(begin[:-1], before)
-        added_as = _ranges(begin[:-1] + before, added)
-        intent_start = np.concatenate(([0], np.cumsum(self.count[topic])))
-        # One topic more, which is no list's, keeps the largest grade that topics without a list here have.
+        source, old = by_topic[ranges(start[topic], judged)], ranges(begin[:-1], judged)
+        new = ranges(begin[:-1] + judged, added)
+        intent_start = starts_of(self.count[topic])
+        # One more topic, which no list has, keeps the largest grade of topics without a list here.
         size = np.ones(begin[-1] + 1, dtype=np.int64)
-        size[known_as], size[added_as] = np.diff(self.document_start)[known], self.count[topic][more]
-        entries = np.concatenate(([0], np.cumsum(size)))
+        size[old], size[new] = np.diff(self.document_start)[source], self.count[topic][row[unjudged]]
+        entries = starts_of(size)
         intent = np.full(entries[-1], intent_start[-1])
         grades = np.full(entries[-1], self.grade.max(initial=0.0))
-        source, target = _ranges(self.document_start[known], size[known_as]), _ranges(entries[known_as], size[known_as])
-        intent[target] = intent_start[np.repeat(of_list, size[known_as])] + self.nth[self.intent[source]]
-        grades[target] = self.grade[source]
-        target = _ranges(entries[added_as], size[added_as])
-        intent[target], grades[target] = _ranges(intent_start[more], size[added_as]), grade
-        same = _ranges(self.start[topic], self.count[topic])
+        from_entry, to_entry = ranges(self.document_start[source], size[old]), ranges(entries[old], size[old])
+        list_of_entry = np.repeat(np.repeat(np.arange(lists.rows), judged), size[old])
+        intent[to_entry] = intent_start[list_of_entry] + self.nth[self.intent[from_entry]]
+        grades[to_entry] = self.grade[from_entry]
+        to_entry = ranges(entries[new], size[new])
+        intent[to_entry], grades[to_entry] = ranges(intent_start[row[unjudged]], size[new]), grade
+        copied = ranges(self.start[topic], self.count[topic])
+        document = np.empty(len(row), dtype=np.int64)
+        document[hits], document[unjudged] = begin[lists.row] + place[lists.document], new
         intents = Intents(
             start=np.append(intent_start, intent_start[-1] + 1),
-            names=(*(self.names[one] for one in same.tolist()), ""),
-            probability=np.append(self.probability[same], 1.0),
-            navigational=np.append(self.navigational[same], False),
+            names=(*(self.names[number] for number in copied.tolist()), ""),
+            probability=np.append(self.probability[copied], 1.0),
+            navigational=np.append(self.navigational[copied], False),
             document_start=entries,
             intent=intent,
             grade=grades,
-            topic_of_document=np.append(np.repeat(np.arange(lists), before + added), lists),
+            topic_of_document=np.append(np.repeat(np.arange(lists.rows), judged + added), lists.rows),
         )
-        return WithUnjudged(intents, begin[row] + place[document], added_as)
+        topics = tuple(lists.topics[number] for number in topic.tolist())
+        return {"intents": intents, "document": document, "topic": np.arange(lists.rows), "topics": topics}
+
+    def only(self, documents: NDArray[np.bool_]) -> Intents:
+        """Without the other documents, and without intents that then have no relevant document."""
+        entries = documents[self.document]
+        useful = np.bincount(self.intent[entries & (self.grade >= 1)], minlength=len(self)) > 0
+        entries &= useful[self.intent]
+        topic, probability = self.topic[useful], self.probability[useful]
+        total = np.bincount(topic, probability, self.topics)
+        return replace(
+            self,
+            start=segment_starts(topic, self.topics),
+            names=tuple(name for name, kept in zip(self.names, useful.tolist(), strict=True) if kept),
+            probability=probability / np.where(total > 0, total, 1.0)[topic],
+            navigational=self.navigational[useful],
+            document_start=starts_of(entries.astype(np.int64))[self.document_start],
+            intent=(np.cumsum(useful) - 1)[self.intent[entries]],
+            grade=self.grade[entries],
+            _cache={},
+        )
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What `make` gives, which is made once and depends on the judgments only."""
+        """The result of `make`, which depends only on the judgments; computed once."""
         if key not in self._cache:
             self._cache[key] = make()
-        found: T = self._cache[key]
-        return found
+        return cast(T, self._cache[key])
 
     @cached_property
     def entry_nth(self) -> NDArray[np.int32]:
-        """Of each entry: 0 if its intent is the first of its topic, ..."""
+        """For each entry: 0 if its intent is the first of its topic, 1 if it is the next, ..."""
         return self.nth[self.intent].astype(np.int32)
 
 
-class WithUnjudged(NamedTuple):
-    """Intents that know documents more, and the numbers that hits and these documents have there."""
+def judged_by_intent(qrels: Qrels, probabilities: Any = None, types: Any = None) -> tuple[_core.Judged, Intents]:
+    """The documents of judgments, ready to be joined, and the intents.
 
-    intents: Intents
-    hits: Index
-    more: Index
-
-
-def _ranges(start: Index, size: Index) -> NDArray[np.int64]:
-    """start, start + 1, ... for each, `size` of them."""
-    return np.repeat(start, size) + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
-
-
-# -- from judgments
-
-
-@dataclass(frozen=True, eq=False)
-class ByDocument:
-    """Judgments by intent, ready to be joined: each document once, and what it is worth to each intent."""
-
-    judged: _core.Judged
-    """Documents by topic; the grade of each is its number among all."""
-    grade: Array
-    """The highest grade of each document over the intents."""
-    intents: Intents
-
-
-def by_document(qrels: Qrels, probabilities: Any = None, types: Any = None) -> ByDocument:
-    """The documents and intents of judgments.
-
-    `probabilities` gives Pr(intent | topic) and `types` says which intents are `informational` or `navigational`; each
-    is {topic: {intent: value}} or a file with lines `topic intent value`. Without them intents are equally likely, and
-    informational. Probabilities may also be named: `uniform`, or `nonuniform`, by which every intent is half as likely
-    as the one before, 2^(n−j+1) / Σ 2^k for the j-th of n (Sakai 2013 Table 1; Sakai & Song, SIGIR 2011). An intent to
-    which nothing is relevant is left out, and the others share its probability.
+    `probabilities` gives Pr(intent | topic), and `types` says which intents are `informational` or `navigational`.
+    Each is {topic: {intent: value}} or a file with lines `topic intent value`. By default all intents are equally
+    likely and informational. Probabilities can also be `uniform` or `nonuniform`, by which every intent is half as
+    likely as the one before it: 2^(n−j+1) / Σ 2^k for the j-th of n (Sakai 2013 Table 1; Sakai & Song, SIGIR 2011).
+    Intents without relevant documents are left out, and the other intents share their probability.
     """
     table = qrels.table
-    names, codes = table.topics, max(len(table.labels), 1)
+    topics, codes = table.topics, max(len(table.labels), 1)
     place = np.empty(codes, dtype=np.int64)
     place[sorted(range(codes), key=lambda code: _natural(table.labels, code))] = np.arange(codes)
-    made = _core.documents_by_intent(table, place)
-    judged, highest, document_start, intent, grade, of_list, label, *empty = made
-    _warn_empty(table.list_topic[empty[0]].tolist(), empty[1].tolist(), names, table.labels)
+    judged, document_start, intent, grade, of_list, label, *empty = _core.documents_by_intent(table, place)
+    _warn_empty(table.list_topic[empty[0]].tolist(), empty[1].tolist(), topics, table.labels)
     of_topic = table.list_topic[of_list].astype(np.int64)
     labels = [table.labels[code] if table.labels else "0" for code in label.tolist()]
-    start = segment_starts(of_topic, len(names))
-    intents = Intents(
+    start = segment_starts(of_topic, len(topics))
+    return judged, Intents(
         start=start,
         names=tuple(labels),
-        probability=probabilities_of_intents(probabilities, of_topic, labels, names, start),
-        navigational=navigational_intents(types, of_topic, labels, names),
+        probability=probabilities_of_intents(probabilities, of_topic, labels, topics, start),
+        navigational=navigational_intents(types, of_topic, labels, topics),
         document_start=document_start,
         intent=intent,
         grade=grade,
         topic_of_document=np.repeat(table.list_topic, np.diff(judged.start)).astype(np.int64),
     )
-    return ByDocument(judged, highest, intents)
 
 
 def _natural(labels: list[str], code: int) -> tuple[int, int, str]:
-    """Intents by number where they have one, by name otherwise."""
+    """Sorts intents by number if their names are numbers, else by name."""
     name = labels[code] if labels else "0"
     return (0, int(name), name) if name.isdecimal() else (1, 0, name)
 
 
 def _warn_empty(of_topic: list[int], label: list[int], topics: list[str], labels: list[str]) -> None:
     if label:
-        few = zip(of_topic[:5], label[:5], strict=True)
-        some = ", ".join(f"{topics[t]}/{labels[code] if labels else '0'}" for t, code in few)
-        more = f" and {len(label) - 5} more" if len(label) > 5 else ""
-        many, are = ("1 intent", "is") if len(label) == 1 else (f"{len(label)} intents", "are")
-        told = f"{many} to which no document is relevant {are} left out: {some}{more}"
-        warnings.warn(told, CranfieldWarning, stacklevel=3)
+        names = [f"{topics[t]}/{labels[code] if labels else '0'}" for t, code in zip(of_topic, label, strict=True)]
+        verb = "is" if len(label) == 1 else "are"
+        message = f"{counted(len(label), 'intent')} without relevant documents {verb} left out: {listed(names)}"
+        warnings.warn(message, CranfieldWarning, stacklevel=3)

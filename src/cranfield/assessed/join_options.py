@@ -1,17 +1,14 @@
-"""How runs are read and ranked, and what is known of documents and intents besides."""
+"""How runs are read and ranked, and what is known of documents and intents beyond the judgments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Integral
+from dataclasses import dataclass, replace
+from math import inf
+from numbers import Integral, Real
 from typing import Any
 
 from cranfield import check
-from cranfield.assessed.lengths import check_assumed
 from cranfield.errors import UsageError
-
-LONGEST = 2**31 - 1
-"""No list has more documents."""
 
 
 @dataclass(frozen=True)
@@ -19,35 +16,35 @@ class JoinOptions:
     """How runs are read and ranked."""
 
     order: str | None = None
-    """`score` (descending, ties by document id descending, as trec_eval), `rank` or `file`; None: `score` where there
-    are scores, else `rank`."""
+    """`score` (descending, ties by document id descending, as in trec_eval), `rank` or `file`; None: `score` for runs
+    with scores, else `rank`."""
     precision: int = 64
-    """Bits in which scores are compared: 64, or 32 as trec_eval up to version 9."""
+    """Bits in which scores are compared: 64, or 32 as in trec_eval up to version 9."""
     on_duplicate: str = "error"
-    """A document twice in a list or in a topic's judgments: `error`, or keep the `first`, or the one with the `max`
-    score or grade (by order `rank`: with the best rank)."""
+    """If a document appears twice in a list or in the judgments of a topic: `error`, or keep the `first`, or the one
+    with the `max` score or grade (in order `rank`: with the best rank)."""
     depth: int | None = None
-    """Look at this many documents of each list only."""
+    """Read only this many documents of each list."""
     format: str | None = None
     """Format of the run files; None: detected."""
     threads: int | None = None
-    """How many threads read; None: as many as there are cores. The answer is the same at any number."""
+    """Number of threads that read; None: the number of cores. The result does not depend on it."""
 
     intent_probabilities: Any = None
     """Pr(intent | topic) for judgments with intents: {topic: {intent: p}}, a file, `uniform`, or `nonuniform` (every
-    intent half as likely as the one before); None: all the same."""
+    intent half as likely as the one before it); None: all equally likely."""
     intent_types: Any = None
-    """`informational` or `navigational` for each intent, given likewise; None: all informational."""
+    """`informational` or `navigational` for each intent: {topic: {intent: type}} or a file; None: all informational."""
     lengths: Any = None
-    """How long documents are, for TBG and U: {document: length}, a frame, or a file with lines `doc length`."""
+    """Document lengths, for TBG and U: {document: length}, a frame, or a file with lines `doc length`."""
     missing_length: float | str | None = None
-    """The length to assume of a document that `lengths` lacks: a number, or `mean`; None: that is an error."""
+    """The length to assume for a document that is not in `lengths`: a number, or `mean`; None: this is an error."""
     inclusion: Any = None
-    """How likely documents were to be drawn for judging, for statAP: {topic: {doc: probability}}, or a file."""
+    """Probabilities with which documents were drawn for judging, for statAP: {topic: {doc: probability}}, or a file."""
     dimensions: Any = None
-    """Judgments of further dimensions of relevance, for uRBP, cRBP, CAM and MM: {name: qrels}."""
+    """Judgments in further dimensions of relevance, for uRBP, cRBP, CAM and MM: {name: qrels}."""
     scores: bool = False
-    """Keep the scores of all retrieved documents, for ADM; `evaluate` and `explain` see to it themselves."""
+    """Keep the scores of all retrieved documents, for ADM; `evaluate` and `explain` set this if a measure needs it."""
 
     def __post_init__(self) -> None:
         if self.order is not None:
@@ -58,8 +55,25 @@ class JoinOptions:
         for name, value in (("depth", self.depth), ("threads", self.threads)):
             if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 1):
                 raise UsageError(f"{name} == {value!r}, must be a whole number, 1 or more")
-        check_assumed(self.missing_length)
+        length = self.missing_length
+        number = isinstance(length, Real) and not isinstance(length, bool) and 0 <= float(length) < inf
+        if length is not None and length != "mean" and not number:
+            raise UsageError(f"missing_length == {length!r}, must be a number, 0 or above, or 'mean'")
 
-    def core(self, order: str) -> dict[str, Any]:
-        depth = min(self.depth or 0, LONGEST)
-        return {"order": self.order or order, "single_precision": self.precision == 32, "depth": depth}
+    def read(self) -> JoinOptions:
+        """The same options with lengths and dimensions read from files, for several joins."""
+        changes: dict[str, Any] = {}
+        if self.lengths is not None:
+            from cranfield.assessed.lengths import LengthTable
+
+            changes["lengths"] = LengthTable.of(self.lengths)
+        if self.dimensions is not None:
+            from cranfield.assessed.dimensions import named_qrels
+
+            changes["dimensions"] = named_qrels(self.dimensions, self.on_duplicate)
+        return replace(self, **changes) if changes else self
+
+    @property
+    def described_intents(self) -> bool:
+        """Whether probabilities or types of intents are given."""
+        return self.intent_probabilities is not None or self.intent_types is not None

@@ -1,4 +1,4 @@
-"""Runs from files, tables and dicts joined with judgments, put together in the order they were given."""
+"""Runs in files, tables and dicts, joined with judgments in the order in which they are given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,49 +22,53 @@ from cranfield.collection.columns import with_way_out
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import Buffer, expand, load, shown_path, stem
 from cranfield.errors import CranfieldWarning, DataError, UsageError
-from cranfield.types import Index, Progress
+from cranfield.text import counted, listed
+from cranfield.types import Array, Progress
 
 MOST_THREADS = 1024
+LONGEST = 2**31 - 1
+"""The largest number of documents in a list."""
 MOST_FILES = 128
-"""How many files are held open at a time: the system allows some hundreds, and people have thousands of runs."""
+"""Files open at a time: systems allow some hundreds, and there may be thousands of runs."""
 
 
-def joined(judged: _core.Judged, runs: Any, options: JoinOptions, progress: Progress | None) -> Assessed:
-    """Lists joined with judgments that are prepared; in place of its grade a document may have its number."""
-    parts = Parts(judged, options, progress)
-    for name, run in each_run(runs):
-        parts.add(name, run)
-    return parts.assessed()
+def join_runs(
+    judged: _core.Judged, grade: Array, runs: Any, options: JoinOptions, progress: Progress | None
+) -> Assessed:
+    """Lists of all runs; `grade` is that of each judged document, NaN if it does not count as judged."""
+    joiner = RunJoiner(judged, options, progress)
+    for name, run in _each_run(runs):
+        joiner.add(name, run)
+    return joiner.assessed(grade)
 
 
-def each_run(runs: Any) -> list[tuple[str | None, Any]]:
-    """(name or None, run) for each run; paths with globs expanded."""
+def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
+    """(name or None, run) for each run; globs are expanded."""
     if isinstance(runs, Mapping) and not _is_run_dict(runs):
-        return [(_whole(str(name)), run) for name, run in runs.items()]
+        return [(_checked_name(str(name)), run) for name, run in runs.items()]
     raw = isinstance(runs, str | bytes | bytearray | memoryview)
     if isinstance(runs, Sequence) and not raw and not _is_records(runs):
         if not runs:
             raise UsageError("no runs given")
         several: list[tuple[str | None, Any]] = []
         for run in runs:
-            several.extend(each_run(run) if not isinstance(run, Mapping) else [(None, run)])
+            several.extend(_each_run(run) if not isinstance(run, Mapping) else [(None, run)])
         return several
     if isinstance(runs, str | os.PathLike):
         return [(None, path) for path in expand([runs])]
     return [(None, runs)]
 
 
-def _whole(name: str) -> str:
-    """The name of a run, which goes to tables and files."""
+def _checked_name(name: str) -> str:
     try:
         name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise UsageError(f"the name {name!r} of a run has half a surrogate pair in it, expected text") from None
+        raise UsageError(f"the run name {name!r} contains half a surrogate pair, expected text") from None
     return name
 
 
 def _is_run_dict(thing: Mapping[Any, Any]) -> bool:
-    """{topic: {doc: score}} rather than {name: run}."""
+    """Whether it is {topic: {doc: score}} rather than {name: run}."""
     for documents in thing.values():
         if not isinstance(documents, Mapping):
             return False
@@ -73,37 +78,45 @@ def _is_run_dict(thing: Mapping[Any, Any]) -> bool:
 
 
 def _is_records(thing: Sequence[Any]) -> bool:
-    """A sequence of (topic, doc, score) rather than of runs."""
+    """Whether it is a sequence of (topic, doc, score) rather than of runs."""
     first = thing[0] if thing else None
-    if isinstance(first, Mapping):  # {"query_id": "q1", "doc_id": "d1", ...}, not a run
+    if isinstance(first, Mapping):  # {"query_id": "q1", "doc_id": "d1", ...}
         return bool(first) and not any(isinstance(value, Mapping) for value in first.values())
     return isinstance(first, tuple)
 
 
-class Parts:
-    """Joins of files, tables and dicts, put together in the order the runs were given."""
+class _File(NamedTuple):
+    """A run file that is loaded but not joined yet."""
+
+    name: str | None
+    path: str
+    buffer: Buffer
+    layout: layouts.Layout
+
+
+class RunJoiner:
+    """Joins runs one after the other. Files of the same layout, and runs in memory, are joined together."""
 
     def __init__(self, judged: _core.Judged, options: JoinOptions, progress: Progress | None) -> None:
         self.judged = judged
         self.options = options
         self.progress = progress
+        self.threads = min(options.threads or os.cpu_count() or 1, MOST_THREADS)
         self.lengths = None if options.lengths is None else LengthTable.of(options.lengths)
         self.joined: list[_core.Joined] = []
-        self.names: list[list[str]] = []
-        self.paths: list[list[str]] = []
-        self.pending: list[tuple[str | None, str, Buffer, layouts.Layout]] = []
+        self.paths: list[str] = []
+        self.pending: list[_File] = []
         self.tables: list[Run] = []
         self.orders: set[str] = set()
 
     def add(self, name: str | None, run: Any) -> None:
         if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
-            path = os.fspath(run)
-            buffer = load(path)
+            buffer, path = load(os.fspath(run)), shown_path(os.fspath(run))
             kind = layouts.named(self.options.format, "run") if self.options.format else None
-            kind = kind or layouts.detect(buffer, "run", shown_path(path))
+            kind = kind or layouts.detect(buffer, "run", path)
             if isinstance(kind, layouts.Layout):
                 self._join_tables()
-                self.pending.append((name, shown_path(path), buffer, kind))
+                self.pending.append(_File(name, path, buffer, kind))
                 if len(self.pending) >= MOST_FILES:
                     self._join_files()
                 return
@@ -121,7 +134,7 @@ class Parts:
         self._join_tables()
 
     def _join_tables(self) -> None:
-        """All pending runs that are in memory."""
+        """Join the pending runs that are in memory."""
         runs, self.tables = self.tables, []
         if not runs:
             return
@@ -130,9 +143,8 @@ class Parts:
             if order == "rank" and len(run) and not len(run.table.ranks):
                 where = run.path or run.name
                 raise UsageError(f"{where}: order == 'rank', but the run has no ranks; use 'score' or 'file'")
-        threads = min(self.options.threads or os.cpu_count() or 1, MOST_THREADS)
         tables = [run.table for run in runs]
-        joined = _core.join_tables(self.judged, tables, threads=threads, **self._rules(order))
+        joined = _core.join_tables(self.judged, tables, threads=self.threads, **self._rules(order))
         self._keep(joined, order, [runs[source].path or "" for source in joined["sources"]])
 
     def _join_dict(self, name: str, run: dict[Any, Any]) -> None:
@@ -142,122 +154,130 @@ class Parts:
         try:
             self._keep(_core.join_dicts(self.judged, [(name, run)], **self._rules(order)), order)
         except UnicodeError:
-            raise DataError(f"run {name!r}", None, "an id has half a surrogate pair in it, expected text") from None
+            raise DataError(f"run {name!r}", None, "an id contains half a surrogate pair, expected text") from None
         except (ValueError, TypeError) as error:
             raise DataError(f"run {name!r}", None, str(error)) from None
 
     def _join_files(self) -> None:
-        """All pending files of one layout in one go, so that threads share them."""
+        """Join pending files; those of the same layout together, so that threads share the work."""
         while self.pending:
-            layout = self.pending[0][3]
-            same = 0
-            while same < len(self.pending) and self.pending[same][3] == layout:
-                same += 1
-            batch, self.pending = self.pending[:same], self.pending[same:]
+            layout = self.pending[0].layout
+            files = list(takewhile(lambda file, layout=layout: file.layout == layout, self.pending))  # type: ignore[misc]
+            self.pending = self.pending[len(files) :]
             order = self.options.order or layout.ranked_by
-            if order == "score" and "value" not in layout.columns:
-                raise UsageError(f"{batch[0][1]}: order == 'score', but the file has no scores; use 'rank' or 'file'")
-            if order == "rank" and "rank" not in layout.columns:
-                raise UsageError(f"{batch[0][1]}: order == 'rank', but the file has no ranks; use 'score' or 'file'")
+            for rule, column in (("score", "value"), ("rank", "rank")):
+                if order == rule and column not in layout.columns:
+                    others = "'rank' or 'file'" if rule == "score" else "'score' or 'file'"
+                    message = f"order == {rule!r}, but the file has no {rule}s; use {others}"
+                    raise UsageError(f"{files[0].path}: {message}")
             joined, faults = _core.join_files(
                 self.judged,
-                [buffer for _, _, buffer, _ in batch],
+                [file.buffer for file in files],
                 list(layout.columns),
                 layout.delimiter,
                 layout.header,
                 layout.expected,
                 on_duplicate=self.options.on_duplicate,
-                threads=min(self.options.threads or os.cpu_count() or 1, MOST_THREADS),
+                threads=self.threads,
                 progress=self.progress,
                 **self._rules(order),
             )
             for source, line, what in faults:
-                raise DataError(batch[source][1], line, with_way_out(what))
+                raise DataError(files[source].path, line, with_way_out(what))
             assert joined is not None
-            for source, (_, path, _, _) in enumerate(batch):
+            for source, file in enumerate(files):
                 if source not in joined["sources"]:
-                    raise DataError(path, None, f"is empty, expected lines of {layout.expected}")
+                    raise DataError(file.path, None, f"is empty, expected lines of {layout.expected}")
             tags = Counter(joined["sources"])
-            given = [batch[source][0] for source in joined["sources"]]
-            joined["names"] = [
-                (given_name if tags[source] == 1 else f"{given_name}:{tag}") if given_name else tag
-                for given_name, source, tag in zip(given, joined["sources"], joined["names"], strict=True)
-            ]
-            self._keep(joined, order, [batch[source][1] for source in joined["sources"]])
+            for number, source in enumerate(joined["sources"]):
+                if name := files[source].name:
+                    joined["names"][number] = name if tags[source] == 1 else f"{name}:{joined['names'][number]}"
+            self._keep(joined, order, [files[source].path for source in joined["sources"]])
 
     def _rules(self, order: str) -> dict[str, Any]:
         numbers = None if self.lengths is None else self.lengths.numbers
-        return {**self.options.core(order), "numbers": numbers, "scores": self.options.scores and order == "score"}
+        return {
+            "order": order,
+            "single_precision": self.options.precision == 32,
+            "depth": min(self.options.depth or 0, LONGEST),
+            "numbers": numbers,
+            "scores": self.options.scores and order == "score",
+        }
 
     def _keep(self, joined: _core.Joined, order: str, paths: list[str] | None = None) -> None:
         self.joined.append(joined)
-        self.names.append(joined["names"])
-        self.paths.append(paths or [""] * len(joined["names"]))
+        self.paths += paths or [""] * len(joined["names"])
         self.orders.add(order)
 
-    def assessed(self) -> Assessed:
+    def assessed(self, grade: Array) -> Assessed:
+        """The lists of all runs; `grade` is that of each judged document."""
         self._join_files()
         self._join_tables()
         topics = self.judged.topics
-        grades = self.judged.grade
         topic = np.repeat(np.arange(len(topics)), np.diff(self.judged.start))
-        names = distinct_names([n for part in self.names for n in part], [p for part in self.paths for p in part])
+        names = distinct_names([name for part in self.joined for name in part["names"]], self.paths)
         first_row = np.cumsum([0] + [len(part["names"]) * len(topics) for part in self.joined])
+        document = self._column("document")
+        known = slice(None) if not np.isnan(grade).any() else ~np.isnan(grade)
         lists = Assessed.grid(
             names,
             topics,
-            retrieved=_concatenate([part["retrieved"] for part in self.joined]),
-            missing=_concatenate([part["missing"] for part in self.joined]).astype(bool),
+            retrieved=self._column("retrieved"),
+            missing=self._column("missing").astype(bool),
             row=_concatenate(
-                [part["row"] + n if n else part["row"] for part, n in zip(self.joined, first_row, strict=False)]
+                [part["row"] + first for part, first in zip(self.joined, first_row[:-1], strict=True)]
+                if len(self.joined) > 1
+                else [part["row"] for part in self.joined]
             ),
-            rank=_concatenate([part["rank"] for part in self.joined]),
-            grade=_concatenate([part["grade"] for part in self.joined]),
-            tie_first=_concatenate([part["tie_first"] for part in self.joined]),
-            tie_last=_concatenate([part["tie_last"] for part in self.joined]),
-            judged=Judged.of(topic, grades, len(topics)),
+            rank=self._column("rank"),
+            grade=grade.take(document),
+            tie_first=self._column("tie_first"),
+            tie_last=self._column("tie_last"),
+            document=document,
+            judged=Judged.of(topic[known], grade[known], len(topics)),
             notes=(f"order: {', '.join(sorted(self.orders))}",),
         )
         self._warn(lists)
-        begin = np.cumsum(lists.retrieved, dtype=np.int64) - lists.retrieved
         if self.options.scores and self.orders == {"score"}:
-            scores = _concatenate([part["scores"] for part in self.joined])
-            lists = lists.replace(scores=ByRank(begin, {"score": scores}))
-        return lists if self.lengths is None else self._with_lengths(lists, begin, self.lengths)
+            lists = lists.replace(scores=ByRank(lists.document_start[:-1], {"score": self._column("scores")}))
+        if self.lengths is not None:
+            unknown = list(dict.fromkeys(doc for part in self.joined for doc in part["unknown"]))
+            numbers, begin = self._column("numbers"), lists.document_start[:-1]
+            lists = lists.replace(lengths=self.lengths.lists(numbers, begin, unknown, self.options.missing_length))
+        return lists
 
-    def _with_lengths(self, lists: Assessed, begin: Index, table: LengthTable) -> Assessed:
-        unknown = list(dict.fromkeys(doc for part in self.joined for doc in part["unknown"]))
-        numbers = _concatenate([part["numbers"] for part in self.joined])
-        return lists.replace(lengths=table.lists(numbers, begin, unknown, self.options.missing_length))
+    def _column(self, name: str) -> Any:
+        """An array of all joins, one after the other."""
+        return _concatenate([part[name] for part in self.joined])  # type: ignore[literal-required]
 
     def _warn(self, lists: Assessed) -> None:
-        """What was passed over: how many, and which."""
+        """Warn of topics that are missing or not judged, and of duplicates; a run without judged topics is an error."""
         unjudged = [topics for part in self.joined for topics in part["unjudged_topics"]]
-        paths = [path for part in self.paths for path in part]
         missing = lists.missing.reshape(len(lists.runs), -1)
         for run, (name, extra) in enumerate(zip(lists.runs, unjudged, strict=True)):
             if missing[run].all() and len(lists.topics):
+                origin = self.paths[run] or f"run {name!r}"
                 if not extra:
-                    raise DataError(paths[run] or f"run {name!r}", None, "is empty: there is no topic in it")
+                    raise DataError(origin, None, "is empty: it has no topic")
                 raise DataError(
-                    paths[run] or f"run {name!r}", None,
-                    f"none of its {len(extra)} topics is judged: the run has {_some(extra)}, "
-                    f"the judgments have {_some(lists.topics)}",
+                    origin, None,
+                    f"none of its {len(extra)} topics is judged: the run has {listed(extra)}, "
+                    f"the judgments have {listed(lists.topics)}",
                 )  # fmt: skip
-        lacking = [
-            f"{name} lacks {_some([lists.topics[t] for t in np.flatnonzero(missing[run])])}"
+        absent = [
+            f"{name} ({listed(lists.topics[topic] for topic in np.flatnonzero(missing[run]))})"
             for run, name in enumerate(lists.runs)
             if missing[run].any()
         ]
-        if lacking:
-            _warn(f"{_count(int(missing.sum()), 'judged topic')} missing from runs: {_few(lacking)}")
-        passed = [f"{name} has {_some(extra)}" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
-        if passed:
-            count = sum(len(extra) for extra in unjudged)
-            _warn(f"{_count(count, 'topic')} without judgments passed over: {_few(passed)}")
+        if absent:
+            _warn(f"{counted(int(missing.sum()), 'judged topic')} missing from runs: {listed(absent, 3, 'runs')}")
+        ignored = [f"{name} ({listed(extra)})" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
+        if ignored:
+            count = counted(sum(map(len, unjudged)), "topic")
+            _warn(f"{count} without judgments ignored: {listed(ignored, 3, 'runs')}")
         dropped = sum(part["dropped"] for part in self.joined)
         if dropped:
-            _warn(f"{_count(dropped, 'duplicate document')} passed over (on_duplicate={self.options.on_duplicate!r})")
+            _warn(f"{counted(dropped, 'duplicate document')} ignored (on_duplicate={self.options.on_duplicate!r})")
 
 
 def _concatenate(parts: list[Any]) -> Any:
@@ -268,22 +288,8 @@ def _warn(message: str) -> None:
     warnings.warn(message, CranfieldWarning, stacklevel=2)
 
 
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n:,} {what}s"
-
-
-def _some(items: Sequence[str], most: int = 5) -> str:
-    shown = ", ".join(items[:most])
-    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
-
-
-def _few(items: Sequence[str], most: int = 3) -> str:
-    shown = "; ".join(items[:most])
-    return shown if len(items) <= most else f"{shown}; and {len(items) - most} more runs"
-
-
 def distinct_names(names: list[str], paths: list[str]) -> list[str]:
-    """A run is called by its tag; where two have the same tag, by file name; where that is the same too, by both.
+    """Names of runs: the tag; if two runs have the same tag, the file name; if that is the same too, both.
 
     >>> distinct_names(["x", "x", "y"], ["a/bm25.run", "a/rm3.run", "a/z.run"])
     ['bm25', 'rm3', 'y']

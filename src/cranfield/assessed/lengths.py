@@ -1,28 +1,34 @@
-"""How long documents are: a table of them, and the lengths of the retrieved documents, rank by rank.
+"""How long documents are: a table of lengths, and the lengths of the retrieved documents by rank.
 
-Measures of the time and the text a reader spends need the length of every document in a list, judged or not.
+Measures of reading time or of text read need the length of every document in a list, judged or not.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield import _core
+from cranfield.assessed.attachment import Moves
 from cranfield.assessed.by_rank import ByRank
+from cranfield.assessed.segments import position_in_segment
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column, repeated_column
 from cranfield.collection.columns import shown
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import load
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index
+
+if TYPE_CHECKING:
+    from cranfield.assessed.lists import Assessed
 
 NAMES = {
     "length": ("length", "len", "doc_length", "document_length"),
@@ -31,7 +37,7 @@ NAMES = {
     "cost": ("cost", "costs"),
     "snippet": ("snippet", "snippet_length", "snippet_characters"),
 }
-"""What the columns of a table are called. A `length` is of whatever a measure counts: words, characters or a cost."""
+"""Column names in a table. A `length` is in the unit that a measure counts: words, characters or a cost."""
 
 LENGTHS = NAMES.keys() - {"snippet"}
 EXPECTED = "doc length [snippet]"
@@ -40,37 +46,50 @@ EXPECTED = "doc length [snippet]"
 class Lengths(ByRank):
     """The lengths of the documents of every list: columns `length`, `words`, `characters`, `cost` and `snippet`."""
 
+    follows_order = True
+    knows_unjudged = True
+
     @staticmethod
     def one(lengths: Any, retrieved: int) -> Lengths:
-        """Of a single list: numbers from the top, or {column: numbers}.
+        """For a single list: numbers from the top down, or {column: numbers}.
 
         >>> Lengths.one([500, 80], 2).of("words", np.array([0]), np.array([2])).tolist()
         [80.0]
         """
-        given = lengths if isinstance(lengths, Mapping) else {"length": lengths}
-        unknown = [name for name in given if name not in NAMES]
+        columns = lengths if isinstance(lengths, Mapping) else {"length": lengths}
+        unknown = [name for name in columns if name not in NAMES]
         if unknown:
             raise UsageError(f"lengths: column {unknown[0]!r} is not known; there are {', '.join(NAMES)}")
-        return Lengths.given("lengths", given, retrieved)
+        return Lengths.of_list("lengths", columns, retrieved)
+
+    def reordered(self, lists: Assessed, moves: Moves) -> Lengths:
+        start = lists.document_start
+        row, rank = np.repeat(np.arange(lists.rows), lists.retrieved), position_in_segment(start)
+        old_rank = np.empty(len(row), dtype=np.int64)
+        old_rank[start[row] + moves.of(row, rank) - 1] = rank
+        return self.picked(start[:-1], row, old_rank)
+
+    def only_for(self, needs: Collection[str]) -> Lengths | None:
+        return self if "lengths" in needs else None
 
     def of(self, unit: str, row: Index, rank: Index) -> Array:
-        """How many `unit` (words, characters) the documents at these rows and ranks have."""
+        """The length in `unit` (words, characters) of the documents at these rows and ranks."""
         return self.at(self.column(unit), row, rank)
 
     def column(self, unit: str) -> str:
         """The column that holds lengths in `unit`."""
-        found = next((name for name in (unit, "length") if name in self.columns), None)
-        if found is None:
-            there = ", ".join(self.columns)
-            raise UsageError(f"the lengths of documents are in {there}: add a column called {unit} to their table")
-        return found
+        column = next((name for name in (unit, "length") if name in self.columns), None)
+        if column is None:
+            columns = ", ".join(self.columns)
+            raise UsageError(f"the table of document lengths has only {columns}; add a column called {unit}")
+        return column
 
     def snippet(self, row: Index, rank: Index, otherwise: float) -> Array:
-        """How many characters the snippets of these documents have; `otherwise` where the table does not say."""
+        """The number of characters of the snippets of these documents; `otherwise` if the table does not say."""
         if "snippet" not in self.columns:
             return np.full(len(row), float(otherwise))
-        found = self.at("snippet", row, rank)
-        return np.where(np.isnan(found), otherwise, found)
+        length = self.at("snippet", row, rank)
+        return np.where(np.isnan(length), otherwise, length)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,41 +129,31 @@ class LengthTable:
 
     @cached_property
     def numbers(self) -> _core.Judged:
-        """Which row of the table a document is, ready to be looked up while runs are joined."""
-        rows = dict(zip(self.documents, range(len(self)), strict=True))
-        return _core.judged(_core.table_from_dict({"documents": rows}, "", "row"), "error")
+        """The documents, ready to be looked up while runs are joined; the number of each is its row in the table."""
+        return _core.judged(_core.table_from_dict({"documents": dict.fromkeys(self.documents, 0)}, "", "row"), "error")
 
     def lists(self, row: Index, begin: Index, unknown: list[str], assumed: float | str | None) -> Lengths:
-        """The lengths of retrieved documents, given the row of the table that each is (-1: none)."""
+        """The lengths of retrieved documents, for which `row` is the row of the table (-1: not in the table)."""
         without = row < 0
         columns = {name: column[row] for name, column in self.columns.items()}
         if without.any():
-            told = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else "")
-            many = f"{len(unknown):,} retrieved document{'s have' if len(unknown) > 1 else ' has'} no length"
+            documents = f"{counted(len(unknown), 'retrieved document')} without a length: {listed(unknown)}"
             if assumed is None:
-                way_out = "add them, or assume one: missing_length=N or 'mean' (--missing-length)"
-                raise DataError(self.origin, None, f"{many}: {told}; {way_out}")
-            taken = {name: self._assumed(name, assumed) for name in columns if name != "snippet"}
+                raise DataError(self.origin, None, f"{documents}; add them, or give missing_length=N or 'mean'")
+            values = {name: self._assumed(name, assumed) for name in columns if name != "snippet"}
             for name, column in columns.items():
-                column[without] = taken.get(name, np.nan)
-            lengths = [f"{value:g}{f' {name}' if name != 'length' else ''}" for name, value in taken.items()]
-            length = " and ".join(lengths) + (", the mean," if assumed == "mean" else "")
-            warnings.warn(f"{many}, {length} is assumed: {told}", CranfieldWarning, stacklevel=2)
+                column[without] = values.get(name, np.nan)
+            lengths = [f"{value:g}{f' {name}' if name != 'length' else ''}" for name, value in values.items()]
+            mean = " (the mean)" if assumed == "mean" else ""
+            warnings.warn(f"{documents}; assumed: {' and '.join(lengths)}{mean}", CranfieldWarning, stacklevel=2)
         return Lengths(begin, columns)
 
     def _assumed(self, name: str, assumed: float | str) -> float:
         if assumed == "mean":
             return float(self.columns[name].mean())
-        if len(told := [name for name in self.columns if name != "snippet"]) > 1:
-            raise UsageError(f"missing_length == {assumed!r}, but lengths are in {' and in '.join(told)}; use 'mean'")
+        if len(units := [name for name in self.columns if name != "snippet"]) > 1:
+            raise UsageError(f"missing_length == {assumed!r}, but lengths are in {' and in '.join(units)}; use 'mean'")
         return float(assumed)
-
-
-def check_assumed(assumed: Any) -> None:
-    """A length to assume is a number, 0 or above, or `mean`."""
-    number = isinstance(assumed, int | float | np.number) and not isinstance(assumed, bool) and 0 <= assumed < np.inf
-    if assumed is not None and assumed != "mean" and not number:
-        raise UsageError(f"missing_length == {assumed!r}, must be a number, 0 or above, or 'mean'")
 
 
 def _from_frame(frame: Any, origin: str) -> LengthTable:

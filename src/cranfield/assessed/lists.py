@@ -1,7 +1,8 @@
 """Assessed lists: every ranked list as the judged documents in it.
 
-A run is joined with the judgments once. What remains are flat arrays, one entry per judged retrieved document (a
-*hit*), all runs and topics together, sorted by list and rank. A measure is a line or two of segment operations on them.
+A run is joined with the judgments once. The result is flat arrays with one entry per judged retrieved document (a
+*hit*), for all runs and topics together, sorted by list and rank. A measure is a line or two of segment operations on
+these arrays.
 """
 
 from __future__ import annotations
@@ -9,39 +10,57 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.assessed.by_rank import ByRank
-from cranfield.assessed.dimensions import Dimensions
-from cranfield.assessed.intents import Intents
-from cranfield.assessed.lengths import Lengths
-from cranfield.assessed.sampling import Sample
-from cranfield.assessed.segments import Gains, Hits, Ideal, Judged, position_in_segment, segment_starts
+from cranfield.assessed.attachment import Attachment
+from cranfield.assessed.segments import (
+    Gains,
+    Hits,
+    Ideal,
+    Judged,
+    position_in_segment,
+    ranges,
+    segment_starts,
+    starts_of,
+)
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index
 
+if TYPE_CHECKING:
+    from cranfield.assessed.by_rank import ByRank
+    from cranfield.assessed.dimensions import Dimensions
+    from cranfield.assessed.intents import Intents
+    from cranfield.assessed.lengths import Lengths
+    from cranfield.assessed.sampling import Sample
+
 T = TypeVar("T")
+
+ROW_COLUMNS = ("run", "topic", "retrieved", "missing", "set_of_row")
+HIT_COLUMNS = ("rank", "grade", "tie_first", "tie_last", "weight", "place", "document")
+ATTACHMENTS = ("lengths", "scores", "intents", "sample", "dimensions")
 
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
-    """Every list (run × topic) as its hits, beside the judged set of its topic.
+    """Every list (run × topic) as its hits, with the judged documents of its topic.
 
     | array | one per | meaning |
     |---|---|---|
     | `row`, `rank`, `grade` | hit | which list, 1-based rank after the tie rule, judged grade |
-    | `tie_first`, `tie_last` | hit | ranks between which the document could stand, its score being tied |
+    | `tie_first`, `tie_last` | hit | first and last rank of the documents with the same score |
+    | `weight` | hit | how much the hit counts; None: each counts 1 |
     | `place` | hit | which document of the ranking it is; only kept to explain one list |
-    | `document` | hit | which judged document it is, where judgments have intents or dimensions, or are a sample |
-    | `lengths` | row and rank | how long the documents are, where a table of lengths was given |
-    | `scores` | row and rank | what the run gave the documents, where a measure asked for it |
+    | `document` | hit | which judged document it is |
     | `run`, `topic` | row | which run and which topic the list belongs to |
     | `retrieved` | row | how many documents were retrieved |
-    | `missing` | row | the run has no list for this topic |
-    | `set_of_row` | row | which entry of `judged` is the topic's judged set |
+    | `missing` | row | whether the run has no list for this topic |
+    | `set_of_row` | row | which entry of `judged` holds the judged documents of the topic |
+
+    `attachments` holds what is known beyond ranks and grades, by name: `lengths`, `scores`, `intents`, `sample` and
+    `dimensions`. Each is also a property, None if it is not known, and an argument of `replace`.
     """
 
     runs: tuple[str, ...]
@@ -60,49 +79,17 @@ class Assessed:
     weight: Array | None = None
     place: Index | None = None
     document: Index | None = None
-    intents: Intents | None = None
-    lengths: Lengths | None = None
-    scores: ByRank | None = None
-    sample: Sample | None = None
-    dimensions: Dimensions | None = None
+    attachments: Mapping[str, Attachment] = field(default_factory=dict)
     every_gain_counts: bool = False
     notes: tuple[str, ...] = ()
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @staticmethod
-    def grid(
-        runs: Sequence[str],
-        topics: Sequence[str],
-        *,
-        retrieved: Index,
-        missing: NDArray[np.bool_],
-        row: Index,
-        rank: Index,
-        grade: ArrayLike,
-        judged: Judged,
-        tie_first: Index | None = None,
-        tie_last: Index | None = None,
-        notes: Sequence[str] = (),
-    ) -> Assessed:
-        """Lists of every run on every topic; row number = run × topics + topic."""
-        n_runs, n_topics = len(runs), len(topics)
-        topic = np.tile(np.arange(n_topics), n_runs)
-        return Assessed(
-            runs=tuple(runs),
-            topics=tuple(topics),
-            run=np.repeat(np.arange(n_runs), n_topics),
-            topic=topic,
-            retrieved=retrieved,
-            missing=missing,
-            row=row,
-            rank=rank,
-            grade=np.asarray(grade, dtype=np.float64),
-            judged=judged,
-            set_of_row=topic,
-            tie_first=tie_first,
-            tie_last=tie_last,
-            notes=tuple(notes),
-        )
+    def grid(runs: Sequence[str], topics: Sequence[str], **columns: Any) -> Assessed:
+        """Lists of every run on every topic; row number = run × topics + topic. `columns` are the other fields."""
+        topic = np.tile(np.arange(len(topics)), len(runs))
+        run = np.repeat(np.arange(len(runs)), len(topics))
+        return Assessed(tuple(runs), tuple(topics), run=run, topic=topic, set_of_row=topic, **columns)
 
     @staticmethod
     def from_table(
@@ -116,8 +103,8 @@ class Assessed:
     ) -> Assessed:
         """From a table of hits that another engine joined.
 
-        `judged` gives the grades of all judged documents of each topic; `retrieved` the length of each list
-        by (run, topic): a pair that is not there is a topic the run lacks.
+        `judged` gives the grades of all judged documents of each topic; `retrieved` gives the length of each list
+        by (run, topic). A pair that is not in `retrieved` is a topic that the run lacks.
 
         >>> lists = Assessed.from_table(["a", "a"], ["1", "1"], [1, 3], [1, 0],
         ...                             judged={"1": [1, 1, 0]}, retrieved={("a", "1"): 10})
@@ -156,7 +143,7 @@ class Assessed:
 
     @staticmethod
     def one(grades: Sequence[float | None], missed: Sequence[float] = ()) -> Assessed:
-        """A single list given as its grades from the top; None is an unjudged document.
+        """A single list, given as its grades from the top down; None is an unjudged document.
 
         `missed` are the grades of judged documents that were not retrieved.
 
@@ -172,27 +159,51 @@ class Assessed:
             missing=np.array([False]),
             row=np.zeros(len(hit), dtype=np.int64),
             rank=np.array([r for r, _ in hit], dtype=np.int64),
-            grade=[g for _, g in hit],
+            grade=np.array([g for _, g in hit], dtype=np.float64),
             judged=Judged.of(np.zeros(len(judged), dtype=np.int64), judged, 1),
         )
 
     def _once(self, key: Any, make: Callable[[], T]) -> T:
         if key not in self._cache:
             self._cache[key] = make()
-        found: T = self._cache[key]
-        return found
+        return cast(T, self._cache[key])
 
     def __len__(self) -> int:
         return len(self.run)
 
     @property
     def rows(self) -> int:
-        """How many lists there are."""
+        """The number of lists."""
         return len(self.run)
+
+    @property
+    def lengths(self) -> Lengths | None:
+        """How long the retrieved documents are."""
+        return cast("Lengths | None", self.attachments.get("lengths"))
+
+    @property
+    def scores(self) -> ByRank | None:
+        """The scores that the runs gave the retrieved documents."""
+        return cast("ByRank | None", self.attachments.get("scores"))
+
+    @property
+    def intents(self) -> Intents | None:
+        """The intents of the topics."""
+        return cast("Intents | None", self.attachments.get("intents"))
+
+    @property
+    def sample(self) -> Sample | None:
+        """How the judged documents were sampled."""
+        return cast("Sample | None", self.attachments.get("sample"))
+
+    @property
+    def dimensions(self) -> Dimensions | None:
+        """Grades in further dimensions."""
+        return cast("Dimensions | None", self.attachments.get("dimensions"))
 
     @cached_property
     def max_grade(self) -> float:
-        """The largest grade in the judgments; 0 when there is none above."""
+        """The largest grade in the judgments, at least 0."""
         return float(self.judged.grade.max(initial=0.0))
 
     def hits(self, cutoff: int | None = None) -> Hits:
@@ -207,16 +218,15 @@ class Assessed:
 
     @property
     def deepest(self) -> int:
-        """The rank of the lowest hit of all; cutting there or below takes nothing away."""
+        """The rank of the lowest hit of all lists."""
         return self._once("deepest", lambda: int(self.rank.max(initial=0)))
 
     def every(self, cutoff: int | None = None) -> Hits:
-        """Every retrieved document down to `cutoff`, judged or not; the grade of an unjudged one is NaN."""
+        """Every retrieved document down to `cutoff`; the grade of an unjudged document is NaN."""
 
         def make() -> Hits:
             reach = self.retrieved if cutoff is None else np.minimum(self.retrieved, cutoff)
-            start = np.zeros(self.rows + 1, dtype=np.int64)
-            np.cumsum(reach, out=start[1:])
+            start = starts_of(reach)
             grade = np.full(start[-1], np.nan)
             hits = self.hits(cutoff)
             grade[start[hits.row] + hits.rank - 1] = hits.grade
@@ -236,7 +246,7 @@ class Assessed:
         return self._once(("relevant", rel, cutoff), make)
 
     def counts(self, grade: Array, rel: float) -> NDArray[np.bool_]:
-        """Which grades count as relevant: `rel` or better; any above 0 where grades are gains over several intents."""
+        """Which grades count as relevant: `rel` or better; any above 0 if grades are gains over several intents."""
         return np.asarray(grade > 0 if self.every_gain_counts else grade >= rel)
 
     def num_rel(self, rel: float = 1) -> Array:
@@ -264,37 +274,48 @@ class Assessed:
 
         return self._once(("ideal", gain), make)
 
-    def rows_at(self, index: Index | slice) -> Assessed:
-        """The lists at these rows without their hits, which the caller puts in by `replace`."""
-        none = np.zeros(0, dtype=np.int64)
+    @cached_property
+    def document_start(self) -> NDArray[np.int64]:
+        """Where each list begins if all retrieved documents stand one after the other, with their number at the end."""
+        return starts_of(self.retrieved)
+
+    def take(self, rows: Index | slice) -> Assessed:
+        """The lists at these rows, or from one row up to another, with their hits and attachments.
+
+        >>> lists = Assessed.from_table(["a", "b"], ["1", "1"], [1, 3], [1, 0],
+        ...                             judged={"1": [1, 0]}, retrieved={("a", "1"): 9, ("b", "1"): 9})
+        >>> lists.take(np.array([1, 0, 1])).rank.tolist()
+        [3, 1, 3]
+        """
+        if isinstance(rows, slice):
+            begin, end, _ = rows.indices(self.rows)
+            if (begin, end) == (0, self.rows):
+                return self
+            here = slice(*np.searchsorted(self.row, [begin, end]))
+            return self.take_hits(rows, here, self.row[here] - begin)
+        start = self.hits().start
+        sizes = np.diff(start)[rows]
+        return self.take_hits(rows, ranges(start[rows], sizes), np.repeat(np.arange(len(rows)), sizes))
+
+    def take_hits(self, rows: Index | slice, hits: Index | slice, row: Index) -> Assessed:
+        """The lists at `rows` with the hits at the positions `hits`; `row` is the new list of each hit."""
+        columns = {name: column[hits] for name in HIT_COLUMNS if (column := getattr(self, name)) is not None}
+        return self.without_hits(rows).replace(row=row, **columns)
+
+    def without_hits(self, rows: Index | slice) -> Assessed:
+        """The lists at these rows without their hits, for callers that put in other hits by `replace`."""
+        none: dict[str, Any] = {**dict.fromkeys(HIT_COLUMNS), "rank": np.zeros(0, dtype=np.int64), "grade": np.zeros(0)}
         return self.replace(
-            run=self.run[index],
-            topic=self.topic[index],
-            retrieved=self.retrieved[index],
-            missing=self.missing[index],
-            set_of_row=self.set_of_row[index],
-            lengths=None if self.lengths is None else self.lengths.rows(index),
-            scores=None if self.scores is None else self.scores.rows(index),
-            dimensions=None if self.dimensions is None else self.dimensions.rows(index),
-            row=none,
-            rank=none,
-            grade=np.zeros(0),
-            tie_first=None,
-            tie_last=None,
-            weight=None,
-            place=None,
-            document=None,
+            **{name: getattr(self, name)[rows] for name in ROW_COLUMNS},
+            **{name: attachment.take(rows) for name, attachment in self.attachments.items()},
+            **none,
+            row=none["rank"],
         )
 
-    def part(self, begin: int, end: int) -> Assessed:
-        """The lists from row `begin` up to `end`, with their hits."""
-        if (begin, end) == (0, self.rows):
-            return self
-        here = slice(*np.searchsorted(self.row, [begin, end]))
-        columns = ("rank", "grade", "tie_first", "tie_last", "weight", "place", "document")
-        hits = {name: None if (column := getattr(self, name)) is None else column[here] for name in columns}
-        return self.rows_at(slice(begin, end)).replace(row=self.row[here] - begin, **hits)
-
     def replace(self, **changes: Any) -> Assessed:
-        """A copy with some arrays changed."""
+        """A copy with some arrays or attachments changed; an attachment that is None is removed."""
+        attached = {name: changes.pop(name) for name in ATTACHMENTS if name in changes}
+        if attached:
+            every = {**self.attachments, **attached}
+            changes["attachments"] = {name: known for name, known in every.items() if known is not None}
         return replace(self, _cache={}, **changes)

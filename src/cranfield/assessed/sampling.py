@@ -1,7 +1,7 @@
-"""Judgments of a sample: from which stratum of the pool a document was drawn, and how likely it was to be drawn.
+"""Judgments of a sample: the stratum of the pool that a document was drawn from, and the probability of drawing it.
 
-Strata are column 2 of the judgments: every document of the pool has a line, and grade -1 says that it was not drawn.
-Probabilities come from a file of their own.
+Strata are column 2 of the judgments: every document of the pool has a line, and grade -1 means that it was not drawn.
+Probabilities come from a separate file.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
+from cranfield.assessed.attachment import Attachment
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.errors import DataError, UsageError
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
 NOT_DRAWN = -1
-"""The grade of a document that is in a stratum, but not in the sample."""
-AS_STRATA = "column 2 of the judgments is the stratum of a document, and grade -1 says that it was not drawn"
+"""The grade of a document that is in a stratum but not in the sample."""
+AS_STRATA = "column 2 of the judgments is read as the stratum of a document; grade -1: the document was not drawn"
 EXPECTED = "topic doc probability, topic iteration doc grade probability, or topic doc grade method probability"
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """How the judged documents were drawn: one entry per document, numbered as `Assessed.document` numbers them.
+class Sample(Attachment):
+    """How the judged documents were drawn: one entry per document, numbered as in `Assessed.document`.
 
     | array | meaning |
     |---|---|
     | `topic`, `grade` | of the document |
     | `stratum` | 0 for the first stratum of its topic, 1 for the next, ... |
-    | `probability` | how likely it was to be judged; None where nobody said, NaN where it was not drawn |
+    | `probability` | probability of being drawn, NaN for documents that were not drawn; None if unknown |
     """
 
     topic: Index
@@ -46,25 +48,27 @@ class Sample:
 
     @cached_property
     def strata(self) -> int:
-        """How many strata a topic has at most."""
+        """The largest number of strata of a topic."""
         return int(self.stratum.max(initial=0)) + 1
 
     def scale(self, lowest: float = 0) -> Array:
-        """How many documents of its stratum each drawn one stands for; grades below `lowest` were not drawn."""
+        """How many documents of its stratum each drawn document represents; grades below `lowest` were not drawn."""
         group = self.topic * self.strata + self.stratum
         drawn = np.bincount(group[self.grade >= lowest], minlength=int(group.max(initial=-1)) + 1)
         return np.asarray(np.bincount(group)[group] / np.maximum(drawn[group], 1))
 
     @staticmethod
     def one(grades: Sequence[float | None], *, strata: Sequence[Any] | None, inclusion: Sequence[Any] | None) -> Sample:
-        """Of the documents of a single list and those it missed; `strata` and `inclusion` have one entry for each.
+        """For the documents of a single list, then the documents that it missed.
+
+        `strata` and `inclusion` have one entry per document.
 
         >>> Sample.one([1, None, -1, 0], strata="a-ab", inclusion=None).scale().tolist()
         [2.0, 2.0, 1.0]
         """
-        for name, given in (("strata", strata), ("inclusion", inclusion)):
-            if given is not None and len(given) != len(grades):
-                raise UsageError(f"{name}: {len(given)} entries, but there are {len(grades)} documents")
+        for name, values in (("strata", strata), ("inclusion", inclusion)):
+            if values is not None and len(values) != len(grades):
+                raise UsageError(f"{name}: {len(values)} entries, but there are {len(grades)} documents")
         judged = [at for at, grade in enumerate(grades) if grade is not None]
         labels = [0 if strata is None else strata[at] for at in judged]
         names = list(dict.fromkeys(labels))
@@ -83,7 +87,7 @@ class Sample:
 
 
 def has_strata(qrels: Qrels) -> bool:
-    """Whether column 2 holds strata: it varies, some documents are not drawn, and none is in two strata of a topic.
+    """Whether column 2 holds strata: it varies, some documents are not drawn, and no document is in two strata.
 
     >>> has_strata(Qrels.of(b"1 a d1 1\\n1 b d2 -1\\n")), has_strata(Qrels.of(b"1 a d1 1\\n1 b d1 -1\\n"))
     (True, False)
@@ -94,36 +98,26 @@ def has_strata(qrels: Qrels) -> bool:
     return all(len(set(docs[begin:end])) == end - begin for begin, end in pairwise(qrels.table.list_start.tolist()))
 
 
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """Judgments of a sample, ready to be joined."""
-
-    judged: _core.Judged
-    """Documents by topic; the grade of each is its number among all."""
-    sample: Sample
-
-
-def drawn(qrels: Qrels, inclusion: Any = None) -> Drawn:
+def sample_of(qrels: Qrels, inclusion: Any = None) -> Sample:
     """The judgments as a sample; `inclusion` gives the probabilities with which documents were drawn."""
     table = qrels.table
     if qrels.has_intents and not has_strata(qrels):
-        raise UsageError(f"inclusion: {qrels.path or 'the judgments'} have intents, but samples are read without")
+        raise UsageError(f"inclusion: {qrels.path or 'the judgments'} have intents, which samples do not support")
     topic = np.repeat(table.list_topic, np.diff(table.list_start)).astype(np.int64)
-    docs = table.docs(0, len(table))
-    names = [table.topics[t] for t in topic]
-    numbered = _core.table_from_columns(None, names, docs, list(range(len(docs))), None, None, "error", "number")
-    label = np.array(table.label, dtype=np.int64) if len(table.label) else np.zeros(len(docs), dtype=np.int64)
-    codes = int(label.max(initial=0)) + 1
-    pairs, which = np.unique(topic * codes + label, return_inverse=True)
-    stratum = which - np.searchsorted(pairs // codes, topic)
+    label = np.array(table.label, dtype=np.int64) if len(table.label) else np.zeros(len(topic), dtype=np.int64)
+    labels = int(label.max(initial=0)) + 1
+    strata, which = np.unique(topic * labels + label, return_inverse=True)
     grade = np.array(table.values)
-    chances = None if inclusion is None else _Inclusion.of(inclusion).of_documents(names, docs, grade)
-    return Drawn(_core.judged(numbered, "error"), Sample(topic, grade, stratum, chances))
+    probability = None
+    if inclusion is not None:
+        names = [table.topics[number] for number in topic]
+        probability = _Inclusion.of(inclusion).of_documents(names, table.docs(0, len(table)), grade)
+    return Sample(topic, grade, which - np.searchsorted(strata // labels, topic), probability)
 
 
 @dataclass(frozen=True)
 class _Inclusion:
-    """What a file, or a mapping, says of how likely documents were to be drawn: rows of cells, the last one says it."""
+    """The probabilities in a file or a mapping: rows of cells, of which the last is the probability."""
 
     origin: str
     rows: Sequence[tuple[int | None, list[str]]]
@@ -142,24 +136,24 @@ class _Inclusion:
         return cls(file.origin, list(file))
 
     def of_documents(self, topics: list[str], docs: list[str], grade: Array) -> Array:
-        """The probability of each judged document; NaN for those that were not drawn."""
-        at = dict(zip(zip(topics, docs, strict=True), range(len(docs)), strict=True))
-        known = [sum((row[0], row[place]) in at for _, row in self.rows) for place in (1, 2)]
-        place = 2 if self.rows and len(self.rows[0][1]) == 5 and known[1] > known[0] else 1
-        found = np.full(len(docs), np.nan)
+        """The probability of each judged document; NaN for documents that were not drawn."""
+        number_of = dict(zip(zip(topics, docs, strict=True), range(len(docs)), strict=True))
+        known = [sum((row[0], row[column]) in number_of for _, row in self.rows) for column in (1, 2)]
+        column = 2 if self.rows and len(self.rows[0][1]) == 5 and known[1] > known[0] else 1
+        probability = np.full(len(docs), np.nan)
         for line, row in self.rows:
-            number = at.get((row[0], row[place]))
+            number = number_of.get((row[0], row[column]))
             if number is None or grade[number] < 0:
                 continue
-            if not np.isnan(found[number]):
-                raise DataError(self.origin, line, f"document {row[place]!r} of topic {row[0]!r} is there twice")
-            found[number] = self._probability(line, row[0], row[place], row[-1])
-        lacking = np.flatnonzero(np.isnan(found) & (grade >= 0))
-        if len(lacking):
-            some = ", ".join(f"{topics[i]}/{docs[i]}" for i in lacking[:5].tolist())
-            more = f" and {len(lacking) - 5:,} more" if len(lacking) > 5 else ""
-            raise DataError(self.origin, None, f"no probability for {len(lacking):,} judged documents: {some}{more}")
-        return found
+            if not np.isnan(probability[number]):
+                raise DataError(self.origin, line, f"document {row[column]!r} of topic {row[0]!r} appears twice")
+            probability[number] = self._probability(line, row[0], row[column], row[-1])
+        unknown = np.flatnonzero(np.isnan(probability) & (grade >= 0)).tolist()
+        if unknown:
+            documents = listed(f"{topics[number]}/{docs[number]}" for number in unknown)
+            count = counted(len(unknown), "judged document")
+            raise DataError(self.origin, None, f"no probability for {count}: {documents}")
+        return probability
 
     def _probability(self, line: int | None, topic: str, doc: str, text: str) -> float:
         value = _core.parse_number(text.encode("utf-8", "surrogateescape"))
@@ -169,7 +163,7 @@ class _Inclusion:
         if value == 0:
             raise DataError(
                 self.origin, line,
-                f"topic {topic!r}, document {doc!r}: probability {text}, but it is judged: what was drawn cannot have "
-                "probability 0; correct it, or leave the document out of the judgments",
+                f"topic {topic!r}, document {doc!r}: probability {text}, but the document is judged, so it was drawn; "
+                "correct the probability, or remove the document from the judgments",
             )  # fmt: skip
         return float(value)

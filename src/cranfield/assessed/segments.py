@@ -1,4 +1,4 @@
-"""Arrays in segments: hits list by list, judged documents and ideal lists topic by topic, and sums over these."""
+"""Arrays in segments: hits by list, judged documents and ideal lists by topic, and sums over each segment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.types import Array, Index
 
 LONG = 256
-"""Lists with more hits than this are accumulated one by one, shorter ones side by side."""
+"""Lists with more hits than this are accumulated one at a time, shorter lists side by side."""
 
 
 def segment_starts(group: Index, groups: int) -> NDArray[np.int64]:
@@ -22,8 +22,17 @@ def segment_starts(group: Index, groups: int) -> NDArray[np.int64]:
     >>> segment_starts(np.array([0, 0, 2]), 3).tolist()
     [0, 2, 2, 3]
     """
-    starts = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(group, minlength=groups), out=starts[1:])
+    return starts_of(np.bincount(group, minlength=groups))
+
+
+def starts_of(sizes: Index) -> NDArray[np.int64]:
+    """Where segments of these sizes begin, with the total length at the end.
+
+    >>> starts_of(np.array([2, 0, 1])).tolist()
+    [0, 2, 2, 3]
+    """
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=starts[1:])
     return starts
 
 
@@ -33,14 +42,22 @@ def position_in_segment(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> position_in_segment(np.array([0, 2, 2, 3])).tolist()
     [1, 2, 1]
     """
-    lengths = np.diff(starts)
-    return np.arange(1, starts[-1] + 1) - np.repeat(starts[:-1], lengths)
+    return np.arange(1, starts[-1] + 1) - np.repeat(starts[:-1], np.diff(starts))
+
+
+def ranges(begin: Index, sizes: Index) -> NDArray[np.int64]:
+    """begin, begin + 1, ... for each segment, as many numbers as its size.
+
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    return np.repeat(begin, sizes) + position_in_segment(starts_of(sizes)) - 1
 
 
 def distinct(values: Array) -> Array:
-    """The values that there are, in ascending order.
+    """The distinct values in ascending order.
 
-    As np.unique, which imports numpy.ma when it is first called: that takes longer than to evaluate a run.
+    np.unique does the same, but imports numpy.ma when it is first called, which takes longer than evaluating a run.
 
     >>> distinct(np.array([2.0, 0.0, 2.0])).tolist()
     [0.0, 2.0]
@@ -50,18 +67,18 @@ def distinct(values: Array) -> Array:
 
 
 def row_blocks(size: ArrayLike, most: float) -> list[tuple[int, int]]:
-    """From where to where rows are taken together so that no part has a size above `most`, unless a single row has.
+    """Consecutive rows in blocks (begin, end) of a total size of at most `most`; a larger row is a block of its own.
 
     >>> row_blocks([3, 1, 2, 9], 4)
     [(0, 2), (2, 3), (3, 4)]
     """
     before = np.concatenate(([0.0], np.cumsum(size)))
-    rows, parts, begin = len(before) - 1, [], 0
+    rows, blocks, begin = len(before) - 1, [], 0
     while begin < rows:
         end = int(np.searchsorted(before, before[begin] + most, side="right")) - 1
-        parts.append((begin, min(max(end, begin + 1), rows)))
-        begin = parts[-1][1]
-    return parts or [(0, 0)]
+        blocks.append((begin, min(max(end, begin + 1), rows)))
+        begin = blocks[-1][1]
+    return blocks or [(0, 0)]
 
 
 def _per_list(group: Index, values: Array, groups: int) -> Array:
@@ -83,11 +100,11 @@ class Hits:
 
     @cached_property
     def start(self) -> NDArray[np.int64]:
-        """Where each list begins; one more entry than there are lists."""
+        """Where each list begins, with the number of hits at the end."""
         return segment_starts(self.row, self.rows)
 
     def knowing(self, start: NDArray[np.int64], nth: Index) -> Hits:
-        """These hits, where `start` and `nth` are known already and need not be counted."""
+        """These hits, with `start` and `nth` already counted."""
         self.__dict__.update(start=start, nth=nth)
         return self
 
@@ -114,7 +131,7 @@ class Hits:
         """The sum of `values` down to and including each hit, within its list; added in rank order."""
         values = np.asarray(values, dtype=np.float64)
         total = np.cumsum(values)
-        if np.array_equal(values, np.rint(values)):  # whole numbers: nothing is lost by taking off a total
+        if np.array_equal(values, np.rint(values)):  # differences of whole numbers are exact
             before = np.concatenate(([0.0], total))[self.start[:-1]]
             return np.asarray(total - before[self.row])
         return self._accumulate(np.add, values)
@@ -124,28 +141,28 @@ class Hits:
         return self._accumulate(np.multiply, values)
 
     def running_max_from_below(self, values: ArrayLike) -> Array:
-        """The largest of `values` from each hit down to the last of its list."""
+        """The largest of `values` from each hit down to the last hit of its list."""
         upward = Hits(self.rows, self.rows - 1 - self.row[::-1], self.rank[::-1], self.grade[::-1])
         return upward._accumulate(np.maximum, np.asarray(values, dtype=np.float64)[::-1])[::-1]
 
     def _accumulate(self, operation: np.ufunc, values: ArrayLike) -> Array:
-        """Every list on its own and in rank order, so a score never depends on which other lists are scored with it."""
+        """Each list by itself and in rank order, so that a score does not depend on the lists scored with it."""
         out = np.array(values, dtype=np.float64)
         begin, length = self.start[:-1], np.diff(self.start)
-        for one in np.flatnonzero(length > LONG):
-            piece = slice(begin[one], begin[one] + length[one])
-            operation.accumulate(out[piece], out=out[piece])
+        for row in np.flatnonzero(length > LONG):
+            hits = slice(begin[row], begin[row] + length[row])
+            operation.accumulate(out[hits], out=out[hits])
         short = np.flatnonzero((length > 1) & (length <= LONG))
         longest_first = short[np.argsort(-length[short], kind="stable")]
         at, length = begin[longest_first], length[longest_first]
         reaching = np.searchsorted(-length, -np.arange(1, int(length.max(initial=1)) + 1), side="right")
         for nth, lists in enumerate(reaching[1:].tolist(), 1):
-            here = at[:lists] + nth
-            out[here] = operation(out[here - 1], out[here])
+            hit = at[:lists] + nth
+            out[hit] = operation(out[hit - 1], out[hit])
         return out
 
     def previous(self, values: ArrayLike, first: float) -> Array:
-        """`values` of the hit before each hit in its list; `first` where there is none."""
+        """`values` of the hit before each hit in its list; `first` for the first hit."""
         values = np.asarray(values, dtype=np.float64)
         out = np.empty_like(values)
         out[1:] = values[:-1]
@@ -154,7 +171,7 @@ class Hits:
         return out
 
     def first(self, values: ArrayLike, default: float) -> Array:
-        """`values` of the first hit in each list; `default` where a list has none."""
+        """`values` of the first hit in each list; `default` for lists without hits."""
         values = np.asarray(values, dtype=np.float64)
         out = np.full(self.rows, default)
         some = self.start[:-1] < self.start[1:]
@@ -167,7 +184,7 @@ class Hits:
 
     def at(self, index: Index) -> Hits:
         """The hits at these positions, which must be in order."""
-        weight = None if self.weight is None else self.weight.take(index)  # quicker than an index, and there are many
+        weight = None if self.weight is None else self.weight.take(index)  # faster than indexing
         return Hits(self.rows, self.row.take(index), self.rank.take(index), self.grade.take(index), weight)
 
 
@@ -201,7 +218,7 @@ class Judged:
         return _per_list(self.topic, keep.astype(np.float64), len(self.start) - 1)
 
     def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
-        """How many judged documents of each topic have a grade that satisfies `keep`; counted once for each `key`."""
+        """How many judged documents of each topic have a grade that satisfies `keep`; cached under `key`."""
         if key not in self._counts:
             self._counts[key] = self.count(keep(self.grade))
         return self._counts[key]
@@ -234,7 +251,7 @@ class Ideal:
         return self.at(self._cumulative, row, rank)
 
     def at(self, running: Array, row: Index, rank: Index) -> Array:
-        """A running value (one per ideal entry) at `rank` of each row's ideal list; its last one beyond the end."""
+        """A running value (one per ideal entry) at `rank` of each row's ideal list; beyond the end, its last value."""
         topic = self.set_of_row[row]
         begin, end = self.start[topic], self.start[topic + 1]
         last = np.minimum(begin + rank, end) - 1

@@ -217,7 +217,7 @@ def of_run(run: Any, qrels: Any, rel: float = 1) -> RunStatistics:
     joined = _core.join_tables(judged, [run.table], "score", False, 0)
     retrieved, row = joined["retrieved"], joined["row"]
     judged_documents = np.bincount(row, minlength=len(names))
-    relevant = np.bincount(row[joined["grade"] >= rel], minlength=len(names))
+    relevant = np.bincount(row[judged.grade[joined["document"]] >= rel], minlength=len(names))
     at = {depth: np.bincount(row[joined["rank"] <= depth], minlength=len(names)) for depth in DEPTHS}
     with_ties = tied_topics(run)
     present = np.flatnonzero(joined["missing"] == 0).tolist()

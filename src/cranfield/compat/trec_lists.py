@@ -79,7 +79,7 @@ class TrecQrels:
         `judged_only` drops documents without a grade (-J), `nothing` drops all (-M 0). With `unjudged_for_missing`,
         topics that the run lacks have a list of one unjudged document (trec_eval 10 with -c).
         """
-        row, rank, grade = joined["row"], joined["rank"], self.graded(joined["grade"])
+        row, rank, grade = joined["row"], joined["rank"], self.graded(self.core.grade[joined["document"]])
         missing = joined["missing"].astype(bool)
         retrieved = np.asarray(joined["retrieved"], dtype=np.int64)
         if unjudged_for_missing:

@@ -1,6 +1,6 @@
-"""How much a run loses when it was not pooled: what pooled runs would lose without the documents that only they found.
+"""How much a run loses if it is not pooled: what pooled runs lose without the documents that only they found.
 
-Adding that loss to the scores of a new run corrects them for the bias of the pool.
+Adding this loss to the scores of a new run corrects them for the bias of the pool.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
-from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.scores.scores import Scores
+from cranfield.text import counted, listed
 from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)
 class PoolBias:
-    """What each pooled run would lose on each topic."""
+    """What each pooled run loses on each topic without its own documents."""
 
     measures: tuple[str, ...]
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     values: Array
-    """Measures × runs × topics: the score, less the score without its own documents; NaN where either is undefined."""
+    """Measures × runs × topics: the score minus the score without its own documents; NaN if either is undefined."""
 
     def mean(self, run: str | None = None) -> dict[str, float]:
-        """What to add to a mean score, by measure: the mean over topics and all runs, or over the topics of one."""
+        """What to add to a mean score, by measure: the mean over topics and all runs, or over the topics of one run."""
         if run is not None and run not in self.runs:
-            raise UsageError(f"run {run!r} is not known; there are {', '.join(self.runs)}")
+            raise UsageError(f"run {run!r} is not known; there are {listed(self.runs, 10)}")
         values = self.values if run is None else self.values[:, [self.runs.index(run)]]
-        many = np.isfinite(values).sum(axis=(1, 2))
-        means = np.nansum(values, axis=(1, 2)) / np.where(many > 0, many, np.nan)
+        count = np.isfinite(values).sum(axis=(1, 2))
+        means = np.nansum(values, axis=(1, 2)) / np.where(count > 0, count, np.nan)
         return dict(zip(self.measures, means.tolist(), strict=True))
 
     def adjusted(self, scores: Scores) -> dict[str, dict[str, float]]:
-        """{run: {measure: mean score, adjusted}} on topics for which the runs were not pooled.
+        """{run: {measure: adjusted mean score}} on topics for which the runs were not pooled.
 
-        A run whose bias was found on other topics gets its own, any other the mean of all runs.
+        A run that was pooled on other topics is adjusted by its own bias, any other run by the mean bias.
         """
         unknown = [name for name in scores.measures if name not in self.measures]
         if unknown:
             raise UsageError(f"the bias of {unknown[0]} is not known; there are {', '.join(self.measures)}")
-        out = {}
+        adjusted = {}
         for run, row in scores.mean().items():
-            added = self.mean(run if run in self.runs else None)
-            out[run] = {name: value + added[name] for name, value in row.items()}
-        return out
+            bias = self.mean(run if run in self.runs else None)
+            adjusted[run] = {name: value + bias[name] for name, value in row.items()}
+        return adjusted
 
 
 def pool_bias_of(
@@ -69,52 +69,52 @@ def pool_bias_of(
 ) -> PoolBias:
     """The bias of the pool that `qrels` were judged from.
 
-    pooled: {name: run}, the runs that were pooled, their first `depth` documents each.
-    groups: which group a run is from, where groups sent several: {run: group}, or a file with lines `run group`; a run
-    that is not there is a group of its own. A run is scored without the documents that no other group found.
+    pooled: {name: run}, the runs whose first `depth` documents were pooled.
+    groups: the group of each run, if groups submitted several runs: {run: group}, or a file with lines `run group`; a
+    run without a group is its own group. A run is scored without the documents that no other group found.
 
-    Two ways to adjust a new run: by the mean bias of the pooled runs, which supposes that it is like them; or,
-    better, by its own bias on a few topics for which it was pooled along with the others (`qrels` and runs of those
-    common topics). A topic that would have no relevant document left is passed over for that run.
+    There are two ways to adjust a new run: by the mean bias of the pooled runs, which assumes that it is like them; or,
+    better, by its own bias on a few topics for which it was pooled with the others (`qrels` and runs of these common
+    topics). A topic that would have no relevant document left is left out for that run.
 
     Reference: Webber & Park, Score Adjustment for Correction of Pooling Bias, SIGIR 2009, doi:10.1145/1571941.1572018
 
     >>> runs = {"a": {"q": {"d1": 2.0, "d2": 1.0}}, "b": {"q": {"d1": 2.0, "d3": 1.0}}}
     >>> bias = pool_bias_of({"q": {"d1": 1, "d2": 1, "d3": 0}}, runs, "P@2", depth=2)
-    >>> bias.mean()  # a loses d2, 1/2 of its P@2; b loses nothing that is relevant
+    >>> bias.mean()  # a loses d2, 1/2 of its P@2; b loses no relevant document
     {'P@2': 0.25}
     """
     check.whole("pool_bias_of", depth=depth)
     if len(pooled) < 2:
-        raise UsageError(f"{len(pooled)} pooled run given, must be 2 or more: a run is compared with the others")
-    judgments, chosen = Qrels.of(qrels), as_measures(measures)
+        raise UsageError(f"{counted(len(pooled), 'pooled run')} given, must be 2 or more")
+    chosen = as_measures(measures)
     runs = {str(name): Run.of(run) for name, run in pooled.items()}
-    given = {} if groups is None else _groups_of(groups, tuple(runs))
-    group = {name: given.get(name, name) for name in runs}
-    if len(set(group.values())) < 2:
-        raise UsageError("all pooled runs are from one group: nobody else found anything")
-    names = tuple(dict.fromkeys(group.values()))
-    of_run = np.array([names.index(group[name]) for name in runs])
-    documents = JudgedDocuments.of(judgments, runs, with_scores(JoinOptions(), chosen))
+    group_of = dict(zip(runs, runs, strict=True)) | ({} if groups is None else _groups_of(groups, tuple(runs)))
+    names = tuple(dict.fromkeys(group_of.values()))
+    if len(names) < 2:
+        raise UsageError("all pooled runs are from one group, must be from 2 or more")
+    group = np.array([names.index(group_of[name]) for name in runs])
+    documents = JudgedDocuments.of(qrels, runs, with_scores(JoinOptions(), chosen))
     full = score(documents.lists, chosen)
-    pool = documents.pool(of_run, names, depth)
+    pool = documents.pool(group, names, depth)
     values = np.full(full.values.shape, np.nan)
     for number in range(len(names)):
-        members, left = np.flatnonzero(of_run == number), pool.left(number)
+        members, left = np.flatnonzero(group == number), pool.left(number)
         lists = documents.judged(keep=left, runs=members)
         shape = (len(members), len(full.topics))
-        without = np.stack([values_of(one, lists).reshape(shape) for one in chosen])
-        passed_over = np.bincount(documents.topic[left & (documents.grade > 0)], minlength=shape[1]) == 0
-        values[:, members] = full.values[:, members] - np.where(passed_over, np.nan, without)
+        without = np.stack([values_of(measure, lists).reshape(shape) for measure in chosen])
+        left_out = np.bincount(documents.topic[left & (documents.grade > 0)], minlength=shape[1]) == 0
+        values[:, members] = full.values[:, members] - np.where(left_out, np.nan, without)
     return PoolBias(full.measures, full.runs, full.topics, values)
 
 
 def _groups_of(groups: Belongs, runs: tuple[str, ...]) -> dict[str, str]:
-    """{run: group}, of pooled runs only."""
-    found = belongs(groups, "group")
-    unknown = [run for run in found if run not in runs]
+    """{run: group}; runs that are not pooled are an error."""
+    group_of = belongs(groups, "group")
+    unknown = [run for run in group_of if run not in runs]
     if unknown:
         origin = "groups" if isinstance(groups, Mapping) else shown_path(os.fspath(groups))
-        many = f"{len(unknown)} run{'s are' if len(unknown) > 1 else ' is'} not pooled: {', '.join(unknown[:5])}"
-        raise DataError(origin, None, f"{many}; the pooled runs are {', '.join(runs[:10])}")
-    return found
+        verb = "is" if len(unknown) == 1 else "are"
+        message = f"{counted(len(unknown), 'run')} {verb} not pooled: {listed(unknown)}"
+        raise DataError(origin, None, f"{message}; the pooled runs are {listed(runs, 10)}")
+    return group_of

@@ -22,7 +22,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.measures.properties import Properties, by_parameters, normalised_unless_cut
 from cranfield.types import Array
-from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp, place_of
+from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp
 from cranfield.views.parse_view import parse_view
 from cranfield.views.ties import Ties, only_with
 from cranfield.views.view import View
@@ -120,6 +120,8 @@ class Measure(metaclass=MeasureType):
     `inclusion`, `scores`, `dimensions`."""
     only_relevant: ClassVar[bool] = False
     """Does it look at documents of grade `rel` or better only, so that others can be left out?"""
+    uses_intent_types: ClassVar[bool] = False
+    """Does it matter which intents are navigational?"""
 
     if not TYPE_CHECKING:
 
@@ -235,17 +237,14 @@ class Measure(metaclass=MeasureType):
             lists = only_with(lists, self.looks_at())
         additive = self.properties.additive
         for view in reversed(self.views):
-            if isinstance(view, ByIntent) and self.only_relevant:
-                view = ByIntent(lowest=self.__dict__["rel"])
-            if isinstance(view, Ties) and self.beyond_grades():
-                view = view.by(score, self.properties.better)
-            score = view.around(score, additive=additive, cutoff=self.k if self.cutoff_kind == "rank" else None)
+            view = view.for_measure(self, score)
+            score = view.around(score, additive=additive, cutoff=self.rank_cutoff)
             additive = False  # ranks as another view reads them depend on the other documents
         return score(lists)
 
     def beyond_grades(self) -> bool:
         """Does it look at more of a document than its grade, so that no order by grade need be the best?"""
-        by_intent = any(isinstance(view, Sharp | GlobalGain | ByIntent) for view in self.views)
+        by_intent = any(view.place for view in self.views)
         return by_intent or bool(self.needs and self.needs != "scores")  # documents that are tied have the same score
 
     def looks_at(self) -> frozenset[str]:
@@ -277,7 +276,7 @@ class Measure(metaclass=MeasureType):
         if lengths is not None:
             lists = lists.replace(lengths=Lengths.one(lengths, len(grades)))
         if scores is not None:
-            lists = lists.replace(scores=ByRank.given("scores", {"score": scores}, len(grades)))
+            lists = lists.replace(scores=ByRank.of_list("scores", {"score": scores}, len(grades)))
         if strata is not None or inclusion is not None:
             sample = Sample.one([*grades, *missed], strata=strata, inclusion=inclusion)
             lists = lists.replace(sample=sample, document=np.arange(len(lists.row)))
@@ -291,10 +290,42 @@ class Measure(metaclass=MeasureType):
         """What the reader of a score must know besides the name, e.g. a parameter taken from the judgments."""
         return None
 
+    def remarks(self, lists: Assessed) -> list[str]:
+        """How the score of one list comes about, where the terms do not show it; for `explain`."""
+        return []
+
+    def undefined_because(self) -> str | None:
+        """Why the score of a topic with relevant documents may be undefined, and the way out."""
+        return None
+
+    def uses_intents(self) -> bool:
+        """Whether it reads documents by intent, or by their gains for all intents."""
+        return self.needs == "intents" or any(view.place for view in self.views)
+
+    def grades_by_intent(self) -> bool:
+        """Whether it uses grades for intents, not the highest grade of a document."""
+        return self.needs == "intents" or any(view.grades_by_intent for view in self.views)
+
+    def first_through(self: M, view: View) -> M:
+        """This measure, reading the lists through `view` before its own views."""
+        return self.replace(views=(view, *self.views))
+
+    def has_bounds(self) -> bool:
+        """Whether its scores with all unjudged documents worst, and all best, enclose every judgment in between."""
+        more_intents = self.needs == "intents" and self.__dict__.get("rel", 1) > 1  # new ones may have that grade
+        told = self.properties
+        views = all(view.keeps_bounds for view in self.views)
+        return told.recall_free and told.better != "neither" and views and not more_intents
+
     @property
     def k(self) -> int | None:
         """The cutoff as a rank."""
         return None if self.cutoff is None else int(self.cutoff)
+
+    @property
+    def rank_cutoff(self) -> int | None:
+        """The rank down to which it reads; None if it reads the whole list or `@` is not a rank."""
+        return self.k if self.cutoff_kind == "rank" else None
 
     # -- what it is called
 
@@ -310,18 +341,16 @@ class Measure(metaclass=MeasureType):
         """
         more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
         made = self.replace(views=self.views + more)
-        return made.replace(views=tuple(sorted(made.views, key=place_of)))
+        return made.replace(views=tuple(sorted(made.views, key=lambda view: view.place)))
 
     def split_views(self) -> tuple[tuple[View, ...], tuple[View, ...]]:
         """Views of the whole list, which are read first, and those by intent, which show in the name."""
-        head = tuple(self._told_apart(view, at) for at, view in enumerate(self.views, 1) if not place_of(view))
-        return head, tuple(sorted((view for view in self.views if place_of(view)), key=place_of))
 
-    def _told_apart(self, view: View, after: int) -> View:
-        """Ties as this measure breaks them, which reads on through the views from `after`; others as they are."""
-        if not isinstance(view, Ties) or not self.beyond_grades():
-            return view
-        return view.by(lambda lists: self.replace(views=self.views[after:]).evaluate(lists), self.properties.better)
+        def rest(after: int) -> Callable[[Assessed], Array]:
+            return lambda lists: self.replace(views=self.views[after:]).evaluate(lists)
+
+        head = tuple(view.for_measure(self, rest(after)) for after, view in enumerate(self.views, 1) if not view.place)
+        return head, tuple(sorted((view for view in self.views if view.place), key=lambda view: view.place))
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from cranfield.measures.gain import LINEAR, GainLike
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import looked_at, ones
 from cranfield.types import Array
-from cranfield.views.by_intent import ByIntent
+from cranfield.views.by_intent import ByIntent, defined, intent_line
 
 
 class DiversityMeasure(Measure):
@@ -130,22 +130,44 @@ class PplusQ(DiversityMeasure):
     name = "P+Q"
     aliases = ("PplusQ", "P⁺Q")
     properties = Properties(graded=True, intent_probabilities=True)
+    uses_intent_types = True
 
     def check(self) -> None:
         check.not_negative(self.name, beta=self.beta)
         check.one_of(self.name, ("R", "min"), norm=self.norm)
 
+    def _by_type(self) -> tuple[Q, Pplus]:
+        """The measures of informational and of navigational intents."""
+        shared: dict[str, Any] = {"beta": self.beta, "rel": self.rel, "gain": self.gain, "cutoff": self.cutoff}
+        return Q(norm=self.norm, **shared), Pplus(**shared)
+
     def terms(self, lists: Assessed) -> Terms:
         apart = ByIntent(lowest=self.rel).read(lists, self.k)
-        shared: dict[str, Any] = {"beta": self.beta, "rel": self.rel, "gain": self.gain, "cutoff": self.cutoff}
         navigational = intents_of(lists).navigational[apart.set_of_row]
-        informational, plus = Q(norm=self.norm, **shared).terms(apart), Pplus(**shared).terms(apart)
+        informational, plus = (measure.terms(apart) for measure in self._by_type())
         here, there = ~navigational[informational.hits.row], navigational[plus.hits.row]
         row = np.concatenate((informational.hits.row[here], plus.hits.row[there]))
         rank = np.concatenate((informational.hits.rank[here], plus.hits.rank[there]))
         value = np.concatenate((shares(informational)[here], shares(plus)[there]))
         hits, adds = together(lists, apart, Hits(apart.rows, row, rank, value), value)
         return Terms(hits, adds, some_intents(lists), {"intents": hits.grade})
+
+    def remarks(self, lists: Assessed) -> list[str]:
+        """Q for every informational intent, P+ and its preferred rank for every navigational one."""
+        apart, intents = ByIntent(lowest=self.rel).apply(lists, self.k), intents_of(lists)
+        q, plus = self._by_type()
+        counted = plus.terms(apart).hits
+        scores = zip(apart.set_of_row.tolist(), q.score(apart).tolist(), plus.score(apart).tolist(), strict=True)
+        lines = []
+        for row, (intent, q_score, plus_score) in enumerate(scores):
+            if intents.navigational[intent]:
+                ranks = counted.rank[counted.row == row]
+                preferred = f"preferred rank {ranks[-1]}" if len(ranks) else "no preferred rank"
+                score = f"{plus} {defined(plus_score)}, {preferred}"
+                lines.append(intent_line(intents, intent, score, "navigational"))
+            else:
+                lines.append(intent_line(intents, intent, f"{q} {defined(q_score)}", "informational"))
+        return lines
 
 
 @measure
@@ -168,6 +190,11 @@ class EfP(DiversityMeasure):
     name = "Ef-P"
     aliases = ("EfP", "effective-precision", "Effective-precision")
     properties = Properties(recall_free=True)
+    uses_intent_types = True
+
+    def has_bounds(self) -> bool:
+        """A document that serves a navigational intent makes later documents that serve it redundant."""
+        return False
 
     def terms(self, lists: Assessed) -> Terms:
         found = relevant_to_intents(lists, self.rel, self.k)

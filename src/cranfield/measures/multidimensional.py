@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from cranfield.measures.ranked import AP, check_persistence, persistence
 from cranfield.types import Array
 from cranfield.views.ties import Ties
 from cranfield.views.unjudged import Unjudged
+from cranfield.views.view import View
 
 
 class BiasedRBP(Measure):
@@ -221,7 +222,11 @@ class OverDimensions(Measure):
         """dimensions × lists to one number per list."""
         raise NotImplementedError
 
-    def told(self, lists: Assessed) -> list[str]:
+    def first_through(self, view: View) -> Self:
+        """The measure within reads through it: which documents are judged differs by dimension."""
+        return self.replace(inner=self.inner.first_through(view))
+
+    def remarks(self, lists: Assessed) -> list[str]:
         """Each dimension's part in the score of the first list."""
         shares = self.shares(_given(lists, self.name))
         return [

@@ -17,6 +17,7 @@ from cranfield.measures.first import ERR, check_highest, note_highest
 from cranfield.measures.gain import Discount
 from cranfield.measures.novelty_ideal import GREEDY, Worth, exact_ideal, greedy_ideal, relevance_matrix
 from cranfield.types import Array, Index
+from cranfield.views.by_intent import ByIntent
 
 
 def novelty(found: Relevant, alpha: float, worth: Array | float = 1.0) -> dict[str, Array]:
@@ -286,6 +287,11 @@ class ERRIA(Novelty):
             return averaged(ERR(max_grade=self.max_grade, cutoff=self.cutoff), lists)
         hits, adds, columns = self.discounted(lists)
         return Terms(hits, adds, number_of_intents(lists, self.rel) * all_relevant(self), columns)
+
+    def remarks(self, lists: Assessed) -> list[str]:
+        if self.dialect != "graded":
+            return []
+        return ByIntent().remarks(lists, ERR(max_grade=self.max_grade, cutoff=self.cutoff))
 
     def note(self, lists: Assessed) -> str | None:
         return note_highest(self.max_grade, lists) if self.dialect == "graded" else None

@@ -149,6 +149,20 @@ class WSS(Measure):
         unread = np.divide(size - rank, size, out=np.zeros(lists.rows), where=reached)
         return np.where(relevant > 0, unread - (1.0 - self.cutoff), np.nan)
 
+    def remarks(self, lists: Assessed) -> list[str]:
+        hits, relevant = lists.relevant(self.rel), lists.num_rel(self.rel)
+        if self.cutoff is None or not relevant[0]:
+            return []
+        wanted = int(max(needed(self.cutoff, relevant, "exact")[0], 1))
+        size = self.N or int(lists.retrieved[0])
+        documents = f"N = {size} documents ({'given' if self.N else 'the length of the list'})"
+        start = f"recall {self.cutoff:g} needs {wanted} of {relevant[0]:g} relevant documents"
+        less = f"(1 − {self.cutoff:g})"
+        if wanted > len(hits):
+            return [f"{start}, but the list has {len(hits)}; none of {documents} is left unread: 0 − {less}"]
+        rank = int(hits.rank[wanted - 1])
+        return [f"{start}, reached at rank {rank}; {documents}: ({size} − {rank}) / {size} − {less}"]
+
 
 @measure
 class LastRel(Measure):
@@ -175,6 +189,11 @@ class LastRel(Measure):
 
     def check(self) -> None:
         check.whole(self.name, N=self.N)
+
+    def undefined_because(self) -> str | None:
+        if self.N is not None:
+            return None
+        return "a list lacks some of them; LastRel(N=...) gives it the score N, the number of documents to read"
 
     def terms(self, lists: Assessed) -> Terms | None:
         if self.N is not None:

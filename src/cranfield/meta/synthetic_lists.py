@@ -67,6 +67,7 @@ def assess_lists(
         grade=np.asarray(grades[row, place], dtype=np.float64),
         judged=Judged.of(np.array([0] * len(judged) + [1]), np.array([*judged, highest], dtype=np.float64), 2),
         set_of_row=zero,
+    ).replace(
         lengths=None if lengths is None else Lengths(begin, {"length": np.asarray(lengths, dtype=np.float64).ravel()}),
         scores=ByRank(begin, {"score": np.tile(1.0 / np.arange(1, n + 1), rows)}) if scores else None,
     )

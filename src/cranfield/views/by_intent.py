@@ -1,4 +1,4 @@
-"""Views by intent: a list read intent by intent (`nDCG-IA`), or with all its gains taken together (`D-nDCG`)."""
+"""Views by intent: one list per intent (`nDCG-IA`), or gains summed over all intents (`D-nDCG`)."""
 
 from __future__ import annotations
 
@@ -12,46 +12,64 @@ from cranfield import check
 from cranfield.assessed.hits_by_intent import documents_of, hits_by_intent, intent_recall, intents_of, lists_by_intent
 from cranfield.assessed.intents import Intents
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Gains, Judged, position_in_segment, row_blocks
+from cranfield.assessed.segments import Gains, Judged, ranges, row_blocks
 from cranfield.types import Array
-from cranfield.views.view import Score, View
+from cranfield.views.view import Score, Scorer, View
 
-TOGETHER = 400_000
-"""Lists are read by intent for so many entries at a time: that bounds memory, and what is near is fast."""
+MOST_ENTRIES = 400_000
+"""Lists are read by intent for up to this many entries at a time, to bound memory and stay in the cache."""
 
 
 def _intents_of_rows(lists: Assessed, intents: Intents) -> NDArray[np.int64]:
     """The intent of each list by intent."""
-    many = intents.count[lists.topic]
-    first = np.concatenate(([0], np.cumsum(many)))
-    return np.asarray(np.repeat(intents.start[lists.topic], many) + position_in_segment(first) - 1)
+    return ranges(intents.start[lists.topic], intents.count[lists.topic])
+
+
+def defined(value: float) -> str:
+    """A score with four digits, or `undefined`."""
+    return "undefined" if np.isnan(value) else f"{value:.4f}"
+
+
+def intent_line(intents: Intents, intent: int, score: str, kind: str = "") -> str:
+    """The part of one intent in a score, for `explain`."""
+    kind = f" ({kind})" if kind else ""
+    return f"intent {intents.names[intent]}{kind}: {score}, probability {intents.probability[intent]:.4f}"
 
 
 @dataclass(frozen=True)
-class ByIntent:
-    """One list per intent, the scores averaged by intent probability: `nDCG-IA`, `ERR-IA`, ... (Sakai 2014 (26)).
+class ByIntent(View):
+    """One list per intent; scores are averaged by intent probability: `nDCG-IA`, `ERR-IA`, ... (Sakai 2014 (26)).
 
-    The sum goes over all intents of the topic, and their probabilities are fixed. Where a measure is not defined for an
-    intent, because `rel` asks for a grade that none of its documents has, the intent counts as 0 and keeps its
-    probability: there is nothing the list could show its readers. ndeval knows relevant and not relevant only, where
-    that cannot be; pyndeval's `relevance_level` leaves such intents out instead.
+    The mean is over all intents of the topic, with fixed probabilities. If a measure is undefined for an intent,
+    because none of its documents has the grade that `rel` requires, the intent scores 0 and keeps its probability: no
+    list can serve its readers. In ndeval, which has no grades, this cannot happen; pyndeval's `relevance_level` leaves
+    such intents out.
 
     Reference: Agrawal, Gollapudi, Halverson & Ieong, WSDM 2009
     """
 
     lowest: float | None = field(default=None, compare=False)
-    """Grades below this are left out, for a measure that does not look at them; None: all are kept."""
+    """Lower grades are left out, for a measure that ignores them; None: all grades are kept."""
 
     mark: ClassVar[str] = "-IA"
+    place: ClassVar[int] = 3
+    grades_by_intent: ClassVar[bool] = True
+    one_list_per_intent: ClassVar[bool] = True
+
+    def for_measure(self, measure: Scorer, score: Score) -> ByIntent:
+        return ByIntent(lowest=measure.__dict__["rel"]) if measure.only_relevant else self
+
+    def _intents(self, lists: Assessed) -> Intents:
+        return intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
 
     def apply(self, lists: Assessed, cutoff: int | None = None) -> Assessed:
-        """Each list as often as its topic has intents, with the grades for that intent, of hits down to `cutoff`."""
-        intents = intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
+        """Each list once per intent of its topic, with the grades for the intent, of hits down to `cutoff`."""
+        intents = self._intents(lists)
         weight: Array | None = None
         start, nth, rank, grade = lists_by_intent(lists, intents, cutoff)
         if lists.weight is not None:
             weight = lists.weight[hits_by_intent(lists, intents, cutoff).hit]
-        apart = lists.rows_at(self.parents(lists)).replace(
+        apart = lists.without_hits(self.parents(lists)).replace(
             row=np.repeat(np.arange(len(start) - 1), np.diff(start)),
             rank=rank,
             grade=grade,
@@ -64,62 +82,74 @@ class ByIntent:
         return apart
 
     def read(self, lists: Assessed, cutoff: int | None = None) -> Assessed:
-        """The same, made once for each cutoff: a measure looks no deeper."""
+        """The same as `apply`, cached for each cutoff."""
         return lists._once(("by intent", self.lowest, cutoff), lambda: self.apply(lists, cutoff))
 
     @staticmethod
     def parents(lists: Assessed) -> NDArray[np.int64]:
-        """For each list by intent, the list that it was made of."""
+        """For each list by intent, the list that it comes from."""
         return np.repeat(np.arange(lists.rows), intents_of(lists).count[lists.topic])
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         def aware(lists: Assessed) -> Array:
-            pieces = (lists.part(*piece) for piece in self._pieces(lists, cutoff))  # one at a time in memory
-            return np.concatenate([self.mean(some, score(self.read(some, cutoff))) for some in pieces])
+            blocks = (lists.take(slice(*block)) for block in self._blocks(lists, cutoff))  # one at a time in memory
+            return np.concatenate([self.mean(block, score(self.read(block, cutoff))) for block in blocks])
 
         return aware
 
-    def _pieces(self, lists: Assessed, cutoff: int | None) -> list[tuple[int, int]]:
-        """Where to part the lists so that a part has some `TOGETHER` entries, unless a single list has more.
+    def _blocks(self, lists: Assessed, cutoff: int | None) -> list[tuple[int, int]]:
+        """Blocks of rows with about `MOST_ENTRIES` entries each.
 
-        A hit is taken to have as many entries as the documents of its topic have on average: to count them would take
-        as long as to read them.
+        Counting the entries would take as long as reading them, so a hit is assumed to have the average number of
+        entries of the documents of its topic.
         """
-        intents = intents_of(lists) if self.lowest is None else intents_of(lists).above(self.lowest)
+        intents = self._intents(lists)
         documents = np.bincount(intents.topic_of_document, minlength=intents.topics)
-        entries = np.bincount(intents.topic_of_document, np.diff(intents.document_start), intents.topics)
         hits = np.diff(lists.hits().start) if cutoff is None else np.minimum(np.diff(lists.hits().start), cutoff)
-        return row_blocks(hits * (entries / np.maximum(documents, 1))[lists.topic], TOGETHER)
+        return row_blocks(hits * (intents.entries / np.maximum(documents, 1))[lists.topic], MOST_ENTRIES)
 
     @staticmethod
     def mean(lists: Assessed, values: Array) -> Array:
-        """The mean over the intents of each list, by probability; an intent without a value counts as 0."""
+        """The mean over the intents of each list, by probability; an undefined value counts as 0."""
         intents = intents_of(lists)
-        worth = np.nan_to_num(values) * intents.probability[_intents_of_rows(lists, intents)]
-        total = np.bincount(ByIntent.parents(lists), worth, lists.rows)
+        weighted = np.nan_to_num(values) * intents.probability[_intents_of_rows(lists, intents)]
+        total = np.bincount(ByIntent.parents(lists), weighted, lists.rows)
         return np.where(intents.count[lists.topic] > 0, total, np.nan)
+
+    def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
+        intents, apart = intents_of(lists), self.apply(lists)
+        return [
+            intent_line(intents, intent, f"{measure} {defined(score)}")
+            for intent, score in zip(apart.set_of_row.tolist(), measure.score(apart).tolist(), strict=True)
+        ]
 
     def __str__(self) -> str:
         return "IA"
 
 
 SPENT = float(np.nextafter(0.0, 1.0))
-"""The gain of a relevant document that adds nothing: above 0, and lost in any sum."""
+"""The gain of a relevant document that adds nothing: above 0, but too small to change a sum."""
 
 
 @dataclass(frozen=True)
-class GlobalGain:
-    """Each document's gains for all intents taken together, Σ Pr(i|q) g_i: `D-nDCG`, `D-Q`, ... (Sakai 2014 (27)).
+class GlobalGain(View):
+    """The gains of each document summed over all intents, Σ Pr(i|q) g_i: `D-nDCG`, `D-Q`, ... (Sakai 2014 (27)).
 
-    With `din`, a document gains nothing for a navigational intent that an earlier one has served (`DIN-nDCG`,
-    Sakai 2014 (32)); the ideal list stays as it is. `gain` says what a grade for an intent is worth.
+    With `din`, a document has no gain for a navigational intent that a document above it serves (`DIN-nDCG`,
+    Sakai 2014 (32)); the ideal list stays the same. `gain` turns a grade for an intent into a gain.
     Reference: Sakai & Song, SIGIR 2011; Sakai, EVIA 2012
     """
 
     gain: Gains
     din: bool = False
 
-    mark: ClassVar[str] = ""
+    place: ClassVar[int] = 2
+    grades_by_intent: ClassVar[bool] = True
+    keeps_bounds: ClassVar[bool] = False  # gains are divided by the largest, and a lesser document may come first
+
+    @property
+    def uses_intent_types(self) -> bool:
+        return self.din
 
     def apply(self, lists: Assessed) -> Assessed:
         intents = intents_of(lists)
@@ -134,9 +164,9 @@ class GlobalGain:
         )
 
     def _without_repeats(self, lists: Assessed) -> Array:
-        """The global gain of each hit, navigational intents counted at their first relevant document only.
+        """The global gain of each hit, with navigational intents counted only at their first relevant document.
 
-        Such a document is still relevant (Sakai 2013 (10) and (11) change gains only): its gain is above 0 and adds 0.
+        A later document is still relevant (Sakai 2013 (10) and (11) change only gains): its gain is above 0 and adds 0.
         """
         intents = intents_of(lists)
         apart = hits_by_intent(lists, intents)
@@ -148,29 +178,26 @@ class GlobalGain:
         worth[again] = np.where(worth[again] > 0, SPENT, 0.0)
         return np.bincount(apart.hit, worth, len(lists.row)).astype(np.float64)
 
-    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
-        return lambda lists: score(lists._once(self, lambda: self.apply(lists)))
-
     def __str__(self) -> str:
         return "DIN" if self.din else "D"
 
 
 @dataclass(frozen=True)
-class Sharp:
-    """Intent recall beside the measure, γ · I-rec + (1 − γ) · M: `D#-nDCG`, `DIN#-Q`, `P+Q#` (Sakai 2014 (29)).
+class Sharp(View):
+    """A mixture of intent recall and the measure, γ · I-rec + (1 − γ) · M: `D#-nDCG`, `P+Q#` (Sakai 2014 (29)).
 
     Reference: Sakai & Song, SIGIR 2011
     """
 
     gamma: float = 0.5
 
-    mark: ClassVar[str] = ""
+    place: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check.between("#", low=0, high=1, gamma=self.gamma)
 
     def apply(self, lists: Assessed) -> Assessed:
-        """The lists stay as they are; it is the score that changes."""
+        """The lists do not change; only the score does."""
         return lists
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
@@ -179,10 +206,9 @@ class Sharp:
 
         return sharp
 
+    def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
+        recall = float(intent_recall(lists, measure.rank_cutoff)[0])
+        return [f"{self.gamma:g} of the score is intent recall {recall:.4f}, the rest as above"]
+
     def __str__(self) -> str:
         return "#"
-
-
-def place_of(view: View) -> int:
-    """Where a view stands among others: those of the whole list first, as given, and then those by intent."""
-    return next((n for n, kind in enumerate((Sharp, GlobalGain, ByIntent), 1) if isinstance(view, kind)), 0)

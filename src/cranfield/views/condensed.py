@@ -8,14 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.tied_orders import (
-    tied_groups,
-)
-from cranfield.views.view import ListView
+from cranfield.assessed.tied_orders import tied_groups
+from cranfield.views.view import View
 
 
 @dataclass(frozen=True)
-class Condensed(ListView):
+class Condensed(View):
     """Unjudged documents removed, ranks closed up: `AP'`, `nDCG'`, ... (Sakai, SIGIR 2007; Sakai 2014 (21)).
 
     >>> Condensed().apply(Assessed.one([None, 0, 1])).rank.tolist()
@@ -27,21 +25,13 @@ class Condensed(ListView):
     def apply(self, lists: Assessed) -> Assessed:
         hits = lists.hits()
         first = last = None
-        if lists.tie_first is not None:  # tied documents stay tied, closed up as well
+        if lists.tie_first is not None:  # tied documents stay tied
             _, starts, sizes = tied_groups(lists.row, lists.tie_first)
             first = np.repeat(hits.nth[starts], sizes)
             last = np.repeat(hits.nth[starts + sizes - 1], sizes)
-        told = {
-            name: known.picked(hits.start[:-1], lists.row, lists.rank)
-            for name, known in (("lengths", lists.lengths), ("scores", lists.scores))
-            if known is not None
-        }
-        given = lists.dimensions  # where documents stand that only other dimensions judge nobody knows any more
-        dimensions = None if given is None else given.unplaced()
+        attachments = {name: attachment.condensed(lists) for name, attachment in lists.attachments.items()}
         retrieved = np.diff(hits.start)
-        return lists.replace(
-            rank=hits.nth, retrieved=retrieved, tie_first=first, tie_last=last, dimensions=dimensions, **told
-        )
+        return lists.replace(rank=hits.nth, retrieved=retrieved, tie_first=first, tie_last=last, **attachments)
 
     def __str__(self) -> str:
         return "condensed"

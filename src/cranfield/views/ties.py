@@ -8,32 +8,29 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import position_in_segment, row_blocks
-from cranfield.assessed.tied_orders import (
-    TiedOrders,
-    chosen_orders,
-    in_order_of_grades,
-    tie_bounds,
-    tied_rows,
-)
+from cranfield.assessed.segments import ranges, row_blocks
+from cranfield.assessed.tied_orders import TiedOrders, chosen_orders, in_order_of_grades, tie_bounds, tied_rows
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index
-from cranfield.views.view import ListView, Score
+from cranfield.views.view import Score, Scorer, View
+
+MOST_HITS = 4_000_000
+"""Hits are copied to all ranks of their ties for lists with up to this many copies at a time, to bound memory."""
 
 
 @dataclass(frozen=True)
-class Ties(ListView):
+class Ties(View):
     """Documents with the same score read in the `best` order, the `worst`, or averaged over all orders (`expected`).
 
-    The expectation is exact where the measure is a sum over documents (each document stands at every rank of its
-    tie with equal weight) and where a list has at most 1,000 orders that differ; elsewhere it is the mean over
-    1,000 orders drawn with a fixed seed (McSherry & Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38).
+    The expectation is exact if the measure is a sum over documents (each document counts at every rank of its tie
+    with equal weight), or if a list has at most 1,000 different orders. Otherwise it is the mean over 1,000 orders
+    drawn with a fixed seed (McSherry & Najork, ECIR 2008, doi:10.1007/978-3-540-78646-7_38).
 
-    `best` puts high grades first within a tie, and `worst` puts them last; unjudged documents count as 0. A measure
-    that looks at more than the grade of a document (its intents, its length, its grades in several dimensions, how it
-    was drawn) says so by `by`: then `best` is the order with the best score of all, the lowest one where lower is
-    better, and `worst` the order with the worst. Beyond 1,000 orders these are the best and the worst of 1,000 drawn
-    ones, of the orders by grade and of the list as it is: what is possible lies at these scores or further out.
+    `best` puts high grades first within a tie, and `worst` puts them last; unjudged documents count as grade 0. For a
+    measure that uses more than the grade of a document (intents, length, several dimensions, sampling) `best` is the
+    order with the best score (the lowest score if lower is better), and `worst` is the order with the worst. If a
+    list has more than 1,000 orders, these are the best and the worst of 1,000 drawn orders, the orders by grade and
+    the present order; the true extremes are at these scores or beyond.
 
     >>> tied = Assessed.one([0, 1]).replace(tie_first=np.array([1, 1]), tie_last=np.array([2, 2]))
     >>> Ties("best").apply(tied).grade.tolist()
@@ -42,27 +39,35 @@ class Ties(ListView):
 
     reading: str
     score: Score | None = field(default=None, compare=False, repr=False)
-    """What tells orders apart, where grades alone do not; higher is better."""
+    """The score that orders are compared by, if grades are not enough; higher is better."""
 
     def __post_init__(self) -> None:
         if self.reading not in ("expected", "best", "worst"):
             raise UsageError(f"ties == {self.reading!r}, must be 'expected', 'best' or 'worst'")
 
     def by(self, score: Score, better: str) -> Ties:
-        """The same, the best order being that with the best score; as it is where neither is `better`."""
+        """The same, where the best order is the one with the best score; unchanged if neither is `better`."""
         if better == "neither":
             return self
         return Ties(self.reading, score if better == "higher" else lambda lists: -score(lists))
+
+    def for_measure(self, measure: Scorer, score: Score) -> Ties:
+        return self.by(score, measure.properties.better) if measure.beyond_grades() else self
+
+    def explained(self, lists: Assessed) -> tuple[Assessed, list[str]]:
+        if self.reading == "expected":
+            return lists, ["documents with equal scores are shown in one order; the score is the mean over all orders"]
+        return super().explained(lists)
 
     def apply(self, lists: Assessed) -> Assessed:
         if self.score is None or self.reading == "expected":
             return in_order_of_grades(lists, self.reading)
         return chosen_orders(lists, self._extreme)
 
-    def _extreme(self, many: Assessed) -> int:
-        """Which of many orders of a list is the best, or the worst."""
+    def _extreme(self, orders: Assessed) -> int:
+        """The number of the best, or the worst, order of a list."""
         assert self.score is not None
-        values = np.nan_to_num(self.score(many))
+        values = np.nan_to_num(self.score(orders))
         return int(np.argmax(values) if self.reading == "best" else np.argmin(values))
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
@@ -76,40 +81,32 @@ class Ties(ListView):
         return "ties" if self.reading == "expected" else f"ties={self.reading}"
 
 
-SPREAD = 4_000_000
-"""Hits are spread over the ranks of their ties for so many at a time, to bound memory."""
-
-
 def _expected_sum(score: Score) -> Score:
-    """For sums over documents: each hit stands at every rank of its tie with weight 1/size."""
+    """For sums over documents: each hit counts at every rank of its tie with weight 1/size."""
 
     def expected(lists: Assessed) -> Array:
         first, last = tie_bounds(lists)
-        parts = row_blocks(lists.hits().sum(last - first + 1), SPREAD)
-        return np.concatenate([score(_spread(lists, first, last, *part)) for part in parts])
+        blocks = row_blocks(lists.hits().sum(last - first + 1), MOST_HITS)
+        return np.concatenate([score(_at_every_rank_of_tie(lists, first, last, *block)) for block in blocks])
 
     return expected
 
 
-def _spread(lists: Assessed, first: Index, last: Index, begin: int, end: int) -> Assessed:
-    """The lists from row `begin` up to `end`, every hit at every rank where it could stand."""
-    here = slice(*np.searchsorted(lists.row, [begin, end]))
-    first, size = first[here], last[here] - first[here] + 1
-    every = np.repeat(np.arange(len(first)), size)
-    rank = first[every] + position_in_segment(np.concatenate(([0], np.cumsum(size)))) - 1
-    row = lists.row[here][every] - begin
-    order = np.lexsort((rank, row))
-    return lists.rows_at(slice(begin, end)).replace(
-        row=row[order],
-        rank=rank[order],
-        grade=lists.grade[here][every[order]],
-        weight=1.0 / size[every[order]],
-        document=None if lists.document is None else lists.document[here][every[order]],
+def _at_every_rank_of_tie(lists: Assessed, first: Index, last: Index, begin: int, end: int) -> Assessed:
+    """The lists from row `begin` up to `end`, with every hit at every rank that it can have."""
+    here = np.arange(*np.searchsorted(lists.row, [begin, end]))
+    size = last[here] - first[here] + 1
+    hit, rank = np.repeat(here, size), ranges(first[here], size)
+    order = np.lexsort((rank, lists.row[hit]))
+    hit = hit[order]
+    weight = 1.0 / (last[hit] - first[hit] + 1)
+    return lists.take_hits(slice(begin, end), hit, lists.row[hit] - begin).replace(
+        rank=rank[order], weight=weight, tie_first=None, tie_last=None
     )
 
 
 def _expected(score: Score) -> Score:
-    """For any measure: the mean over the orders of the tied documents, all of them or a sample."""
+    """For any measure: the mean over all orders of the tied documents, or over a sample of them."""
 
     def expected(lists: Assessed) -> Array:
         out = score(lists)
@@ -120,20 +117,12 @@ def _expected(score: Score) -> Score:
     return expected
 
 
-def only_with(lists: Assessed, needed: Collection[str]) -> Assessed:
-    """The lists without what is not needed: orders of tied documents that differ only there are not told apart.
-
-    `lengths` are those of documents; `places` is where documents stand that only further dimensions judge.
-    """
-    kept = frozenset(needed) & {"lengths", "places"}
+def only_with(lists: Assessed, needs: Collection[str]) -> Assessed:
+    """The lists with only the attachments that a measure needs, so that tied orders that differ only there are one."""
+    if not lists.attachments:
+        return lists
 
     def make() -> Assessed:
-        given = lists.dimensions
-        return lists.replace(
-            lengths=lists.lengths if "lengths" in kept else None,
-            dimensions=given if given is None or "places" in kept else given.unplaced(),
-        )
+        return lists.replace(**{name: known.only_for(needs) for name, known in lists.attachments.items()})
 
-    if lists.lengths is None and lists.dimensions is None:
-        return lists
-    return lists._once(("only with", kept), make)
+    return lists._once(("only with", frozenset(needs)), make)

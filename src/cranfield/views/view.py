@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from cranfield.assessed.lists import Assessed
 from cranfield.types import Array
@@ -11,30 +11,54 @@ from cranfield.types import Array
 Score = Callable[[Assessed], Array]
 
 
-class View(Protocol):
-    """A reading of the lists that any measure can be computed on."""
+class Scorer(Protocol):
+    """A measure, as views see it."""
+
+    only_relevant: ClassVar[bool]
+
+    @property
+    def properties(self) -> Any: ...
+    @property
+    def rank_cutoff(self) -> int | None: ...
+    def beyond_grades(self) -> bool: ...
+    def score(self, lists: Assessed) -> Array: ...
+
+
+class View:
+    """A reading of the lists that any measure can be computed on. By default it only changes the lists."""
+
+    mark: ClassVar[str] = ""
+    """What it adds to the name of a measure; empty if the view is written in brackets."""
+    place: ClassVar[int] = 0
+    """Views of the whole list (0) come first, in the order given; then views by intent, by this number."""
+    grades_by_intent: ClassVar[bool] = False
+    """Whether measures see the grades for intents, not the highest grade of a document."""
+    one_list_per_intent: ClassVar[bool] = False
+    """Whether it scores a list once for each intent."""
+    keeps_bounds: ClassVar[bool] = True
+    """Whether the worst and best scores of unjudged documents stay bounds."""
+
+    @property
+    def uses_intent_types(self) -> bool:
+        """Whether it matters which intents are navigational."""
+        return False
 
     def apply(self, lists: Assessed) -> Assessed:
         """The lists as this view reads them."""
-        ...
-
-    @property
-    def mark(self) -> str:
-        """What it adds to a measure's name (`'`), or nothing when it is written in brackets."""
-        ...
-
-    def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
-        """The score of the lists as this view reads them."""
-        ...
-
-
-class ListView:
-    """A view that only rewrites the lists."""
-
-    mark: ClassVar[str] = ""
-
-    def apply(self, lists: Assessed) -> Assessed:
         raise NotImplementedError
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
+        """The score of the lists as this view reads them."""
         return lambda lists: score(lists._once(self, lambda: self.apply(lists)))
+
+    def for_measure(self, measure: Scorer, score: Score) -> View:
+        """The view as this measure reads it; `score` is the measure with the views that come after this one."""
+        return self
+
+    def explained(self, lists: Assessed) -> tuple[Assessed, list[str]]:
+        """The lists as `explain` shows them, and notes about them."""
+        return self.apply(lists), []
+
+    def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
+        """How the view changes the score of one list, for `explain`; `measure` has no views."""
+        return []

@@ -174,7 +174,7 @@ def test_missing_topics(cranfield: Cranfield, tiny: Path) -> None:
     assert zero.out.splitlines()[1].split() == ["mine", "2", "0.3750"]  # (0.75 + 0) / 2
     assert skip.out.splitlines()[1].split() == ["mine", "1", "0.7500"]
     assert zero.err.startswith("warning: 1 judged topic")
-    assert zero.err.endswith("mine lacks 2\n")
+    assert zero.err.endswith("mine (2)\n")
     assert zero.err.count("\n") == 1
     assert cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "--quiet").err == ""
     assert cranfield("eval", "qrels.txt", "mine.run", "--missing", "ignore").code == 2

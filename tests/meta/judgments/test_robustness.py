@@ -188,7 +188,7 @@ def test_judgments_by_intent_are_dropped_but_not_given_other_grades() -> None:
     intents = cf.Qrels.from_tuples(lines)
     result = robustness(intents, LISTS, ["AP", "I-rec@5"], how="depth", depths=[3])
     assert result.change[0, 0] == robustness(GRADES, LISTS, "AP", how="depth", depths=[3]).change[0, 0]
-    with pytest.raises(UsageError, match="judgments by intent cannot be given other grades"):
+    with pytest.raises(UsageError, match="judgments by intent cannot have other grades"):
         robustness(intents, LISTS, "AP", how="flips")
 
 

@@ -170,7 +170,7 @@ def test_saved_scores_give_everything_but_the_comparison_of_lists() -> None:
 
 def test_topics_of_one_run_only_are_counted_and_topics_without_a_value_left_out() -> None:
     fewer = {topic: docs for topic, docs in AGAIN.items() if topic != "03"}
-    with pytest.warns(match="lack"):
+    with pytest.warns(match="missing from runs"):
         result = reproduce(made_qrels(), (BASE, fewer), measures=["AP"], missing="skip")
     assert "baseline: lists compared on 11 topics; 1 left out that only one run has" in result.notes
     both = [topic for topic in BASE if topic != "03"]

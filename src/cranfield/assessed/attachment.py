@@ -1,0 +1,94 @@
+"""What is known beyond ranks and grades (lengths, run scores, intents, dimensions, samples) follows the lists."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from cranfield.types import Array, Index
+
+if TYPE_CHECKING:
+    from cranfield.assessed.lists import Assessed
+
+
+class Attachment:
+    """Something known of the documents, lists or topics of `Assessed`.
+
+    Each method returns the attachment for changed lists; by default it stays the same.
+    """
+
+    follows_order: ClassVar[bool] = False
+    """Whether it depends on the order of tied documents."""
+    knows_unjudged: ClassVar[bool] = False
+    """Whether it tells tied unjudged documents apart."""
+
+    def joined(self, lists: Assessed) -> Self:
+        """For lists that have just been joined with the judgments."""
+        return self
+
+    def take(self, rows: Index | slice) -> Self:
+        """For the lists at these rows."""
+        return self
+
+    def condensed(self, lists: Assessed) -> Self:
+        """For the same lists without unjudged documents."""
+        return self
+
+    def reordered(self, lists: Assessed, moves: Moves) -> Self:
+        """For the same lists with tied documents in another order."""
+        return self
+
+    def with_unjudged(self, lists: Assessed, row: Index, hits: Index, grade: float) -> dict[str, Any]:
+        """The changes to `lists` if unjudged documents have a grade.
+
+        `row` is the list of every retrieved document, and `hits` says which of these documents are hits.
+        """
+        return {}
+
+    def blocks(self, lists: Assessed) -> list[tuple[int, int]]:
+        """Rows (begin, end) for which unjudged documents are added together, to bound memory."""
+        return [(0, lists.rows)]
+
+    def only_for(self, needs: Collection[str]) -> Self | None:
+        """The part of it that matters to measures with these needs, when tied documents change places."""
+        return self
+
+    def placed(self, lists: Assessed) -> Placed | None:
+        """The documents that it ranks, which may have no grade; None if these are the hits."""
+        return None
+
+
+class Placed(NamedTuple):
+    """Ranked documents, by list: the rank, the first and last rank of the tie, and a grade to sort tied documents."""
+
+    row: Index
+    rank: Index
+    first: Index
+    last: Index
+    grade: Array
+
+
+class Moves:
+    """Ranks of documents in another order: the document of list `row` at `rank` moves to `new`; others stay.
+
+    `row` and `rank` must be sorted.
+
+    >>> swap = Moves(np.array([0, 0]), np.array([1, 2]), np.array([2, 1]))
+    >>> swap.of(np.array([0, 0, 1]), np.array([1, 3, 1])).tolist()
+    [2, 3, 1]
+    """
+
+    def __init__(self, row: Index, rank: Index, new: Index) -> None:
+        self._key, self._new = _key(row, rank), new
+
+    def of(self, row: Index, rank: Index) -> Index:
+        """The new rank of the documents at these rows and ranks."""
+        key = _key(row, rank)
+        at = np.minimum(np.searchsorted(self._key, key), max(len(self._key) - 1, 0))
+        return np.where(self._key[at] == key, self._new[at], rank) if len(self._key) else rank
+
+
+def _key(row: Index, rank: Index) -> Index:
+    return np.asarray(row, dtype=np.int64) << 32 | np.asarray(rank, dtype=np.int64)
