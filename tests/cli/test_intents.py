@@ -347,12 +347,12 @@ def test_notes_go_to_standard_error_where_the_format_has_no_room(format: str, cr
 def test_notes_are_told_once_where_there_is_room(format: str, cranfield: Cranfield) -> None:
     told = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", format)
     assert "note:" not in told.err
-    assert told.out.count("was not at hand") == 1
+    assert told.out.count("was not available") == 1
 
 
 def test_scores_by_topic_keep_their_notes(cranfield: Cranfield) -> None:
     told = cranfield("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", "csv", "-q")
-    assert ("was not at hand" in told.out, told.err) == (True, "")
+    assert ("was not available" in told.out, told.err) == (True, "")
 
 
 def test_notes_of_explain_go_to_standard_error_too(cranfield: Cranfield) -> None:

@@ -39,7 +39,7 @@ def test_eval_and_explain_with_lengths(
     told = cranfield("eval", *files, *words)
     assert (told.code, f"{score:.4f}" in told.out) == (0, True)
     assert ("has no length" in told.err) == (words[0] == "few.txt")
-    assert "TBG: the lengths of documents are taken for words" in told.out
+    assert "TBG: the lengths of documents are used as words" in told.out
     told = cranfield("explain", *files, *words, "--topic", "q")
     assert told.out.startswith(f"TBG of mine on topic q = {score:.4f}\n")
     assert "time" in told.out.splitlines()[1].split()
@@ -51,7 +51,7 @@ def test_what_is_missing_is_named(cranfield: Cranfield, files: tuple[str, ...]) 
     assert "few.txt: 1 retrieved document has no length: b; add them, or assume one" in told.err
     told = cranfield("eval", *files[:-1])
     assert told.code == 2
-    assert "TBG needs to know how long documents are: give a file with lines 'doc length'" in told.err
+    assert "TBG needs the lengths of documents: give `lengths`, a file with lines 'doc length'" in told.err
     assert "--lengths FILE" in told.err
     told = cranfield("eval", *files, "few.txt", "--missing-length", "long")
     assert (told.code, "missing_length == 'long', must be a number" in told.err) == (2, True)

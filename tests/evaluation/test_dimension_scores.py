@@ -251,7 +251,7 @@ def test_wrong_dimensions_are_named() -> None:
         cf.evaluate(RELEVANT, RUN, "AP", dimensions={"clear": CLEAR}, inclusion={"q": {"d0": 1}})
     with pytest.raises(UsageError, match="dimensions: 1 grades for clear, but there are 2 documents"):
         cf.parse("CAM(AP)").of([1, 0], dimensions={"clear": [1]})
-    with pytest.raises(UsageError, match=r"MM\(Utility\): a score below 0"):
+    with pytest.raises(UsageError, match=r"MM\(Utility\): a score is below 0"):
         by_name("MM(Utility)", clear={"q": {"d0": 0, "d1": 0}})
 
 

@@ -72,20 +72,20 @@ def test_names_say_what_is_needed() -> None:
     assert (measure.needs, CWL().needs, CWL(cost={0: 1, 1: 2}).needs) == ("lengths", "", "")
 
 
-def test_a_column_taken_for_the_cost_is_told() -> None:
+def test_a_column_used_as_the_cost_is_noted() -> None:
     scores = cf.evaluate(QRELS, {"mine": RUN}, [CWL(cost="cost", report="EC")], lengths=COSTS)
-    assert "CWL: the lengths of documents are taken for cost" in scores.notes
+    assert "CWL: the lengths of documents are used as cost" in scores.notes
 
 
 @pytest.mark.parametrize(
     ("measure", "options", "message"),
     [
-        ('CWL(cost="cost")', {}, r"CWL\(cost='cost'\) needs to know how long documents are: .* \(--lengths FILE\)"),
+        ('CWL(cost="cost")', {}, r"CWL\(cost='cost'\) needs the lengths of documents: give `lengths`"),
         ('CWL(cost="price")', {}, "CWL: cost == 'price', must be one of 'cost', 'words', 'characters', 'length'"),
         ('CWL(cost="cost")', {"lengths": {**COSTS, "b": 0}},
          "run 'mine', topic 'q', rank 2: the document's cost is 0, must be above 0"),
         ('CWL(cost="cost")', {"lengths": {"a": 1}}, "3 retrieved documents have no length: b, c, d"),
-        ("CWL(cost={1: 2})", {}, "must be a table .* or name a column of the lengths: cost, words"),
+        ("CWL(cost={1: 2})", {}, "must be a table .* or a column of the lengths: cost, words"),
     ],
 )  # fmt: skip
 def test_bad_input(measure: str, options: dict[str, Any], message: str) -> None:

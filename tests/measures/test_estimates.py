@@ -146,17 +146,17 @@ def test_the_size_of_scores_does_not_matter_to_minmax() -> None:
 
 def test_scores_that_are_no_estimates_are_named() -> None:
     with pytest.raises(
-        UsageError, match=r"ADM: run 'mine', topic 'q1': score 9 \(and 1 more\), must lie between 0 and 1"
+        UsageError, match=r"ADM: run 'mine', topic 'q1': score 9 \(and 1 more\), must be between 0 and 1"
     ):
         evaluate({"q1": {"d1": 1}}, {"mine": {"q1": {"d1": 9.0, "d2": -1.0, "d3": 0.5}}}, ["ADM"])
-    with pytest.raises(UsageError, match=r'take ADM\(estimate="minmax"\) to stretch .* or ADM\(estimate="rank"\)'):
+    with pytest.raises(UsageError, match=r'use ADM\(estimate="minmax"\) to stretch .* or ADM\(estimate="rank"\)'):
         ADM().of([1], scores=[1.5])
-    with pytest.raises(UsageError, match=r"score inf, must be finite .*; take ADM\(estimate=\"rank\"\)"):
+    with pytest.raises(UsageError, match=r"score inf, must be finite .*; use ADM\(estimate=\"rank\"\)"):
         ADM(estimate="minmax").of([1, 0], scores=[np.inf, 1])
 
 
 def test_lists_without_scores_say_what_would_supply_them() -> None:
-    ways = r"--order.*ADM\(estimate=\"rank\"\).*JoinOptions\(scores=True\).*scores=\[\.\.\.\]"
+    ways = r"no other `order`.*ADM\(estimate=\"rank\"\).*JoinOptions\(scores=True\).*scores=\[\.\.\.\]"
     with pytest.raises(UsageError, match=ways):
         ADM().of([1])
     with pytest.raises(UsageError, match="ranked without scores"):

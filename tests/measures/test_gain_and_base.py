@@ -46,7 +46,7 @@ def test_grades_of_0_and_below_gain_what_a_table_says() -> None:
 
 
 def test_no_gain_is_negative() -> None:
-    with pytest.raises(UsageError, match=r"CG: gain == \{-1:-2,1:1\}: grade -1 gains -2, no gain may be below 0"):
+    with pytest.raises(UsageError, match=r"CG: gain == \{-1:-2,1:1\}: grade -1 gains -2, must be 0 or more"):
         CG(gain={-1: -2, 1: 1})
 
 

@@ -225,7 +225,7 @@ def test_a_stop_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"max_grade": 0}, "NCU: max_grade == 0, must be above 0"),
         ({"stop": "graded-uniform", "weight": {1: -1}}, "NCU: weight == -1 for grade 1, must be 0 or above"),
         ({"stop": "graded-uniform", "gain": {1: -1}}, "NCU: weight == -1 for grade 1, must be 0 or above"),
-        ({"weight": "steep"}, "NCU: weight as a gain == 'steep', must be"),
+        ({"weight": "steep"}, "weight == 'steep', must be"),
     ],
 )
 def test_complains_with_the_value(parameters: dict[str, object], message: str) -> None:

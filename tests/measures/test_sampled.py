@@ -203,10 +203,10 @@ def test_statap_is_as_defined(pool: Pool, retrieved: int, data: st.DataObject) -
     assert given_score == pytest.approx(found / sum(worth))
 
 
-def test_what_is_missing_is_told() -> None:
+def test_missing_data_is_named() -> None:
     with pytest.raises(UsageError, match="topic doc probability"):
         statAP().of([1, 0])
-    with pytest.raises(UsageError, match="nobody knows how they were drawn"):
+    with pytest.raises(UsageError, match="how they were drawn is unknown"):
         xinfAP().view("best").of([1, None, -1], strata="abb")
     with pytest.raises(UsageError, match="strata: 1 entries, but there are 2 documents"):
         xinfAP().of([1, 0], strata="a")

@@ -299,9 +299,7 @@ def test_lengths_do_not_change_what_others_count_over_ties() -> None:
 def test_they_say_what_they_need() -> None:
     assert {name for name, kind in REGISTRY.items() if kind.needs == "lengths"} == {"TBG", "U"}
     for name in ("TBG", "U", "TBG'", "D-U", "U-IA"):
-        with pytest.raises(
-            UsageError, match=r"needs to know how long documents are: give a file .* \(--lengths FILE\)"
-        ):
+        with pytest.raises(UsageError, match=r"needs the lengths of documents: give `lengths`, a file"):
             parse(name).of([{"a": 1}, {"a": 0}])
     assert U(F=0).of([0, 1]) == pytest.approx(1 - 400 / 132_000)  # only snippets are read
     with pytest.raises(UsageError, match="lengths: 1 numbers for length, but the list has 2 documents"):
@@ -390,4 +388,4 @@ def test_explain_shows_the_time_at_each_rank_and_the_offset_in_the_trailtext() -
     assert time == pytest.approx([0, step[0], step[0] + step[1], sum(step)])
     told = cf.explain(QRELS, RUN, "q", "U", options=options)
     assert [line.counts["offset"] for line in told.lines] == pytest.approx([200, 500, 700, 1100])
-    assert "U: the lengths of documents are taken for characters" in told.notes
+    assert "U: the lengths of documents are used as characters" in told.notes

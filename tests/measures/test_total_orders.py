@@ -82,7 +82,7 @@ def test_c_is_the_largest_grade_and_is_said() -> None:
         (RBTO(c=2), [3], "c == 2, but the judgments go up to 3"),
         (RBTO(), [1.5], "grade 1.5 is in the judgments, must be a whole number"),
         (SBTO(), [0.5], "grade 0.5 is in the judgments"),
-        (RBTO(c=9), [1] * 400, r"no room in a float; write RBTO\(normalize=True\), or a cutoff such as RBTO@10"),
+        (RBTO(c=9), [1] * 400, r"in a float; write RBTO\(normalize=True\), or a cutoff such as RBTO@10"),
     ],
     ids=str,
 )

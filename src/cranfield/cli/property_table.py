@@ -15,8 +15,8 @@ from cranfield.measures.property_tables import (
     diverse,
     footnotes,
     is_diverse,
+    property_values,
     ranked,
-    told_of,
 )
 from cranfield.table import Column, Table
 
@@ -32,8 +32,8 @@ def emit_figures(measures: Sequence[Measure], format: str, output: str | None) -
     checked(format, TABLE_FORMATS)
     lists, intents = ({name: asdict(one) for name, one in figure.items()} for figure in (ranked(), diverse()))
     if measures:
-        lists = {str(one): told_of(one) for one in measures if not is_diverse(one)}
-        intents = {str(one): told_of(one) for one in measures if is_diverse(one)}
+        lists = {str(one): property_values(one) for one in measures if not is_diverse(one)}
+        intents = {str(one): property_values(one) for one in measures if is_diverse(one)}
     tables = [everything(lists, intents)] if format in DATA_FORMATS else for_people(lists, intents)
     emit("\n\n".join(rendered(table, format, output) for table in tables), output, format=format)
 

@@ -12,7 +12,7 @@ import pytest
 from cranfield.cli.formula import readable
 from cranfield.cli.verbs.measures import MEANINGS, Page, meaning
 from cranfield.measures import REGISTRY, parse
-from cranfield.measures.view_descriptions import READINGS, readings
+from cranfield.measures.view_descriptions import VIEW_DESCRIPTIONS, describe_views
 from tests.cli.conftest import Cranfield
 
 SHIPPED = {name: kind for name, kind in REGISTRY.items() if kind.__module__.startswith("cranfield.")}
@@ -134,9 +134,9 @@ def test_a_page_says_how_a_name_is_read(cranfield: Cranfield, name: str) -> None
 
 
 def test_every_view_is_explained() -> None:
-    marks = {mark for name in READ for mark in readings(parse(name))} | {"[worst]", "[ties=best]"}
-    assert marks == set(READINGS)
-    assert all(view in READINGS for view in readings(parse("AP[worst,ties=best]")))
+    marks = {mark for name in READ for mark in describe_views(parse(name))} | {"[worst]", "[ties=best]"}
+    assert marks == set(VIEW_DESCRIPTIONS)
+    assert all(view in VIEW_DESCRIPTIONS for view in describe_views(parse("AP[worst,ties=best]")))
 
 
 def test_the_formula_of_a_view_names_what_is_read(cranfield: Cranfield) -> None:

@@ -17,8 +17,8 @@ from cranfield.cli.property_table import emit_figures
 from cranfield.errors import UsageError
 from cranfield.measures import REGISTRY, Measure, parse_many
 from cranfield.measures.base import show
-from cranfield.measures.property_tables import footnotes, told_of
-from cranfield.measures.view_descriptions import readings
+from cranfield.measures.property_tables import footnotes, property_values
+from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
 
 EXAMPLES = """\
@@ -112,11 +112,11 @@ class Page:
             parameters={name: show(default) for name, default in kind.parameters().items()},
             cutoff=cutoffs[kind.cutoff_kind],
             aliases=kind.aliases,
-            properties=asdict(kind.properties) if made is None else told_of(made),
+            properties=asdict(kind.properties) if made is None else property_values(made),
             reference=kind.reference(),
             example=example[0] if example else "",
             asked=kind.name if made is None else str(made),
-            views={} if made is None else readings(made),
+            views={} if made is None else describe_views(made),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -243,9 +243,9 @@ def measures_verb(
 
 def _told_apart(asked: Iterable[Measure]) -> list[Measure]:
     """One of those that differ in nothing that a page tells: cutoffs and parameters rarely do."""
-    return list({(type(one), one.views, tuple(told_of(one).values())): one for one in reversed([*asked])}.values())[
-        ::-1
-    ]
+    return list(
+        {(type(one), one.views, tuple(property_values(one).values())): one for one in reversed([*asked])}.values()
+    )[::-1]
 
 
 def listing(pages: list[Page], short: bool, width: int | None) -> Table:
