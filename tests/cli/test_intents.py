@@ -335,7 +335,7 @@ def test_help_names_the_distributions(cranfield: Cranfield) -> None:
 def test_notes_go_to_standard_error_where_the_format_has_no_room(format: str, cranfield: Cranfield) -> None:
     words = ("eval", "qrels", "run", "-m", "alpha#-nDCG-IA@2", "-f", format)
     told = cranfield(*words)
-    assert "note: alpha#-IA: the formula of Golbus" in told.err
+    assert "note: alpha#-IA: the formula follows" in told.err
     assert "order: score" not in told.err  # as always
     assert "note" not in told.out
     assert "alpha#-IA:" not in told.out

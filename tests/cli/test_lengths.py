@@ -51,7 +51,7 @@ def test_what_is_missing_is_named(cranfield: Cranfield, files: tuple[str, ...]) 
     assert "few.txt: 1 retrieved document has no length: b; add them, or assume one" in told.err
     told = cranfield("eval", *files[:-1])
     assert told.code == 2
-    assert "TBG needs the lengths of documents: give `lengths`, a file with lines 'doc length'" in told.err
+    assert "TBG needs the lengths of documents: give lengths=, a file with lines 'doc length'" in told.err
     assert "--lengths FILE" in told.err
     told = cranfield("eval", *files, "few.txt", "--missing-length", "long")
     assert (told.code, "missing_length == 'long', must be a number" in told.err) == (2, True)

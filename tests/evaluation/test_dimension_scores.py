@@ -232,7 +232,7 @@ def test_what_is_missing_says_which_file_would_supply_it() -> None:
         by_name("cRBP", clear=CLEAR)
     with pytest.raises(UsageError, match=r"CAM: nobody judged a further dimension: .*--dimension NAME=FILE"):
         cf.evaluate(RELEVANT, RUN, "CAM(AP)")
-    with pytest.raises(UsageError, match="CAM: weights of relevance, but not of clear; 0 leaves one out"):
+    with pytest.raises(UsageError, match="CAM: weights has relevance but not clear; give a dimension weight 0"):
         by_name("CAM(AP,weights={relevance:1})", clear=CLEAR)
     with pytest.raises(UsageError, match="CAM: weights: nobody judged other: "):
         by_name("CAM(AP,weights={relevance:1,clear:1,other:1})", clear=CLEAR)

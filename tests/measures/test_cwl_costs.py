@@ -80,7 +80,7 @@ def test_a_column_used_as_the_cost_is_noted() -> None:
 @pytest.mark.parametrize(
     ("measure", "options", "message"),
     [
-        ('CWL(cost="cost")', {}, r"CWL\(cost='cost'\) needs the lengths of documents: give `lengths`"),
+        ('CWL(cost="cost")', {}, r"CWL\(cost='cost'\) needs the lengths of documents: give lengths="),
         ('CWL(cost="price")', {}, "CWL: cost == 'price', must be one of 'cost', 'words', 'characters', 'length'"),
         ('CWL(cost="cost")', {"lengths": {**COSTS, "b": 0}},
          "run 'mine', topic 'q', rank 2: the document's cost is 0, must be above 0"),

@@ -156,7 +156,7 @@ def test_scores_that_are_no_estimates_are_named() -> None:
 
 
 def test_lists_without_scores_say_what_would_supply_them() -> None:
-    ways = r"no other `order`.*ADM\(estimate=\"rank\"\).*JoinOptions\(scores=True\).*scores=\[\.\.\.\]"
+    ways = r"leave out order=.*ADM\(estimate=\"rank\"\).*JoinOptions\(scores=True\).*scores=\[\.\.\.\]"
     with pytest.raises(UsageError, match=ways):
         ADM().of([1])
     with pytest.raises(UsageError, match="ranked without scores"):

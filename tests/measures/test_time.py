@@ -299,7 +299,7 @@ def test_lengths_do_not_change_what_others_count_over_ties() -> None:
 def test_they_say_what_they_need() -> None:
     assert {name for name, kind in REGISTRY.items() if kind.needs == "lengths"} == {"TBG", "U"}
     for name in ("TBG", "U", "TBG'", "D-U", "U-IA"):
-        with pytest.raises(UsageError, match=r"needs the lengths of documents: give `lengths`, a file"):
+        with pytest.raises(UsageError, match=r"needs the lengths of documents: give lengths=, a file"):
             parse(name).of([{"a": 1}, {"a": 0}])
     assert U(F=0).of([0, 1]) == pytest.approx(1 - 400 / 132_000)  # only snippets are read
     with pytest.raises(UsageError, match="lengths: 1 numbers for length, but the list has 2 documents"):

@@ -88,18 +88,21 @@ class MeasureType(type):
     """Every parameter with its default; keyword-only ones (`cutoff` and `views` among them) come last."""
     _annotations: dict[str, str]
     _keyword_only: set[str]
+    _gains: set[str]
+    """The parameters that are gains."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         if isinstance(body.get("properties"), Properties):
             type.__setattr__(cls, "properties", PropertiesOfMeasure(body["properties"]))
         defaults: dict[str, Any] = {}
-        cls._annotations, cls._keyword_only = {}, set()
+        cls._annotations, cls._keyword_only, cls._gains = {}, set(), set()
         for base in reversed(cls.__mro__[1:]):
             if isinstance(base, MeasureType):
                 defaults.update(base._defaults)
                 cls._annotations.update(base._annotations)
                 cls._keyword_only |= base._keyword_only
+                cls._gains |= base._gains
         for parameter, annotation in inspect.get_annotations(cls).items():
             if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
                 continue
@@ -111,6 +114,8 @@ class MeasureType(type):
                 default = default.default
             defaults[parameter] = default
             cls._annotations[parameter] = str(annotation)
+            if "GainLike" in str(annotation) or isinstance(default, Gain):
+                cls._gains.add(parameter)
         cls._defaults = dict(sorted(defaults.items(), key=lambda item: item[0] in cls._keyword_only))
 
     def __matmul__(cls, cutoff: float) -> Any:
@@ -185,8 +190,8 @@ class Measure(metaclass=MeasureType):
     def _normalised(self) -> dict[str, Any]:
         values: dict[str, Any] = {
             name: Gain.of(value, name)
-            for name, annotation in type(self)._annotations.items()
-            if "GainLike" in annotation and not ((value := self.__dict__[name]) is None and "None" in annotation)
+            for name in type(self)._gains
+            if (value := self.__dict__[name]) is not None or "None" not in type(self)._annotations[name]
         }
         if len(self.views) > 0:
             values["views"] = tuple(sorted(self.views, key=place_of))

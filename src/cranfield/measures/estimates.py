@@ -25,7 +25,7 @@ def scores_of(lists: Assessed, who: str) -> ByRank:
     if lists.scores is None:
         raise UsageError(
             f"{who} compares the scores of a run with the judgments, but here documents are ranked without scores: "
-            f'give runs with scores and no other `order`, or use {who}(estimate="rank"); joined lists keep scores with '
+            f'give runs with scores and leave out order=, or use {who}(estimate="rank"); joined lists keep scores with '
             "JoinOptions(scores=True), and .of() takes scores=[...]"
         )
     return lists.scores

@@ -1,4 +1,4 @@
-"""Relevance in several dimensions, such as understandability or credibility."""
+"""Relevance in several dimensions: measures that also count, for example, understandability or credibility."""
 
 from __future__ import annotations
 

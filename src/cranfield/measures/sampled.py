@@ -31,7 +31,7 @@ def probabilities_of(lists: Assessed) -> Array:
     """The probability with which each document of the sample was drawn; an error if it was not given."""
     if lists.sample is None or lists.sample.probability is None:
         raise UsageError(
-            "statAP needs the probability with which each document was drawn to be judged: give `inclusion`, a file "
+            "statAP needs the probability with which each document was drawn to be judged: give inclusion=, a file "
             "with lines 'topic doc probability' or {topic: {doc: probability}}"
         )
     return lists.sample.probability

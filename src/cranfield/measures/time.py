@@ -22,7 +22,7 @@ def lengths_of(lists: Assessed, who: str) -> Lengths:
     """The lengths of the documents; an error if they were not given."""
     if lists.lengths is None:
         raise UsageError(
-            f"{who} needs the lengths of documents: give `lengths`, a file with lines 'doc length' or {{doc: length}}"
+            f"{who} needs the lengths of documents: give lengths=, a file with lines 'doc length' or {{doc: length}}"
         )
     return lists.lengths
 
