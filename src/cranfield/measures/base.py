@@ -21,6 +21,7 @@ from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.gain import LINEAR, Gain, number
+from cranfield.measures.parameters import check_parameter
 from cranfield.measures.properties import Properties, PropertiesOfMeasure, normalised_unless_cut
 from cranfield.types import Array
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp, place_of
@@ -206,7 +207,7 @@ class Measure(metaclass=MeasureType):
 
     def _check(self) -> None:
         for name, default in self.parameters().items():
-            self._check_kind(name, default)
+            check_parameter(self.name, name, self.__dict__[name], default, type(self)._annotations[name])
         self.check()
         if self.views:
             self._check_views()
@@ -214,16 +215,6 @@ class Measure(metaclass=MeasureType):
             gain.check(self.name)
         if self.cutoff is not None:
             self._check_cutoff(self.cutoff)
-
-    def _check_kind(self, name: str, default: Any) -> None:
-        value, annotation = self.__dict__[name], type(self)._annotations[name]
-        if value is None and "None" in annotation:
-            return
-        if isinstance(default, str) and not isinstance(value, str):
-            raise UsageError(f"{self.name}: {name} == {value!r}, must be a string such as {default!r}")
-        plain_number = isinstance(default, (int, float)) and not isinstance(default, bool)
-        if plain_number or annotation in ("float | None", "int | None"):
-            check.finite(self.name, **{name: value})
 
     def _check_cutoff(self, cutoff: float) -> None:
         what = f"{self.name}@{cutoff}"

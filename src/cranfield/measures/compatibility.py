@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits, position_in_segment
-from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.parameters import Persistence
 from cranfield.measures.ranked import persistence
 from cranfield.types import Array
 
@@ -32,7 +31,7 @@ class Compat(Measure):
     0.2
     """
 
-    p: float = 0.95
+    p: Persistence = 0.95
     normalize: bool = True
 
     aliases = ("compatibility", "Compatibility")
@@ -40,11 +39,6 @@ class Compat(Measure):
 
     def declares(self, default: Properties) -> Properties:
         return default.replace(normalised=self.normalize)
-
-    def check(self) -> None:
-        check.between(self.name, low=0, high=1, p=self.p)
-        if self.p == 1:
-            raise UsageError("Compat: p == 1, must be below 1 (all depths would have the same weight)")
 
     def terms(self, lists: Assessed) -> Terms:
         judged = lists.judged

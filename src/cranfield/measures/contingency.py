@@ -11,6 +11,7 @@ from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, divide, measure
+from cranfield.measures.parameters import Whole
 from cranfield.measures.retrieved import num_retrieved
 from cranfield.types import Array
 
@@ -58,14 +59,11 @@ def collection_too_small(N: int, documents: int) -> UsageError:
 class _OfCollection(Measure):
     """The base class of measures that count documents neither relevant nor retrieved."""
 
-    N: int | None = None
+    N: Whole | None = None
     rel: float = 1
 
     another: ClassVar[str] = ""
     """A warning about another measure of the same name."""
-
-    def check(self) -> None:
-        check.whole(self.name, N=self.N)
 
     def table(self, lists: Assessed) -> tuple[Array, Array, Array, Array]:
         if self.N is None:

@@ -19,8 +19,9 @@ from cranfield.errors import UsageError
 from cranfield.measures import continuation
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, number_tuple
 from cranfield.measures.continuation import Seen
-from cranfield.measures.first import check_max_grade, highest_grade
+from cranfield.measures.first import highest_grade
 from cranfield.measures.gain import LINEAR, Gain, GainLike, note_scale
+from cranfield.measures.parameters import Positive, Probability
 from cranfield.measures.retrieved import gained, total_gain
 from cranfield.measures.time import lengths_of, note_unit
 from cranfield.types import Array
@@ -82,7 +83,7 @@ class CWLMeasure(Measure):
 
     gain: GainLike | None = field(default=LINEAR, kw_only=True)
     rel: float = field(default=1, kw_only=True)
-    max_grade: float | None = field(default=None, kw_only=True)
+    max_grade: Positive | None = field(default=None, kw_only=True)
     cost: str | Mapping[Any, Any] | Gain | None = field(default=None, kw_only=True)
     depth: int = field(default=1000, kw_only=True)
     report: str = field(default="EU", kw_only=True)
@@ -104,7 +105,6 @@ class CWLMeasure(Measure):
     def _check(self) -> None:
         super()._check()
         check.one_of(self.name, REPORTS, report=self.report)
-        check_max_grade(self.name, self.max_grade)
         for what, ranks in (("depth", self.depth), ("cutoff", self.cutoff or 1)):
             if not 1 <= ranks <= MOST_RANKS or ranks != int(ranks):
                 raise UsageError(f"{self.name}: {what} == {ranks!r}, must be a whole number from 1 to {MOST_RANKS:,}")
@@ -316,7 +316,7 @@ class CWL(CWLMeasure):
     """
 
     continuation: str = "RBP"
-    p: float = 0.8
+    p: Probability = 0.8
     T: float = 1
     C: Sequence[float] = ()
 
@@ -328,7 +328,6 @@ class CWL(CWLMeasure):
 
     def check(self) -> None:
         check.one_of(self.name, tuple(CONTINUATIONS), continuation=self.continuation)
-        check.between(self.name, low=0, high=1, p=self.p)
         check_wanted_gain(self.name, self.continuation, self.T)
         for chance in self.C:
             check.finite(self.name, C=chance)

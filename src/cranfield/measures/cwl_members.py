@@ -9,6 +9,7 @@ from cranfield.measures import continuation
 from cranfield.measures.base import Properties, measure
 from cranfield.measures.continuation import Seen
 from cranfield.measures.cwl import CWLMeasure, check_wanted_gain
+from cranfield.measures.parameters import NotNegative, Positive, Probability
 from cranfield.types import Array
 
 
@@ -54,12 +55,9 @@ class INSQ(CWLMeasure):
     0.8
     """
 
-    T: float = 1
+    T: Positive = 1
 
     properties = Properties(graded=True, recall_free=True, additive=True)
-
-    def check(self) -> None:
-        check.positive(self.name, T=self.T)
 
     def continues(self, seen: Seen) -> Array:
         return continuation.insq(seen, self.T)
@@ -105,19 +103,13 @@ class BPM(CWLMeasure):
     0.6666666666666666
     """
 
-    T: float = 1
-    K: float | None = None
+    T: Positive = 1
+    K: Positive | None = None
     hb: float = 0
     hc: float = 0
-    median: float = 0.5
+    median: Probability = 0.5
 
     properties = Properties(graded=True, recall_free=True)
-
-    def check(self) -> None:
-        check.positive(self.name, T=self.T)
-        check.between(self.name, low=0, high=1, median=self.median)
-        if self.K is not None:
-            check.positive(self.name, K=self.K)
 
     def declares(self, default: Properties) -> Properties:
         # with grades, the best document of a topic can have a lower grade than the best of all topics
@@ -149,20 +141,18 @@ class IFT(CWLMeasure):
     0.625
     """
 
-    T: float = 2
-    b1: float = 0.9
-    R1: float = 1
-    A: float = 0.2
-    b2: float = 0.9
-    R2: float = 1
+    T: NotNegative = 2
+    b1: Positive = 0.9
+    R1: NotNegative = 1
+    A: NotNegative = 0.2
+    b2: Positive = 0.9
+    R2: NotNegative = 1
     rule: str = "C1-C2"
 
     properties = Properties(graded=True, recall_free=True)
 
     def check(self) -> None:
         check.one_of(self.name, RULES, rule=self.rule)
-        check.positive(self.name, b1=self.b1, b2=self.b2)
-        check.not_negative(self.name, T=self.T, A=self.A, R1=self.R1, R2=self.R2)
 
     def continues(self, seen: Seen) -> Array:
         if self.rule == "C1":
@@ -236,12 +226,9 @@ class NERR10(_Nearly):
     0.3333333333333333
     """
 
-    p: float = 0.9
+    p: Probability = 0.9
 
     properties = NERR
-
-    def check(self) -> None:
-        check.between(self.name, low=0, high=1, p=self.p)
 
     def continues(self, seen: Seen) -> Array:
         return np.asarray(self.p * (1.0 - seen.gain))
@@ -261,12 +248,9 @@ class NERR11(_Nearly):
     0.3077
     """
 
-    T: float = 1
+    T: Positive = 1
 
     properties = NERR
-
-    def check(self) -> None:
-        check.positive(self.name, T=self.T)
 
     def continues(self, seen: Seen) -> Array:
         return np.asarray(continuation.insq(seen, self.T) * (1.0 - seen.gain))

@@ -99,7 +99,6 @@ class AlphaSharpIA(Novelty):
     topics: str = "difficult"
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("rare", "equal"), intents=self.intents)
         check.one_of(self.name, ("difficult", "equal"), topics=self.topics)
 

@@ -6,14 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.hits_by_intent import intents_of, relevant_to_intents
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
-from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
-from cranfield.measures.first import Pplus, cascade, check_max_grade, highest_grade
+from cranfield.measures.first import Pplus, cascade, highest_grade
 from cranfield.measures.gain import LINEAR, GainLike
+from cranfield.measures.parameters import Norm, NotNegative, Persistence, Positive, Probability
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import ones, precision_divisor
 from cranfield.types import Array
@@ -117,18 +116,14 @@ class PplusQ(DiversityMeasure):
     0.75
     """
 
-    beta: float = 1
+    beta: NotNegative = 1
     rel: float = 1
     gain: GainLike = LINEAR
-    norm: str = "min"
+    norm: Norm = "min"
 
     name = "P+Q"
     aliases = ("PplusQ", "P⁺Q")
     properties = Properties(graded=True, intent_probabilities=True)
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
 
     def terms(self, lists: Assessed) -> Terms:
         by_intent = ByIntent(lowest=self.rel).read(lists, self.k)
@@ -217,17 +212,11 @@ class RBU(DiversityMeasure):
     0.094
     """
 
-    p: float = 0.8
-    effort: float = 0.03
-    max_grade: float | None = None
+    p: Persistence = 0.8
+    effort: Probability = 0.03
+    max_grade: Positive | None = None
 
     properties = Properties(graded=True, diminishing=True, low=-1.0, intent_probabilities=True)
-
-    def check(self) -> None:
-        if not 0 <= self.p < 1:
-            raise UsageError(f"RBU: p == {self.p!r}, must be 0 or above, and below 1")
-        check.between("RBU", low=0, high=1, effort=self.effort)
-        check_max_grade(self.name, self.max_grade)
 
     def terms(self, lists: Assessed) -> Terms:
         by_intent = ByIntent().read(lists, self.k)

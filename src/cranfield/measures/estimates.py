@@ -11,8 +11,9 @@ from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.first import check_max_grade, highest_grade
+from cranfield.measures.first import highest_grade
 from cranfield.measures.gain import LINEAR, Gain, GainLike, note_scale
+from cranfield.measures.parameters import Positive
 from cranfield.measures.retrieved import total_gain
 from cranfield.types import Array, Index
 
@@ -56,7 +57,7 @@ class ADM(Measure):
     estimate: str = "raw"
     over: str = "judged"
     gain: GainLike = LINEAR
-    max_grade: float | None = None
+    max_grade: Positive | None = None
 
     needs: ClassVar[str] = "scores"
     properties = Properties(graded=True)
@@ -64,7 +65,6 @@ class ADM(Measure):
     def check(self) -> None:
         check.one_of(self.name, ESTIMATES, estimate=self.estimate)
         check.one_of(self.name, COUNTED, over=self.over)
-        check_max_grade(self.name, self.max_grade)
 
     def declares(self, default: Properties) -> Properties:
         # with "all", the number of documents depends on how many retrieved documents are unjudged

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.parameters import NotNegative, Positive
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import gained
 from cranfield.types import Array
@@ -88,12 +88,9 @@ def down_to_preferred(hits: Hits) -> tuple[NDArray[np.bool_], Array]:
 class _BlendedRatio(Measure):
     """The base class of O, P-measure and P+: Q's blended ratio at some of the relevant documents."""
 
-    beta: float = 1
+    beta: NotNegative = 1
     rel: float = 1
     gain: GainLike = LINEAR
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
 
     def ratios(self, lists: Assessed) -> Terms:
         """The blended ratio at every relevant document down to the cutoff."""
@@ -291,19 +288,10 @@ def note_max_grade(max_grade: float | None, lists: Assessed) -> str | None:
     return f"max_grade = {lists.max_grade:g}, the largest in the judgments" if max_grade is None else None
 
 
-def check_max_grade(who: str, max_grade: float | None) -> None:
-    """Raise an error for a largest grade that is not above 0."""
-    if max_grade is not None:
-        check.positive(who, max_grade=max_grade)
-
-
 class _Cascade(Measure):
     """The base class of ERR and nERR: a reader who goes down the list until a document satisfies."""
 
-    max_grade: float | None = None
-
-    def check(self) -> None:
-        check_max_grade(self.name, self.max_grade)
+    max_grade: Positive | None = None
 
     def cascade(self, lists: Assessed) -> Terms:
         hits, grade = gained(lists, LINEAR, self.k)

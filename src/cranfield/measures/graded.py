@@ -14,6 +14,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.parameters import Norm
 from cranfield.measures.retrieved import gained
 from cranfield.types import Array
 
@@ -34,12 +35,9 @@ class gAP(Measure):
     """
 
     gain: GainLike = LINEAR
-    norm: str = "R"
+    norm: Norm = "R"
 
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
-
-    def check(self) -> None:
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
 
     def terms(self, lists: Assessed) -> Terms:
         gain = Gain.of(self.gain)
@@ -88,7 +86,7 @@ class GAP(Measure):
     """
 
     g: Sequence[float] | None = None
-    norm: str = "R"
+    norm: Norm = "R"
 
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
@@ -96,7 +94,6 @@ class GAP(Measure):
         return {"g": number_tuple(self.g)}
 
     def check(self) -> None:
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
         if self.g is None:
             return
         if not isinstance(self.g, tuple) or not self.g:

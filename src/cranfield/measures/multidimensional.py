@@ -14,7 +14,8 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import number
 from cranfield.measures.naming.parse import parse
-from cranfield.measures.ranked import AP, check_persistence, persistence
+from cranfield.measures.parameters import Persistence
+from cranfield.measures.ranked import AP, persistence
 from cranfield.types import Array
 from cranfield.views.ties import Ties
 from cranfield.views.unjudged import Unjudged
@@ -27,13 +28,10 @@ class BiasedRBP(Measure):
     0). A document that is not judged in a dimension has no gain.
     """
 
-    p: float = 0.8
+    p: Persistence = 0.8
     rel: float = 1
 
     needs = "dimensions"
-
-    def check(self) -> None:
-        check_persistence(self.name, self.p)
 
     def factors(self) -> tuple[tuple[str, str], ...]:
         """The dimensions whose gains are multiplied, each with its kind of gain."""

@@ -18,13 +18,13 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure
 from cranfield.measures.first import (
     cascade,
-    check_max_grade,
     down_to_preferred,
     highest_grade,
     note_max_grade,
     preferred,
 )
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.parameters import Norm, NotNegative, Positive, Probability
 from cranfield.measures.ranked import FromGrade, Q, normaliser, persistence
 from cranfield.types import Array
 
@@ -60,13 +60,13 @@ class NCU(Measure):
 
     stop: str = "uniform"
     utility: str = "BR"
-    gamma: float = 0.95
-    beta: float = 1
+    gamma: Probability = 0.95
+    beta: NotNegative = 1
     rel: float = 1
     gain: GainLike = LINEAR
     weight: GainLike | None = None
-    max_grade: float | None = None
-    norm: str = "R"
+    max_grade: Positive | None = None
+    norm: Norm = "R"
 
     members: ClassVar[dict[str, dict[str, str]]] = {
         f"NCU{short}{utility}": {"stop": stop, "utility": utility}
@@ -97,10 +97,6 @@ class NCU(Measure):
     def check(self) -> None:
         check.one_of(self.name, tuple(STOPS), stop=self.stop)
         check.one_of(self.name, tuple(UTILITIES), utility=self.utility)
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
-        check.between(self.name, low=0, high=1, gamma=self.gamma)
-        check.not_negative(self.name, beta=self.beta)
-        check_max_grade(self.name, self.max_grade)
         for grade, share in self.weights.table:
             if self.stop == "graded-uniform" and share < 0:
                 raise UsageError(f"{self.name}: weight == {share:g} for grade {grade:g}, must be 0 or above")

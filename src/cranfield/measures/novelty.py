@@ -13,9 +13,10 @@ from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.diversity import DiversityMeasure, averaged, number_of_intents
-from cranfield.measures.first import ERR, check_max_grade, note_max_grade
+from cranfield.measures.first import ERR, note_max_grade
 from cranfield.measures.gain import Discount
 from cranfield.measures.novelty_ideal import GREEDY, Worth, exact_ideal, greedy_ideal, relevance_matrix
+from cranfield.measures.parameters import Persistence, Positive, Probability
 from cranfield.types import Array, Index
 
 
@@ -43,11 +44,8 @@ def reciprocal(rank: Index) -> Array:
 class Novelty(DiversityMeasure):
     """The base class of sums over ranks of novelty-biased gain times a weight of the rank."""
 
-    alpha: float = 0.5
+    alpha: Probability = 0.5
     rel: float = 1
-
-    def check(self) -> None:
-        check.between(self.name, low=0, high=1, alpha=self.alpha)
 
     def weight(self, rank: Index) -> Array:
         raise NotImplementedError
@@ -119,7 +117,6 @@ class AlphaDCG(Novelty):
         return default if self.dialect == "plain" else default.replace(high=1.0)
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("plain", "ndeval"), dialect=self.dialect)
 
     def weight(self, rank: Index) -> Array:
@@ -177,7 +174,6 @@ class AlphaNDCG(Novelty):
         return default if self.ideal == "greedy" else default.replace(high=1.0)
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("greedy", "exact"), ideal=self.ideal)
 
     def weight(self, rank: Index) -> Array:
@@ -190,12 +186,7 @@ class AlphaNDCG(Novelty):
 class RankBiased(Novelty):
     """The base class of NRBP and nNRBP: a reader who goes on to the next document with probability beta."""
 
-    beta: float = 0.5
-
-    def check(self) -> None:
-        super().check()
-        if not 0 <= self.beta < 1:
-            raise UsageError(f"{self.name}: beta == {self.beta!r}, must be 0 or above, and below 1")
+    beta: Persistence = 0.5
 
     def weight(self, rank: Index) -> Array:
         return np.asarray(self.beta ** (rank - 1.0))
@@ -268,7 +259,7 @@ class ERRIA(Novelty):
     """
 
     dialect: str = "graded"
-    max_grade: float | None = None
+    max_grade: Positive | None = None
 
     name = "ERR-IA"
     aliases = ("ERRIA", "ERR_IA")
@@ -279,9 +270,7 @@ class ERRIA(Novelty):
         return default.replace(graded=graded, intent_probabilities=graded)
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("graded", "ndeval"), dialect=self.dialect)
-        check_max_grade(self.name, self.max_grade)
 
     def weight(self, rank: Index) -> Array:
         return reciprocal(rank)

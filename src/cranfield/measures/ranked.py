@@ -14,6 +14,7 @@ from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, note_scale
+from cranfield.measures.parameters import Norm, NotNegative, Persistence
 from cranfield.measures.retrieved import gained
 from cranfield.types import Array, Index
 
@@ -38,15 +39,12 @@ class AP(Measure):
     """
 
     rel: float = 1
-    norm: str = "R"
+    norm: Norm = "R"
 
     aliases = ("MAP", "AveP", "map", "map_cut")
     properties = normalised_unless_cut(Properties(normalised=True))
 
     only_relevant = True
-
-    def check(self) -> None:
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
@@ -135,8 +133,24 @@ def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | Non
     )
 
 
+class _Discounted(Measure):
+    """The base class of DCG and nDCG."""
+
+    gain: GainLike = LINEAR
+    discount: str = "log2"
+    base: float = 2
+
+    def check(self) -> None:
+        Discount(self.discount, self.base)
+
+    def dcg(self, lists: Assessed, *, normalised: bool) -> Terms:
+        gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
+        hits, left, columns = discounted(lists, gain, discount, self.k)
+        return Terms(hits, left, ideal_dcg(lists, gain, discount, self.k) if normalised else 1.0, columns)
+
+
 @measure
-class DCG(Measure):
+class DCG(_Discounted):
     r"""Discounted cumulative gain: the sum of the gains, each divided by a discount that grows with the rank.
 
     .. math:: \sum_{r \le l} \frac{g(r)}{\log_2(r + 1)}
@@ -150,22 +164,14 @@ class DCG(Measure):
     1.0
     """
 
-    gain: GainLike = LINEAR
-    discount: str = "log2"
-    base: float = 2
-
     properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
 
-    def check(self) -> None:
-        Discount(self.discount, self.base)
-
     def terms(self, lists: Assessed) -> Terms:
-        hits, left, columns = discounted(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
-        return Terms(hits, left, 1.0, columns)
+        return self.dcg(lists, normalised=False)
 
 
 @measure
-class nDCG(Measure):
+class nDCG(_Discounted):
     r"""Normalised discounted cumulative gain: DCG divided by the DCG of the ideal list.
 
     .. math:: \frac{\sum_{r \le l} g(r) / \log_2(r + 1)}{\sum_{r \le l} g^*(r) / \log_2(r + 1)}
@@ -180,20 +186,11 @@ class nDCG(Measure):
     0.5
     """
 
-    gain: GainLike = LINEAR
-    discount: str = "log2"
-    base: float = 2
-
     aliases = ("NDCG", "ndcg", "ndcg_cut")
     properties = Properties(graded=True, normalised=True, additive=True)
 
-    def check(self) -> None:
-        Discount(self.discount, self.base)
-
     def terms(self, lists: Assessed) -> Terms:
-        gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
-        hits, left, columns = discounted(lists, gain, discount, self.k)
-        return Terms(hits, left, ideal_dcg(lists, gain, discount, self.k), columns)
+        return self.dcg(lists, normalised=True)
 
 
 @dataclass(frozen=True)
@@ -210,9 +207,16 @@ class FromGrade:
 class _Blended(Measure):
     """The base class of Q and R-measure: gains of the relevant documents, and the ideal list with these gains."""
 
-    def blend(self, rel: float, gain: GainLike, lists: Assessed) -> tuple[Hits, Array, FromGrade]:
-        from_grade = FromGrade(Gain.of(gain), 0 if lists.every_gain_counts else rel)
-        hits = lists.relevant(rel, self.k)
+    beta: NotNegative = 1
+    rel: float = 1
+    gain: GainLike = LINEAR
+
+    def declares(self, default: Properties) -> Properties:
+        return default.replace(graded=self.beta > 0)
+
+    def blend(self, lists: Assessed) -> tuple[Hits, Array, FromGrade]:
+        from_grade = FromGrade(Gain.of(self.gain), 0 if lists.every_gain_counts else self.rel)
+        hits = lists.relevant(self.rel, self.k)
         return hits, lists._once(("relevant gain", from_grade, self.k), lambda: from_grade(hits.grade)), from_grade
 
 
@@ -232,23 +236,13 @@ class Q(_Blended):
     0.8333333333333333
     """
 
-    beta: float = 1
-    rel: float = 1
-    gain: GainLike = LINEAR
-    norm: str = "R"
+    norm: Norm = "R"
 
     aliases = ("Q-measure", "Qmeasure")
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
-    def declares(self, default: Properties) -> Properties:
-        return default.replace(graded=self.beta > 0)
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
-
     def terms(self, lists: Assessed) -> Terms:
-        hits, gains, from_grade = self.blend(self.rel, self.gain, lists)
+        hits, gains, from_grade = self.blend(lists)
         so_far = hits.running(gains)
         best = lists._once(
             ("ideal cg at hits", from_grade, self.k), lambda: lists.ideal(from_grade).cumulative(hits.row, hits.rank)
@@ -272,22 +266,12 @@ class Rmeasure(_Blended):
     0.4
     """
 
-    beta: float = 1
-    rel: float = 1
-    gain: GainLike = LINEAR
-
     aliases = ("R-measure",)
     cutoff_kind = "none"
     properties = Properties(graded=True, normalised=True, additive=True)
 
-    def declares(self, default: Properties) -> Properties:
-        return default.replace(graded=self.beta > 0)
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
-
     def terms(self, lists: Assessed) -> Terms:
-        hits, gains, from_grade = self.blend(self.rel, self.gain, lists)
+        hits, gains, from_grade = self.blend(lists)
         ideal, relevant = lists.ideal(from_grade), lists.num_rel(self.rel)
         inside = np.flatnonzero(hits.rank <= relevant[hits.row])
         gains = gains[inside]
@@ -410,13 +394,6 @@ def persistence(p: float, rank: Index) -> Array:
     return np.asarray(np.multiply.accumulate(chance)[rank])
 
 
-def check_persistence(who: str, p: float) -> None:
-    """Raise an error unless p is a probability below 1."""
-    check.between(who, low=0, high=1, p=p)
-    if p == 1:
-        raise UsageError(f"{who}: p == 1, must be below 1 (the reader would never stop)")
-
-
 @measure
 class RBP(Measure):
     r"""Rank-biased precision: gain per document for a reader who goes on to the next document with probability `p`.
@@ -435,14 +412,11 @@ class RBP(Measure):
     0.3125
     """
 
-    p: float = 0.8
+    p: Persistence = 0.8
     rel: float = 1
     gain: GainLike | None = None
 
     properties = Properties(graded=True, recall_free=True, additive=True, scale="interval iff p = 1/2")
-
-    def check(self) -> None:
-        check_persistence(self.name, self.p)
 
     def worth(self, lists: Assessed) -> tuple[Hits, Array]:
         if self.gain is None:
@@ -487,12 +461,9 @@ class RBPres(Measure):
     0.375
     """
 
-    p: float = 0.8
+    p: Persistence = 0.8
 
     properties = Properties(recall_free=True, additive=True, better="neither", scale="interval iff p = 1/2")
-
-    def check(self) -> None:
-        check_persistence(self.name, self.p)
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.hits(self.k)

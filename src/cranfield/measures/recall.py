@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import DEEPEST_CUTOFF, Measure, Properties, Terms, measure, normalised_unless_cut
 from cranfield.measures.contingency import confusion
+from cranfield.measures.parameters import Whole
 from cranfield.measures.ranked import needed
 from cranfield.text import counted
 from cranfield.types import Array
@@ -49,13 +49,10 @@ class PRES(Measure):
     0.25
     """
 
-    N_max: int = 1000
+    N_max: Whole = 1000
     rel: float = 1
 
     properties = normalised_unless_cut(Properties(normalised=True))
-
-    def check(self) -> None:
-        check.whole(self.name, N_max=self.N_max)
 
     def terms(self, lists: Assessed) -> Terms:
         depth = int(min(self.N_max, self.k or DEEPEST_CUTOFF, DEEPEST_CUTOFF))
@@ -82,15 +79,12 @@ class ESL(Measure):
     3.0
     """
 
-    wanted: int = 1
-    N: int | None = None
+    wanted: Whole = 1
+    N: Whole | None = None
     rel: float = 1
 
     cutoff_kind = "none"
     properties = Properties(better="lower", high=np.inf)
-
-    def check(self) -> None:
-        check.whole(self.name, wanted=self.wanted, N=self.N)
 
     def terms(self, lists: Assessed) -> Terms | None:
         if self.N is not None:
@@ -131,15 +125,12 @@ class WSS(Measure):
     0.5
     """
 
-    N: int | None = None
+    N: Whole | None = None
     rel: float = 1
 
     aliases = ("wss",)
     cutoff_kind = "recall"
     properties = Properties(low=-1.0)
-
-    def check(self) -> None:
-        check.whole(self.name, N=self.N)
 
     def score(self, lists: Assessed) -> Array:
         if self.cutoff is None:
@@ -166,15 +157,12 @@ class LastRel(Measure):
     3.0
     """
 
-    N: int | None = None
+    N: Whole | None = None
     rel: float = 1
 
     aliases = ("last_rel",)
     cutoff_kind = "none"
     properties = Properties(better="lower", high=np.inf)
-
-    def check(self) -> None:
-        check.whole(self.name, N=self.N)
 
     def terms(self, lists: Assessed) -> Terms | None:
         if self.N is not None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.parameters import NotNegative, Positive, Probability
 from cranfield.measures.retrieved import gained, ones, precision_divisor, total_gain
 from cranfield.types import Array
 
@@ -80,16 +80,13 @@ class R(Measure):
 class _Effectiveness(Measure):
     """The base class of F and E: precision and recall weighted by `beta` or `alpha`."""
 
-    beta: float = 1
-    alpha: float | None = None
+    beta: NotNegative = 1
+    alpha: Probability | None = None
     rel: float = 1
 
     def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
-        if self.alpha is not None:
-            check.between(self.name, low=0, high=1, alpha=self.alpha)
-            if self.beta != 1:
-                raise UsageError(f"{self.name}: beta == {self.beta!r} and alpha == {self.alpha!r}, give one of them")
+        if self.alpha is not None and self.beta != 1:
+            raise UsageError(f"{self.name}: beta == {self.beta!r} and alpha == {self.alpha!r}, give one of them")
 
     def harmonic_mean(self, lists: Assessed) -> Terms:
         """F as a sum: each relevant retrieved document adds 1 / (alpha · retrieved + (1 − alpha) · relevant)."""
@@ -180,15 +177,12 @@ class Rprec(Measure):
     0.6666666666666666
     """
 
-    mult: float = 1
+    mult: Positive = 1
     rel: float = 1
 
     aliases = ("RPrec",)
     cutoff_kind = "none"
     properties = Properties(normalised=True, additive=True)
-
-    def check(self) -> None:
-        check.positive(self.name, mult=self.mult)
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel)

@@ -15,6 +15,7 @@ from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.parameters import NotNegative, Positive, Probability
 from cranfield.types import Array
 
 
@@ -66,24 +67,17 @@ class TBG(_Reading):
     0.9424
     """
 
-    h: float = 224
-    click_rel: float = 0.64
-    save_rel: float = 0.77
-    click_non: float = 0.39
-    summary: float = 4.4
-    per_word: float = 0.018
-    overhead: float = 7.8
+    h: Positive = 224
+    click_rel: Probability = 0.64
+    save_rel: Probability = 0.77
+    click_non: Probability = 0.39
+    summary: NotNegative = 4.4
+    per_word: NotNegative = 0.018
+    overhead: NotNegative = 7.8
     rel: float = 1
 
     properties = Properties(recall_free=True, high=np.inf, lengths=True)
     unit = "words"
-
-    def check(self) -> None:
-        check.positive(self.name, h=self.h)
-        check.between(
-            self.name, low=0, high=1, click_rel=self.click_rel, save_rel=self.save_rel, click_non=self.click_non
-        )
-        check.not_negative(self.name, summary=self.summary, per_word=self.per_word, overhead=self.overhead)
 
     def terms(self, lists: Assessed) -> Terms:
         every = lists.every(self.k)
@@ -151,19 +145,14 @@ class U(_Reading):
     1.0
     """
 
-    L: float = 132000
-    F: float = 0.2
-    snippet: float = 200
+    L: Positive = 132000
+    F: Probability = 0.2
+    snippet: NotNegative = 200
     gain: GainLike = LINEAR
 
     aliases = ("U-measure", "Umeasure")
     properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf, lengths=True, nonlinear=True)
     unit = "characters"
-
-    def check(self) -> None:
-        check.positive(self.name, L=self.L)
-        check.between(self.name, low=0, high=1, F=self.F)
-        check.not_negative(self.name, snippet=self.snippet)
 
     def terms(self, lists: Assessed) -> Terms:
         every = lists.every(self.k)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR
+from cranfield.measures.parameters import Whole
 from cranfield.measures.retrieved import gained
 from cranfield.types import Array
 
@@ -18,10 +18,7 @@ class _TotalOrder(Measure):
     """The base class of SBTO and RBTO: lists of N documents with grades 0 to c, numbered from 0."""
 
     normalize: bool = False
-    c: int | None = None
-
-    def check(self) -> None:
-        check.whole(self.name, c=self.c)
+    c: Whole | None = None
 
     def highest(self, lists: Assessed) -> int:
         fractions = lists.judged.grade[(lists.judged.grade > 0) & (lists.judged.grade % 1 != 0)]

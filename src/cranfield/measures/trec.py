@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
+from cranfield.measures.parameters import NotNegative, Probability, Whole
 from cranfield.measures.ranked import AP, discounted, persistence
 from cranfield.measures.retrieved import gained, num_retrieved, ones, precision_divisor, total_gain
 from cranfield.types import Array, Index
@@ -34,14 +34,11 @@ class SetF(Measure):
     0.375
     """
 
-    beta: float = 1
+    beta: NotNegative = 1
     rel: float = 1
 
     aliases = ("set_F",)
     properties = Properties(additive=True, scale="interval")
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
 
     def score(self, lists: Assessed) -> Array:
         found, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
@@ -68,14 +65,11 @@ class Utility(Measure):
     b: float = -1
     c: float = 0
     d: float = 0
-    N: int | None = None
+    N: Whole | None = None
     rel: float = 1
 
     aliases = ("utility",)
     properties = Properties(additive=True, low=-np.inf, high=np.inf, scale="interval")
-
-    def check(self) -> None:
-        check.whole(self.name, N=self.N)
 
     def score(self, lists: Assessed) -> Array:
         if self.d != 0 and self.N is None:
@@ -372,13 +366,10 @@ class rbp_resid(Measure):
     0.375
     """
 
-    p: float = 0.9
+    p: Probability = 0.9
 
     cutoff_kind = "none"
     properties = Properties(recall_free=True, better="neither")
-
-    def check(self) -> None:
-        check.between(self.name, low=0, high=1, p=self.p)
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.hits()
