@@ -387,7 +387,7 @@ def test_which_numbers_rate_and_which_describe() -> None:
 
 @pytest.mark.parametrize("name", ["INST(T=2,report=\"ETU\")@10", "CWL(gain=None)", "BPM(T=2,cost={0:1,1:3})",
                                   'CWL(continuation="listed",C=[0.9,0.5])'])  # fmt: skip
-def test_names_are_read_back(name: str) -> None:
+def test_names_parse_back(name: str) -> None:
     assert str(parse(name)) == name
 
 

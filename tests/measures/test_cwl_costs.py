@@ -66,7 +66,7 @@ def test_an_empty_list_costs_1_a_rank() -> None:
     assert np.isfinite(IFT(cost="cost").evaluate(empty)).all()
 
 
-def test_names_say_what_is_needed() -> None:
+def test_needs_depend_on_the_cost() -> None:
     measure = CWL(cost="words", report="EC")
     assert parse(str(measure)) == measure
     assert (measure.needs, CWL().needs, CWL(cost={0: 1, 1: 2}).needs) == ("lengths", "", "")
@@ -101,8 +101,8 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("costs").write_text("doc,words,cost\na,100,2\nb,200,4\n")
     cranfield: Cranfield = in_process
     measure = 'CWL(continuation="P",cost="cost",report="ETC")@2'
-    told = cranfield("eval", "qrels", "run", "--lengths", "costs", "-m", measure, "-f", "trec")
-    assert (told.code, told.out.split()[-1]) == (0, "6.0000")
+    result = cranfield("eval", "qrels", "run", "--lengths", "costs", "-m", measure, "-f", "trec")
+    assert (result.code, result.out.split()[-1]) == (0, "6.0000")
     explained = cranfield(
         "explain", "qrels", "run", "--lengths", "costs", "-m", measure.replace("ETC", "EU"), "-t", "q"
     )

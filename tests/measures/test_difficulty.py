@@ -321,15 +321,15 @@ def test_every_table_says_that_it_is_not_the_papers_formula(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_explain_shows_gains_and_the_difficulty_of_the_topic(name: str) -> None:
-    told = cf.explain(JUDGED, RUN, "1", name)
+    explanation = cf.explain(JUDGED, RUN, "1", name)
     measure: Measure = parse(name)
-    first, second = (line.counts for line in told.lines)
+    first, second = (line.counts for line in explanation.lines)
     # R_a = 2, R_b = 1, equally likely: a weighs half of b; the second document is a's second
     assert [first["novelty-biased gain"], second["novelty-biased gain"]] == [0.5, 0.5 * 2 * 0.5 + 1]
     assert [first["new intents"], second["intents so far"]] == [1, 2]
     assert [first["topic difficulty"], second["topic difficulty"]] == [0.25, 0.25]
     assert second["adds"] == pytest.approx(1.5 * second["weight"] * 0.25)
-    assert NOT_THE_PAPERS_FORMULA in told.notes
+    assert NOT_THE_PAPERS_FORMULA in explanation.notes
     easy = cf.explain(JUDGED, RUN, "2", name)
     assert NOT_THE_PAPERS_FORMULA in easy.notes
     assert easy.notes[-1] == "alpha#-IA: every run scores 0 on 1 topic with difficulty 0: 2"

@@ -60,7 +60,7 @@ def test_where_gains_fall() -> None:
     assert Gain.of({1: 5, "else": "linear"}).falls(grades) == [(1, 2)]
 
 
-def test_gains_that_lie_between_0_and_1_count_as_they_are_in_all_measures_that_need_such() -> None:
+def test_gains_between_0_and_1_are_not_scaled() -> None:
     table = {1: 0.25, 2: 0.75}
     assert Gain.of(table).scale(2) == 1
     # RBP: 1/2 · 1/4 + 1/4 · 3/4

@@ -158,9 +158,9 @@ def _lists(grades: list[int]) -> Any:
 
 def test_the_expected_precision_at_a_drawn_document_is_unbiased() -> None:
     # of every sample that has the document at rank 7; some of each stratum are drawn above it in all of them
-    told = [xinfAP().terms(_lists(grades)) for grades in every_sample({"a": 1, "b": 3}) if grades[6] == 1]
-    assert len(told) == 2 * 10
-    assert np.mean([terms.columns["expected precision"][-1] for terms in told]) == pytest.approx(4 / 7, abs=1e-4)
+    every_terms = [xinfAP().terms(_lists(grades)) for grades in every_sample({"a": 1, "b": 3}) if grades[6] == 1]
+    assert len(every_terms) == 2 * 10
+    assert np.mean([terms.columns["expected precision"][-1] for terms in every_terms]) == pytest.approx(4 / 7, abs=1e-4)
 
 
 def test_xinfap_is_near_ap_on_average() -> None:

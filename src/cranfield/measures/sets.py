@@ -265,5 +265,5 @@ class SetAP(Measure):
     properties = Properties()
 
     def score(self, lists: Assessed) -> Array:
-        found = lists.relevant(self.rel, self.k).count
-        return divide(found * found, precision_divisor(lists, self.k) * lists.num_rel(self.rel))
+        hits = lists.relevant(self.rel, self.k).count
+        return divide(hits * hits, precision_divisor(lists, self.k) * lists.num_rel(self.rel))

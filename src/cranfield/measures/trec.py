@@ -41,9 +41,9 @@ class SetF(Measure):
     properties = Properties(additive=True, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
-        found, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
-        precision, recall = found / precision_divisor(lists, self.k), divide(found, relevant)
-        some = np.where(found > 0, self.beta * precision + recall, 1.0)
+        hits, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
+        precision, recall = hits / precision_divisor(lists, self.k), divide(hits, relevant)
+        some = np.where(hits > 0, self.beta * precision + recall, 1.0)
         return (self.beta + 1.0) * precision * recall / some
 
 
@@ -74,10 +74,10 @@ class Utility(Measure):
     def score(self, lists: Assessed) -> Array:
         if self.d != 0 and self.N is None:
             raise UsageError(f"Utility: d == {self.d!r} needs N, the number of documents in the collection")
-        found, retrieved = lists.relevant(self.rel, self.k).count, num_retrieved(lists, self.k)
+        hits, retrieved = lists.relevant(self.rel, self.k).count, num_retrieved(lists, self.k)
         relevant = lists.num_rel(self.rel)
-        left_out = (self.N or 0.0) + found - retrieved - relevant
-        worth = self.a * found + self.b * (retrieved - found) + self.c * (relevant - found)
+        left_out = (self.N or 0.0) + hits - retrieved - relevant
+        worth = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
         return worth + self.d * left_out if self.d else worth
 
 

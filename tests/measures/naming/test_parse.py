@@ -284,7 +284,7 @@ def measures(draw: st.DrawFn) -> Measure:
     ("name", "view", "mark"),
     [("D#-nDCG", Sharp(0.25), "#"), ("D-nDCG", GlobalGain(LINEAR), "D- or DIN-"), ("AP-IA", ByIntent(), "-IA")],
 )
-def test_a_view_by_intent_is_there_once(name: str, view: View, mark: str) -> None:
+def test_a_view_by_intent_can_be_given_once(name: str, view: View, mark: str) -> None:
     with pytest.raises(UsageError, match=f"{mark} twice"):
         parse(name).view(view)
 
@@ -401,7 +401,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:30])
-def test_wrong_names_say_what_is_wrong(text: str) -> None:
+def test_an_error_says_what_is_wrong_with_a_name(text: str) -> None:
     with pytest.raises(UsageError, match=WRONG[text]):
         parse(text)
 
@@ -510,7 +510,7 @@ def test_a_users_instance_and_an_unregistered_class(user_module: str) -> None:
         ("my_measures_for_tests:Hits(weight=1)", "Hits: no parameter 'weight'; the parameters are: factor"),
     ],
 )
-def test_what_cannot_be_imported(user_module: str, text: str, message: str) -> None:
+def test_a_failed_import_is_a_usage_error(user_module: str, text: str, message: str) -> None:
     path = list(sys.path)
     with pytest.raises(UsageError, match=message):
         parse(text)
