@@ -21,7 +21,7 @@ from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.gain import LINEAR, Gain, number
-from cranfield.measures.parameters import check_parameter
+from cranfield.measures.parameters import Parameter
 from cranfield.measures.properties import Properties, PropertiesOfMeasure, normalised_unless_cut
 from cranfield.types import Array
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp, place_of
@@ -85,39 +85,27 @@ class MeasureType(type):
     class: for all measures together that took longer than reading a run.
     """
 
-    _defaults: dict[str, Any]
-    """Every parameter with its default; keyword-only ones (`cutoff` and `views` among them) come last."""
-    _annotations: dict[str, str]
-    _keyword_only: set[str]
-    _gains: set[str]
-    """The parameters that are gains."""
+    _parameters: dict[str, Parameter]
+    """Every parameter, also `cutoff` and `views`; those that can only be given by name come last."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         if isinstance(body.get("properties"), Properties):
             type.__setattr__(cls, "properties", PropertiesOfMeasure(body["properties"]))
-        defaults: dict[str, Any] = {}
-        cls._annotations, cls._keyword_only, cls._gains = {}, set(), set()
+        parameters: dict[str, Parameter] = {}
         for base in reversed(cls.__mro__[1:]):
-            if isinstance(base, MeasureType):
-                defaults.update(base._defaults)
-                cls._annotations.update(base._annotations)
-                cls._keyword_only |= base._keyword_only
-                cls._gains |= base._gains
+            parameters.update(base._parameters if isinstance(base, MeasureType) else {})
         for parameter, annotation in inspect.get_annotations(cls).items():
             if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
                 continue
             if parameter not in cls.__dict__:
                 raise UsageError(f"{name}: parameter {parameter!r} needs a default value")
             default = cls.__dict__[parameter]
-            if isinstance(default, Field):
-                cls._keyword_only.add(parameter)
-                default = default.default
-            defaults[parameter] = default
-            cls._annotations[parameter] = str(annotation)
-            if "GainLike" in str(annotation) or isinstance(default, Gain):
-                cls._gains.add(parameter)
-        cls._defaults = dict(sorted(defaults.items(), key=lambda item: item[0] in cls._keyword_only))
+            keyword_only = isinstance(default, Field)
+            parameters[parameter] = Parameter(
+                default.default if keyword_only else default, str(annotation), keyword_only
+            )
+        cls._parameters = dict(sorted(parameters.items(), key=lambda item: item[1].keyword_only))
 
     def __matmul__(cls, cutoff: float) -> Any:
         return cls(cutoff=cutoff)
@@ -153,10 +141,11 @@ class Measure(metaclass=MeasureType):
             if len(values) > len(parameters):
                 raise UsageError(f"{self.name}: {len(values)} values, but the parameters are {', '.join(parameters)}")
             for name in named:
-                if name not in self._defaults or name in parameters[: len(values)]:
+                if name not in self._parameters or name in parameters[: len(values)]:
                     known = f"the parameters are: {', '.join(parameters) or 'none'}"
                     raise UsageError(f"{self.name}: unknown or repeated parameter {name!r}; {known}")
-            self.__dict__.update(self._defaults, **dict(zip(parameters, values, strict=False)), **named)
+            self.__dict__.update((name, parameter.default) for name, parameter in self._parameters.items())
+            self.__dict__.update(zip(parameters, values, strict=False), **named)
             self.__dict__.update(self._normalised())
             self.__dict__.update(self.normalised())
             self._check()
@@ -191,8 +180,8 @@ class Measure(metaclass=MeasureType):
     def _normalised(self) -> dict[str, Any]:
         values: dict[str, Any] = {
             name: Gain.of(value, name)
-            for name in type(self)._gains
-            if (value := self.__dict__[name]) is not None or "None" not in type(self)._annotations[name]
+            for name, parameter in type(self)._parameters.items()
+            if parameter.is_gain and ((value := self.__dict__[name]) is not None or not parameter.optional)
         }
         if len(self.views) > 0:
             values["views"] = tuple(sorted(self.views, key=place_of))
@@ -206,8 +195,8 @@ class Measure(metaclass=MeasureType):
         return values
 
     def _check(self) -> None:
-        for name, default in self.parameters().items():
-            check_parameter(self.name, name, self.__dict__[name], default, type(self)._annotations[name])
+        for name in self.parameters():
+            type(self)._parameters[name].check(self.name, name, self.__dict__[name])
         self.check()
         if self.views:
             self._check_views()
@@ -369,13 +358,14 @@ class Measure(metaclass=MeasureType):
     @classmethod
     def parameters(cls) -> dict[str, Any]:
         """Parameter names and defaults."""
-        return {name: default for name, default in cls._defaults.items() if name not in ("cutoff", "views")}
+        own = (name for name in cls._parameters if name not in ("cutoff", "views"))
+        return {name: cls._parameters[name].default for name in own}
 
     def __str__(self) -> str:
         head, _ = self.split_views()
         global_gain, sharp, by_intent = self.find_view(GlobalGain), self.find_view(Sharp), self.find_view(ByIntent)
-        settings = {name: self.__dict__[name] for name in self.parameters()}
-        settings = {name: value for name, value in settings.items() if value != type(self)._defaults[name]}
+        defaults = self.parameters()
+        settings = {name: self.__dict__[name] for name in defaults if self.__dict__[name] != defaults[name]}
         if global_gain is not None:
             settings.pop("gain", None)  # the view holds the gain
             if global_gain.gain != LINEAR:

@@ -39,21 +39,6 @@ class Seen:
         return np.cumsum(self.cost, axis=1)
 
 
-def constant(seen: Seen, p: float) -> Array:
-    """RBP: the same chance at every rank."""
-    return np.full(seen.rank.shape, float(p))
-
-
-def by_rank(seen: Seen, chances: tuple[float, ...]) -> Array:
-    """One chance per rank from the top; the last chance holds for all further ranks."""
-    return np.asarray(np.array(chances)[np.minimum(seen.rank, len(chances)) - 1])
-
-
-def until_first_gain(seen: Seen) -> Array:
-    """RR: the reader goes on until the first gain."""
-    return (seen.gained <= 0).astype(np.float64)
-
-
 def _gain_ahead(seen: Seen) -> Array:
     """The sum of gain over rank, from each rank to the last."""
     return np.cumsum((seen.gain / seen.rank)[:, ::-1], axis=1)[:, ::-1]

@@ -273,15 +273,15 @@ def costs_by_document(lists: Assessed, rows: slice, depth: int, who: str, column
 # -- the measure with any continuation
 
 CONTINUATIONS: dict[str, Callable[[CWL, Seen], Array]] = {
-    "RBP": lambda measure, seen: continuation.constant(seen, measure.p),
-    "P": lambda measure, seen: continuation.constant(seen, 1.0),
-    "RR": lambda measure, seen: continuation.until_first_gain(seen),
+    "RBP": lambda measure, seen: np.full(seen.rank.shape, float(measure.p)),
+    "P": lambda measure, seen: np.ones(seen.rank.shape),
+    "RR": lambda measure, seen: (seen.gained <= 0).astype(np.float64),
     "AP": lambda measure, seen: continuation.average_precision(seen),
     "DCG": lambda measure, seen: continuation.logarithmic(seen),
     "INST": lambda measure, seen: continuation.inst(seen, measure.T),
     "INSQ": lambda measure, seen: continuation.insq(seen, measure.T),
     "BPM": lambda measure, seen: continuation.bejeweled_player(seen, measure.T, np.inf, 0.0, 0.0, 0.0),
-    "listed": lambda measure, seen: continuation.by_rank(seen, tuple(measure.C)),
+    "listed": lambda measure, seen: np.array(measure.C)[np.minimum(seen.rank, len(measure.C)) - 1],
 }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.measures.gain import Gain
 
 Probability = float
 """A number from 0 to 1."""
@@ -38,14 +39,29 @@ RULES: dict[str, Callable[..., None]] = {
 NUMBERS = ("float", "int", "Probability", "Persistence", "Positive", "NotNegative", "Whole")
 
 
-def check_parameter(who: str, name: str, value: Any, default: Any, annotation: str) -> None:
-    """Raise an error if a value does not fit the annotation of its parameter, or else the type of its default."""
-    kind = annotation.removesuffix(" | None")
-    if value is None and "None" in annotation:
-        return
-    if isinstance(default, str) and not isinstance(value, str):
-        raise UsageError(f"{who}: {name} == {value!r}, must be a string such as {default!r}")
-    if kind in NUMBERS or (isinstance(default, (int, float)) and not isinstance(default, bool)):
-        check.finite(who, **{name: value})
-    if kind in RULES:
-        RULES[kind](who, **{name: value})
+class Parameter(NamedTuple):
+    """A parameter of a measure, as its class declares it."""
+
+    default: Any
+    annotation: str
+    keyword_only: bool
+
+    @property
+    def is_gain(self) -> bool:
+        return "GainLike" in self.annotation or isinstance(self.default, Gain)
+
+    @property
+    def optional(self) -> bool:
+        return "None" in self.annotation
+
+    def check(self, who: str, name: str, value: Any) -> None:
+        """Raise an error if a value does not fit the annotation, or else the type of the default."""
+        if value is None and self.optional:
+            return
+        kind = self.annotation.removesuffix(" | None")
+        if isinstance(self.default, str) and not isinstance(value, str):
+            raise UsageError(f"{who}: {name} == {value!r}, must be a string such as {self.default!r}")
+        if kind in NUMBERS or (isinstance(self.default, (int, float)) and not isinstance(self.default, bool)):
+            check.finite(who, **{name: value})
+        if kind in RULES:
+            RULES[kind](who, **{name: value})
