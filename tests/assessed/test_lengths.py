@@ -100,7 +100,7 @@ def test_words_and_characters_side_by_side(tmp_path: Path) -> None:
     scores = cf.evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["TBG", "U"], lengths=path)
     time, text = 4.4 + 0.39 * (0.018 * 20 + 7.8), 6 + 5 + 0.2 * 60
     assert scores.means().ravel().tolist() == pytest.approx([0.64 * 0.77 * 2 ** (-time / 224), 1 - text / 132_000])
-    assert not any("taken for" in note for note in scores.notes)
+    assert not any("used as" in note for note in scores.notes)
     with pytest.raises(cf.UsageError, match="missing_length == 7, but lengths are in words and in characters"):
         lengths(path, missing_length=7)
     with pytest.warns(cf.CranfieldWarning, match=r"c; assumed: 15 words and 95 characters \(the mean\)"):
@@ -122,7 +122,7 @@ def test_a_length_in_another_unit_is_not_used() -> None:
 def test_a_note_names_the_unit_of_lengths() -> None:
     notes = cf.evaluate(QRELS, RUN, ["TBG", "U"], lengths=TABLE).notes
     assert notes[-2:] == (
-        "TBG: the lengths of documents are taken for words", "U: the lengths of documents are taken for characters"
+        "TBG: the lengths of documents are used as words", "U: the lengths of documents are used as characters"
     )  # fmt: skip
 
 

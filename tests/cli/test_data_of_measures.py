@@ -56,23 +56,23 @@ ERRORS: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     ("qrels", "statAP", {"inclusion": "some-drawn"}, "some-drawn: no probability for 2 judged documents: 1/d2, 1/d3"),
     # nothing given: which file would supply it
-    ("qrels", "TBG", {}, "TBG needs to know how long documents are: give a file with lines 'doc length'"),
-    ("qrels", "U", {}, "as lengths=... (--lengths FILE)"),
-    ("qrels", "statAP", {}, "statAP needs to know how likely documents were to be judged: give a file of lines"),
-    ("qrels", "statAP", {}, "as inclusion= (--inclusion FILE)"),
+    ("qrels", "TBG", {}, "TBG needs the lengths of documents: give lengths=, a file with lines 'doc length'"),
+    ("qrels", "U", {}, "U needs the lengths of documents: give lengths="),
+    ("qrels", "statAP", {}, "statAP needs the probability with which each document was drawn to be judged"),
+    ("qrels", "statAP", {}, "give inclusion=, a file with lines 'topic doc probability'"),
     (
         "qrels",
         "I-rec",
         {},
         "the judgments have no intents: diversity measures need qrels with a line 'topic intent doc",
     ),
-    ("qrels", "ADM", {}, "ADM: run 'r', topic '1': score 9 (and 2 more), must lie between 0 and 1"),
-    ("qrels", "ADM", {"order": "rank"}, "give runs with scores and leave out order= (--order)"),
+    ("qrels", "ADM", {}, "ADM: run 'r', topic '1': score 9 (and 2 more), must be between 0 and 1"),
+    ("qrels", "ADM", {"order": "rank"}, "give runs with scores and leave out order="),
     ("qrels", "Accuracy", {}, "needs the number of documents in the collection: write Accuracy(N="),
     # gains
-    ("qrels", "nDCG(gain={1:-3,2:1})", {}, "nDCG: gain == {1:-3,2:1}: grade 1 gains -3, no gain may be below 0"),
-    ("qrels", "INST(gain={1:-3,2:1})", {}, "INST: gain == {1:-3,2:1}: grade 1 gains -3, no gain may be below 0"),
-    ("by-intent", "D-nDCG(gain={1:-3,2:1})", {}, "gain == {1:-3,2:1}: grade 1 gains -3, no gain may be below 0"),
+    ("qrels", "nDCG(gain={1:-3,2:1})", {}, "nDCG: gain == {1:-3,2:1}: grade 1 gains -3, must be 0 or more"),
+    ("qrels", "INST(gain={1:-3,2:1})", {}, "INST: gain == {1:-3,2:1}: grade 1 gains -3, must be 0 or more"),
+    ("by-intent", "D-nDCG(gain={1:-3,2:1})", {}, "gain == {1:-3,2:1}: grade 1 gains -3, must be 0 or more"),
     ("qrels", "nDCG(gain={1:3})", {}, "grade 2 is in the judgments but not in the gain table {1:3}; add it"),
 ]
 

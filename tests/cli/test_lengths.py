@@ -39,7 +39,7 @@ def test_eval_and_explain_with_lengths(
     result = cranfield("eval", *files, *words)
     assert (result.code, f"{score:.4f}" in result.out) == (0, True)
     assert ("without a length" in result.err) == (words[0] == "few.txt")
-    assert "TBG: the lengths of documents are taken for words" in result.out
+    assert "TBG: the lengths of documents are used as words" in result.out
     result = cranfield("explain", *files, *words, "--topic", "q")
     assert result.out.startswith(f"TBG of mine on topic q = {score:.4f}\n")
     assert "time" in result.out.splitlines()[1].split()
@@ -51,7 +51,7 @@ def test_what_is_missing_is_named(cranfield: Cranfield, files: tuple[str, ...]) 
     assert "few.txt: 1 retrieved document without a length: b; add them" in result.err
     result = cranfield("eval", *files[:-1])
     assert result.code == 2
-    assert "TBG needs to know how long documents are: give a file with lines 'doc length'" in result.err
+    assert "TBG needs the lengths of documents: give lengths=, a file with lines 'doc length'" in result.err
     assert "--lengths FILE" in result.err
     result = cranfield("eval", *files, "few.txt", "--missing-length", "long")
     assert (result.code, "missing_length == 'long', must be a number" in result.err) == (2, True)

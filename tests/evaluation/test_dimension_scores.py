@@ -237,7 +237,7 @@ def test_missing_dimensions_are_named() -> None:
         by_name("cRBP", clear=CLEAR)
     with pytest.raises(UsageError, match=r"CAM: no judgments of a further dimension; .*NAME"):
         cf.evaluate(RELEVANT, RUN, "CAM(AP)")
-    with pytest.raises(UsageError, match="CAM: weights of relevance, but not of clear; 0 leaves one out"):
+    with pytest.raises(UsageError, match="CAM: weights has relevance but not clear; give a dimension weight 0"):
         by_name("CAM(AP,weights={relevance:1})", clear=CLEAR)
     with pytest.raises(UsageError, match="CAM: weights: no judgments of other; "):
         by_name("CAM(AP,weights={relevance:1,clear:1,other:1})", clear=CLEAR)
@@ -256,7 +256,7 @@ def test_wrong_dimensions_are_named() -> None:
         cf.evaluate(RELEVANT, RUN, "AP", dimensions={"clear": CLEAR}, inclusion={"q": {"d0": 1}})
     with pytest.raises(UsageError, match="dimensions: 1 grades for clear, but there are 2 documents"):
         cf.parse("CAM(AP)").of([1, 0], dimensions={"clear": [1]})
-    with pytest.raises(UsageError, match=r"MM\(Utility\): a score below 0"):
+    with pytest.raises(UsageError, match=r"MM\(Utility\): a score is below 0"):
         by_name("MM(Utility)", clear={"q": {"d0": 0, "d1": 0}})
 
 

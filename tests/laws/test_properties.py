@@ -14,7 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.measures import AP, MEASURES, REGISTRY, Measure, Trailtext, U, parse
-from cranfield.measures.property_tables import DIVERSE, RANKED, READ_BY_INTENT, diverse, properties_of, ranked, told_of
+from cranfield.measures.property_tables import (
+    DIVERSE,
+    RANKED,
+    READ_BY_INTENT,
+    diverse,
+    properties_of,
+    property_values,
+    ranked,
+)
 from cranfield.meta.axioms.axiom_findings import differ, second_document_effect
 from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS, diverse_score
 from cranfield.meta.axioms.ranked_experiments import (
@@ -237,7 +245,7 @@ WITH_UNJUDGED = [
 
 @pytest.mark.parametrize("measure", names(WITH_UNJUDGED))
 def test_of_another_reading_is_told_what_holds_or_nothing(measure: Measure) -> None:
-    told = told_of(measure)
+    told = property_values(measure)
     assert [name for name, value in told.items() if value is None] == ["diminishing", "additive"]
     for name in ("graded", "normalised", "recall_free", "lengths"):
         assert RANKED_EXPERIMENTS[name](measure).holds == told[name], name

@@ -33,9 +33,9 @@ def test_precision_and_recall_of_one_list() -> None:
 
 
 def test_unknown_runs_and_topics() -> None:
-    with pytest.raises(UsageError, match="run 'best' is not there; there are good, bad"):
+    with pytest.raises(UsageError, match="there is no run 'best'; the runs are good, bad"):
         precision_recall(two_runs(), "best", "1")
-    with pytest.raises(UsageError, match="topic '9' is not there"):
+    with pytest.raises(UsageError, match="there is no topic '9'"):
         precision_recall(two_runs(), "good", "9")
 
 

@@ -303,7 +303,7 @@ def test_continuations_by_name_are_the_measures_of_that_name() -> None:
 
 def test_other_measures_are_not() -> None:
     for measure in (nDCG(), RBP() @ 5, P(), AP(norm="min") @ 3):
-        with pytest.raises(UsageError, match="is no C/W/L measure"):
+        with pytest.raises(UsageError, match="is not a C/W/L measure"):
             cwl_vectors(measure, [1])
 
 
@@ -387,7 +387,7 @@ def test_which_numbers_rate_and_which_describe() -> None:
 
 @pytest.mark.parametrize("name", ["INST(T=2,report=\"ETU\")@10", "CWL(gain=None)", "BPM(T=2,cost={0:1,1:3})",
                                   'CWL(continuation="listed",C=[0.9,0.5])'])  # fmt: skip
-def test_names_are_read_back(name: str) -> None:
+def test_names_parse_back(name: str) -> None:
     assert str(parse(name)) == name
 
 
@@ -401,7 +401,7 @@ def test_names_are_read_back(name: str) -> None:
         ("INST(depth=0)", "depth == 0, must be a whole number from 1"),
         ("INST@99999999", "cutoff == 99999999, must be a whole number from 1 to 1,000,000"),
         ("INST(max_grade=0)", "max_grade == 0, must be above 0"),
-        ("INST(gain={1:-1})", "no gain may be below 0"),
+        ("INST(gain={1:-1})", "must be 0 or more"),
         ("INST(cost={1:1})", "must be a table of what documents of each grade cost"),
         ("INST(cost={0:0})", "must be a table of what documents of each grade cost"),
         ("IFT(rule='C3')", "rule == 'C3', must be one of"),
@@ -410,7 +410,7 @@ def test_names_are_read_back(name: str) -> None:
         ("CWL(continuation='ERR')", "continuation == 'ERR', must be one of"),
         ("CWL(C=[0.5])", 'give C with continuation="listed"'),
         ("CWL(continuation='listed')", 'give C with continuation="listed"'),
-        ("CWL(continuation='listed',C=[2])", "C == 2, must be between 0 and 1"),
+        ("CWL(continuation='listed',C=[2])", "C == 2.0, must be between 0 and 1"),
         ("CWL(p=2)", "p == 2, must be between 0 and 1"),
         ("INST(max_rel=0)", "max_rel == 0, must be whole numbers"),
     ],

@@ -66,26 +66,26 @@ def test_an_empty_list_costs_1_a_rank() -> None:
     assert np.isfinite(IFT(cost="cost").evaluate(empty)).all()
 
 
-def test_names_say_what_is_needed() -> None:
+def test_needs_depend_on_the_cost() -> None:
     measure = CWL(cost="words", report="EC")
     assert parse(str(measure)) == measure
     assert (measure.needs, CWL().needs, CWL(cost={0: 1, 1: 2}).needs) == ("lengths", "", "")
 
 
-def test_a_column_taken_for_the_cost_is_told() -> None:
+def test_a_column_used_as_the_cost_is_noted() -> None:
     scores = cf.evaluate(QRELS, {"mine": RUN}, [CWL(cost="cost", report="EC")], lengths=COSTS)
-    assert "CWL: the lengths of documents are taken for cost" in scores.notes
+    assert "CWL: the lengths of documents are used as cost" in scores.notes
 
 
 @pytest.mark.parametrize(
     ("measure", "options", "message"),
     [
-        ('CWL(cost="cost")', {}, r"CWL\(cost='cost'\) needs to know how long documents are: .* \(--lengths FILE\)"),
+        ('CWL(cost="cost")', {}, r"CWL\(cost='cost'\) needs the lengths of documents: give lengths="),
         ('CWL(cost="price")', {}, "CWL: cost == 'price', must be one of 'cost', 'words', 'characters', 'length'"),
         ('CWL(cost="cost")', {"lengths": {**COSTS, "b": 0}},
          "run 'mine', topic 'q', rank 2: the document's cost is 0, must be above 0"),
         ('CWL(cost="cost")', {"lengths": {"a": 1}}, "3 retrieved documents without a length: b, c, d"),
-        ("CWL(cost={1: 2})", {}, "must be a table .* or name a column of the lengths: cost, words"),
+        ("CWL(cost={1: 2})", {}, "must be a table .* or a column of the lengths: cost, words"),
     ],
 )  # fmt: skip
 def test_bad_input(measure: str, options: dict[str, Any], message: str) -> None:
@@ -101,8 +101,8 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("costs").write_text("doc,words,cost\na,100,2\nb,200,4\n")
     cranfield: Cranfield = in_process
     measure = 'CWL(continuation="P",cost="cost",report="ETC")@2'
-    told = cranfield("eval", "qrels", "run", "--lengths", "costs", "-m", measure, "-f", "trec")
-    assert (told.code, told.out.split()[-1]) == (0, "6.0000")
+    result = cranfield("eval", "qrels", "run", "--lengths", "costs", "-m", measure, "-f", "trec")
+    assert (result.code, result.out.split()[-1]) == (0, "6.0000")
     explained = cranfield(
         "explain", "qrels", "run", "--lengths", "costs", "-m", measure.replace("ETC", "EU"), "-t", "q"
     )

@@ -44,8 +44,8 @@ def test_no_judgment_of_the_unknown_gains_more_than_the_residual(measure: CWLMea
     for grades in product((None, 0, 1, 2), repeat=3):
         free = [at for at in range(4) if at >= len(grades) or grades[at] is None]
         for judged in product((0, 1, 2), repeat=len(free)):
-            told = dict(zip(free, judged, strict=True))
-            full = [told.get(at, grade) for at, grade in enumerate([*grades, None])]
+            grade_at = dict(zip(free, judged, strict=True))
+            full = [grade_at.get(at, grade) for at, grade in enumerate([*grades, None])]
             assert measure.of(full) <= measure.of(grades) + residual.of(grades) + 1e-12
 
 

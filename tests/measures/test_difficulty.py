@@ -18,7 +18,7 @@ from cranfield.assessed.hits_by_intent import intents_of, with_intents
 from cranfield.assessed.join import join
 from cranfield.errors import UsageError
 from cranfield.measures import Measure, parse
-from cranfield.measures.difficulty import A_READING, Share, difficulty
+from cranfield.measures.difficulty import NOT_THE_PAPERS_FORMULA, Share, difficulty
 from cranfield.measures.gain import LINEAR, Gain
 from cranfield.measures.novelty_ideal import GREEDY, greedy_ideal
 from tests.oracles.diverse import Diverse, Weight, diverse, logarithmic, reciprocal
@@ -109,7 +109,7 @@ def test_difficulty_of_many_documents() -> None:
     assert difficulty(intents_of(lists), 1)[0] == pytest.approx(5 * (1 - 6 / 2000) / 6, abs=1e-12)
 
 
-def test_topics_are_told_apart_and_those_without_relevant_documents_are_not_difficult() -> None:
+def test_difficulty_is_by_topic_and_topics_without_relevant_documents_are_not_difficult() -> None:
     judged = b"1 a x 1\n1 a y 1\n1 b y 1\n2 a x 0\n3 a x 1\n3 b x 1\n"
     with pytest.warns(cf.CranfieldWarning, match="2/a"):
         lists = join(judged, {"run": {"1": {"x": 1.0}, "2": {"x": 1.0}, "3": {"x": 1.0}}})
@@ -292,12 +292,12 @@ def test_sharp_behind_the_name_is_intent_recall_beside_it() -> None:
 
 @pytest.mark.parametrize("name", ["alpha#-nDCG-IA[IA]", "D-alpha#-nDCG-IA", "DIN#-alpha#-IA"])
 def test_they_are_not_read_by_intent(name: str) -> None:
-    with pytest.raises(UsageError, match="looks at all intents itself and takes no -IA, D- or DIN-"):
+    with pytest.raises(UsageError, match="uses all intents itself and takes no -IA, D- or DIN-"):
         parse(name)
 
 
 def test_a_gain_beyond_all_numbers_is_refused() -> None:
-    with pytest.raises(UsageError, match="gain == exp: grade 2000 gains more than a number can hold; give a table"):
+    with pytest.raises(UsageError, match="gain == exp: the gain of grade 2000 is too large for a float; give a table"):
         parse("alpha#-nDCG-IA(gain='exp')").of([{"a": 2000}, {"b": 1}])
 
 
@@ -306,31 +306,31 @@ RUN = {topic: {"x": 2.0, "y": 1.0} for topic in "123"}
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_every_table_says_that_it_is_a_reading(name: str) -> None:
-    assert "was not at hand" in A_READING
-    assert "do not compare with published scores" in A_READING
-    assert "was not at hand" in (type(parse(name)).__doc__ or "")
-    zero = "alpha#-IA: 2 topics have difficulty 0, where every run scores 0: 2, 3"
-    assert cf.evaluate(JUDGED, RUN, [name]).notes[-2:] == (A_READING, zero)
+def test_every_table_says_that_it_is_not_the_papers_formula(name: str) -> None:
+    assert "was not available" in NOT_THE_PAPERS_FORMULA
+    assert "do not compare with published scores" in NOT_THE_PAPERS_FORMULA
+    assert "was not available" in (type(parse(name)).__doc__ or "")
+    zero = "alpha#-IA: every run scores 0 on 2 topics with difficulty 0: 2, 3"
+    assert cf.evaluate(JUDGED, RUN, [name]).notes[-2:] == (NOT_THE_PAPERS_FORMULA, zero)
     both = cf.evaluate(JUDGED, RUN, [name, parse(name).replace(topics="equal")])
-    assert [both.notes.count(note) for note in (A_READING, zero)] == [1, 1]  # beside one another, told once
-    assert cf.evaluate(JUDGED, RUN, [parse(name).replace(topics="equal")]).notes[-1] == A_READING
+    assert both.notes.count(NOT_THE_PAPERS_FORMULA) == both.notes.count(zero) == 1
+    assert cf.evaluate(JUDGED, RUN, [parse(name).replace(topics="equal")]).notes[-1] == NOT_THE_PAPERS_FORMULA
     first = JUDGED[: JUDGED.index(b"2 a")]
-    assert cf.evaluate(first, {"1": RUN["1"]}, [name]).notes[-1] == A_READING
+    assert cf.evaluate(first, {"1": RUN["1"]}, [name]).notes[-1] == NOT_THE_PAPERS_FORMULA
 
 
 @pytest.mark.parametrize("name", FAMILY)
 def test_explain_shows_gains_and_the_difficulty_of_the_topic(name: str) -> None:
-    told = cf.explain(JUDGED, RUN, "1", name)
+    explanation = cf.explain(JUDGED, RUN, "1", name)
     measure: Measure = parse(name)
-    first, second = (line.counts for line in told.lines)
+    first, second = (line.counts for line in explanation.lines)
     # R_a = 2, R_b = 1, equally likely: a weighs half of b; the second document is a's second
     assert [first["novelty-biased gain"], second["novelty-biased gain"]] == [0.5, 0.5 * 2 * 0.5 + 1]
     assert [first["new intents"], second["intents so far"]] == [1, 2]
     assert [first["topic difficulty"], second["topic difficulty"]] == [0.25, 0.25]
     assert second["adds"] == pytest.approx(1.5 * second["weight"] * 0.25)
-    assert A_READING in told.notes
+    assert NOT_THE_PAPERS_FORMULA in explanation.notes
     easy = cf.explain(JUDGED, RUN, "2", name)
-    assert A_READING in easy.notes
-    assert easy.notes[-1] == "alpha#-IA: 1 topic has difficulty 0, where every run scores 0: 2"
+    assert NOT_THE_PAPERS_FORMULA in easy.notes
+    assert easy.notes[-1] == "alpha#-IA: every run scores 0 on 1 topic with difficulty 0: 2"
     assert "topic difficulty" not in cf.explain(JUDGED, RUN, "1", measure.replace(topics="equal")).columns

@@ -144,19 +144,19 @@ def test_the_size_of_scores_does_not_matter_to_minmax() -> None:
     assert ADM(estimate="minmax").of([1, 0, 0], scores=[huge, 0, -huge]) == close(1 - (0 + 0.5 + 0) / 3)
 
 
-def test_scores_that_are_no_estimates_are_named() -> None:
+def test_scores_that_cannot_be_estimates_are_named() -> None:
     with pytest.raises(
-        UsageError, match=r"ADM: run 'mine', topic 'q1': score 9 \(and 1 more\), must lie between 0 and 1"
+        UsageError, match=r"ADM: run 'mine', topic 'q1': score 9 \(and 1 more\), must be between 0 and 1"
     ):
         evaluate({"q1": {"d1": 1}}, {"mine": {"q1": {"d1": 9.0, "d2": -1.0, "d3": 0.5}}}, ["ADM"])
-    with pytest.raises(UsageError, match=r'take ADM\(estimate="minmax"\) to stretch .* or ADM\(estimate="rank"\)'):
+    with pytest.raises(UsageError, match=r'use ADM\(estimate="minmax"\) to stretch .* or ADM\(estimate="rank"\)'):
         ADM().of([1], scores=[1.5])
-    with pytest.raises(UsageError, match=r"score inf, must be finite .*; take ADM\(estimate=\"rank\"\)"):
+    with pytest.raises(UsageError, match=r"score inf, must be finite .*; use ADM\(estimate=\"rank\"\)"):
         ADM(estimate="minmax").of([1, 0], scores=[np.inf, 1])
 
 
-def test_lists_without_scores_say_what_would_supply_them() -> None:
-    ways = r"--order.*ADM\(estimate=\"rank\"\).*JoinOptions\(scores=True\).*scores=\[\.\.\.\]"
+def test_missing_scores_are_an_error_that_says_what_to_give() -> None:
+    ways = r"leave out order=.*ADM\(estimate=\"rank\"\).*JoinOptions\(scores=True\).*scores=\[\.\.\.\]"
     with pytest.raises(UsageError, match=ways):
         ADM().of([1])
     with pytest.raises(UsageError, match="ranked without scores"):
@@ -185,14 +185,14 @@ def test_wrong_number_of_scores() -> None:
         ADM().of([1, 0], scores=[0.5])
 
 
-def test_explain_tells_estimates_and_what_was_not_retrieved() -> None:
-    told = explain(QRELS, RUN, "q1", "ADM")
-    assert told.score == close(BY_HAND["ADM"][0])
-    assert told.lines[0].counts == close({"estimate": 0.9, "judgment": 1.0, "adds": 0.9})
+def test_explain_shows_estimates_and_documents_not_retrieved() -> None:
+    explanation = explain(QRELS, RUN, "q1", "ADM")
+    assert explanation.score == close(BY_HAND["ADM"][0])
+    assert explanation.lines[0].counts == close({"estimate": 0.9, "judgment": 1.0, "adds": 0.9})
     # d4, judged 1 and estimated 0, adds nothing
-    assert told.notes[0] == "sum of 'adds' 2.0000, divided by 4.0000"
+    assert explanation.notes[0] == "sum of 'adds' 2.0000, divided by 4.0000"
     # if the list ended at rank 2: d1 as above, d2 0 and 0, d3 and d4 missed
-    assert told.lines[1].so_far == close(1 - (0.1 + 0 + 0.5 + 1) / 4)
+    assert explanation.lines[1].so_far == close(1 - (0.1 + 0 + 0.5 + 1) / 4)
     missed = explain({"q": {"d1": 1, "d2": 0}}, {"q": {"d1": 0.5}}, "q", "ADM")
     assert (
         missed.notes[0] == "sum of 'adds' 0.5000, and 1.0000 for documents that were not retrieved, divided by 2.0000"
@@ -205,7 +205,7 @@ def test_read_by_intent_it_is_the_mean_over_intents() -> None:
     assert parse("ADM-IA").of(listed, scores=[0.8, 0.4]) == close((0.8 + 0.4) / 2)
 
 
-def test_a_measure_that_needs_no_scores_is_not_disturbed_by_them() -> None:
+def test_scores_do_not_change_measures_that_ignore_them() -> None:
     lists = join(QRELS, RUN, JoinOptions(scores=True))
     assert isinstance(lists, Assessed)
     assert AP().evaluate(lists).tolist() == AP().evaluate(join(QRELS, RUN)).tolist()

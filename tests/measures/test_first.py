@@ -245,7 +245,7 @@ def test_explained_rank_by_rank() -> None:
         (lambda: WRR(penalty={1: 4}).of([0, 2]), "grade 2 is in the judgments but not in the .*table {1:4}; add it"),
     ],
 )
-def test_complains_with_the_value(make: object, message: str) -> None:
+def test_an_error_names_the_bad_value(make: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make()  # type: ignore[operator]
 

@@ -46,7 +46,7 @@ def test_grades_of_0_and_below_gain_what_a_table_says() -> None:
 
 
 def test_no_gain_is_negative() -> None:
-    with pytest.raises(UsageError, match=r"CG: gain == \{-1:-2,1:1\}: grade -1 gains -2, no gain may be below 0"):
+    with pytest.raises(UsageError, match=r"CG: gain == \{-1:-2,1:1\}: grade -1 gains -2, must be 0 or more"):
         CG(gain={-1: -2, 1: 1})
 
 
@@ -60,7 +60,7 @@ def test_where_gains_fall() -> None:
     assert Gain.of({1: 5, "else": "linear"}).falls(grades) == [(1, 2)]
 
 
-def test_gains_that_lie_between_0_and_1_count_as_they_are_in_all_measures_that_need_such() -> None:
+def test_gains_between_0_and_1_are_not_scaled() -> None:
     table = {1: 0.25, 2: 0.75}
     assert Gain.of(table).scale(2) == 1
     # RBP: 1/2 · 1/4 + 1/4 · 3/4

@@ -102,7 +102,7 @@ def test_a_grade_between_two_thresholds_is_taken_by_the_lower_one() -> None:
     assert math.isnan(GAP().of([0.5]))
 
 
-def test_GAP_says_which_thresholds_it_takes() -> None:
+def test_the_note_says_which_thresholds_GAP_uses() -> None:
     from cranfield.assessed.lists import Assessed
 
     assert "1 to 3" in (GAP().note(Assessed.one([3, 1])) or "")
@@ -124,7 +124,7 @@ def test_g_is_written_in_the_name() -> None:
         (["a"], r"g == 'a', must be a number"),
     ],
 )
-def test_what_are_no_probabilities(g: object, message: str) -> None:
+def test_bad_probabilities_are_refused(g: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         GAP(g=g)  # type: ignore[arg-type]
 

@@ -196,14 +196,14 @@ def test_many_lists_at_once_are_each_scored_alone(stop: str) -> None:
 
 
 def test_explain_shows_where_readers_stop_and_what_they_have() -> None:
-    told = cf.explain({"q": {"a": 1, "b": 3}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "q", "NCU(stop='cascade')")
-    assert told.columns == ("stops here", "utility", "adds")
-    assert [line.counts.get("stops here") for line in told.lines] == close([1 / 8, None, 7 / 8 * 7 / 8])
-    assert [line.counts.get("utility") for line in told.lines] == close([2 / 4, None, 6 / 7])
-    assert "max_grade = 3, the largest in the judgments" in told.notes
+    explanation = cf.explain({"q": {"a": 1, "b": 3}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "q", "NCU(stop='cascade')")
+    assert explanation.columns == ("stops here", "utility", "adds")
+    assert [line.counts.get("stops here") for line in explanation.lines] == close([1 / 8, None, 7 / 8 * 7 / 8])
+    assert [line.counts.get("utility") for line in explanation.lines] == close([2 / 4, None, 6 / 7])
+    assert "max_grade = 3, the largest in the judgments" in explanation.notes
 
 
-def test_a_stop_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_stop_can_be_added(monkeypatch: pytest.MonkeyPatch) -> None:
     def at_second(to: NCU, lists: Assessed, hits: object) -> tuple[object, object]:
         return STOPS["first"](to, lists, hits)[0][::-1], STOPS["first"](to, lists, hits)[1]  # type: ignore[arg-type]
 
@@ -225,10 +225,10 @@ def test_a_stop_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"max_grade": 0}, "NCU: max_grade == 0, must be above 0"),
         ({"stop": "graded-uniform", "weight": {1: -1}}, "NCU: weight == -1 for grade 1, must be 0 or above"),
         ({"stop": "graded-uniform", "gain": {1: -1}}, "NCU: weight == -1 for grade 1, must be 0 or above"),
-        ({"weight": "steep"}, "NCU: weight as a gain == 'steep', must be"),
+        ({"weight": "steep"}, "weight == 'steep', must be"),
     ],
 )
-def test_complains_with_the_value(parameters: dict[str, object], message: str) -> None:
+def test_an_error_names_the_bad_value(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         NCU(**parameters)  # type: ignore[arg-type]
 

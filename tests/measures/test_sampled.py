@@ -158,9 +158,9 @@ def _lists(grades: list[int]) -> Any:
 
 def test_the_expected_precision_at_a_drawn_document_is_unbiased() -> None:
     # of every sample that has the document at rank 7; some of each stratum are drawn above it in all of them
-    told = [xinfAP().terms(_lists(grades)) for grades in every_sample({"a": 1, "b": 3}) if grades[6] == 1]
-    assert len(told) == 2 * 10
-    assert np.mean([terms.columns["expected precision"][-1] for terms in told]) == pytest.approx(4 / 7, abs=1e-4)
+    every_terms = [xinfAP().terms(_lists(grades)) for grades in every_sample({"a": 1, "b": 3}) if grades[6] == 1]
+    assert len(every_terms) == 2 * 10
+    assert np.mean([terms.columns["expected precision"][-1] for terms in every_terms]) == pytest.approx(4 / 7, abs=1e-4)
 
 
 def test_xinfap_is_near_ap_on_average() -> None:
@@ -203,10 +203,10 @@ def test_statap_is_as_defined(pool: Pool, retrieved: int, data: st.DataObject) -
     assert given_score == pytest.approx(found / sum(worth))
 
 
-def test_what_is_missing_is_told() -> None:
+def test_missing_data_is_named() -> None:
     with pytest.raises(UsageError, match="topic doc probability"):
         statAP().of([1, 0])
-    with pytest.raises(UsageError, match="nobody knows how they were drawn"):
+    with pytest.raises(UsageError, match="how they were drawn is unknown"):
         xinfAP().view("best").of([1, None, -1], strata="abb")
     with pytest.raises(UsageError, match="strata: 1 entries, but there are 2 documents"):
         xinfAP().of([1, 0], strata="a")

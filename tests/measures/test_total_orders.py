@@ -67,7 +67,7 @@ def test_by_hand() -> None:
     assert (SBTO() @ 3).of([1, 0, 2]) == comb(4, 3) + comb(2, 2)
 
 
-def test_c_is_the_largest_grade_and_is_said() -> None:
+def test_the_note_says_that_c_is_the_largest_grade() -> None:
     lists = Assessed.one([1, 3])
     assert RBTO().of([1, 3]) == RBTO(c=3).of([1, 3])
     assert "c = 3" in (RBTO().note(lists) or "")
@@ -82,11 +82,11 @@ def test_c_is_the_largest_grade_and_is_said() -> None:
         (RBTO(c=2), [3], "c == 2, but the judgments go up to 3"),
         (RBTO(), [1.5], "grade 1.5 is in the judgments, must be a whole number"),
         (SBTO(), [0.5], "grade 0.5 is in the judgments"),
-        (RBTO(c=9), [1] * 400, r"no room in a float; write RBTO\(normalize=True\), or a cutoff such as RBTO@10"),
+        (RBTO(c=9), [1] * 400, r"in a float; write RBTO\(normalize=True\), or a cutoff such as RBTO@10"),
     ],
     ids=str,
 )
-def test_what_cannot_be_numbered(measure: Measure, grades: list[float | None], message: str) -> None:
+def test_lists_that_cannot_be_numbered_are_refused(measure: Measure, grades: list[float | None], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         measure.of(grades)
 

@@ -164,7 +164,7 @@ def test_documents_tied_only_in_another_dimension() -> None:
 def test_ties_of_the_inner_measure_become_ties_of_the_mean() -> None:
     assert parse("MM(AP)[ties]") == parse("MM(AP[ties])") == parse("MM(AP)").view("ties")
     assert str(parse("MM(AP')").view("ties=best")) == "MM(AP'[ties=best])"
-    with pytest.raises(cf.UsageError, match="ties and ties=best, must be one of them"):
+    with pytest.raises(cf.UsageError, match="ties and ties=best; give only one of them"):
         parse("CAM(AP[ties])").view("ties=best")
 
 

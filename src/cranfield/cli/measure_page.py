@@ -13,8 +13,8 @@ from typing import Any
 from cranfield.cli.formula import readable
 from cranfield.measures import REGISTRY, Measure
 from cranfield.measures.base import show
-from cranfield.measures.property_tables import footnotes, told_of
-from cranfield.measures.view_descriptions import readings
+from cranfield.measures.property_tables import footnotes, property_values
+from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
 
 MEANINGS = {
@@ -99,11 +99,11 @@ class Page:
             parameters={name: show(default) for name, default in kind.parameters().items()},
             cutoff=cutoffs[kind.cutoff_kind],
             aliases=kind.aliases,
-            properties=asdict(kind.properties) if measure is None else told_of(measure),
+            properties=asdict(kind.properties) if measure is None else property_values(measure),
             reference=kind.reference(),
             example=example[0] if example else "",
             asked=kind.name if measure is None else str(measure),
-            views={} if measure is None else readings(measure),
+            views={} if measure is None else describe_views(measure),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -185,7 +185,8 @@ def all_pages() -> list[Page]:
 def pages_of(measures: Iterable[Measure]) -> list[Page]:
     """The pages of measures; only one of those whose pages are the same, as cutoffs and parameters rarely matter."""
     different = {
-        (type(measure), measure.views, tuple(told_of(measure).values())): measure for measure in reversed([*measures])
+        (type(measure), measure.views, tuple(property_values(measure).values())): measure
+        for measure in reversed([*measures])
     }
     return [Page.of(measure) for measure in reversed(different.values())]
 

@@ -1,11 +1,12 @@
-"""What a measure is: a value with a name, a formula over assessed lists, and a place in the registry."""
+"""The base class of measures, their registry, and the decorator that adds a measure to it."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, FrozenInstanceError, dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
 
 import numpy as np
@@ -20,7 +21,8 @@ from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.gain import LINEAR, Gain, number
-from cranfield.measures.properties import Properties, by_parameters, normalised_unless_cut
+from cranfield.measures.parameters import Parameter
+from cranfield.measures.properties import Properties, PropertiesOfMeasure, normalised_unless_cut
 from cranfield.types import Array
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp
 from cranfield.views.parse_view import parse_view
@@ -35,25 +37,28 @@ __all__ = [
     "MeasureType",
     "Properties",
     "Terms",
-    "by_parameters",
     "divide",
     "measure",
     "normalised_unless_cut",
+    "number_tuple",
     "show",
 ]
 
-DEEPEST = 2**62 - 1
-"""No cutoff lies deeper: a whole number that arrays can hold, and far beyond any list."""
+DEEPEST_CUTOFF = 2**62 - 1
+"""The largest cutoff: far beyond any list, and small enough for integer arrays."""
 
 REGISTRY: dict[str, type[Measure]] = {}
 """Every measure by its name; filled by `@measure`."""
 
+ALIASES: dict[str, type[Measure]] = {}
+"""Every measure by its other names; filled by `@measure`."""
+
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What a measure counts at each hit: the score is the sum of `adds` over a list, divided by `over`.
+    """A score as a sum: (the sum of `adds` over the hits of a list + `besides`) / `over`.
 
-    `besides` is what it counts for documents that are not in the list.
+    `besides` is what documents outside the list add. `columns` are further numbers per hit that `explain` shows.
     """
 
     hits: Hits
@@ -74,31 +79,40 @@ def divide(above: Array, below: Array | float) -> Array:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class MeasureType(type):
-    """Makes the annotated names of a class its parameters; lets a class stand for its default instance: `nDCG @ 10`.
+    """Turns the annotated names of a class into parameters, and lets a class stand for its default: `nDCG @ 10`.
 
-    To a type checker measures are frozen dataclasses. They are not made by `dataclass`, which compiles code for every
-    class: with all measures that took longer than reading a run.
+    Type checkers see measures as frozen dataclasses. The class does not use `dataclass`, which compiles code for every
+    class: for all measures together that took longer than reading a run.
     """
 
-    _defaults: dict[str, Any]
-    """Every parameter with its default, `cutoff` and `views` first."""
+    _parameters: dict[str, Parameter]
+    """Every parameter, also `cutoff` and `views`; those that can only be given by name come last."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
-        inherited = [base._defaults for base in reversed(cls.__mro__[1:]) if isinstance(base, MeasureType)]
-        cls._defaults = {name: default for defaults in inherited for name, default in defaults.items()}
-        for parameter, kind in inspect.get_annotations(cls).items():
-            if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
-                if parameter not in cls.__dict__:
-                    raise UsageError(f"{name}: give the parameter {parameter!r} a default")
-                default = cls.__dict__[parameter]
-                cls._defaults[parameter] = default.default if isinstance(default, Field) else default
+        if isinstance(body.get("properties"), Properties):
+            type.__setattr__(cls, "properties", PropertiesOfMeasure(body["properties"]))
+        parameters: dict[str, Parameter] = {}
+        for base in reversed(cls.__mro__[1:]):
+            parameters.update(base._parameters if isinstance(base, MeasureType) else {})
+        for parameter, annotation in inspect.get_annotations(cls).items():
+            if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
+                continue
+            if parameter not in cls.__dict__:
+                raise UsageError(f"{name}: parameter {parameter!r} needs a default value")
+            default = cls.__dict__[parameter]
+            keyword_only = isinstance(default, Field)
+            parameters[parameter] = Parameter(
+                default.default if keyword_only else default, str(annotation), keyword_only
+            )
+        cls._parameters = dict(sorted(parameters.items(), key=lambda item: item[1].keyword_only))
 
     def __matmul__(cls, cutoff: float) -> Any:
-        return cls() @ cutoff
+        return cls(cutoff=cutoff)
 
 
 M = TypeVar("M", bound="Measure")
+V = TypeVar("V", bound=View)
 
 
 class Measure(metaclass=MeasureType):
@@ -116,28 +130,30 @@ class Measure(metaclass=MeasureType):
     cutoff_kind: ClassVar[str] = "rank"
     """What `@` means: `rank`, `recall` (a number from 0 to 1) or `none`."""
     needs: ClassVar[str] = ""
-    """What it cannot be computed without, besides judgments and ranks: `intents`, `lengths`,
-    `inclusion`, `scores`, `dimensions`."""
+    """Data it needs in addition to ranks and grades: `intents`, `lengths`, `inclusion`, `scores` or `dimensions`."""
     only_relevant: ClassVar[bool] = False
-    """Does it look at documents of grade `rel` or better only, so that others can be left out?"""
+    """Whether documents below grade `rel` never matter, so that they can be left out."""
     uses_intent_types: ClassVar[bool] = False
-    """Does it matter which intents are navigational?"""
+    """Whether it matters which intents are navigational."""
 
     if not TYPE_CHECKING:
 
         def __init__(self, *values: Any, **named: Any) -> None:
             parameters = list(self.parameters())
             if len(values) > len(parameters):
-                raise UsageError(f"{self.name}: {len(values)} values, but there are only {', '.join(parameters)}")
+                raise UsageError(f"{self.name}: {len(values)} values, but the parameters are {', '.join(parameters)}")
             for name in named:
-                if name not in self._defaults or name in parameters[: len(values)]:
-                    known = ", ".join(parameters) or "none"
-                    raise UsageError(f"{self.name}: parameter {name!r} is not known or given twice; there are: {known}")
-            self.__dict__.update(self._defaults, **dict(zip(parameters, values, strict=False)), **named)
+                if name not in self._parameters or name in parameters[: len(values)]:
+                    known = f"the parameters are: {', '.join(parameters) or 'none'}"
+                    raise UsageError(f"{self.name}: unknown or repeated parameter {name!r}; {known}")
+            self.__dict__.update((name, parameter.default) for name, parameter in self._parameters.items())
+            self.__dict__.update(zip(parameters, values, strict=False), **named)
+            self.__dict__.update(self._normalised())
+            self.__dict__.update(self.normalised())
             self._check()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise FrozenInstanceError(f"{self} is a value: make another with replace({name}=...)")
+        raise FrozenInstanceError(f"{self} cannot be changed; use replace({name}=...) to make another measure")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
@@ -154,73 +170,87 @@ class Measure(metaclass=MeasureType):
         """
         return type(self)(**{**self.__dict__, **changes})
 
+    # -- parameters: one form for each value, and complaints
+
+    def normalised(self) -> dict[str, Any]:
+        """Parameters that can be written in several ways, in the one way they are kept; subclasses override."""
+        return {}
+
+    def check(self) -> None:
+        """Raise an error if a parameter is out of range; subclasses override."""
+
+    def _normalised(self) -> dict[str, Any]:
+        values: dict[str, Any] = {
+            name: Gain.of(value, name)
+            for name, parameter in type(self)._parameters.items()
+            if parameter.is_gain and ((value := self.__dict__[name]) is not None or not parameter.optional)
+        }
+        if len(self.views) > 0:
+            values["views"] = tuple(sorted(self.views, key=lambda view: view.place))
+            if values.get("gain", self.__dict__.get("gain", LINEAR)) is None and self.find_view(GlobalGain):
+                values["gain"] = LINEAR  # relevant or not by default, but D- and DIN- exist to count gains
+        if isinstance(self.cutoff, (int, float, np.number)) and not isinstance(self.cutoff, bool):
+            if self.cutoff_kind == "recall":
+                values["cutoff"] = float(self.cutoff)
+            elif abs(self.cutoff) <= DEEPEST_CUTOFF and self.cutoff == int(self.cutoff):
+                values["cutoff"] = int(self.cutoff)
+        return values
+
     def _check(self) -> None:
-        for name, default in self.parameters().items():
-            self._check_kind(name, default)
+        for name in self.parameters():
+            type(self)._parameters[name].check(self.name, name, self.__dict__[name])
         self.check()
-        self._check_views()
+        if self.views:
+            self._check_views()
         if (gain := self.gains()) is not None:
             gain.check(self.name)
-        if self.cutoff is None:
-            return
+        if self.cutoff is not None:
+            self._check_cutoff(self.cutoff)
+
+    def _check_cutoff(self, cutoff: float) -> None:
+        what = f"{self.name}@{cutoff}"
         if self.cutoff_kind == "none":
-            raise UsageError(f"{self.name}@{self.cutoff}: {self.name} takes no cutoff")
-        if isinstance(self.cutoff, bool) or not isinstance(self.cutoff, (int, float, np.number)):
-            raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a number")
+            raise UsageError(f"{what}: {self.name} takes no cutoff")
+        if isinstance(cutoff, bool) or not isinstance(cutoff, (int, float, np.number)):
+            raise UsageError(f"{what}: the cutoff must be a number")
         if self.cutoff_kind == "recall":
-            check.between(f"{self.name}@", low=0, high=1, cutoff=float(self.cutoff))
-            self.__dict__["cutoff"] = float(self.cutoff)
-        else:
-            if self.cutoff > DEEPEST:
-                way_out = "leave the cutoff out, or make it smaller"
-                raise UsageError(f"{self.name}@{self.cutoff}: no list is as long; {way_out}")
-            if not self.cutoff >= 1 or self.cutoff != int(self.cutoff):
-                raise UsageError(f"{self.name}@{self.cutoff}: the cutoff must be a whole number, 1 or more")
-            self.__dict__["cutoff"] = int(self.cutoff)
+            check.between(f"{self.name}@", low=0, high=1, cutoff=cutoff)
+        elif cutoff > DEEPEST_CUTOFF:
+            raise UsageError(f"{what}: the cutoff is too large; leave it out, or make it smaller")
+        elif not cutoff >= 1 or not isinstance(cutoff, int):
+            raise UsageError(f"{what}: the cutoff must be a whole number, 1 or more")
 
     def _check_views(self) -> None:
         ties = [str(view) for view in self.views if isinstance(view, Ties)]
         if len(ties) > 1:
-            both = " and ".join(ties)
-            raise UsageError(f"{self.name}: views {both}, must be one of them: documents are tied only once")
+            raise UsageError(f"{self.name}: views {' and '.join(ties)}; give only one of them")
         for kind, mark in ((Sharp, "#"), (GlobalGain, "D- or DIN-"), (ByIntent, "-IA")):
             if sum(isinstance(view, kind) for view in self.views) > 1:
-                raise UsageError(f"{self.name}: {mark} twice, must be there once")
-        if self.needs == "intents" and any(isinstance(view, GlobalGain | ByIntent) for view in self.views):
-            raise UsageError(f"{self.name} looks at all intents itself and takes no -IA, D- or DIN-")
-        if not any(isinstance(view, GlobalGain) for view in self.views) or "gain" not in self.parameters():
-            return
-        if self.__dict__["gain"] is None:  # relevant or not by default, but global gains are there to be counted
-            self.__dict__["gain"] = LINEAR
-        if self.__dict__["gain"] != LINEAR:
-            raise UsageError(f"D-{self.name}: gains are taken for each intent; give `gain` to the view, GlobalGain")
-
-    def _check_kind(self, name: str, default: Any) -> None:
-        value = getattr(self, name)
-        if isinstance(default, Gain):
-            self.__dict__[name] = Gain.of(value)
-        elif isinstance(default, str) and not isinstance(value, str):
-            raise UsageError(f"{self.name}: {name} == {value!r}, must be a name such as {default!r}")
-        elif isinstance(default, (int, float)) and not isinstance(default, bool):
-            check.finite(self.name, **{name: value})
-
-    def check(self) -> None:
-        """Complain about parameters out of range; subclasses override."""
+                raise UsageError(f"{self.name}: {mark} twice, give it once")
+        global_gain = self.find_view(GlobalGain)
+        if self.needs == "intents" and (global_gain or self.find_view(ByIntent)):
+            raise UsageError(f"{self.name} uses all intents itself and takes no -IA, D- or DIN-")
+        if global_gain and self.__dict__.get("gain", LINEAR) != LINEAR:
+            raise UsageError(f"D-{self.name}: a gain belongs to an intent; give `gain` to the view, GlobalGain")
 
     def declares(self, default: Properties) -> Properties:
-        """The properties with the parameters as they are; subclasses with `by_parameters` override."""
+        """The properties with these parameters; subclasses override."""
         return default
 
     def gains(self) -> Gain | None:
-        """How grades become gains, if it counts any; where documents are read by their global gain, that one's."""
-        by_intent = [view.gain for view in self.views if isinstance(view, GlobalGain)]
-        given = by_intent[0] if by_intent else self.__dict__.get("gain")
-        return Gain.of(given) if isinstance(given, Gain | str | Mapping) else None
+        """How grades become gains, for measures that count gains; with D- or DIN- the gain of that view."""
+        global_gain = self.find_view(GlobalGain)
+        gain = self.__dict__.get("gain") if global_gain is None else global_gain.gain
+        return Gain.of(gain) if isinstance(gain, Gain | str | Mapping) else None
+
+    def find_view(self, kind: type[V]) -> V | None:
+        """The first view of this class, if the measure has one."""
+        return next((view for view in self.views if isinstance(view, kind)), None)
 
     # -- what it computes
 
     def terms(self, lists: Assessed) -> Terms | None:
-        """What each hit adds to the score, for `explain`; None where the score is no sum over hits."""
+        """What each hit adds to the score, for `explain`; None if the score is not a sum over hits."""
         return None
 
     def score(self, lists: Assessed) -> Array:
@@ -242,13 +272,17 @@ class Measure(metaclass=MeasureType):
             additive = False  # ranks as another view reads them depend on the other documents
         return score(lists)
 
+    def cwl_settings(self) -> dict[str, Any] | None:
+        """The parameters of the CWL measure that gives the same numbers; None if this is not a C/W/L measure."""
+        return None
+
     def beyond_grades(self) -> bool:
-        """Does it look at more of a document than its grade, so that no order by grade need be the best?"""
+        """Whether more than a document's grade counts, so that ordering by grade need not be best."""
         by_intent = any(view.place for view in self.views)
         return by_intent or bool(self.needs and self.needs != "scores")  # documents that are tied have the same score
 
     def looks_at(self) -> frozenset[str]:
-        """What it cannot be computed without, whatever is within; `places` where it ranks documents by dimension."""
+        """The data it needs, including that of a measure inside it; `places`: the ranks of documents by dimension."""
         return frozenset({self.needs})
 
     def of(
@@ -264,12 +298,11 @@ class Measure(metaclass=MeasureType):
     ) -> float:
         """The score of one list, given as its grades from the top (None: unjudged).
 
-        `missed` are the grades of judged documents that were not retrieved. Where a topic has intents a document is
-        given as its grades by intent: {"a": 1, "b": 2}. `lengths`, for measures that need them, are those of the
-        retrieved documents from the top. `strata` (labels) and `inclusion` (probabilities of having been drawn), for
-        measures that estimate from a sample, are those of all documents, the missed ones last. `scores`, for ADM, are
-        what the run gave the retrieved documents. `dimensions`, for measures of several, are further grades of all
-        documents, the missed ones last: {"credibility": [1, None, 0]}.
+        `missed` are the grades of judged documents that were not retrieved. For topics with intents, a document is
+        given as its grades by intent: {"a": 1, "b": 2}. Some measures need more: `lengths` of the retrieved documents;
+        `scores` that the run gave them (ADM); `strata` (labels) and `inclusion` (probabilities of having been drawn) of
+        all documents, the missed ones last; `dimensions`, further grades of all documents, the missed ones last:
+        {"credibility": [1, None, 0]}.
         """
         by_intent = any(isinstance(grade, Mapping) for grade in (*grades, *missed))
         lists = (with_intents if by_intent else Assessed.one)(grades, missed)
@@ -281,13 +314,13 @@ class Measure(metaclass=MeasureType):
             sample = Sample.one([*grades, *missed], strata=strata, inclusion=inclusion)
             lists = lists.replace(sample=sample, document=np.arange(len(lists.row)))
         if dimensions is not None:
-            given = Dimensions.one([*grades, *missed], len(grades), dimensions)
+            by_dimension = Dimensions.one([*grades, *missed], len(grades), dimensions)
             judged = np.flatnonzero([grade is not None for grade in grades])
-            lists = lists.replace(dimensions=given, document=judged)
+            lists = lists.replace(dimensions=by_dimension, document=judged)
         return float(self.evaluate(lists)[0])
 
     def note(self, lists: Assessed) -> str | None:
-        """What the reader of a score must know besides the name, e.g. a parameter taken from the judgments."""
+        """What a reader of the scores must know, such as a parameter taken from the judgments."""
         return None
 
     def remarks(self, lists: Assessed) -> list[str]:
@@ -339,49 +372,54 @@ class Measure(metaclass=MeasureType):
         >>> str(AP().view("condensed"))
         "AP'"
         """
-        more = tuple(parse_view(v) if isinstance(v, str) else v for v in views)
-        made = self.replace(views=self.views + more)
-        return made.replace(views=tuple(sorted(made.views, key=lambda view: view.place)))
+        more = tuple(parse_view(view) if isinstance(view, str) else view for view in views)
+        return self.replace(views=self.views + more)
 
     def split_views(self) -> tuple[tuple[View, ...], tuple[View, ...]]:
-        """Views of the whole list, which are read first, and those by intent, which show in the name."""
+        """Views of the whole list, which are applied first, and views by intent, which show in the name."""
 
         def rest(after: int) -> Callable[[Assessed], Array]:
             return lambda lists: self.replace(views=self.views[after:]).evaluate(lists)
 
         head = tuple(view.for_measure(self, rest(after)) for after, view in enumerate(self.views, 1) if not view.place)
-        return head, tuple(sorted((view for view in self.views if view.place), key=lambda view: view.place))
+        return head, tuple(view for view in self.views if view.place)
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
         """Parameter names and defaults."""
-        return {name: default for name, default in cls._defaults.items() if name not in ("cutoff", "views")}
+        own = (name for name in cls._parameters if name not in ("cutoff", "views"))
+        return {name: cls._parameters[name].default for name in own}
 
     def __str__(self) -> str:
-        head, tail = self.split_views()
-        by_gain = any(isinstance(v, GlobalGain) for v in tail)
-        changed = [
-            f"{name}={show(getattr(self, name))}"
-            for name, default in self.parameters().items()
-            if getattr(self, name) != default and not (by_gain and name == "gain")
-        ]
-        mark = head[0].mark if head else ""  # views are read in order: a mark can only stand for the first
-        named = [str(v) for v in head[1 if mark else 0 :]]
-        taken = f"{self.name}{ByIntent.mark}" in REGISTRY  # a measure of its own, such as nERR-IA: the view is [IA]
-        named += [str(v) for v in tail if isinstance(v, ByIntent) and taken]
-        sharp = "#" if any(isinstance(v, Sharp) for v in tail) else ""
-        prefix = "".join(f"{v}{sharp}-" for v in tail if isinstance(v, GlobalGain))
-        changed += [f"gain={show(v.gain)}" for v in tail if isinstance(v, GlobalGain) and v.gain != LINEAR]
-        changed += [f"gamma={show(v.gamma)}" for v in tail if isinstance(v, Sharp) and v.gamma != Sharp().gamma]
+        head, _ = self.split_views()
+        global_gain, sharp, by_intent = self.find_view(GlobalGain), self.find_view(Sharp), self.find_view(ByIntent)
+        defaults = self.parameters()
+        settings = {name: self.__dict__[name] for name in defaults if self.__dict__[name] != defaults[name]}
+        if global_gain is not None:
+            settings.pop("gain", None)  # the view holds the gain
+            if global_gain.gain != LINEAR:
+                settings["gain"] = global_gain.gain
+        if sharp is not None and sharp != Sharp():
+            settings["gamma"] = sharp.gamma
+        mark = head[0].mark if head else ""  # views are applied in order: a mark can only stand for the first
+        in_brackets = [str(view) for view in head[1 if mark else 0 :]]
+        suffix = ""
+        if by_intent is not None:
+            if f"{self.name}{by_intent.mark}" in REGISTRY:  # another measure, such as nERR-IA: the view is [IA]
+                in_brackets.append(str(by_intent))
+            else:
+                suffix = by_intent.mark
+        hash_sign = "" if sharp is None else "#"
+        written = f"{self.name}{suffix}{hash_sign}"
+        if global_gain is not None:
+            written = f"{global_gain}{hash_sign}-{self.name}{suffix}"
+        arguments = ",".join(f"{name}={show(value)}" for name, value in settings.items())
         return (
-            prefix
-            + self.name
-            + ("" if taken else "".join(v.mark for v in tail))
-            + ("" if prefix else sharp)
+            written
             + mark
-            + (f"({','.join(changed)})" if changed else "")
+            + (f"({arguments})" if arguments else "")
             + ("" if self.cutoff is None else f"@{number(self.cutoff)}")
-            + (f"[{','.join(named)}]" if named else "")
+            + (f"[{','.join(in_brackets)}]" if in_brackets else "")
         )
 
     __repr__ = __str__
@@ -389,8 +427,8 @@ class Measure(metaclass=MeasureType):
     @classmethod
     def reference(cls) -> str:
         """The paper, from the docstring's `Reference:` line."""
-        found = re.search(r"Reference: (.*?)(?:\n\s*\n|\Z)", inspect.getdoc(cls) or "", re.DOTALL)
-        return " ".join(found.group(1).split()) if found else ""
+        match = re.search(r"Reference: (.*?)(?:\n\s*\n|\Z)", inspect.getdoc(cls) or "", re.DOTALL)
+        return " ".join(match[1].split()) if match else ""
 
 
 def show(value: Any) -> str:
@@ -408,8 +446,17 @@ def show(value: Any) -> str:
     return number(value)
 
 
+def number_tuple(values: Any) -> Any:
+    """A sequence of numbers as a tuple of floats; anything else unchanged, for `check` to complain about."""
+    if not isinstance(values, Iterable):
+        return values
+    listed = tuple(values)
+    numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in listed)
+    return tuple(map(float, listed)) if numbers else listed
+
+
 class FunctionMeasure(Measure):
-    """A measure that is just a function of the lists."""
+    """A measure made from a function of the lists."""
 
     function: ClassVar[Callable[[Assessed], Array]]
 
@@ -437,11 +484,14 @@ def measure(thing: Any) -> Any:
     if not isinstance(thing, type):
         body = {"function": staticmethod(thing), "__doc__": thing.__doc__, "__module__": thing.__module__ or "__main__"}
         thing = MeasureType(thing.__name__, (FunctionMeasure,), {**body, "cutoff_kind": "none"})
-    made: type[Measure] = thing
-    if not made.__dict__.get("name"):
-        made.name = made.__name__
-    taken = REGISTRY.get(made.name, made).__module__
-    if taken.startswith("cranfield.") and not made.__module__.startswith("cranfield."):
-        raise UsageError(f"the name {made.name!r} is taken by {taken}; choose another")
-    REGISTRY[made.name] = made
-    return made
+    kind: type[Measure] = thing
+    if not kind.__dict__.get("name"):
+        kind.name = kind.__name__
+    owner = REGISTRY.get(kind.name, kind).__module__
+    if owner.startswith("cranfield.") and not kind.__module__.startswith("cranfield."):
+        raise UsageError(f"the name {kind.name!r} is taken by {owner}; choose another")
+    REGISTRY[kind.name] = kind
+    for alias in kind.aliases:
+        if ALIASES.setdefault(alias, kind).name == kind.name:
+            ALIASES[alias] = kind
+    return kind

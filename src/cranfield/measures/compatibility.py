@@ -1,30 +1,29 @@
-"""How close a list comes to an ideal one, when nothing but the order of documents is known."""
+"""Overlap with an ideal ranking: how close a list comes to it if only the order of documents is known."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits, position_in_segment
-from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure
+from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.parameters import Persistence
 from cranfield.measures.ranked import persistence
 from cranfield.types import Array
 
 
 @measure
 class Compat(Measure):
-    r"""Compatibility: rank-biased overlap of the list with the ideal ranking that is most like it.
+    r"""Compatibility: rank-biased overlap of the list with the most similar ideal ranking.
 
     .. math:: \frac{\sum_{d=1}^{D} p^{d-1}\,\frac{|L_d \cap I_d|}{d}}{\sum_{d=1}^{D} p^{d-1}\,\frac{\min(d, R)}{d}}
 
-    L_d and I_d are the first d documents of the list and of the ideal ranking, which holds the R documents of a grade
-    above 0, better grades first, those of the same grade in the order of the list and the unretrieved last. The depth D
-    is that of the longer of the two, or a smaller cutoff. A grade only says who comes first, so grades may come from
-    preferences. `normalize=False` divides by the sum of p^(d-1) instead, so that a short ideal ranking keeps even a
-    perfect list below 1, and one of no documents at 0.
+    L_d and I_d are the first d documents of the list and of the ideal ranking. The ideal ranking has the R documents
+    with a grade above 0, better grades first; documents of the same grade are in the order of the list, with those not
+    retrieved last. The depth D is that of the longer of the two, or a smaller cutoff. Only the order of grades counts,
+    so grades can come from preferences. `p` weights the depths. `normalize=False` divides by the sum of p^(d-1)
+    instead: then even a perfect list scores below 1 if the ideal ranking is short, and 0 if it is empty.
     No relevant documents: undefined.
     Reference: Clarke, Vtyurina & Smucker, TOIS 39(3), 2021, doi:10.1145/3451161
 
@@ -32,19 +31,14 @@ class Compat(Measure):
     0.2
     """
 
-    p: float = 0.95
+    p: Persistence = 0.95
     normalize: bool = True
 
     aliases = ("compatibility", "Compatibility")
-    properties = by_parameters(Properties(graded=True, normalised=True, diminishing=True))
+    properties = Properties(graded=True, normalised=True, diminishing=True)
 
     def declares(self, default: Properties) -> Properties:
         return default.replace(normalised=self.normalize)
-
-    def check(self) -> None:
-        check.between(self.name, low=0, high=1, p=self.p)
-        if self.p == 1:
-            raise UsageError("Compat: p == 1, must be below 1 (all depths would weigh the same)")
 
     def terms(self, lists: Assessed) -> Terms:
         judged = lists.judged
@@ -62,33 +56,29 @@ class Compat(Measure):
             over = weight[inside] + relevant * (overlap[depth] - overlap[inside])
         else:
             over = np.where(depth > 0, weight[depth], 1.0)
-        return Terms(
-            hits, adds, over, {"ideal rank": ideal.astype(np.float64), "in both from": both.astype(np.float64)}
-        )
+        columns = {"ideal rank": ideal.astype(np.float64), "in both from": both.astype(np.float64)}
+        return Terms(hits, adds, over, columns)
 
     def tables(self, depth: int) -> tuple[Array, Array]:
-        """The sums of p^(d-1) and of p^(d-1) / d over d = 1, 2, ... up to every depth."""
+        """The sums of p^(d-1) and of p^(d-1) / d over d = 1, 2, ..., for every depth."""
         every = np.arange(1, depth + 1)
         weight = persistence(self.p, every)
-        return (
-            np.concatenate(([0.0], np.cumsum(weight))),
-            np.concatenate(([0.0], np.cumsum(weight / every))),
-        )
+        return np.concatenate(([0.0], np.cumsum(weight))), np.concatenate(([0.0], np.cumsum(weight / every)))
 
 
 def _ideal_rank(lists: Assessed, hits: Hits) -> NDArray[np.int64]:
-    """Where each hit stands in its ideal ranking: behind all better documents and the equally good ones above it."""
+    """The rank of each hit in the ideal ranking: after all better documents and the equally good ones above it."""
     levels = np.unique(lists.judged.grade)
     topic = lists.set_of_row[hits.row].astype(np.int64)
 
-    def worst_last(topic: NDArray[np.int64], grade: Array) -> NDArray[np.int64]:
-        """A number for each topic and grade, in the order in which `judged` holds them."""
+    def order(topic: NDArray[np.int64], grade: Array) -> NDArray[np.int64]:
+        """A number for each topic and grade, in the order of `judged`: better grades first."""
         return np.asarray(topic * len(levels) + len(levels) - 1 - np.searchsorted(levels, grade))
 
-    better = np.searchsorted(worst_last(lists.judged.topic, lists.judged.grade), worst_last(topic, hits.grade))
-    together = np.lexsort((hits.grade, hits.row))  # equal grades of a list side by side, still in the order of the list
-    row, grade = hits.row[together], hits.grade[together]
+    better = np.searchsorted(order(lists.judged.topic, lists.judged.grade), order(topic, hits.grade))
+    by_grade = np.lexsort((hits.grade, hits.row))  # equal grades of a list side by side, in the order of the list
+    row, grade = hits.row[by_grade], hits.grade[by_grade]
     begins = np.flatnonzero(np.append(True, (np.diff(row) != 0) | (np.diff(grade) != 0))[: len(row)])
     nth = np.empty(len(hits), dtype=np.int64)
-    nth[together] = position_in_segment(np.append(begins, len(hits)))
+    nth[by_grade] = position_in_segment(np.append(begins, len(hits)))
     return np.asarray(better - lists.judged.start[topic] + nth)

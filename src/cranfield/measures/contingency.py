@@ -1,8 +1,9 @@
-"""Relevant or not against retrieved or not: the table of both, and measures that look at the whole collection."""
+"""Sets, within the whole collection: the confusion matrix, and measures that need the size of the collection."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,15 +11,16 @@ from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, divide, measure
+from cranfield.measures.parameters import Whole
 from cranfield.measures.retrieved import num_retrieved
 from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """The contingency table of every list: one number per list (row) in each cell.
+    """The confusion matrix of every list: each cell is an array with one number per list (row).
 
-    `true_negative` is None when the collection size is not known.
+    `true_negative` is None if the size of the collection is unknown.
     """
 
     true_positive: Array
@@ -32,119 +34,105 @@ class Confusion:
 
 
 def confusion(lists: Assessed, rel: float = 1, N: int | None = None, cutoff: int | None = None) -> Confusion:
-    """Relevant or not against retrieved or not, for every list (confusion matrix); `N` is the size of the collection.
+    """The confusion matrix (relevant or not, retrieved or not) of every list; `N` is the size of the collection.
 
     >>> confusion(Assessed.one([1, 0, None], missed=[1]), N=10)
     Confusion(true_positive=[1.0], false_positive=[2.0], false_negative=[1.0], true_negative=[6.0])
     """
-    found = lists.relevant(rel, cutoff).count
-    others, missed = num_retrieved(lists, cutoff) - found, lists.num_rel(rel) - found
+    true_positive = lists.relevant(rel, cutoff).count
+    false_positive, missed = num_retrieved(lists, cutoff) - true_positive, lists.num_rel(rel) - true_positive
     if N is None:
-        return Confusion(found, others, missed)
+        return Confusion(true_positive, false_positive, missed)
     check.positive("confusion", N=N)
-    rest = N - found - others - missed
-    if len(rest) and rest.min() < -1e-6:  # over tied documents the counts are means: a last bit can be off
-        at_least = int(N - rest.min())
-        raise UsageError(f"N == {N}, but a topic has {at_least} documents retrieved or relevant; give the whole size")
-    return Confusion(found, others, missed, np.maximum(rest, 0.0))
+    rest = N - true_positive - false_positive - missed
+    if len(rest) and rest.min() < -1e-6:  # the counts are means over tied documents: the last bit can be off
+        raise collection_too_small(N, int(N - rest.min()))
+    return Confusion(true_positive, false_positive, missed, np.maximum(rest, 0.0))
+
+
+def collection_too_small(N: int, documents: int) -> UsageError:
+    return UsageError(
+        f"N == {N}, but a topic has {documents} documents retrieved or relevant; give the size of the whole collection"
+    )
 
 
 class _OfCollection(Measure):
-    """Measures that also look at what is neither relevant nor retrieved, so they need the size of the collection."""
+    """The base class of measures that count documents neither relevant nor retrieved."""
 
-    def table(self, lists: Assessed, rel: float, N: int | None) -> tuple[Array, Array, Array, Array]:
-        if N is None:
-            raise UsageError(
-                f"{self.name} needs the number of documents in the collection: write {self.name}(N=528155)"
-                + (" (ir_measures' measure of this name is another one)" if self.name == "Accuracy" else "")
-            )
-        cells = confusion(lists, rel, N, self.k)
+    N: Whole | None = None
+    rel: float = 1
+
+    another: ClassVar[str] = ""
+    """A warning about another measure of the same name."""
+
+    def table(self, lists: Assessed) -> tuple[Array, Array, Array, Array]:
+        if self.N is None:
+            needs = f"{self.name} needs the number of documents in the collection: write {self.name}(N=528155)"
+            raise UsageError(needs + self.another)
+        cells = confusion(lists, self.rel, self.N, self.k)
         assert cells.true_negative is not None
         return cells.true_positive, cells.false_positive, cells.false_negative, cells.true_negative
 
 
-def _check_size(who: str, N: int | None) -> None:
-    if N is not None:
-        check.finite(who, N=N)
-        check.positive(who, N=N)
-
-
 @measure
 class Accuracy(_OfCollection):
-    r"""The share of all documents in the collection that is rightly retrieved or rightly left out.
+    r"""Accuracy: the fraction of the collection that is relevant and retrieved, or neither.
 
     .. math:: \frac{TP + TN}{N}
 
-    `N`, the size of the collection, must be given. Nearly 1 for any run on any large collection.
-    No relevant documents: the share that is rightly left out.
+    `N`, the size of the collection, must be given. It is close to 1 for any run on a large collection.
+    No relevant documents: the fraction of the collection that was not retrieved.
     Reference: Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, chapter 8
 
     >>> Accuracy(N=10).of([1, 0, 0], missed=[1])
     0.7
     """
 
-    N: int | None = None
-    rel: float = 1
-
+    another = " (ir_measures has a different measure of this name)"
     properties = Properties(additive=True, scale="interval")
 
-    def check(self) -> None:
-        _check_size(self.name, self.N)
-
     def score(self, lists: Assessed) -> Array:
-        tp, fp, fn, tn = self.table(lists, self.rel, self.N)
+        tp, fp, fn, tn = self.table(lists)
         return divide(tp + tn, tp + fp + fn + tn)
 
 
 @measure
 class Fallout(_OfCollection):
-    r"""False positive rate: the share of the collection's non-relevant documents that was retrieved; lower is better.
+    r"""False positive rate: the fraction of the non-relevant documents that was retrieved; lower is better.
 
     .. math:: \frac{FP}{FP + TN}
 
     `N`, the size of the collection, must be given.
-    No relevant documents: the share of the collection that was retrieved.
+    No relevant documents: the fraction of the collection that was retrieved.
     Reference: Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, 1966
 
     >>> Fallout(N=10).of([1, 0, 0], missed=[1])
     0.25
     """
 
-    N: int | None = None
-    rel: float = 1
-
     properties = Properties(additive=True, better="lower", scale="interval")
 
-    def check(self) -> None:
-        _check_size(self.name, self.N)
-
     def score(self, lists: Assessed) -> Array:
-        _, fp, _, tn = self.table(lists, self.rel, self.N)
+        _, fp, _, tn = self.table(lists)
         return divide(fp, fp + tn)
 
 
 @measure
 class Specificity(_OfCollection):
-    r"""True negative rate: the share of the collection's non-relevant documents that was left out.
+    r"""True negative rate: the fraction of the non-relevant documents that was not retrieved.
 
     .. math:: \frac{TN}{FP + TN}
 
     `N`, the size of the collection, must be given.
-    No relevant documents: the share of the collection that was left out.
+    No relevant documents: the fraction of the collection that was not retrieved.
     Reference: Fawcett, Pattern Recognition Letters 27(8), 2006, doi:10.1016/j.patrec.2005.10.010
 
     >>> Specificity(N=10).of([1, 0, 0], missed=[1])
     0.75
     """
 
-    N: int | None = None
-    rel: float = 1
-
     properties = Properties(additive=True, scale="interval")
 
-    def check(self) -> None:
-        _check_size(self.name, self.N)
-
     def score(self, lists: Assessed) -> Array:
-        _, fp, _, tn = self.table(lists, self.rel, self.N)
+        _, fp, _, tn = self.table(lists)
         return divide(tn, fp + tn)

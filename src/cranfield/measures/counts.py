@@ -1,4 +1,4 @@
-"""Plain counts, and how much of a list is judged: no ratings, but what a reader of ratings wants to know."""
+"""Counts: numbers that describe a list or a topic and do not rate it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.types import Array
 
 @measure
 class NumRet(Measure):
-    r"""How many documents were retrieved.
+    r"""The number of retrieved documents.
 
     .. math:: |\text{retrieved}|
 
@@ -32,7 +32,7 @@ class NumRet(Measure):
 
 @measure
 class NumRel(Measure):
-    r"""How many relevant documents the topic has, retrieved or not.
+    r"""The number of relevant documents of the topic, retrieved or not.
 
     .. math:: R
 
@@ -55,7 +55,7 @@ class NumRel(Measure):
 
 @measure
 class NumRelRet(Measure):
-    r"""How many relevant documents were retrieved.
+    r"""The number of relevant documents that were retrieved.
 
     .. math:: C(l)
 
@@ -78,11 +78,12 @@ class NumRelRet(Measure):
 
 @measure
 class Judged(Measure):
-    r"""The share of the retrieved documents (`@l`: of the first `l`, or of as many as came back) that is judged.
+    r"""The fraction of the retrieved documents that is judged.
 
     .. math:: \frac{|\text{judged} \cap \text{retrieved}|}{|\text{retrieved}|}
 
-    Nothing retrieved: undefined. No relevant documents: the same share.
+    `@l` counts the first `l` documents, or all if fewer were retrieved.
+    Nothing retrieved: undefined. No relevant documents: the same fraction.
     Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
 
     >>> (Judged @ 2).of([1, None, 0])
@@ -97,11 +98,12 @@ class Judged(Measure):
 
 @measure
 class Unjudged(Measure):
-    r"""The share of the retrieved documents (`@l`: of the first `l`, or of as many as came back) that is not judged.
+    r"""The fraction of the retrieved documents that is not judged.
 
     .. math:: 1 - \text{Judged}
 
-    Nothing retrieved: undefined. No relevant documents: the same share.
+    `@l` counts the first `l` documents, or all if fewer were retrieved.
+    Nothing retrieved: undefined. No relevant documents: the same fraction.
     Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
 
     >>> (Unjudged @ 2).of([1, None, 0])
@@ -111,5 +113,5 @@ class Unjudged(Measure):
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
-        here = num_retrieved(lists, self.k)
-        return divide(here - lists.hits(self.k).count, here)
+        retrieved = num_retrieved(lists, self.k)
+        return divide(retrieved - lists.hits(self.k).count, retrieved)

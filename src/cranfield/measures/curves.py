@@ -1,9 +1,9 @@
-"""Curves of a run as data: precision against recall, and ROC with the area under it. Drawing is another matter."""
+"""Curves of a run as data: precision against recall, and ROC with the area under the curve."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,14 +11,16 @@ from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import divide
+from cranfield.measures.contingency import collection_too_small
 from cranfield.measures.ranked import ELEVEN, interpolated
 from cranfield.measures.retrieved import num_retrieved
+from cranfield.text import listed
 from cranfield.types import Array, Index
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The curve of one list: a point for every step, from left to right."""
+    """The curve of one list, as points from left to right."""
 
     x: Array
     y: Array
@@ -32,9 +34,9 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The curves of many lists (or of runs, averaged over topics) at the same points `x`: `y[row, point]`.
+    """The curves of many lists, or of runs averaged over topics, at the same points `x`: `y[row, point]`.
 
-    `area` is the area under each, where that is a number people use (ROC). Undefined lists are NaN.
+    `area` is the area under each ROC curve. Undefined values are NaN.
     """
 
     x: Array
@@ -52,16 +54,13 @@ class Curves:
         return f"Curves({len(self.y)} {what} of {self.y_name} against {self.x_name} at {len(self.x)} points)"
 
     def mean(self) -> Curves:
-        """One curve per run: the mean over the topics where it is defined."""
+        """One curve per run: the mean over the topics for which it is defined."""
         if self.topic is None:
             return self
-        y = np.vstack([_mean(self.y[self.run == number]) for number in range(len(self.runs))])
-        area = self.area
-        if area is not None:
-            area = np.array([_mean(area[self.run == number, None])[0] for number in range(len(self.runs))])
-        return Curves(
-            self.x, y, self.x_name, self.y_name, self.runs, self.topics, np.arange(len(self.runs)), None, area
-        )
+        rows = [self.run == number for number in range(len(self.runs))]
+        y = np.vstack([_mean(self.y[here]) for here in rows])
+        area = None if self.area is None else np.array([_mean(self.area[here, None])[0] for here in rows])
+        return replace(self, y=y, run=np.arange(len(self.runs)), topic=None, area=area)
 
 
 def _mean(rows: Array) -> Array:
@@ -71,11 +70,11 @@ def _mean(rows: Array) -> Array:
 
 def _row(lists: Assessed, run: str, topic: str) -> int:
     if run not in lists.runs:
-        raise UsageError(f"run {run!r} is not there; there are {', '.join(lists.runs)}")
+        raise UsageError(f"there is no run {run!r}; the runs are {listed(lists.runs, 10)}")
     if topic not in lists.topics:
-        raise UsageError(f"topic {topic!r} is not there; there are {', '.join(lists.topics[:10])} ...")
-    found = np.flatnonzero((lists.run == lists.runs.index(run)) & (lists.topic == lists.topics.index(topic)))
-    return int(found[0])
+        raise UsageError(f"there is no topic {topic!r}; the topics are {listed(lists.topics, 10)}")
+    rows = np.flatnonzero((lists.run == lists.runs.index(run)) & (lists.topic == lists.topics.index(topic)))
+    return int(rows[0])
 
 
 def precision_recall(lists: Assessed, run: str, topic: str, *, rel: float = 1, cutoff: int | None = None) -> Curve:
@@ -94,7 +93,7 @@ def precision_recall(lists: Assessed, run: str, topic: str, *, rel: float = 1, c
 def interpolated_precision(
     lists: Assessed, points: Sequence[float] = ELEVEN, *, rel: float = 1, dialect: str = "exact"
 ) -> Curves:
-    """Interpolated precision of every list at the recall points; `.mean()` gives the curve of each run.
+    """Interpolated precision of every list at the recall points; `.mean()` gives one curve per run.
 
     >>> interpolated_precision(Assessed.one([1, 0, 1]), [0, 0.5, 1]).y.round(3).tolist()
     [[1.0, 1.0, 0.667]]
@@ -109,45 +108,37 @@ def interpolated_precision(
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """What an ROC curve climbs on: each relevant hit, the non-relevant documents above it, and the totals per row."""
+    """The steps of ROC curves: each relevant hit with the non-relevant documents above it, and the totals per list."""
 
     row: Index
     above: Array
     relevant: Array
     nonrelevant: Array
-    found: Array
-    wrong: Array
+    relevant_retrieved: Array
+    nonrelevant_retrieved: Array
 
 
 def _steps(lists: Assessed, rel: float, N: int | None) -> _Steps:
     hits, relevant = lists.relevant(rel), lists.num_rel(rel)
     if N is not None:
         check.positive("roc", N=N)
-        wrong = num_retrieved(lists, None) - hits.count
-        if len(wrong) and (wrong + relevant).max() > N:
-            most = int((wrong + relevant).max())
-            raise UsageError(f"N == {N}, but a topic has {most} documents retrieved or relevant; give the whole size")
-        return _Steps(hits.row, (hits.rank - hits.nth).astype(np.float64), relevant, N - relevant, hits.count, wrong)
+        others = num_retrieved(lists, None) - hits.count
+        if len(others) and (others + relevant).max() > N:
+            raise collection_too_small(N, int((others + relevant).max()))
+        return _Steps(hits.row, (hits.rank - hits.nth).astype(np.float64), relevant, N - relevant, hits.count, others)
     every = lists.hits()
-    place = np.flatnonzero(lists.grade >= rel) - every.start[:-1][hits.row]
-    above = place - (hits.nth - 1)
-    return _Steps(
-        hits.row,
-        above.astype(np.float64),
-        relevant,
-        lists.num_judged() - relevant,
-        hits.count,
-        every.count - hits.count,
-    )
+    above = np.flatnonzero(lists.grade >= rel) - every.start[:-1][hits.row] - (hits.nth - 1.0)
+    nonrelevant, others = lists.num_judged() - relevant, every.count - hits.count
+    return _Steps(hits.row, above, relevant, nonrelevant, hits.count, others)
 
 
 def roc(lists: Assessed, points: Sequence[float] | None = None, *, rel: float = 1, N: int | None = None) -> Curves:
     r"""True positive rate against false positive rate, with the area under the curve, for every list.
 
-    Over the judged documents, or over a whole collection of `N` documents where what is not judged is not relevant.
-    Documents that were not retrieved come after the others in no order: the curve ends in a straight line to (1, 1).
-    The area is the chance that a relevant document stands before a non-relevant one. Undefined (NaN) when there are no
-    relevant or no non-relevant documents. `points` are false positive rates, by default 0, 0.01, ..., 1.
+    The curve is over the judged documents, or over a whole collection of `N` documents, in which unjudged documents are
+    not relevant. Documents that were not retrieved follow in random order: the curve ends in a straight line to (1, 1).
+    The area is the probability that a relevant document comes before a non-relevant one. It is undefined (NaN) without
+    relevant or without non-relevant documents. `points` are false positive rates, by default 0, 0.01, ..., 1.
     Reference: Fawcett, Pattern Recognition Letters 27(8), 2006, doi:10.1016/j.patrec.2005.10.010
 
     >>> roc(Assessed.one([1, 0, 1, 0])).area.tolist()
@@ -158,15 +149,16 @@ def roc(lists: Assessed, points: Sequence[float] | None = None, *, rel: float = 
         check.between("roc", low=0, high=1, points=point)
     steps = _steps(lists, rel, N)
     pairs = steps.relevant * steps.nonrelevant
-    missed, left = steps.relevant - steps.found, steps.nonrelevant - steps.wrong
-    won = np.bincount(steps.row, steps.nonrelevant[steps.row] - steps.above, lists.rows)
-    area = divide(won + missed * left / 2, pairs)
+    missed, left = steps.relevant - steps.relevant_retrieved, steps.nonrelevant - steps.nonrelevant_retrieved
+    in_order = np.bincount(steps.row, steps.nonrelevant[steps.row] - steps.above, lists.rows)
+    area = divide(in_order + missed * left / 2, pairs)
     y = np.empty((lists.rows, len(x)))
     for number, rate in enumerate(x.tolist()):
-        wrong = rate * steps.nonrelevant
-        climbed = np.bincount(steps.row, steps.above <= wrong[steps.row] + 1e-9, lists.rows).astype(np.float64)
-        beyond = np.where(wrong > steps.wrong, divide(missed * (wrong - steps.wrong), left), 0.0)
-        beyond = np.where((left == 0) & (rate == 1), missed, beyond)  # nothing left to tie with: straight up at the end
+        false = rate * steps.nonrelevant
+        climbed = np.bincount(steps.row, steps.above <= false[steps.row] + 1e-9, lists.rows).astype(np.float64)
+        below_list = false - steps.nonrelevant_retrieved
+        beyond = np.where(below_list > 0, divide(missed * below_list, left), 0.0)
+        beyond = np.where((left == 0) & (rate == 1), missed, beyond)  # no others left: straight up at the end
         y[:, number] = divide(climbed + beyond, np.where(pairs > 0, steps.relevant, 0.0))
     return Curves(
         x, y, "false positive rate", "true positive rate", lists.runs, lists.topics, lists.run, lists.topic, area

@@ -1,8 +1,8 @@
-"""The α#-IA family: novelty, gains added over intents, and more weight for what is hard to find.
+"""Topics with several intents, difficult intents and topics count more: the α#-IA family.
 
-Our reading of one sentence: Sakai, Metrics, Statistics, Tests (2014) §3.1 says that Golbus, Aslam & Clarke (2013)
-combine the ideas of α-nDCG, intent-aware measures and D-measures and emphasise inherently difficult topics and
-subtopics. Their own formulas were not at hand.
+The formulas follow one sentence in Sakai, Metrics, Statistics, Tests (2014) §3.1: Golbus, Aslam & Clarke (2013) combine
+the ideas of α-nDCG, intent-aware measures and D-measures and emphasise inherently difficult topics and subtopics. The
+formulas of the 2013 paper were not available.
 """
 
 from __future__ import annotations
@@ -20,83 +20,85 @@ from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.novelty import Novelty, RankBiased, log_discount, reciprocal
 from cranfield.measures.novelty_ideal import greedy_ideal
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
-A_READING = (
-    "alpha#-IA: the formula of Golbus, Aslam & Clarke (2013) was not at hand; this is a reading of the description in "
-    "Sakai 2014 §3.1: do not compare with published scores"
+NOT_THE_PAPERS_FORMULA = (
+    "alpha#-IA: the formula follows the description in Sakai 2014 §3.1, because that of Golbus, Aslam & Clarke (2013) "
+    "was not available: do not compare with published scores"
 )
 
 
 @dataclass(frozen=True)
 class Share:
-    """What each entry of a topic's intents is worth: the gain of its grade, times the weight of its intent.
+    """What each entry of intents is worth: the gain of its grade times the weight of its intent.
 
-    `intents="rare"` weighs an intent by its probability over the number of its entries, `"equal"` by its probability.
-    The weightiest intent of a topic weighs 1, so that equal weights are exactly those of measures without any.
+    With `intents="rare"` the weight of an intent is its probability divided by the number of its entries, with
+    `"equal"` its probability. The largest weight of a topic is scaled to 1, so that equal weights change nothing.
     """
 
     intents: str
     gain: Gain
 
-    def __call__(self, some: Intents) -> Array:
-        return some.once(("share", self), lambda: self._gains(some) * self._weights(some)[some.intent])
+    def __call__(self, intents: Intents) -> Array:
+        return intents.once(("share", self), lambda: self._gains(intents) * self._weights(intents)[intents.intent])
 
-    def _gains(self, some: Intents) -> Array:
+    def _gains(self, intents: Intents) -> Array:
         with np.errstate(over="ignore"):
-            gains = self.gain(some.grade)
+            gains = self.gain(intents.grade)
         if not np.isfinite(gains).all():
-            grade = some.grade[~np.isfinite(gains)][0]
-            raise UsageError(f"gain == {self.gain}: grade {grade:g} gains more than a number can hold; give a table")
+            grade = intents.grade[~np.isfinite(gains)][0]
+            raise UsageError(f"gain == {self.gain}: the gain of grade {grade:g} is too large for a float; give a table")
         return gains
 
-    def _weights(self, some: Intents) -> Array:
-        entries = np.bincount(some.intent, minlength=len(some))
-        weight = np.where(entries > 0, some.probability, 0.0)
+    def _weights(self, intents: Intents) -> Array:
+        entries = np.bincount(intents.intent, minlength=len(intents))
+        weight = np.where(entries > 0, intents.probability, 0.0)
         if self.intents == "rare":
             weight = weight / np.maximum(entries, 1)
-        most = np.zeros(some.topics)
-        np.maximum.at(most, some.topic, weight)
-        return np.divide(weight, most[some.topic], out=np.zeros(len(some)), where=weight > 0)
+        largest = np.zeros(intents.topics)
+        np.maximum.at(largest, intents.topic, weight)
+        return np.divide(weight, largest[intents.topic], out=np.zeros(len(intents)), where=weight > 0)
 
 
 def difficulty(intents: Intents, rel: float) -> Array:
-    """Of each topic: the share of its intents that relevant documents in any order are expected to miss.
+    """For each topic, the expected fraction of its intents that z of its relevant documents, drawn at random, miss.
 
-    As many documents are drawn as the greedy list needs to serve every intent; none of the R_i documents of an intent
-    is among z out of R with probability (R − R_i)/R · (R − R_i − 1)/(R − 1) · …, z factors. 0 without relevant ones.
+    z is the number of documents that the greedy list needs to serve every intent. None of the R_i documents of an
+    intent is among z of R with probability (R − R_i)/R · (R − R_i − 1)/(R − 1) · …, z factors. A topic without relevant
+    documents has difficulty 0.
 
     >>> from cranfield.assessed.hits_by_intent import intents_of, with_intents
-    >>> difficulty(intents_of(with_intents([{"a": 1, "b": 1}, {"a": 1}])), 1).tolist()  # b: missed by half the orders
+    >>> difficulty(intents_of(with_intents([{"a": 1, "b": 1}, {"a": 1}])), 1).tolist()  # half of the orders miss b
     [0.25]
     """
 
-    def make() -> Array:
-        some = intents.above(rel)
-        deep = int(intents.count.max(initial=1))  # no cover is longer: each of its documents serves a new intent
-        needed = greedy_ideal(intents, rel, 1.0, deep).useful[some.topic]
-        relevant = np.bincount(some.topic_of_document[np.diff(some.document_start) > 0], minlength=some.topics)
-        total, own = relevant[some.topic], np.bincount(some.intent, minlength=len(some))
-        missed = np.ones(len(some))
+    def compute() -> Array:
+        relevant = intents.above(rel)
+        depth = int(intents.count.max(initial=1))  # enough: each document of the greedy list serves a new intent
+        needed = greedy_ideal(intents, rel, 1.0, depth).useful[relevant.topic]
+        documents = relevant.topic_of_document[np.diff(relevant.document_start) > 0]
+        total = np.bincount(documents, minlength=relevant.topics)[relevant.topic]
+        own = np.bincount(relevant.intent, minlength=len(relevant))
+        missed = np.ones(len(relevant))
         for drawn in range(int(needed.max(initial=0))):
             still = drawn < needed
             missed[still] *= np.maximum(total - own - drawn, 0)[still] / (total - drawn)[still]
-        missed[own == 0] = 0.0  # an intent that nobody can serve is no intent
-        sums = np.bincount(some.topic, missed, some.topics)
-        return np.asarray(sums / np.maximum(some.judged_count, 1), dtype=np.float64)
+        missed[own == 0] = 0.0  # intents without relevant documents do not count
+        sums = np.bincount(relevant.topic, missed, relevant.topics)
+        return np.asarray(sums / np.maximum(relevant.judged_count, 1), dtype=np.float64)
 
-    return intents.once(("difficulty", rel), make)
+    return intents.once(("difficulty", rel), compute)
 
 
 class AlphaSharpIA(Novelty):
-    """What the members of the family share; they differ in the weight of a rank."""
+    """The base class of the family; its members differ in the weight of a rank."""
 
     gain: GainLike = LINEAR
     intents: str = "rare"
     topics: str = "difficult"
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("rare", "equal"), intents=self.intents)
         check.one_of(self.name, ("difficult", "equal"), topics=self.topics)
 
@@ -112,43 +114,43 @@ class AlphaSharpIA(Novelty):
         return Terms(hits, adds, self.ideal_sum(lists), columns)
 
     def note(self, lists: Assessed) -> str:
-        """What all of the family share, and in a line of its own what only this reading brings."""
+        """The note on the whole family, and on a second line the topics with difficulty 0."""
         if self.topics == "equal":
-            return A_READING
+            return NOT_THE_PAPERS_FORMULA
         intents = intents_of(lists)
-        here = np.unique(lists.topic)
-        served = intents.above(self.rel).judged_count[here] > 0
-        easy = here[served & (difficulty(intents, self.rel)[here] == 0)]
+        topics = np.unique(lists.topic)
+        has_relevant = intents.above(self.rel).judged_count[topics] > 0
+        easy = topics[has_relevant & (difficulty(intents, self.rel)[topics] == 0)]
         if not len(easy):
-            return A_READING
-        some = ", ".join(lists.topics[topic] for topic in easy[:5].tolist()) + (", ..." if len(easy) > 5 else "")
-        are = "topic has" if len(easy) == 1 else "topics have"
-        return f"{A_READING}\nalpha#-IA: {len(easy)} {are} difficulty 0, where every run scores 0: {some}"
+            return NOT_THE_PAPERS_FORMULA
+        names = listed(lists.topics[topic] for topic in easy.tolist())
+        zero = f"every run scores 0 on {counted(len(easy), 'topic')} with difficulty 0: {names}"
+        return f"{NOT_THE_PAPERS_FORMULA}\nalpha#-IA: {zero}"
 
 
 @measure
 class AlphaSharpNDCGIA(AlphaSharpIA):
-    r"""Discounted gain of documents for all intents, repeated ones counting less, difficult intents and topics more.
+    r"""alpha-nDCG with gains added over intents, in which difficult intents and topics count more.
 
     .. math:: d \cdot \frac{\sum_{r \le l} ng(r) / \log_2(r + 1)}{\sum_{r \le l} ng^*(r) / \log_2(r + 1)}, \qquad
         ng(r) = \sum_i w_i\, g_i(r) (1 - \alpha)^{C_i(r-1)}, \qquad w_i = \frac{Pr(i|q)}{R_i}, \qquad
         d = \frac{1}{n} \sum_i \prod_{k<z} \frac{R - R_i - k}{R - k}
 
-    The paper's own formula was not at hand: this is a reading of the description in Sakai 2014 §3.1, by which the
-    α#-IA measures combine the ideas of α-nDCG, intent-aware measures and D-measures and emphasise difficult topics and
-    intents. Do not compare with published scores.
+    The paper's own formula was not available. This one follows the description in Sakai 2014 §3.1: the α#-IA measures
+    combine the ideas of α-nDCG, intent-aware measures and D-measures and emphasise difficult topics and intents. Do not
+    compare with published scores.
 
-    As for α-nDCG an intent counts 1 − `alpha` times as much after every document of grade `rel` or better for it,
-    C_i(r) of them down to rank r, and the ideal list takes the document that gains most at every rank, of equal ones
-    the one whose name comes last; gains are equal where the sums of floating-point numbers are. As for D-measures the
-    gains g_i(r) of a document for all intents are added. `intents="rare"`: the R_i relevant documents
-    of an intent share its probability, so an intent with few of them weighs more; `intents="equal"`: w_i is Pr(i|q).
-    (The largest weight of a topic is taken as 1: a common factor changes no score.) `topics="difficult"`: the score is
-    multiplied by d, which is 1 less the I-rec to be expected of the topic's R relevant documents in a random order at
-    rank z, the number of documents that the greedy list takes to serve all n intents. Where any order serves them all
-    at once, as with one intent, d is 0 and every list scores 0; the score of an ideal list is d, not 1.
-    `topics="equal"` leaves d out. Lists can be above the ideal; where grades differ, by any factor. With both "equal",
-    grades of 0 and 1 and intents equally likely it is α-nDCG.
+    As in α-nDCG, an intent counts 1 − `alpha` times as much after every document of grade `rel` or better for it
+    (C_i(r) documents down to rank r). The ideal list takes the document that gains most at every rank and, among equal
+    floating-point sums, the last by name. As in D-measures, the gains g_i(r) of a document for all intents are added.
+
+    `intents="rare"` divides the probability of an intent among its R_i relevant documents, so that an intent with few
+    of them has more weight; with `intents="equal"` w_i is Pr(i|q). (The largest weight of a topic is scaled to 1, which
+    changes no score.) `topics="difficult"` multiplies the score by d, which is 1 minus the expected I-rec of the
+    topic's R relevant documents in random order at rank z, the number of documents that the greedy list needs to serve
+    all n intents. If any order serves them all at once, as with one intent, d is 0 and every list scores 0; an ideal
+    list scores d, not 1. `topics="equal"` leaves d out. A list can score above the ideal list, without bound if grades
+    differ. With both "equal", grades of 0 and 1 and equally likely intents it is α-nDCG.
     No relevant documents: undefined.
     Reference: after Golbus, Aslam & Clarke, Increasing evaluation sensitivity to diversity, Information Retrieval 16,
     2013, doi:10.1007/s10791-012-9218-8, as described in Sakai, Metrics, Statistics, Tests, 2014, §3.1
@@ -170,16 +172,15 @@ class AlphaSharpNDCGIA(AlphaSharpIA):
 
 @measure
 class AlphaSharpNERRIA(AlphaSharpIA):
-    r"""Gain over rank of documents for all intents, repeated ones counting less, difficult intents and topics more.
+    r"""nERR-IA with gains added over intents, in which difficult intents and topics count more.
 
     .. math:: d \cdot \frac{\sum_{r \le l} ng(r) / r}{\sum_{r \le l} ng^*(r) / r}, \qquad
         ng(r) = \sum_i w_i\, g_i(r) (1 - \alpha)^{C_i(r-1)}
 
-    The paper's own formula was not at hand: this is a reading of the description in Sakai 2014 §3.1; do not compare
-    with published scores. `alpha`, `rel`, `gain`, `intents`, `topics`, the weights w_i and the topic's difficulty d,
-    which can be 0, as for alpha#-nDCG-IA, and so is the ideal list: of documents that gain the same (equal
-    floating-point sums) it takes the last by name. Only the discount is that of nERR-IA, which it is with
-    `intents="equal",topics="equal"`, grades of 0 and 1 and intents equally likely.
+    The paper's own formula was not available; this one follows the description in Sakai 2014 §3.1. Do not compare with
+    published scores. Everything is as for alpha#-nDCG-IA (`alpha`, `rel`, `gain`, `intents`, `topics`, the weights w_i,
+    the difficulty d and the ideal list), except the discount, which is that of nERR-IA. With
+    `intents="equal",topics="equal"`, grades of 0 and 1 and equally likely intents it is nERR-IA.
     No relevant documents: undefined.
     Reference: after Golbus, Aslam & Clarke, Increasing evaluation sensitivity to diversity, Information Retrieval 16,
     2013, doi:10.1007/s10791-012-9218-8, as described in Sakai, Metrics, Statistics, Tests, 2014, §3.1
@@ -198,17 +199,16 @@ class AlphaSharpNERRIA(AlphaSharpIA):
 
 @measure
 class AlphaSharpNNRBPIA(AlphaSharpIA, RankBiased):
-    r"""Rank-biased gain of documents for all intents, repeated ones counting less, difficult intents and topics more.
+    r"""nNRBP with gains added over intents, in which difficult intents and topics count more.
 
     .. math:: d \cdot \frac{\sum_{r \le l} ng(r)\,\beta^{r-1}}{\sum_{r \le l} ng^*(r)\,\beta^{r-1}}, \qquad
         ng(r) = \sum_i w_i\, g_i(r) (1 - \alpha)^{C_i(r-1)}
 
-    The paper's own formula was not at hand: this is a reading of the description in Sakai 2014 §3.1; do not compare
-    with published scores. `alpha`, `rel`, `gain`, `intents`, `topics`, the weights w_i and the topic's difficulty d,
-    which can be 0, as for alpha#-nDCG-IA, and so is the ideal list: of documents that gain the same (equal
-    floating-point sums) it takes the last by name. Only the discount is that of nNRBP, which it is with
-    `intents="equal",topics="equal"`, grades of 0 and 1 and intents equally likely. `beta` is the chance that the reader
-    goes on to the next document.
+    The paper's own formula was not available; this one follows the description in Sakai 2014 §3.1. Do not compare with
+    published scores. Everything is as for alpha#-nDCG-IA (`alpha`, `rel`, `gain`, `intents`, `topics`, the weights w_i,
+    the difficulty d and the ideal list), except the discount, which is that of nNRBP: `beta` is the probability of
+    going on to the next document. With `intents="equal",topics="equal"`, grades of 0 and 1 and equally likely intents
+    it is nNRBP.
     No relevant documents: undefined.
     Reference: after Golbus, Aslam & Clarke, Increasing evaluation sensitivity to diversity, Information Retrieval 16,
     2013, doi:10.1007/s10791-012-9218-8, as described in Sakai, Metrics, Statistics, Tests, 2014, §3.1

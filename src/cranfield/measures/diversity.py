@@ -1,4 +1,4 @@
-"""Measures for topics that may mean several things: is there something for every intent, and how likely is it?"""
+"""Topics with several intents: measures of how well a list serves all of them."""
 
 from __future__ import annotations
 
@@ -6,34 +6,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.hits_by_intent import intents_of, relevant_to_intents
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
-from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
-from cranfield.measures.first import Pplus, cascade, check_highest, highest_grade
+from cranfield.measures.first import Pplus, cascade, highest_grade
 from cranfield.measures.gain import LINEAR, GainLike
+from cranfield.measures.parameters import Norm, NotNegative, Persistence, Positive, Probability
 from cranfield.measures.ranked import Q
-from cranfield.measures.retrieved import looked_at, ones
+from cranfield.measures.retrieved import ones, precision_divisor
 from cranfield.types import Array
 from cranfield.views.by_intent import ByIntent, defined, intent_line
 
 
 class DiversityMeasure(Measure):
-    """What measures of diversity share: they need intents."""
+    """The base class of measures that need intents."""
 
     needs: ClassVar[str] = "intents"
 
 
 @measure
 class IRec(DiversityMeasure):
-    r"""Intent recall: the share of a topic's intents to which some retrieved document is relevant.
+    r"""Intent recall: the fraction of a topic's intents for which a relevant document was retrieved.
 
     .. math:: \frac{1}{|\{i\}|} \sum_{r \le l} newint(r)
 
-    newint(r) counts the intents to which the document at rank r is relevant and none above it is. With one intent it
-    is Success.
+    newint(r) is the number of intents to which the document at rank r, but no document above it, is relevant. With one
+    intent it is Success.
     No relevant documents: undefined.
     Reference: Zhai, Cohen & Lafferty, SIGIR 2003, doi:10.1145/860435.860440
 
@@ -51,18 +50,13 @@ class IRec(DiversityMeasure):
     properties = normalised_unless_cut(Properties(normalised=True, recall_free=True, diminishing=True))
 
     def terms(self, lists: Assessed) -> Terms:
-        found = relevant_to_intents(lists, self.rel, self.k)
-        so_far = found.hits.running(found.new)
-        return Terms(
-            found.hits,
-            found.new,
-            number_of_intents(lists, self.rel),
-            {"new intents": found.new, "intents so far": so_far},
-        )
+        relevant = relevant_to_intents(lists, self.rel, self.k)
+        columns = {"new intents": relevant.new, "intents so far": relevant.hits.running(relevant.new)}
+        return Terms(relevant.hits, relevant.new, number_of_intents(lists, self.rel), columns)
 
 
 def number_of_intents(lists: Assessed, rel: float = 1) -> Array:
-    """How many intents the topic of each list has to which some judged document is relevant."""
+    """For each list, the number of intents of its topic that have a relevant document in the judgments."""
     return np.asarray(intents_of(lists).above(rel).judged_count[lists.topic], dtype=np.float64)
 
 
@@ -70,37 +64,36 @@ def number_of_intents(lists: Assessed, rel: float = 1) -> Array:
 
 
 def averaged(measure: Measure, lists: Assessed) -> Terms | None:
-    """What each document adds to the measure's average over intents: a sum over the intents it counts for.
-
-    None where the measure is no sum over documents.
-    """
-    apart = ByIntent().read(lists, measure.k if measure.cutoff_kind == "rank" else None)
-    terms = measure.terms(apart)
+    """What each document adds to the measure's average over intents; None if the measure has no terms."""
+    by_intent = ByIntent().read(lists, measure.k if measure.cutoff_kind == "rank" else None)
+    terms = measure.terms(by_intent)
     if terms is None:
         return None
-    hits, adds = together(lists, apart, terms.hits, shares(terms))
-    return Terms(hits, adds, some_intents(lists), {"intents": hits.grade})
+    hits, adds = sum_over_intents(lists, by_intent, terms.hits, shares(terms))
+    return Terms(hits, adds, has_intents(lists), {"intents": hits.grade})
 
 
 def shares(terms: Terms) -> Array:
-    """What each hit adds to the score, divided as the score is; 0 where that is not defined."""
+    """What each hit adds to the score after division; 0 where the score is undefined."""
     return np.nan_to_num(divide(terms.adds, np.broadcast_to(terms.over, terms.hits.rows)[terms.hits.row]))
 
 
-def some_intents(lists: Assessed) -> Array:
-    """1 for lists of topics that have intents, 0 for others, where an average over intents is not defined."""
+def has_intents(lists: Assessed) -> Array:
+    """1 for lists whose topic has intents; 0 for others, for which an average over intents is undefined."""
     return (number_of_intents(lists) > 0).astype(np.float64)
 
 
-def together(lists: Assessed, apart: Assessed, hits: Hits, values: Array) -> tuple[Hits, Array]:
-    """Values at hits of the lists by intent, in any order, put together: the documents (their grade is the number of
-    intents), and Σ Pr(i|q) value for each."""
-    values = values * intents_of(lists).probability[apart.set_of_row[hits.row]]
+def sum_over_intents(lists: Assessed, by_intent: Assessed, hits: Hits, values: Array) -> tuple[Hits, Array]:
+    """Documents with Σ Pr(i|q) value, from the values of hits in the lists by intent, in any order.
+
+    The grade of a document is its number of intents.
+    """
+    values = values * intents_of(lists).probability[by_intent.set_of_row[hits.row]]
     deepest = int(lists.rank.max(initial=0)) + 1
-    place, of = np.unique(ByIntent.parents(lists)[hits.row] * deepest + hits.rank, return_inverse=True)
-    many = np.bincount(of, minlength=len(place)).astype(np.float64)
-    total = np.asarray(np.bincount(of, values, len(place)), dtype=np.float64)
-    return Hits(lists.rows, place // deepest, place % deepest, many), total
+    place, document = np.unique(ByIntent.parents(lists)[hits.row] * deepest + hits.rank, return_inverse=True)
+    count = np.bincount(document, minlength=len(place)).astype(np.float64)
+    total = np.asarray(np.bincount(document, values, len(place)), dtype=np.float64)
+    return Hits(lists.rows, place // deepest, place % deepest, count), total
 
 
 # -- by the type of intent
@@ -112,9 +105,10 @@ class PplusQ(DiversityMeasure):
 
     .. math:: \sum_i Pr(i|q)\,Q_i@l + \sum_j Pr(j|q)\,P^+_j
 
-    `beta` as for Q; the preferred rank of P+ is found after cutting at l. Q_i@l divides by min(l, R_i), R_i being the
-    number of documents relevant to intent i, as in Sakai 2013 (12); `norm="R"` divides by R_i. Without navigational
-    intents it is `Q-IA(norm="min")`, which without a cutoff is Q-IA. With intent recall beside it, it is `P+Q#`.
+    `beta` is as for Q; the preferred rank of P+ is found after cutting the list at l. Q_i@l divides by min(l, R_i),
+    where R_i is the number of documents relevant to intent i, as in Sakai 2013 (12); `norm="R"` divides by R_i. Without
+    navigational intents it is `Q-IA(norm="min")`, and without a cutoff as well it is Q-IA. `P+Q#` combines it with
+    intent recall.
     No relevant documents: undefined.
     Reference: Sakai, Evaluation with Informational and Navigational Intents, WWW 2012
 
@@ -122,19 +116,15 @@ class PplusQ(DiversityMeasure):
     0.75
     """
 
-    beta: float = 1
+    beta: NotNegative = 1
     rel: float = 1
     gain: GainLike = LINEAR
-    norm: str = "min"
+    norm: Norm = "min"
 
     name = "P+Q"
     aliases = ("PplusQ", "P⁺Q")
     properties = Properties(graded=True, intent_probabilities=True)
     uses_intent_types = True
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
 
     def _by_type(self) -> tuple[Q, Pplus]:
         """The measures of informational and of navigational intents."""
@@ -142,15 +132,15 @@ class PplusQ(DiversityMeasure):
         return Q(norm=self.norm, **shared), Pplus(**shared)
 
     def terms(self, lists: Assessed) -> Terms:
-        apart = ByIntent(lowest=self.rel).read(lists, self.k)
-        navigational = intents_of(lists).navigational[apart.set_of_row]
-        informational, plus = (measure.terms(apart) for measure in self._by_type())
-        here, there = ~navigational[informational.hits.row], navigational[plus.hits.row]
-        row = np.concatenate((informational.hits.row[here], plus.hits.row[there]))
-        rank = np.concatenate((informational.hits.rank[here], plus.hits.rank[there]))
-        value = np.concatenate((shares(informational)[here], shares(plus)[there]))
-        hits, adds = together(lists, apart, Hits(apart.rows, row, rank, value), value)
-        return Terms(hits, adds, some_intents(lists), {"intents": hits.grade})
+        by_intent = ByIntent(lowest=self.rel).read(lists, self.k)
+        navigational = intents_of(lists).navigational[by_intent.set_of_row]
+        q, plus = (measure.terms(by_intent) for measure in self._by_type())
+        for_q, for_plus = ~navigational[q.hits.row], navigational[plus.hits.row]
+        row = np.concatenate((q.hits.row[for_q], plus.hits.row[for_plus]))
+        rank = np.concatenate((q.hits.rank[for_q], plus.hits.rank[for_plus]))
+        value = np.concatenate((shares(q)[for_q], shares(plus)[for_plus]))
+        hits, adds = sum_over_intents(lists, by_intent, Hits(by_intent.rows, row, rank, value), value)
+        return Terms(hits, adds, has_intents(lists), {"intents": hits.grade})
 
     def remarks(self, lists: Assessed) -> list[str]:
         """Q for every informational intent, P+ and its preferred rank for every navigational one."""
@@ -172,12 +162,12 @@ class PplusQ(DiversityMeasure):
 
 @measure
 class EfP(DiversityMeasure):
-    r"""Effective precision: the share of documents that are relevant to an intent and not redundant.
+    r"""Effective precision: the fraction of documents that are relevant to an intent and not redundant.
 
     .. math:: \frac{1}{l} \sum_{r \le l} \max\Big(\max_i I_i(r),\ \max_j isnew_j(r) I_j(r)\Big)
 
-    For an informational intent i every relevant document counts, for a navigational intent j only the first one. It is
-    a yardstick for other measures: neither ranks, grades nor probabilities count. Divides as P does.
+    For an informational intent i every relevant document counts, for a navigational intent j only the first. Ranks,
+    grades and probabilities do not count; it serves to judge other measures. The divisor is that of P.
     No relevant documents: 0.
     Reference: Sakai, Evaluation with Informational and Navigational Intents, WWW 2012
 
@@ -197,20 +187,20 @@ class EfP(DiversityMeasure):
         return False
 
     def terms(self, lists: Assessed) -> Terms:
-        found = relevant_to_intents(lists, self.rel, self.k)
-        counts = ~intents_of(lists).navigational[found.intent] | (found.before == 0)
-        effective = found.hits.where(found.per_hit(counts.astype(np.float64)) > 0)
-        return Terms(effective, ones(effective), looked_at(lists, self.k), {"effective": ones(effective)})
+        relevant = relevant_to_intents(lists, self.rel, self.k)
+        counts = ~intents_of(lists).navigational[relevant.intent] | (relevant.before == 0)
+        effective = relevant.hits.where(relevant.per_hit(counts.astype(np.float64)) > 0)
+        return Terms(effective, ones(effective), precision_divisor(lists, self.k), {"effective": ones(effective)})
 
 
 @measure
 class PMP(DiversityMeasure):
-    r"""Precision for the most probable intent: the share of documents that are relevant to it.
+    r"""Precision for the most probable intent: the fraction of documents that are relevant to it.
 
     .. math:: \frac{C_m(l)}{l}, \qquad m = \arg\max_i Pr(i|q)
 
-    Where several intents are the most probable, being relevant to one of them is enough. A yardstick for other
-    measures. Divides as P does.
+    If several intents are the most probable, being relevant to one of them is enough. It serves to judge other
+    measures. The divisor is that of P.
     No relevant documents: 0.
     Reference: Sakai & Song, Diversified Search Evaluation: Lessons from the NTCIR-9 INTENT Task, Information Retrieval,
     2013
@@ -224,53 +214,48 @@ class PMP(DiversityMeasure):
     properties = Properties(recall_free=True, intent_probabilities=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        intents, found = intents_of(lists), relevant_to_intents(lists, self.rel, self.k)
-        most = np.zeros(intents.topics)
-        np.maximum.at(most, intents.topic, intents.probability)
-        popular = intents.probability >= most[intents.topic] * (1 - 1e-9)
-        hits = found.hits.where(found.per_hit(popular[found.intent].astype(np.float64)) > 0)
-        return Terms(hits, ones(hits), looked_at(lists, self.k), {"relevant": ones(hits)})
+        intents, relevant = intents_of(lists), relevant_to_intents(lists, self.rel, self.k)
+        highest = np.zeros(intents.topics)
+        np.maximum.at(highest, intents.topic, intents.probability)
+        most_probable = intents.probability >= highest[intents.topic] * (1 - 1e-9)
+        hits = relevant.hits.where(relevant.per_hit(most_probable[relevant.intent].astype(np.float64)) > 0)
+        return Terms(hits, ones(hits), precision_divisor(lists, self.k), {"relevant": ones(hits)})
 
 
 @measure
 class RBU(DiversityMeasure):
-    r"""Rank-biased utility: what a reader finds who leaves at any document, less the effort of looking at each.
+    r"""Rank-biased utility: what a reader who can leave at any document finds, minus the effort of looking at each.
 
     .. math:: (1 - p) \sum_{r \le l} p^{r-1} \Big(\sum_i Pr(i|q)\, s_i(r) \prod_{k<r} (1 - s_i(k)) - e\Big), \qquad
         s_i(r) = \frac{2^{g_i(r)} - 1}{2^{g_{i,\max}}}
 
-    `p` is the chance to go on to the next document, `effort` the e that each document costs, retrieved documents
-    without judgment included. The highest grade of each intent is taken from the judgments, or is `max_grade`. The
-    defaults are those of the authors' program.
-    No relevant documents: what the effort costs.
+    `p` is the probability of going on to the next document, `effort` is e, the cost of each retrieved document, judged
+    or not. The highest grade of each intent comes from the judgments, or is `max_grade`. The defaults are those of the
+    authors' program.
+    No relevant documents: minus the cost of the effort.
     Reference: Amigó, Spina & Carrillo-de-Albornoz, SIGIR 2018, doi:10.1145/3209978.3210024
 
     >>> round(RBU().of([{"a": 1}]), 6)
     0.094
     """
 
-    p: float = 0.8
-    effort: float = 0.03
-    max_grade: float | None = None
+    p: Persistence = 0.8
+    effort: Probability = 0.03
+    max_grade: Positive | None = None
 
     properties = Properties(graded=True, diminishing=True, low=-1.0, intent_probabilities=True)
 
-    def check(self) -> None:
-        if not 0 <= self.p < 1:
-            raise UsageError(f"RBU: p == {self.p!r}, must be 0 or above, and below 1")
-        check.between("RBU", low=0, high=1, effort=self.effort)
-        check_highest(self.name, self.max_grade)
-
     def terms(self, lists: Assessed) -> Terms:
-        apart = ByIntent().read(lists, self.k)
-        hits = apart.hits().where(apart.grade > 0)
-        highest: Array | float = apart.judged.grade[apart.judged.start[apart.set_of_row[hits.row]]]
+        by_intent = ByIntent().read(lists, self.k)
+        hits = by_intent.hits().where(by_intent.grade > 0)
+        highest: Array | float = by_intent.judged.grade[by_intent.judged.start[by_intent.set_of_row[hits.row]]]
         if self.max_grade is not None:
-            highest = highest_grade(self.name, self.max_grade, apart)
-        found, utility = together(lists, apart, hits, cascade(hits, hits.grade, highest)["stops here"])
+            highest = highest_grade(self.name, self.max_grade, by_intent)
+        stops = cascade(hits, hits.grade, highest)["stops here"]
+        documents, utility = sum_over_intents(lists, by_intent, hits, stops)
         every = lists.every(self.k)
         satisfied = np.zeros(len(every))
-        satisfied[every.start[found.row] + found.rank - 1] = utility
+        satisfied[every.start[documents.row] + documents.rank - 1] = utility
         gets_here = np.asarray(self.p ** (every.rank - 1.0), dtype=np.float64)
         columns = {"satisfied": satisfied, "gets here": gets_here}
         return Terms(every, (1 - self.p) * gets_here * (satisfied - self.effort), 1.0, columns)

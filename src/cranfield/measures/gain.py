@@ -1,4 +1,4 @@
-"""How a grade becomes a gain, and how deep a rank discounts it: the two choices that make nDCGs differ."""
+"""Gains of grades and discounts of ranks: the two choices in which forms of nDCG differ."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from cranfield.types import Array, Index
 
 @dataclass(frozen=True)
 class Gain:
-    """`"linear"` (the grade), `"exp"` (2^grade − 1) or a table; grades of 0 and below gain nothing unless it says so.
+    """What a grade is worth: `"linear"` (the grade), `"exp"` (2^grade − 1) or a table such as `{1: 1, 2: 3}`.
 
-    Grades of a table may be called as at NTCIR: S, A, B, C are 3, 2, 1, 0, and L0, L1, ... are 0, 1, ...
-    A grade above 0 that a table lacks is an error, unless the table ends with `"else": "linear"`. No gain is negative:
-    a grade below 0 (spam, or in the pool but not judged) is worth what a document of grade 0 is, and a number below 0
-    in a table is an error, for shares of an ideal list and chances to stop would mean nothing. A table may give a
-    higher grade less than a lower one, but evaluating with it warns.
+    Grades of 0 and below gain nothing, unless a table says otherwise. The grades of a table can be written as at
+    NTCIR: S, A, B, C are 3, 2, 1, 0, and L0, L1, ... are 0, 1, ... A grade above 0 that is missing from a table is an
+    error, unless the table ends with `"else": "linear"`. Gains are never negative: a number below 0 in a table is an
+    error. A table can give a higher grade less than a lower one, but evaluation then warns.
 
     >>> Gain.of("exp")(np.array([-1.0, 0.0, 1.0, 2.0])).tolist()
     [0.0, 0.0, 1.0, 3.0]
@@ -40,31 +39,30 @@ class Gain:
     unlisted: str = ""
 
     @staticmethod
-    def of(gain: GainLike) -> Gain:
+    def of(gain: GainLike, name: str = "gain") -> Gain:
         if isinstance(gain, Gain):
             return gain
         if isinstance(gain, Mapping):
-            return Gain._from_table(dict(gain))
+            return Gain._from_table(dict(gain), name)
         if gain in ("linear", "exp"):
             return Gain(gain)
-        raise UsageError(f'gain == {gain!r}, must be "linear", "exp" or a table such as {{1: 1, 2: 3}}')
+        raise UsageError(f'{name} == {gain!r}, must be "linear", "exp" or a table such as {{1: 1, 2: 3}}')
 
     @staticmethod
-    def _from_table(table: dict[float | str, float | str]) -> Gain:
+    def _from_table(table: dict[float | str, float | str], name: str) -> Gain:
         unlisted = str(table.pop("else", ""))
         if unlisted not in ("", "linear"):
-            raise UsageError(f'gain table: "else" == {unlisted!r}, must be "linear"')
+            raise UsageError(f'{name} table: "else" == {unlisted!r}, must be "linear"')
         try:
             pairs = sorted((_grade(grade), float(worth)) for grade, worth in table.items())
         except (TypeError, ValueError):
-            raise UsageError(f"gain == {table!r}, must be a table of numbers such as {{1: 1, 2: 3}}") from None
+            pairs = []
         if not pairs:
-            raise UsageError("gain == {}, must be a table of numbers such as {1: 1, 2: 3}")
-        grades = [grade for grade, _ in pairs]
-        if len({*grades}) < len(grades):
-            raise UsageError(f"gain == {table!r}, one grade is in the table twice")
+            raise UsageError(f"{name} == {table!r}, must be a table of numbers such as {{1: 1, 2: 3}}")
+        if len(dict(pairs)) < len(pairs):
+            raise UsageError(f"{name} == {table!r}, one grade is in the table twice")
         if not all(math.isfinite(number) for pair in pairs for number in pair):
-            raise UsageError(f"gain == {table!r}, every number must be finite")
+            raise UsageError(f"{name} == {table!r}, every number must be finite")
         return Gain("table", tuple(pairs), unlisted)
 
     def __call__(self, grade: Array) -> Array:
@@ -89,13 +87,13 @@ class Gain:
         return "{" + ",".join(pairs + (["else:linear"] if self.unlisted else [])) + "}"
 
     def check(self, who: str) -> None:
-        """Complain about a gain below 0."""
+        """Raise an error if a gain is below 0."""
         for grade, worth in self.table:
             if worth < 0:
-                raise UsageError(f"{who}: gain == {self}: grade {grade:g} gains {worth:g}, no gain may be below 0")
+                raise UsageError(f"{who}: gain == {self}: grade {grade:g} gains {worth:g}, must be 0 or more")
 
     def falls(self, grades: Array) -> list[tuple[float, float]]:
-        """Where a higher grade gains less than the one below it, among these grades, 0 and those of the table.
+        """Pairs of successive grades of which the higher gains less: among these grades, 0 and those of the table.
 
         >>> Gain.of({1: 3, 2: 1, 3: 4}).falls(np.array([1.0, 2.0]))
         [(1.0, 2.0)]
@@ -108,11 +106,11 @@ class Gain:
         return [(float(every[i]), float(every[i + 1])) for i in at]
 
     def scale(self, grade: float) -> float:
-        """What gains up to that of `grade` are divided by to lie between 0 and 1: those that do count as they are."""
+        """The divisor that brings the gains of grades up to `grade` into 0 to 1; it is 1 if they already are."""
         return max(self.most(grade), 1.0)
 
     def most(self, grade: float) -> float:
-        """The largest gain that a grade from 0 up to `grade` can have."""
+        """The largest gain of a grade from 0 to `grade`."""
         listed = [worth for listed, worth in self.table if listed <= grade]
         if self.kind == "table" and not self.unlisted:
             return max(listed, default=0.0)
@@ -120,22 +118,22 @@ class Gain:
         return max([float(plain(np.array([grade]))[0]), *listed])
 
 
-def _grade(given: float | str) -> float:
-    """A grade, also as NTCIR writes it: S, A, B, C or L0, L1, ..."""
-    called = grade_called(given) if isinstance(given, str) else None
-    return float(given) if called is None else called
+def _grade(written: float | str) -> float:
+    """A grade given as a number or as NTCIR writes it: S, A, B, C or L0, L1, ..."""
+    grade = grade_called(written) if isinstance(written, str) else None
+    return float(written) if grade is None else grade
 
 
 GainLike = Gain | str | Mapping[Any, Any]
 
 
 def number(value: float) -> str:
-    """A number as short as it can be written without loss: `1`, `0.1`, `1e-05`."""
+    """The shortest way to write a number without loss: `1`, `0.1`, `1e-05`."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
 def note_scale(largest: float) -> str | None:
-    """Says that gains were divided, if they were."""
+    """The note that gains are divided, unless the divisor is 1."""
     return None if largest == 1 else f"gains are divided by {largest:g}, the largest in the judgments"
 
 
@@ -144,7 +142,7 @@ LINEAR = Gain("linear")
 
 @dataclass(frozen=True)
 class Discount:
-    r"""By what a gain at rank r is divided.
+    r"""The number by which the gain at rank r is divided.
 
     | kind | divisor | source |
     |---|---|---|
@@ -174,7 +172,7 @@ class Discount:
 
 @lru_cache(maxsize=32)
 def _divisors(discount: Discount, deepest: int) -> Array:
-    """The divisor at every rank up to `deepest`; C's log2, for numpy's may differ from trec_eval's in the last bit."""
+    """The divisor at every rank up to `deepest`. Uses C's log2: numpy's can differ from trec_eval's in the last bit."""
     log = np.array([0.0, *map(math.log2, range(1, deepest + 2))])
     if discount.kind == "log2":
         return log[1:]

@@ -1,7 +1,7 @@
-"""Measures made for incomplete judgments: they look at judged documents only, or infer what the others would be.
+"""Incomplete judgments: measures that use judged documents only, or infer what the others would be.
 
-A negative grade is a document that was in the pool but not judged, as trec_eval reads it: bpref passes over it, infAP
-uses it as a sign of how much of the pool was sampled.
+As in trec_eval, a negative grade means that a document was in the pool but not judged: bpref ignores it, infAP uses it
+to see how much of the pool was sampled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cranfield.types import Array
 
 @dataclass(frozen=True, eq=False)
 class _Above:
-    """The relevant hits, and for each how many hits above it were judged non-relevant or pooled but not judged."""
+    """The relevant hits, and how many hits above each were judged non-relevant, or pooled but not judged."""
 
     hits: Hits
     nonrelevant: Array
@@ -29,7 +29,7 @@ class _Above:
 
 
 def _above(lists: Assessed, rel: float) -> _Above:
-    def make() -> _Above:
+    def count() -> _Above:
         every, hits = lists.hits(), lists.relevant(rel)
         at = np.flatnonzero(lists.grade >= rel)
         begin = every.start[:-1][hits.row]
@@ -38,39 +38,41 @@ def _above(lists: Assessed, rel: float) -> _Above:
         nonrelevant = at - begin - (hits.nth - 1) - unjudged
         return _Above(hits, nonrelevant.astype(np.float64), unjudged.astype(np.float64))
 
-    return lists._once(("above", rel), make)
+    return lists._once(("above", rel), count)
 
 
 def _num_nonrel(lists: Assessed, rel: float) -> Array:
-    """How many documents of each row's topic were judged non-relevant."""
+    """The number of judged non-relevant documents of each row's topic."""
     grade = lists.judged.grade
     return lists._once(("num_nonrel", rel), lambda: lists.judged.count((grade >= 0) & (grade < rel))[lists.set_of_row])
 
 
 class _Preference(Measure):
-    """What the bpref family shares: each relevant document adds 1 less the share of non-relevant ones above it."""
+    """The base class of the bpref family: a relevant document adds 1 minus the share of non-relevant ones above it."""
+
+    rel: float = 1
 
     cutoff_kind = "none"
 
-    def prefer(self, rel: float, lists: Assessed, counted: Array | None, out_of: Array) -> Terms:
-        """`counted`: up to how many of those above count; `out_of`: their largest number."""
-        above = _above(lists, rel)
+    def preferences(self, lists: Assessed, most: Array | None, out_of: Array) -> Terms:
+        """`most`: how many non-relevant documents above count at most; `out_of`: what their number is divided by."""
+        above = _above(lists, self.rel)
         worse = above.nonrelevant
-        if counted is not None:
-            worse = np.minimum(worse, counted[above.hits.row])
+        if most is not None:
+            worse = np.minimum(worse, most[above.hits.row])
         share = np.divide(worse, out_of[above.hits.row], out=np.zeros(len(worse)), where=above.nonrelevant > 0)
         columns = {"non-relevant above": above.nonrelevant, "preferred": 1.0 - share}
-        return Terms(above.hits, 1.0 - share, lists.num_rel(rel), columns)
+        return Terms(above.hits, 1.0 - share, lists.num_rel(self.rel), columns)
 
 
 @measure
 class bpref(_Preference):
-    r"""Binary preference: how rarely judged non-relevant documents stand above relevant ones; trec_eval's definition.
+    r"""Binary preference: how rarely judged non-relevant documents are above relevant ones, as trec_eval defines it.
 
     .. math:: \frac{1}{R}\sum_{r'} I(r')\left(1 - \frac{\min(n(r'), R)}{\min(N, R)}\right)
 
-    n(r') is the number of judged non-relevant documents above, N their number in the judgments. This is bpref_R where
-    R ≤ N and bpref_N elsewhere.
+    n(r') is the number of judged non-relevant documents above, N their number in the judgments. This is bpref_R if
+    R ≤ N, else bpref_N.
     No relevant documents: undefined.
     Reference: Buckley & Voorhees, SIGIR 2004, doi:10.1145/1008992.1009000
 
@@ -78,19 +80,17 @@ class bpref(_Preference):
     0.75
     """
 
-    rel: float = 1
-
     aliases = ("Bpref", "BPref")
     properties = Properties(normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
         relevant = lists.num_rel(self.rel)
-        return self.prefer(self.rel, lists, relevant, np.minimum(_num_nonrel(lists, self.rel), relevant))
+        return self.preferences(lists, relevant, np.minimum(_num_nonrel(lists, self.rel), relevant))
 
 
 @measure
 class bpref_R(_Preference):
-    r"""Binary preference over the first R non-relevant documents, whatever their number.
+    r"""Binary preference over the first R judged non-relevant documents.
 
     .. math:: \frac{1}{R}\sum_{r'} I(r')\left(1 - \frac{\min(R, r' - C(r'))}{R}\right)
 
@@ -102,13 +102,11 @@ class bpref_R(_Preference):
     0.4375
     """
 
-    rel: float = 1
-
     properties = Properties(normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
         relevant = lists.num_rel(self.rel)
-        return self.prefer(self.rel, lists, relevant, relevant)
+        return self.preferences(lists, relevant, relevant)
 
 
 @measure
@@ -125,57 +123,56 @@ class bpref_N(_Preference):
     0.875
     """
 
-    rel: float = 1
-
     aliases = ("RankEff",)
     properties = Properties(normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        return self.prefer(self.rel, lists, None, _num_nonrel(lists, self.rel))
+        return self.preferences(lists, None, _num_nonrel(lists, self.rel))
 
 
 class _GradedPreference(Measure):
-    """What the rpref family shares: a relevant document adds its gain, less a share for lesser ones above it."""
+    """The base class of the rpref family: a document adds its gain, minus a penalty for lesser documents above it."""
+
+    gain: GainLike = LINEAR
 
     cutoff_kind = "none"
-    undivided: ClassVar[float] = 0.0
-    """The share where the divisor is 0."""
+    share_of_zero: ClassVar[float] = 0.0
+    """The share that is lost if the divisor is 0."""
 
-    def weigh(self, gain: Gain, lists: Assessed, out_of: Callable[[Hits, Ideal], Array]) -> Terms:
+    def preferences(self, lists: Assessed, out_of: Callable[[Hits, Ideal], Array]) -> Terms:
         """`out_of`: what the penalty of each judged hit is divided by."""
+        gain = Gain.of(self.gain)
         judged, ideal = lists.hits().where(lists.grade >= 0), lists.ideal(gain)
         gains = np.maximum(gain(judged.grade), 0.0)
         missing = np.zeros(len(judged))
         for lesser in np.unique(gains):
             here = gains == lesser
             missing += judged.running(here) * np.maximum(gains - lesser, 0.0)
-        some = np.flatnonzero(gains)
-        hits, worth = judged.at(some), gains[some]
-        penalty, most = missing[some] / worth, out_of(judged, ideal)[some]
-        share = np.divide(penalty, most, out=np.full(len(penalty), self.undivided), where=most > 0)
-        columns = {"gain": worth, "penalty": penalty, "preferred": 1.0 - share}
-        return Terms(hits, worth * (1.0 - share), ideal.sum(ideal.gain), columns)
+        gaining = np.flatnonzero(gains)
+        hits, gains = judged.at(gaining), gains[gaining]
+        penalty, most = missing[gaining] / gains, out_of(judged, ideal)[gaining]
+        share = np.divide(penalty, most, out=np.full(len(penalty), self.share_of_zero), where=most > 0)
+        columns = {"gain": gains, "penalty": penalty, "preferred": 1.0 - share}
+        return Terms(hits, gains * (1.0 - share), ideal.sum(ideal.gain), columns)
 
 
 @measure
 class rpref_N(_GradedPreference):
-    r"""Graded preference: how rarely less relevant documents stand above more relevant ones; bpref_N with grades.
+    r"""Graded preference: how rarely less relevant documents are above more relevant ones; bpref_N with grades.
 
     .. math::
         \frac{1}{cg^*(R)}\sum_{r'} g(r')\left(1 - \frac{pen(r')}{R + N - cg^*(R)/g_{max}}\right),
         \qquad pen(r') = \sum_{i < r',\; g(i) < g(r')} \frac{g(r') - g(i)}{g(r')}
 
     r' is the rank among the judged documents, N the number of judged non-relevant ones. The divisor is the penalty of a
-    best document (of the topic's own highest gain, g_max, as in NTCIREVAL) below all others. With binary grades this
-    is bpref_N. `rpref` stands for this one of the three.
+    best document (with the topic's own highest gain g_max, as in NTCIREVAL) below all others. With binary grades this
+    is bpref_N. The name `rpref` means this measure.
     No relevant documents: undefined.
     Reference: De Beer & Moens, SIGIR 2006, doi:10.1145/1148170.1148293; Sakai, SIGIR 2007, doi:10.1145/1277741.1277756
 
     >>> rpref_N().of([1, None, 2, 0])
     0.7777777777777778
     """
-
-    gain: GainLike = LINEAR
 
     aliases = ("rpref",)
     properties = Properties(graded=True, normalised=True)
@@ -186,17 +183,16 @@ class rpref_N(_GradedPreference):
             every = lists.judged.count(lists.judged.grade >= 0)[lists.set_of_row]
             return np.asarray((every - ideal.sum(ideal.gain) / highest)[judged.row], dtype=np.float64)
 
-        return self.weigh(Gain.of(self.gain), lists, worst)
+        return self.preferences(lists, worst)
 
 
 @measure
 class rpref_relative(_GradedPreference):
-    r"""Graded preference relative to the rank: the penalty of a document over the number of judged ones above it.
+    r"""Graded preference relative to the rank: a penalty is divided by the number of judged documents above.
 
     .. math:: \frac{1}{cg^*(R)}\sum_{r' > 1} g(r')\left(1 - \frac{pen(r')}{r' - 1}\right)
 
-    pen(r') as for rpref_N. At the first rank there is nothing to divide by, and the document there adds nothing: a
-    flaw that rpref_relative2 mends.
+    pen(r') is as for rpref_N. The document at the first rank adds nothing: a flaw that rpref_relative2 corrects.
     No relevant documents: undefined.
     Reference: De Beer & Moens, SIGIR 2006, doi:10.1145/1148170.1148293; Sakai, SIGIR 2007, doi:10.1145/1277741.1277756
 
@@ -204,22 +200,20 @@ class rpref_relative(_GradedPreference):
     0.16666666666666666
     """
 
-    gain: GainLike = LINEAR
-
-    undivided = 1.0
+    share_of_zero = 1.0
     properties = Properties(graded=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        return self.weigh(Gain.of(self.gain), lists, lambda judged, _: judged.nth.astype(np.float64) - 1.0)
+        return self.preferences(lists, lambda judged, _: judged.nth.astype(np.float64) - 1.0)
 
 
 @measure
 class rpref_relative2(_GradedPreference):
-    r"""Graded preference relative to the rank, the first one included: AP of the judged documents, with grades.
+    r"""Graded preference relative to the rank, including the first: AP of the judged documents, with grades.
 
     .. math:: \frac{1}{cg^*(R)}\sum_{r'} g(r')\left(1 - \frac{pen(r')}{r'}\right)
 
-    pen(r') as for rpref_N. With binary grades this is AP'.
+    pen(r') is as for rpref_N. With binary grades this is AP'.
     No relevant documents: undefined.
     Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
 
@@ -227,16 +221,14 @@ class rpref_relative2(_GradedPreference):
     0.8333333333333334
     """
 
-    gain: GainLike = LINEAR
-
     properties = Properties(graded=True, normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        return self.weigh(Gain.of(self.gain), lists, lambda judged, _: judged.nth.astype(np.float64))
+        return self.preferences(lists, lambda judged, _: judged.nth.astype(np.float64))
 
 
 EPSILON = 0.00001
-"""What infAP adds to counts that may be 0; trec_eval's value."""
+"""What infAP adds to counts that can be 0; trec_eval's value."""
 
 
 @measure
@@ -247,8 +239,8 @@ class infAP(Measure):
         \frac{1}{R}\sum_r I(r)\left(\frac{1}{r} + \frac{r-1}{r}\cdot\frac{d(r)}{r-1}\cdot
         \frac{C(r) - 1 + \epsilon}{C(r) - 1 + n(r) + 2\epsilon}\right)
 
-    d(r) documents above were in the pool, C(r) − 1 of them judged relevant and n(r) judged non-relevant; a negative
-    grade says that a document was in the pool but not in the sample.
+    d(r) documents above were in the pool; C(r) − 1 of them were judged relevant and n(r) non-relevant. A negative grade
+    means that a document was in the pool but not in the sample.
     No relevant documents: undefined.
     Reference: Yilmaz & Aslam, CIKM 2006, doi:10.1145/1183614.1183633
 

@@ -1,8 +1,8 @@
-"""Measures of relevance in several dimensions: what is relevant, and can also be understood, believed, ..."""
+"""Relevance in several dimensions: measures that also count, for example, understandability or credibility."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from cranfield.assessed.dimensions import RELEVANCE, Dimensions, lacking
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure
+from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import number
 from cranfield.measures.naming.parse import parse
-from cranfield.measures.ranked import AP, check_persistence, persistence
+from cranfield.measures.parameters import Persistence
+from cranfield.measures.ranked import AP, persistence
 from cranfield.types import Array
 from cranfield.views.ties import Ties
 from cranfield.views.unjudged import Unjudged
@@ -22,65 +23,61 @@ from cranfield.views.view import View
 
 
 class BiasedRBP(Measure):
-    """Rank-biased precision where a document counts as much as all its dimensions allow: the product of their gains.
+    """Rank-biased precision in which the gain of a document is the product of its gains in several dimensions.
 
-    A gain is `binary` (1 from grade `rel` on) or `linear` (the grade divided by the largest of that dimension, none
-    below 0). A document that a dimension does not judge has no gain.
+    A gain is `binary` (1 from grade `rel` on) or `linear` (the grade divided by the largest of that dimension, at least
+    0). A document that is not judged in a dimension has no gain.
     """
 
-    p: float = 0.8
+    p: Persistence = 0.8
     rel: float = 1
 
     needs = "dimensions"
 
-    def check(self) -> None:
-        check_persistence(self.name, self.p)
-
     def factors(self) -> tuple[tuple[str, str], ...]:
-        """(dimension, gain): what is multiplied."""
+        """The dimensions whose gains are multiplied, each with its kind of gain."""
         raise NotImplementedError
 
     def looks_at(self) -> frozenset[str]:
-        """Only what is judged for relevance counts, unless what is not is read as if it were."""
-        unjudged = any(isinstance(view, Unjudged) for view in self.views)
-        return frozenset({self.needs, "places"} if unjudged else {self.needs})
+        """The ranks of documents not judged for relevance matter only if a view counts these as judged."""
+        return frozenset({self.needs, "places"} if self.find_view(Unjudged) else {self.needs})
 
     def terms(self, lists: Assessed) -> Terms:
         factors = self.factors()
-        given = _given(lists, self.name, factors[-1][0])
+        dimensions = _dimensions_of(lists, self.name, factors[-1][0])
         if lists.document is None:
             raise UsageError(f"{self.name}: these lists do not say which judged document each hit is")
-        places = [given.column(dimension, self.name) for dimension, _ in factors]
+        columns = [dimensions.column(name, self.name) for name, _ in factors]
         keep = np.ones(len(lists.row), dtype=bool) if self.k is None else lists.rank <= self.k
         hits, document = lists.hits().where(keep), lists.document[keep]
-        worth = {
-            f"{dimension} gain": _worth(given, place, kind, self.rel)[document]
-            for (dimension, kind), place in zip(factors, places, strict=True)
+        gains = {
+            f"{name} gain": _gain(dimensions, column, kind, self.rel)[document]
+            for (name, kind), column in zip(factors, columns, strict=True)
         }
         weight = (1.0 - self.p) * persistence(self.p, hits.rank)
-        adds = np.multiply.reduce([*worth.values(), weight])
-        in_all = np.all(given.judged[places], axis=0)[lists.topic]
-        return Terms(hits, adds, np.where(in_all, 1.0, np.nan), {**worth, "weight": weight})
+        adds = np.multiply.reduce([*gains.values(), weight])
+        in_all = np.all(dimensions.judged[columns], axis=0)[lists.topic]
+        return Terms(hits, adds, np.where(in_all, 1.0, np.nan), {**gains, "weight": weight})
 
     def note(self, lists: Assessed) -> str | None:
-        told = [
+        notes = [
             f"{dimension} is divided by {largest:g}, the largest grade in its judgments"
             for dimension, kind in self.factors()
             if kind == "linear" and lists.dimensions is not None
             for largest in [lists.dimensions.largest[lists.dimensions.column(dimension, self.name)]]
         ]
-        return "; ".join(told) or None
+        return "; ".join(notes) or None
 
 
-def _worth(given: Dimensions, place: int, kind: str, rel: float) -> Array:
-    """The gain of every document in one dimension, from 0 to 1; 0 where it is not judged."""
-    grade = given.grade[place]
+def _gain(dimensions: Dimensions, column: int, kind: str, rel: float) -> Array:
+    """The gain of every document in one dimension, from 0 to 1; 0 if it is not judged."""
+    grade = dimensions.grade[column]
     if kind == "binary":
         return np.asarray(grade >= rel, dtype=np.float64)
-    return np.asarray(np.maximum(np.nan_to_num(grade), 0.0) / (given.largest[place] or 1.0))
+    return np.asarray(np.maximum(np.nan_to_num(grade), 0.0) / (dimensions.largest[column] or 1.0))
 
 
-def _given(lists: Assessed, who: str, name: str | None = None) -> Dimensions:
+def _dimensions_of(lists: Assessed, who: str, name: str | None = None) -> Dimensions:
     if lists.dimensions is None:
         raise lacking(who, name)
     return lists.dimensions
@@ -88,13 +85,13 @@ def _given(lists: Assessed, who: str, name: str | None = None) -> Dimensions:
 
 @measure
 class uRBP(BiasedRBP):
-    r"""Rank-biased precision that counts a relevant document as far as it can be understood.
+    r"""Rank-biased precision in which only understandable relevant documents count.
 
     .. math:: (1 - p) \sum_r p^{r-1}\, P(R \mid r)\, P(U \mid r)
 
-    Understandability has judgments of its own, given as the dimension of that name. Both are binary: 1 from grade
-    `rel` on. With `graded=True` (uRBPgr) understandability is its grade divided by the largest. A document that is not
-    judged in both counts nothing; a topic that is not is undefined.
+    Understandability has its own judgments, the dimension of that name. Both are binary: 1 from grade `rel` on. With
+    `graded=True` (uRBPgr) understandability is the grade divided by the largest. A document must be judged in both to
+    count; a topic that is not judged in both is undefined.
     No relevant documents: 0.
     Reference: Zuccon, Understandability Biased Evaluation for Information Retrieval, ECIR 2016
 
@@ -116,13 +113,13 @@ class uRBP(BiasedRBP):
 
 @measure
 class cRBP(BiasedRBP):
-    r"""Rank-biased precision that counts a relevant document as far as it can be believed.
+    r"""Rank-biased precision in which only credible relevant documents count.
 
     .. math:: (1 - p) \sum_r p^{r-1}\, P(R \mid r)\, P(C \mid r)
 
-    Credibility has judgments of its own, given as the dimension of that name. Both are binary: 1 from grade `rel` on.
-    With `graded=True` (cRBPgr) credibility is its grade divided by the largest. A document that is not judged in both
-    counts nothing; a topic that is not is undefined.
+    Credibility has its own judgments, the dimension of that name. Both are binary: 1 from grade `rel` on. With
+    `graded=True` (cRBPgr) credibility is the grade divided by the largest. A document must be judged in both to count;
+    a topic that is not judged in both is undefined.
     No relevant documents: 0.
     Reference: Goeuriot et al., Overview of the CLEF eHealth Evaluation Lab 2020, CLEF 2020
 
@@ -140,95 +137,92 @@ class cRBP(BiasedRBP):
 
 
 class OverDimensions(Measure):
-    """A mean over the dimensions of what another measure scores in each."""
+    """The base class of means over dimensions of the scores of another measure, `inner`."""
 
     inner: Any = AP()
     weights: Any = ()
 
     needs = "dimensions"
 
-    def check(self) -> None:
+    def normalised(self) -> dict[str, Any]:
+        """A cutoff and views go to the inner measure: CAM(AP)@10 is CAM(AP@10).
+
+        Views of ties stay, because documents are tied in all dimensions at once: MM(AP[ties]) is MM(AP)[ties].
+        """
         inner = parse(self.inner) if isinstance(self.inner, str) else self.inner
         if isinstance(inner, type) and issubclass(inner, Measure):
             inner = inner()
         if not isinstance(inner, Measure):
             raise UsageError(f"{self.name}: inner == {self.inner!r}, must be a measure such as AP or nDCG@10")
-        if self.cutoff is not None:
-            inner = inner @ self.cutoff
-        if inner.needs == "dimensions":
-            raise UsageError(f"{self.name}({inner}): {inner} looks at several dimensions itself")
-        pairs = self._pairs()
-        for dimension, weight in pairs:
-            check.finite(self.name, **{f"weights[{dimension!r}]": weight})
-            check.not_negative(self.name, **{f"weights[{dimension!r}]": weight})
-        if pairs and not sum(weight for _, weight in pairs):
-            raise UsageError(f"{self.name}: all weights are 0, one must be above")
-        # A cutoff and views are those of the measure within: CAM(AP)@10 is CAM(AP@10). But documents are tied in all
-        # dimensions at once, and stand in one order: MM(AP[ties]) is MM(AP)[ties].
-        ties = tuple(view for view in (*inner.views, *self.views) if isinstance(view, Ties))
-        others = [view for view in self.views if not isinstance(view, Ties)]
-        inner = inner.replace(views=tuple(view for view in inner.views if not isinstance(view, Ties))).view(*others)
-        self.__dict__.update(inner=inner, weights=pairs, cutoff=None, views=ties)
-
-    def looks_at(self) -> frozenset[str]:
-        within: frozenset[str] = self.inner.looks_at()
-        return within | {"places", self.needs}
-
-    def _pairs(self) -> tuple[tuple[str, float], ...]:
+        views = (*inner.views, *self.views)
+        ties = tuple(view for view in views if isinstance(view, Ties))
+        cutoff = inner.cutoff if self.cutoff is None else self.cutoff
+        inner = inner.replace(cutoff=cutoff, views=tuple(view for view in views if view not in ties))
         try:
-            return tuple((str(dimension), weight) for dimension, weight in dict(self.weights).items())
+            weights = tuple((str(dimension), weight) for dimension, weight in dict(self.weights).items())
         except (TypeError, ValueError):
             raise UsageError(
                 f"{self.name}: weights == {self.weights!r}, must be a table such as {{relevance: 3, credibility: 1}}"
             ) from None
+        return {"inner": inner, "weights": weights, "cutoff": None, "views": ties}
+
+    def check(self) -> None:
+        if self.inner.needs == "dimensions":
+            raise UsageError(f"{self.name}({self.inner}): {self.inner} uses several dimensions itself")
+        for dimension, weight in self.weights:
+            check.finite(self.name, **{f"weights[{dimension!r}]": weight})
+            check.not_negative(self.name, **{f"weights[{dimension!r}]": weight})
+        if self.weights and not any(weight for _, weight in self.weights):
+            raise UsageError(f"{self.name}: all weights are 0, at least one must be above 0")
+
+    def looks_at(self) -> frozenset[str]:
+        needed: frozenset[str] = self.inner.looks_at()
+        return needed | {"places", self.needs}
 
     def declares(self, default: Properties) -> Properties:
-        """What a mean keeps of the measure within."""
-        told: Properties = self.inner.properties
-        return default.replace(
-            graded=told.graded, recall_free=told.recall_free, low=told.low, high=told.high, better=told.better,
-            lengths=told.lengths,
-        )  # fmt: skip
+        """The properties of the inner measure that a mean keeps."""
+        kept = ("graded", "recall_free", "low", "high", "better", "lengths")
+        return default.replace(**{name: getattr(self.inner.properties, name) for name in kept})
 
-    def shares(self, given: Dimensions) -> dict[str, float]:
-        """How much each dimension counts; those that count nothing are left out."""
-        weights = dict(self.weights) if self.weights else dict.fromkeys(given.names, 1.0)
-        for dimension in weights:
-            given.column(dimension, f"{self.name}: weights")
-        unweighted = [name for name in given.names if name not in weights]
+    def shares(self, dimensions: Dimensions) -> dict[str, float]:
+        """The weight of each dimension, as a fraction of their sum; dimensions with weight 0 are left out."""
+        weights = dict(self.weights) if self.weights else dict.fromkeys(dimensions.names, 1.0)
+        for name in weights:
+            dimensions.column(name, f"{self.name}: weights")
+        unweighted = [name for name in dimensions.names if name not in weights]
         if unweighted:
             raise UsageError(
-                f"{self.name}: weights of {', '.join(weights)}, but not of {', '.join(unweighted)}; 0 leaves one out"
+                f"{self.name}: weights has {', '.join(weights)} but not {', '.join(unweighted)}; give a dimension "
+                "weight 0 to leave it out"
             )
         total = sum(weights.values())
-        return {name: weights[name] / total for name in given.names if weights[name] > 0}
+        return {name: weights[name] / total for name in dimensions.names if weights[name] > 0}
 
     def by_dimension(self, lists: Assessed, inner: Measure | None = None) -> dict[str, Array]:
-        """What the measure within scores in each dimension that counts; NaN where a topic is not judged in it."""
-        given = _given(lists, self.name)
-        found = {}
-        for name in self.shares(given):
-            place = given.column(name, self.name)
-            judged = given.judged[place][lists.topic]
-            found[name] = np.where(judged, (inner or self.inner).evaluate(lists_of(lists, name)), np.nan)
-        return found
+        """The scores of the inner measure in each dimension with a weight; NaN if a topic is not judged in it."""
+        dimensions = _dimensions_of(lists, self.name)
+        scores = {}
+        for name in self.shares(dimensions):
+            judged = dimensions.judged[dimensions.column(name, self.name)][lists.topic]
+            scores[name] = np.where(judged, (inner or self.inner).evaluate(judged_in(lists, name)), np.nan)
+        return scores
 
     def score(self, lists: Assessed, inner: Measure | None = None) -> Array:
         values = np.stack(list(self.by_dimension(lists, inner).values()))
-        shares = np.array(list(self.shares(_given(lists, self.name)).values()))
+        shares = np.array(list(self.shares(_dimensions_of(lists, self.name)).values()))
         return self.mean(values, shares[:, None])
 
     def mean(self, values: Array, share: Array) -> Array:
-        """dimensions × lists to one number per list."""
+        """One number per list, from values by dimension and list."""
         raise NotImplementedError
 
     def first_through(self, view: View) -> Self:
-        """The measure within reads through it: which documents are judged differs by dimension."""
+        """The inner measure reads through the view, because dimensions judge different documents."""
         return self.replace(inner=self.inner.first_through(view))
 
     def remarks(self, lists: Assessed) -> list[str]:
-        """Each dimension's part in the score of the first list."""
-        shares = self.shares(_given(lists, self.name))
+        """The score and weight of each dimension, for the first list."""
+        shares = self.shares(_dimensions_of(lists, self.name))
         return [
             f"{name}: {self.inner} {values[0]:.4f}, weight {shares[name]:.4f}"
             for name, values in self.by_dimension(lists).items()
@@ -244,43 +238,43 @@ class OverDimensions(Measure):
     __repr__ = __str__
 
 
-def lists_of(lists: Assessed, name: str) -> Assessed:
-    """The same lists, judged in one dimension."""
-    given = _given(lists, "dimensions")
+def judged_in(lists: Assessed, name: str) -> Assessed:
+    """The same lists with the judgments of one dimension."""
+    dimensions = _dimensions_of(lists, "dimensions")
     if name == RELEVANCE:
         return lists
 
-    def make() -> Assessed:
-        place = given.column(name, "dimensions")
-        row, at = given.hits(place, lists.retrieved)
-        known = ~np.isnan(given.grade[place])
+    def build() -> Assessed:
+        column = dimensions.column(name, "dimensions")
+        row, at = dimensions.hits(column, lists.retrieved)
+        known = ~np.isnan(dimensions.grade[column])
         return lists.replace(
             row=row,
-            rank=given.rank[at],
-            grade=given.grade[place, given.document[at]],
-            judged=Judged.of(given.topic[known], given.grade[place, known], len(lists.topics)),
+            rank=dimensions.rank[at],
+            grade=dimensions.grade[column, dimensions.document[at]],
+            judged=Judged.of(dimensions.topic[known], dimensions.grade[column, known], len(lists.topics)),
             set_of_row=lists.topic,
-            tie_first=None if given.tie_first is None else given.tie_first[at],
-            tie_last=None if given.tie_last is None else given.tie_last[at],
+            tie_first=None if dimensions.tie_first is None else dimensions.tie_first[at],
+            tie_last=None if dimensions.tie_last is None else dimensions.tie_last[at],
             place=None,
             document=None,
             dimensions=None,
         )
 
-    return lists._once(("dimension", name), make)
+    return lists._once(("dimension", name), build)
 
 
 @measure
 class CAM(OverDimensions):
-    r"""The convex aggregating measure: the weighted mean of a measure over the dimensions of relevance.
+    r"""Convex aggregating measure: the weighted mean of another measure over the dimensions of relevance.
 
     .. math:: \sum_i \lambda_i M_i, \quad \sum_i \lambda_i = 1
 
-    Written with the measure in brackets, `inner`: CAM(AP), CAM(nDCG@10). The dimensions are the judgments, called
-    relevance, and all that are given besides. `weights` are divided by their sum:
-    CAM(AP,weights={relevance:3,credibility:1}); left out, all are the same. A topic that is not judged in all
-    dimensions is undefined. Tied documents stand in one order in all dimensions: `[ties=best]` is the best of these.
-    No relevant documents: as the measure within; undefined in one dimension is undefined.
+    The other measure, `inner`, is written in brackets: CAM(AP), CAM(nDCG@10). The dimensions are the judgments, called
+    relevance, and all further dimensions that are given. `weights` are divided by their sum:
+    CAM(AP,weights={relevance:3,credibility:1}); by default all are equal. A topic that is not judged in all dimensions
+    is undefined. Tied documents are in the same order in all dimensions, and `[ties=best]` is the best such order.
+    No relevant documents: as for the inner measure; undefined if one dimension is.
     Reference: Lioma, Simonsen & Larsen, Evaluation Measures for Relevance and Credibility in Ranked Lists, ICTIR 2017
 
     >>> mostly_relevance = CAM("RR", weights={"relevance": 3, "credibility": 1})
@@ -288,10 +282,10 @@ class CAM(OverDimensions):
     0.875
     """
 
-    properties: ClassVar[Any] = by_parameters(Properties())
+    properties = Properties()
 
     def evaluate(self, lists: Assessed) -> Array:
-        if Ties("expected") in self.views:  # of a sum: the sum of each, which is exact where the measure within is
+        if Ties("expected") in self.views:  # the mean of a sum is the sum of the means, exact if the inner measure is
             return self.score(lists, self.inner.view(*self.views))
         return super().evaluate(lists)
 
@@ -301,13 +295,13 @@ class CAM(OverDimensions):
 
 @measure
 class MM(OverDimensions):
-    r"""The multidimensional measure: the weighted harmonic mean of a measure over the dimensions of relevance.
+    r"""Multidimensional measure: the weighted harmonic mean of another measure over the dimensions of relevance.
 
     .. math:: \frac{1}{\sum_i w_i / M_i}, \quad \sum_i w_i = 1
 
-    Written with the measure in brackets, `inner`: MM(RBP), MM(nDCG@10). The dimensions and `weights` are as in CAM. 0
-    where one of the dimensions scores 0: no dimension makes up for another.
-    No relevant documents: as the measure within; undefined in one dimension is undefined.
+    The other measure, `inner`, is written in brackets: MM(RBP), MM(nDCG@10). The dimensions and `weights` are as for
+    CAM. The score is 0 if one of the dimensions scores 0: no dimension makes up for another.
+    No relevant documents: as for the inner measure; undefined if one dimension is.
     Reference: Palotti, Zuccon & Hanbury, MM: A New Framework for Multidimensional Evaluation of Search Engines, CIKM
     2018
 
@@ -315,10 +309,10 @@ class MM(OverDimensions):
     0.6667
     """
 
-    properties: ClassVar[Any] = by_parameters(Properties())
+    properties = Properties()
 
     def mean(self, values: Array, share: Array) -> Array:
         if (values < 0).any():
-            raise UsageError(f"{self}: a score below 0; a harmonic mean needs scores of 0 or more")
+            raise UsageError(f"{self}: a score is below 0; a harmonic mean needs scores of 0 or more")
         with np.errstate(divide="ignore"):
             return np.asarray(1.0 / (share / values).sum(axis=0))

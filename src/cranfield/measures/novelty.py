@@ -1,4 +1,4 @@
-"""Measures by which an intent counts less every time a document repeats it: alpha-nDCG, NRBP, ERR-IA and their kin."""
+"""Topics with several intents, repetition counts less: alpha-nDCG, NRBP, ERR-IA and related measures."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from cranfield.assessed.hits_by_intent import Relevant, intents_of, relevant_to_
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import Properties, Terms, by_parameters, measure
+from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.diversity import DiversityMeasure, averaged, number_of_intents
-from cranfield.measures.first import ERR, check_highest, note_highest
+from cranfield.measures.first import ERR, note_max_grade
 from cranfield.measures.gain import Discount
 from cranfield.measures.novelty_ideal import GREEDY, Worth, exact_ideal, greedy_ideal, relevance_matrix
+from cranfield.measures.parameters import Persistence, Positive, Probability
 from cranfield.types import Array, Index
 from cranfield.views.by_intent import ByIntent
 
 
-def novelty(found: Relevant, alpha: float, worth: Array | float = 1.0) -> dict[str, Array]:
-    """What each relevant document gains when an intent is worth 1 − alpha times as much every time it comes back.
+def novelty(relevant: Relevant, alpha: float, worth: Array | float = 1.0) -> dict[str, Array]:
+    """The gain of each relevant document if an intent is worth 1 − alpha times as much every time it is repeated.
 
-    `worth` is that of each entry of `found`.
+    `worth` is what each entry of `relevant` is worth the first time.
     """
-    remaining = (1.0 - alpha) ** np.arange(int(found.before.max(initial=0)) + 1)
+    remaining = (1.0 - alpha) ** np.arange(int(relevant.before.max(initial=0)) + 1)
     return {
-        "new intents": found.new,
-        "intents so far": found.hits.running(found.new),
-        "novelty-biased gain": found.per_hit(np.asarray(remaining[found.before] * worth, dtype=np.float64)),
+        "new intents": relevant.new,
+        "intents so far": relevant.hits.running(relevant.new),
+        "novelty-biased gain": relevant.per_hit(np.asarray(remaining[relevant.before] * worth, dtype=np.float64)),
     }
 
 
@@ -42,39 +43,42 @@ def reciprocal(rank: Index) -> Array:
 
 
 class Novelty(DiversityMeasure):
-    """A sum over ranks of novelty-biased gain times a weight of the rank."""
+    """The base class of sums over ranks of novelty-biased gain times a weight of the rank."""
 
-    alpha: float = 0.5
+    alpha: Probability = 0.5
     rel: float = 1
-
-    def check(self) -> None:
-        check.between(self.name, low=0, high=1, alpha=self.alpha)
 
     def weight(self, rank: Index) -> Array:
         raise NotImplementedError
 
     @property
     def depth(self) -> int | None:
-        """Down to where ranks count."""
+        """The last rank that counts."""
         return self.k
 
     @property
     def worth(self) -> Worth | None:
-        """What an entry is worth before its intent was served; None: 1."""
+        """What each entry is worth before its intent was served; None: 1."""
         return None
 
     def discounted(self, lists: Assessed) -> tuple[Hits, Array, dict[str, Array]]:
-        found = relevant_to_intents(lists, self.rel, self.depth)
+        """The hits, what each adds to the sum, and the columns that explain it."""
+        relevant = relevant_to_intents(lists, self.rel, self.depth)
         key = ("novelty", self.rel, self.alpha, self.depth, self.worth)
-        columns = dict(lists._once(key, lambda: novelty(found, self.alpha, self._worth_of(lists, found))))
-        columns["weight"] = self.weight(found.hits.rank)
-        return found.hits, columns["novelty-biased gain"] * columns["weight"], columns
+        columns = dict(lists._once(key, lambda: novelty(relevant, self.alpha, self._worth_of(lists, relevant))))
+        columns["weight"] = self.weight(relevant.hits.rank)
+        return relevant.hits, columns["novelty-biased gain"] * columns["weight"], columns
 
-    def _worth_of(self, lists: Assessed, found: Relevant) -> Array | float:
-        return 1.0 if self.worth is None else self.worth(intents_of(lists).above(self.rel))[found.entry]
+    def _worth_of(self, lists: Assessed, relevant: Relevant) -> Array | float:
+        return 1.0 if self.worth is None else self.worth(intents_of(lists).above(self.rel))[relevant.entry]
+
+    def normalised_terms(self, lists: Assessed, ideal: str = "greedy") -> Terms:
+        """The terms of the sum, divided by the ideal list's."""
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists, ideal), columns)
 
     def ideal_sum(self, lists: Assessed, ideal: str = "greedy") -> Array:
-        """What the ideal list of each row's topic scores."""
+        """The score of the ideal list of each row's topic."""
         intents = intents_of(lists)
         if ideal == "greedy":
             greedy = greedy_ideal(intents, self.rel, self.alpha, self.depth, self.worth)
@@ -88,13 +92,14 @@ class Novelty(DiversityMeasure):
 
 @measure
 class AlphaDCG(Novelty):
-    r"""Discounted cumulative gain in which an intent counts less every time a document repeats it.
+    r"""Discounted cumulative gain in which an intent counts less every time it is repeated.
 
     .. math:: \sum_{r \le l} \frac{ng(r)}{\log_2(r + 1)}, \qquad ng(r) = \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
 
-    I_i(r) is 1 if the document at rank r is relevant to intent i, C_i(r) counts these down to r; grades and intent
-    probabilities do not count. `alpha` is how little a repetition is worth. `dialect="ndeval"` divides by the score of
-    documents that are all relevant to all intents, as ndeval does (which forgets to at l = 1).
+    I_i(r) is 1 if the document at rank r is relevant to intent i, and C_i(r) is the number of such documents down to r;
+    grades and intent probabilities do not count. With every repetition, an intent is worth 1 − `alpha` times as much.
+    `dialect="ndeval"` divides by the score of a list in which every document is relevant to all intents, as ndeval does
+    (except at l = 1, where it does not divide).
     No relevant documents: 0.
     Reference: Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, SIGIR 2008,
     doi:10.1145/1390334.1390446
@@ -107,13 +112,12 @@ class AlphaDCG(Novelty):
 
     name = "alpha-DCG"
     aliases = ("AlphaDCG", "alpha_DCG", "α-DCG")
-    properties = by_parameters(Properties(recall_free=True, diminishing=True, high=np.inf))
+    properties = Properties(recall_free=True, diminishing=True, high=np.inf)
 
     def declares(self, default: Properties) -> Properties:
         return default if self.dialect == "plain" else default.replace(high=1.0)
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("plain", "ndeval"), dialect=self.dialect)
 
     def weight(self, rank: Index) -> Array:
@@ -125,19 +129,19 @@ class AlphaDCG(Novelty):
         return Terms(hits, adds, np.where(np.equal(over, 0), 1.0, over), columns)
 
 
-DEEPEST = 10_000_000
-"""Down to where the weights of all ranks are added up."""
+MOST_RANKS = 10_000_000
+"""The largest number of ranks whose weights are added up."""
 
 
 def all_relevant(measure: Novelty) -> float:
-    """What one intent would score if every document were relevant to it."""
+    """The score of one intent to which every document is relevant."""
     lasting = 1.0 - measure.alpha
     deepest = 1 if lasting == 0 else int(60 / -math.log2(lasting)) + 1 if lasting < 1 else math.inf
     deepest = min(deepest, measure.k or deepest)
-    if deepest > DEEPEST:
+    if deepest > MOST_RANKS:
         raise UsageError(
-            f"{measure}: with alpha == {measure.alpha:g} the scores to divide by are sums over too many ranks; give a "
-            f"cutoff, {DEEPEST:,} at most"
+            f"{measure}: with alpha == {measure.alpha:g} the divisor is a sum over too many ranks; give a cutoff, "
+            f"{MOST_RANKS:,} at most"
         )
     rank = np.arange(1, int(deepest) + 1)
     return float(lasting ** (rank - 1.0) @ measure.weight(rank))
@@ -145,14 +149,14 @@ def all_relevant(measure: Novelty) -> float:
 
 @measure
 class AlphaNDCG(Novelty):
-    r"""Discounted cumulative gain in which an intent counts less every time, as a share of the ideal list's.
+    r"""alpha-DCG divided by that of the ideal list: an intent counts less every time it is repeated.
 
     .. math:: \frac{\sum_{r \le l} ng(r) / \log_2(r + 1)}{\sum_{r \le l} ng^*(r) / \log_2(r + 1)}
 
-    ng(r) and `alpha` as for alpha-DCG. To find the ideal list is NP-complete: by default it takes the document that
-    gains most at every rank, of equal ones the one whose name comes last, as ndeval does. A list can be better than
-    that and score above 1. `ideal="exact"` finds the best list of a topic with few relevant documents (some 16 that
-    differ in their intents) and refuses others.
+    ng(r) and `alpha` are as for alpha-DCG. Finding the ideal list is NP-complete: by default it takes the document that
+    gains most at every rank and, among equals, the last by name, as ndeval does. A better list scores above 1.
+    `ideal="exact"` finds the best list for topics with few relevant documents (about 16 that differ in their intents)
+    and refuses other topics.
     No relevant documents: undefined.
     Reference: Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, SIGIR 2008,
     doi:10.1145/1390334.1390446
@@ -165,51 +169,44 @@ class AlphaNDCG(Novelty):
 
     name = "alpha-nDCG"
     aliases = ("AlphaNDCG", "alpha_nDCG", "α-nDCG", "alpha-NDCG")
-    properties = by_parameters(Properties(normalised=True, diminishing=True, high=GREEDY))
+    properties = Properties(normalised=True, diminishing=True, high=GREEDY)
 
     def declares(self, default: Properties) -> Properties:
         return default if self.ideal == "greedy" else default.replace(high=1.0)
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("greedy", "exact"), ideal=self.ideal)
 
     def weight(self, rank: Index) -> Array:
         return log_discount(rank)
 
     def terms(self, lists: Assessed) -> Terms:
-        hits, adds, columns = self.discounted(lists)
-        return Terms(hits, adds, self.ideal_sum(lists, self.ideal), columns)
+        return self.normalised_terms(lists, self.ideal)
 
 
 class RankBiased(Novelty):
-    """What NRBP and nNRBP share: a reader who goes on to the next document with probability beta."""
+    """The base class of NRBP and nNRBP: a reader who goes on to the next document with probability beta."""
 
-    beta: float = 0.5
-
-    def check(self) -> None:
-        super().check()
-        if not 0 <= self.beta < 1:
-            raise UsageError(f"{self.name}: beta == {self.beta!r}, must be 0 or above, and below 1")
+    beta: Persistence = 0.5
 
     def weight(self, rank: Index) -> Array:
         return np.asarray(self.beta ** (rank - 1.0))
 
     @property
     def depth(self) -> int | None:
-        """Beyond this rank all weights together are below what a sum of doubles can tell."""
+        """The last rank that counts: beyond it, all weights together are below the precision of a double."""
         deepest = 1 if self.beta == 0 else int((64 - math.log2(1 - self.beta)) / -math.log2(self.beta)) + 1
         return min(deepest, self.k or deepest)
 
 
 @measure
 class NRBP(RankBiased):
-    r"""Novelty- and rank-biased precision: RBP in which an intent counts less every time a document repeats it.
+    r"""Novelty- and rank-biased precision: RBP in which an intent counts less every time it is repeated.
 
     .. math:: \frac{1 - (1 - \alpha)\beta}{|\{i\}|} \sum_r \beta^{r-1} \sum_i I_i(r) (1 - \alpha)^{C_i(r-1)}
 
-    `alpha` as for alpha-DCG; `beta` is the chance that the reader goes on to the next document. It is 1 for documents
-    that are all relevant to all intents. ndeval's, who knows no cutoff.
+    `alpha` is as for alpha-DCG; `beta` is the probability of going on to the next document. The score is 1 if all
+    documents are relevant to all intents. It equals ndeval's NRBP, which has no cutoff.
     No relevant documents: undefined.
     Reference: Clarke, Kolla & Vechtomova, ICTIR 2009, doi:10.1007/978-3-642-04417-5_17
 
@@ -226,11 +223,11 @@ class NRBP(RankBiased):
 
 @measure
 class nNRBP(RankBiased):
-    r"""Novelty- and rank-biased precision as a share of the ideal list's.
+    r"""Normalised novelty- and rank-biased precision: NRBP divided by the NRBP of the ideal list.
 
     .. math:: \frac{NRBP}{NRBP^*}
 
-    `alpha` and `beta` as for NRBP; the ideal list is the greedy one of alpha-nDCG, so scores above 1 are possible.
+    `alpha` and `beta` are as for NRBP; the ideal list is the greedy one of alpha-nDCG, so scores above 1 are possible.
     No relevant documents: undefined.
     Reference: Clarke, Kolla & Vechtomova, ICTIR 2009, doi:10.1007/978-3-642-04417-5_17
 
@@ -241,20 +238,19 @@ class nNRBP(RankBiased):
     properties = Properties(normalised=True, diminishing=True, high=GREEDY)
 
     def terms(self, lists: Assessed) -> Terms:
-        hits, adds, columns = self.discounted(lists)
-        return Terms(hits, adds, self.ideal_sum(lists), columns)
+        return self.normalised_terms(lists)
 
 
 @measure
 class ERRIA(Novelty):
-    r"""Expected reciprocal rank, averaged over the intents by their probability.
+    r"""Intent-aware expected reciprocal rank: ERR averaged over the intents by their probability.
 
     .. math:: \sum_i Pr(i|q)\,ERR_i
 
-    ERR of each intent with its own grades; `max_grade` as for ERR. `dialect="ndeval"` is what TREC's tool prints: it
-    knows neither grades nor probabilities, a relevant document satisfies with probability `alpha`, and the score is
-    divided by that of documents that are all relevant to all intents (the tool forgets to at l = 1). With alpha = 1/2
-    and grades of 0 and 1 that is the average of ERR, over Σ 2^−r / r down to l.
+    ERR_i uses the grades for intent i; `max_grade` is as for ERR. `dialect="ndeval"` is the number that TREC's tool
+    prints: grades and probabilities do not count, a relevant document satisfies with probability `alpha`, and the score
+    is divided by that of a list in which every document is relevant to all intents (except at l = 1, where ndeval does
+    not divide). With alpha = 1/2 and grades of 0 and 1 that is the average of ERR, divided by Σ 2^−r / r down to l.
     No relevant documents: undefined.
     Reference: Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033; Clarke, Craswell, Soboroff
     & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
@@ -264,20 +260,18 @@ class ERRIA(Novelty):
     """
 
     dialect: str = "graded"
-    max_grade: float | None = None
+    max_grade: Positive | None = None
 
     name = "ERR-IA"
     aliases = ("ERRIA", "ERR_IA")
-    properties = by_parameters(Properties(graded=True, recall_free=True, diminishing=True, intent_probabilities=True))
+    properties = Properties(graded=True, recall_free=True, diminishing=True, intent_probabilities=True)
 
     def declares(self, default: Properties) -> Properties:
-        known = self.dialect == "graded"
-        return default.replace(graded=known, intent_probabilities=known)
+        graded = self.dialect == "graded"
+        return default.replace(graded=graded, intent_probabilities=graded)
 
     def check(self) -> None:
-        super().check()
         check.one_of(self.name, ("graded", "ndeval"), dialect=self.dialect)
-        check_highest(self.name, self.max_grade)
 
     def weight(self, rank: Index) -> Array:
         return reciprocal(rank)
@@ -294,18 +288,17 @@ class ERRIA(Novelty):
         return ByIntent().remarks(lists, ERR(max_grade=self.max_grade, cutoff=self.cutoff))
 
     def note(self, lists: Assessed) -> str | None:
-        return note_highest(self.max_grade, lists) if self.dialect == "graded" else None
+        return note_max_grade(self.max_grade, lists) if self.dialect == "graded" else None
 
 
 @measure
 class nERRIA(Novelty):
-    r"""Expected reciprocal rank over intents as a share of the ideal list's.
+    r"""Normalised ERR over intents, as ndeval defines it: novelty-biased gain over rank, divided by the ideal list's.
 
     .. math:: \frac{\sum_{r \le l} ng(r) / r}{\sum_{r \le l} ng^*(r) / r}
 
-    ng(r) and `alpha` as for alpha-DCG, and the same greedy ideal list, so scores above 1 are possible. As ndeval
-    defines it: neither grades nor probabilities count. The average over intents of ERR as a share of each intent's own
-    ideal list is `nERR[IA]`.
+    ng(r), `alpha` and the greedy ideal list are as for alpha-nDCG, so scores above 1 are possible. Grades and
+    probabilities do not count. The average over intents of nERR, each with its own ideal list, is `nERR[IA]`.
     No relevant documents: undefined.
     Reference: Clarke, Craswell, Soboroff & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
 
@@ -321,5 +314,4 @@ class nERRIA(Novelty):
         return reciprocal(rank)
 
     def terms(self, lists: Assessed) -> Terms:
-        hits, adds, columns = self.discounted(lists)
-        return Terms(hits, adds, self.ideal_sum(lists), columns)
+        return self.normalised_terms(lists)

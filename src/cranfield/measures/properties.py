@@ -1,4 +1,4 @@
-"""What a measure says it is like."""
+"""The properties that a measure declares."""
 
 from __future__ import annotations
 
@@ -12,68 +12,60 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Properties:
-    """What a measure is like (the rows of Sakai 2014 Fig. 6 and Fig. 7, and its scale of measurement).
+    """What a measure is like: the rows of Sakai 2014 Fig. 6 and Fig. 7, its range and its scale.
 
-    Measures of diversity answer for each intent. tests/laws/test_properties.py finds out whether it is true.
+    Diversity measures answer for each intent. tests/laws/test_properties.py checks the answers by experiment.
     """
 
     graded: bool = False
-    """Can a better grade count more (where there is a `gain` parameter, by it)?"""
+    """Can a better grade count more (with the right `gain`, if there is that parameter)?"""
     normalised: bool = False
     """Do all judged documents, best first, score 1 on every topic with relevant documents?"""
     recall_free: bool = False
-    """Can it be computed without knowing the relevant documents that were not retrieved (intents are known)?"""
+    """Can it be computed without knowing the relevant documents that were missed (intents are known)?"""
     diminishing: bool = False
     """Is a relevant document never worth more, and sometimes less, after another one?"""
     additive: bool = False
-    """Is it, but for a constant, a sum over documents of what depends on each one's own grade and rank only?"""
+    """Is it, up to a constant, a sum over documents of a number that depends on the document's grade and rank only?"""
     low: float = 0.0
-    """The smallest value it can take."""
+    """The smallest possible value."""
     high: float = 1.0
-    """The largest value it can take."""
+    """The largest possible value."""
     better: str = "higher"
-    """`higher`, `lower`, or `neither` for counts that describe rather than rate."""
+    """`higher`, `lower`, or `neither` for numbers that describe a list and do not rate it."""
     scale: str = "ordinal"
     """Scale of measurement (Ferro & Maistro 2024 §7)."""
     lengths: bool = False
-    """Does it count how long documents or snippets are?"""
+    """Do the lengths of documents or snippets count?"""
     nonlinear: bool = False
     """Can it be computed for text that was read in another order than from the top of the list?"""
     intent_probabilities: bool = False
-    """Do intents count by their probability?"""
+    """Are intents weighted by their probability?"""
 
-    def replace(self, **changed: Any) -> Properties:
+    def replace(self, **changes: Any) -> Properties:
         """These properties with some changed."""
-        return dataclasses.replace(self, **changed)
+        return dataclasses.replace(self, **changes)
 
 
-class _ByParameters:
-    """Properties that depend on the parameters: a class has the default ones, an instance what it `declares`."""
+class PropertiesOfMeasure:
+    """The attribute `properties` of a measure: the class has the default, an instance what its `declares` returns."""
 
-    def __init__(self, default: Properties) -> None:
+    def __init__(self, default: Properties, *, unless_cut: bool = False) -> None:
         self.default = default
+        self.unless_cut = unless_cut
 
-    def __get__(self, made: Measure | None, kind: type[Measure]) -> Properties:
-        return self.default if made is None else made.declares(self.default)
-
-
-class _UnlessCut(_ByParameters):
-    """The same for a measure that stops at its cutoff, but divides by what the whole ideal list has."""
-
-    def __get__(self, made: Measure | None, kind: type[Measure]) -> Properties:
-        told = super().__get__(made, kind)
-        cut = made is not None and made.cutoff is not None and getattr(made, "norm", "R") == "R"
-        return told.replace(normalised=False) if cut else told
+    def __get__(self, measure: Measure | None, kind: type[Measure]) -> Properties:
+        if measure is None:
+            return self.default
+        properties = measure.declares(self.default)
+        if self.unless_cut and measure.cutoff is not None and getattr(measure, "norm", "R") == "R":
+            return properties.replace(normalised=False)
+        return properties
 
 
 def normalised_unless_cut(default: Properties) -> Any:
-    """For `properties` of a measure that is not normalised at a cutoff, such as AP@10 where R is 20: at most 1/2.
+    """Properties of a measure that stops at its cutoff but divides by the whole ideal list, unless `norm="min"`.
 
-    Where it has a `norm` of "min" it still is.
+    Such a measure is not normalised with a cutoff: AP@10 is at most 1/2 on a topic with 20 relevant documents.
     """
-    return _UnlessCut(default)
-
-
-def by_parameters(default: Properties) -> Any:
-    """For `properties` of a measure that says in `declares` what its parameters change."""
-    return _ByParameters(default)
+    return PropertiesOfMeasure(default, unless_cut=True)

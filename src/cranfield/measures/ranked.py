@@ -1,9 +1,10 @@
-"""Measures of a ranked list for a reader who wants many relevant documents."""
+"""Ranked lists, many relevant documents: measures for a reader who wants to find many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +12,15 @@ from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.measures.base import Measure, Properties, Terms, by_parameters, measure, normalised_unless_cut
+from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, note_scale
+from cranfield.measures.parameters import Norm, NotNegative, Persistence
 from cranfield.measures.retrieved import gained
 from cranfield.types import Array, Index
 
 
 def normaliser(count: Array, cutoff: int | None, norm: str) -> Array:
-    """What AP and Q divide by: R, or min(l, R) so that 1 can be reached at a small cutoff."""
+    """The divisor of AP and Q: R, or min(l, R), with which a score of 1 is possible at a small cutoff."""
     return np.minimum(count, cutoff) if norm == "min" and cutoff is not None else count
 
 
@@ -28,7 +30,7 @@ class AP(Measure):
 
     .. math:: \frac{1}{R}\sum_r I(r)\frac{C(r)}{r}
 
-    `@l` stops at rank l and still divides by R, as trec_eval's map_cut; `norm="min"` divides by min(l, R).
+    `@l` stops at rank l and still divides by R, like trec_eval's map_cut; `norm="min"` divides by min(l, R).
     No relevant documents: undefined.
     Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
 
@@ -37,25 +39,25 @@ class AP(Measure):
     """
 
     rel: float = 1
-    norm: str = "R"
+    norm: Norm = "R"
 
     aliases = ("MAP", "AveP", "map", "map_cut")
     properties = normalised_unless_cut(Properties(normalised=True))
 
     only_relevant = True
 
-    def check(self) -> None:
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
-
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
         precision = hits.nth / hits.rank
         return Terms(hits, precision, normaliser(lists.num_rel(self.rel), self.k, self.norm), {"precision": precision})
 
+    def cwl_settings(self) -> dict[str, Any] | None:
+        return {"continuation": "AP", "gain": None, "rel": self.rel} if self.norm == "R" else None
+
 
 @measure
 class CG(Measure):
-    r"""Cumulative gain: what the documents down to the cutoff gain together.
+    r"""Cumulative gain: the sum of the gains of the documents down to the cutoff.
 
     .. math:: cg(l) = \sum_{r \le l} g(r)
 
@@ -77,13 +79,13 @@ class CG(Measure):
 
 @measure
 class nCG(Measure):
-    r"""Cumulative gain as a share of the ideal list's at the same rank.
+    r"""Normalised cumulative gain: cumulative gain divided by that of the ideal list at the same rank.
 
     .. math:: \frac{cg(l)}{cg^*(l)}
 
-    The same number is known as the normalised sliding ratio (Giuliano & Jones; Pollock 1968) and as weighted precision
-    WP(r) (Sakai): each is the ratio of two running sums at one rank, not an average over ranks. Beyond rank R it cannot
-    tell late from early.
+    Also known as the normalised sliding ratio (Giuliano & Jones; Pollock 1968) and as weighted precision WP(r) (Sakai):
+    each is the ratio of two running sums at one rank, not an average over ranks. Beyond rank R it does not matter how
+    early a document comes.
     No relevant documents: undefined.
     Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418
 
@@ -107,9 +109,9 @@ class nCG(Measure):
 def discounted(
     lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None
 ) -> tuple[Hits, Array, dict[str, Array]]:
-    """The hits that gain something, what of their gain the discount leaves, and both by name."""
+    """The hits with a gain, their gains after the discount, and gain and discount by name."""
 
-    def make() -> tuple[Hits, Array, dict[str, Array]]:
+    def compute() -> tuple[Hits, Array, dict[str, Array]]:
         if cutoff is None:
             hits, gains = gained(lists, gain, None)
             divisor = discount(hits.rank)
@@ -120,24 +122,40 @@ def discounted(
         inside = hits.rank <= cutoff
         return hits.where(inside), left[inside], {name: column[inside] for name, column in columns.items()}
 
-    return lists._once(("discounted", gain, discount, cutoff), make)
+    return lists._once(("discounted", gain, discount, cutoff), compute)
 
 
 def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None) -> Array:
-    """DCG of the ideal list of each row."""
+    """The DCG of each row's ideal list."""
     ideal = lists.ideal(gain)
     return lists._once(
         ("ideal dcg", gain, discount, cutoff), lambda: ideal.sum(ideal.gain / discount(ideal.hits.rank), cutoff)
     )
 
 
+class _Discounted(Measure):
+    """The base class of DCG and nDCG."""
+
+    gain: GainLike = LINEAR
+    discount: str = "log2"
+    base: float = 2
+
+    def check(self) -> None:
+        Discount(self.discount, self.base)
+
+    def dcg(self, lists: Assessed, *, normalised: bool) -> Terms:
+        gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
+        hits, left, columns = discounted(lists, gain, discount, self.k)
+        return Terms(hits, left, ideal_dcg(lists, gain, discount, self.k) if normalised else 1.0, columns)
+
+
 @measure
-class DCG(Measure):
-    r"""Discounted cumulative gain: each document's gain, divided by the discount of its rank.
+class DCG(_Discounted):
+    r"""Discounted cumulative gain: the sum of the gains, each divided by a discount that grows with the rank.
 
     .. math:: \sum_{r \le l} \frac{g(r)}{\log_2(r + 1)}
 
-    `discount="jk"` divides by max(1, log_b r) as the original does, `"jk08"` by 1 + log_b r; `base` is their b.
+    `discount="jk"` divides by max(1, log_b r) as the original paper does, `"jk08"` by 1 + log_b r; `base` is b.
     No relevant documents: 0.
     Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418; Burges et al., ICML 2005,
     doi:10.1145/1102351.1102363
@@ -146,28 +164,20 @@ class DCG(Measure):
     1.0
     """
 
-    gain: GainLike = LINEAR
-    discount: str = "log2"
-    base: float = 2
-
     properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
 
-    def check(self) -> None:
-        Discount(self.discount, self.base)
-
     def terms(self, lists: Assessed) -> Terms:
-        hits, left, columns = discounted(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
-        return Terms(hits, left, 1.0, columns)
+        return self.dcg(lists, normalised=False)
 
 
 @measure
-class nDCG(Measure):
-    r"""Discounted cumulative gain as a share of the ideal list's.
+class nDCG(_Discounted):
+    r"""Normalised discounted cumulative gain: DCG divided by the DCG of the ideal list.
 
     .. math:: \frac{\sum_{r \le l} g(r) / \log_2(r + 1)}{\sum_{r \le l} g^*(r) / \log_2(r + 1)}
 
-    The grade is the gain (trec_eval's nDCG); `gain="exp"` takes 2^grade − 1. `discount="jk"` divides by
-    max(1, log_b r) as the original does, `"jk08"` by 1 + log_b r; `base` is their b.
+    The gain is the grade, as in trec_eval; `gain="exp"` uses 2^grade − 1. `discount="jk"` divides by max(1, log_b r)
+    as the original paper does, `"jk08"` by 1 + log_b r; `base` is b.
     No relevant documents: undefined.
     Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418; Burges et al., ICML 2005,
     doi:10.1145/1102351.1102363
@@ -176,25 +186,16 @@ class nDCG(Measure):
     0.5
     """
 
-    gain: GainLike = LINEAR
-    discount: str = "log2"
-    base: float = 2
-
     aliases = ("NDCG", "ndcg", "ndcg_cut")
     properties = Properties(graded=True, normalised=True, additive=True)
 
-    def check(self) -> None:
-        Discount(self.discount, self.base)
-
     def terms(self, lists: Assessed) -> Terms:
-        gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
-        hits, left, columns = discounted(lists, gain, discount, self.k)
-        return Terms(hits, left, ideal_dcg(lists, gain, discount, self.k), columns)
+        return self.dcg(lists, normalised=True)
 
 
 @dataclass(frozen=True)
 class FromGrade:
-    """A gain that starts at the lowest relevant grade."""
+    """A gain that is 0 for grades below `rel`."""
 
     gain: Gain
     rel: float
@@ -204,22 +205,30 @@ class FromGrade:
 
 
 class _Blended(Measure):
-    """What Q and R-measure share: gains of the relevant documents, and the ideal list of those."""
+    """The base class of Q and R-measure: gains of the relevant documents, and the ideal list with these gains."""
 
-    def blend(self, rel: float, gain: GainLike, lists: Assessed) -> tuple[Hits, Array, FromGrade]:
-        from_grade = FromGrade(Gain.of(gain), 0 if lists.every_gain_counts else rel)
-        hits = lists.relevant(rel, self.k)
+    beta: NotNegative = 1
+    rel: float = 1
+    gain: GainLike = LINEAR
+
+    def declares(self, default: Properties) -> Properties:
+        return default.replace(graded=self.beta > 0)
+
+    def blend(self, lists: Assessed) -> tuple[Hits, Array, FromGrade]:
+        from_grade = FromGrade(Gain.of(self.gain), 0 if lists.every_gain_counts else self.rel)
+        hits = lists.relevant(self.rel, self.k)
         return hits, lists._once(("relevant gain", from_grade, self.k), lambda: from_grade(hits.grade)), from_grade
 
 
 @measure
 class Q(_Blended):
-    r"""Q-measure: average precision with the blended ratio in place of precision, so that grades count.
+    r"""Q-measure: average precision with the blended ratio instead of precision, so that grades count.
 
     .. math:: \frac{1}{R}\sum_r I(r)\,BR(r), \qquad BR(r) = \frac{C(r) + \beta\,cg(r)}{r + \beta\,cg^*(r)}
 
-    A large `beta` forgives late arrival; `beta=0` is AP. `@l` divides by R, as AP does, `norm="min"` by min(l, R): that
-    is Sakai's Q@l, of his D-Q@l and DIN-Q@l too, which are `D-Q(norm="min")@l` and `DIN-Q(norm="min")@l`.
+    The larger `beta`, the less a late rank costs; `beta=0` is AP. `@l` divides by R, like AP; `norm="min"` divides by
+    min(l, R), as Sakai does: his Q@l, D-Q@l and DIN-Q@l are `Q(norm="min")@l`, `D-Q(norm="min")@l` and
+    `DIN-Q(norm="min")@l`.
     No relevant documents: undefined.
     Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
 
@@ -227,23 +236,13 @@ class Q(_Blended):
     0.8333333333333333
     """
 
-    beta: float = 1
-    rel: float = 1
-    gain: GainLike = LINEAR
-    norm: str = "R"
+    norm: Norm = "R"
 
     aliases = ("Q-measure", "Qmeasure")
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
-    def declares(self, default: Properties) -> Properties:
-        return default.replace(graded=self.beta > 0)
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
-        check.one_of(self.name, ("R", "min"), norm=self.norm)
-
     def terms(self, lists: Assessed) -> Terms:
-        hits, gains, from_grade = self.blend(self.rel, self.gain, lists)
+        hits, gains, from_grade = self.blend(lists)
         so_far = hits.running(gains)
         best = lists._once(
             ("ideal cg at hits", from_grade, self.k), lambda: lists.ideal(from_grade).cumulative(hits.row, hits.rank)
@@ -259,7 +258,7 @@ class Rmeasure(_Blended):
 
     .. math:: BR(R) = \frac{C(R) + \beta\,cg(R)}{R + \beta\,cg^*(R)}
 
-    `beta` as for Q. 1 when the first R documents are all relevant, whatever their order.
+    `beta` is as for Q. The score is 1 if the first R documents are all relevant, in any order.
     No relevant documents: undefined.
     Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
 
@@ -267,22 +266,12 @@ class Rmeasure(_Blended):
     0.4
     """
 
-    beta: float = 1
-    rel: float = 1
-    gain: GainLike = LINEAR
-
     aliases = ("R-measure",)
     cutoff_kind = "none"
-    properties = by_parameters(Properties(graded=True, normalised=True, additive=True))
-
-    def declares(self, default: Properties) -> Properties:
-        return default.replace(graded=self.beta > 0)
-
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
+    properties = Properties(graded=True, normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        hits, gains, from_grade = self.blend(self.rel, self.gain, lists)
+        hits, gains, from_grade = self.blend(lists)
         ideal, relevant = lists.ideal(from_grade), lists.num_rel(self.rel)
         inside = np.flatnonzero(hits.rank <= relevant[hits.row])
         gains = gains[inside]
@@ -294,7 +283,7 @@ DIALECTS = ("exact", "trec9", "trec10")
 
 
 def needed(recall: float, relevant: Array, dialect: str) -> Array:
-    """How many relevant documents must be found for a recall point.
+    """How many relevant documents must be found to reach a recall point.
 
     >>> [needed(0.2, np.array([6.0]), dialect).tolist() for dialect in ("exact", "trec9", "trec10")]
     [[2.0], [2.0], [1.0]]
@@ -303,12 +292,17 @@ def needed(recall: float, relevant: Array, dialect: str) -> Array:
         return np.floor(recall * relevant + 0.9)
     if dialect == "trec10":
         return np.floor(recall * relevant + 0.5)
-    return np.ceil(recall * relevant - 1e-9)  # 0.55 · 20 is 11.000000000000002 in floating point
+    return np.ceil(recall * relevant - 1e-9)  # in floating point, 0.55 · 20 is 11.000000000000002
 
 
 def interpolated(lists: Assessed, rel: float, cutoff: int | None, recall: float, dialect: str) -> Array:
     """Interpolated precision of every list at a recall point."""
-    hits, best = lists._once(("best precision from here", rel, cutoff), lambda: _best_from_here(lists, rel, cutoff))
+
+    def best_precision_from_here() -> tuple[Hits, Array]:
+        hits = lists.relevant(rel, cutoff)
+        return hits, hits.running_max_from_below(hits.nth / hits.rank)
+
+    hits, best = lists._once(("best precision from here", rel, cutoff), best_precision_from_here)
     relevant = lists.num_rel(rel)
     enough = np.maximum(needed(recall, relevant, dialect), 1.0).astype(np.int64)
     at = hits.start[:-1] + enough - 1
@@ -318,19 +312,14 @@ def interpolated(lists: Assessed, rel: float, cutoff: int | None, recall: float,
     return np.where(relevant > 0, out, np.nan)
 
 
-def _best_from_here(lists: Assessed, rel: float, cutoff: int | None) -> tuple[Hits, Array]:
-    hits = lists.relevant(rel, cutoff)
-    return hits, hits.running_max_from_below(hits.nth / hits.rank)
-
-
 @measure
 class IPrec(Measure):
     r"""Interpolated precision at a recall point: the best precision at that recall or beyond.
 
     .. math:: IP_i = \max_{r,\,Rec(r) \ge i} Prec(r)
 
-    `@` takes the recall point, 0 to 1. A recall point that falls between two documents needs the later one;
-    `dialect="trec9"` or `"trec10"` rounds as that trec_eval does.
+    `@` takes the recall point, 0 to 1. A recall point between two documents is reached at the later one;
+    `dialect="trec9"` or `"trec10"` rounds as that version of trec_eval does.
     No relevant documents: undefined.
     Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
 
@@ -363,7 +352,7 @@ class AP11(Measure):
 
     .. math:: \frac{1}{11}\sum_{i \in \{0, 0.1, \ldots, 1\}} IP_i
 
-    `points` takes other recall points; `dialect="trec9"` or `"trec10"` rounds them as that trec_eval does.
+    `points` takes other recall points; `dialect="trec9"` or `"trec10"` rounds them as that version of trec_eval does.
     No relevant documents: undefined.
     Reference: Salton & McGill, Introduction to Modern Information Retrieval, 1983
 
@@ -378,49 +367,42 @@ class AP11(Measure):
     aliases = ("11pt_avg", "11pt-AP")
     properties = normalised_unless_cut(Properties(normalised=True))
 
+    def normalised(self) -> dict[str, Any]:
+        points = number_tuple(self.points)
+        sortable = isinstance(points, tuple) and all(isinstance(point, float) for point in points)
+        return {"points": tuple(sorted(points)) if sortable else points}
+
     def check(self) -> None:
         check.one_of(self.name, DIALECTS, dialect=self.dialect)
-        try:
-            points = tuple(self.points)
-        except TypeError:
-            points = ()
-        if not points:
+        if not isinstance(self.points, tuple) or not self.points:
             raise UsageError(f"AP11: points == {self.points!r}, must be recall points such as [0.2, 0.5, 0.8]")
-        for point in points:
+        for point in self.points:
             check.finite(self.name, points=point)
             check.between(self.name, low=0, high=1, points=point)
-        object.__setattr__(self, "points", tuple(sorted(float(point) for point in points)))
 
     def score(self, lists: Assessed) -> Array:
         total = np.zeros(lists.rows)
-        for point in reversed(self.points):  # from high recall to low, in which order trec_eval adds
+        for point in reversed(self.points):  # trec_eval adds from high recall to low
             total += interpolated(lists, self.rel, self.k, point, self.dialect)
         return total / len(self.points)
 
 
 def persistence(p: float, rank: Index) -> Array:
-    """The chance to get to each rank: p · p · ... p, multiplied out in order."""
+    """The chance to reach each rank, p^(r-1), as a product taken rank by rank."""
     chance = np.full(int(rank.max(initial=1)) + 1, p)
     chance[:2] = 1.0
     return np.asarray(np.multiply.accumulate(chance)[rank])
 
 
-def check_persistence(who: str, p: float) -> None:
-    """The chance to go on is a probability below 1."""
-    check.between(who, low=0, high=1, p=p)
-    if p == 1:
-        raise UsageError(f"{who}: p == 1, must be below 1 (the reader would never stop)")
-
-
 @measure
 class RBP(Measure):
-    r"""Rank-biased precision: gain per document for a reader who goes on to the next one with probability `p`.
+    r"""Rank-biased precision: gain per document for a reader who goes on to the next document with probability `p`.
 
     .. math:: (1 - p) \sum_r g(r)\, p^{r-1}
 
     Relevance is binary by default; with `gain="linear"`, `"exp"` or a table it is graded. Gains from 0 to 1 count as
-    they are; where some are above 1, all are divided by the largest in the judgments. `RBPres` says how much of the
-    weight lies on documents that nobody judged.
+    they are; if some exceed 1, all are divided by the largest in the judgments. `RBPres` is the weight of unjudged
+    documents.
     No relevant documents: 0.
     Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952
 
@@ -430,16 +412,11 @@ class RBP(Measure):
     0.3125
     """
 
-    p: float = 0.8
+    p: Persistence = 0.8
     rel: float = 1
     gain: GainLike | None = None
 
     properties = Properties(graded=True, recall_free=True, additive=True, scale="interval iff p = 1/2")
-
-    def check(self) -> None:
-        check_persistence(self.name, self.p)
-        if self.gain is not None:
-            object.__setattr__(self, "gain", Gain.of(self.gain))
 
     def worth(self, lists: Assessed) -> tuple[Hits, Array]:
         if self.gain is None:
@@ -449,7 +426,7 @@ class RBP(Measure):
         return hits, gains / self.largest(self.gain, lists)
 
     def largest(self, gain: GainLike, lists: Assessed) -> float:
-        """What gains are divided by to lie between 0 and 1."""
+        """The divisor that brings gains into 0 to 1."""
         return Gain.of(gain).scale(lists.max_grade)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -464,15 +441,19 @@ class RBP(Measure):
     def note(self, lists: Assessed) -> str | None:
         return None if self.gain is None else note_scale(self.largest(self.gain, lists))
 
+    def cwl_settings(self) -> dict[str, Any] | None:
+        if self.cutoff is not None:
+            return None
+        return {"continuation": "RBP", "p": self.p, "gain": self.gain, "rel": self.rel}
+
 
 @measure
 class RBPres(Measure):
-    r"""The residual of rank-biased precision: the weight of all ranks whose document is not judged, or not there.
+    r"""The residual of rank-biased precision: the weight of all ranks without a judged document.
 
     .. math:: 1 - (1 - p) \sum_{r:\,\text{judged}} p^{r-1}
 
-    Whatever the missing judgments turn out to be, the full RBP lies between RBP and RBP + RBPres. With `@l` all ranks
-    beyond l are among the unknown.
+    With complete judgments, RBP would lie between RBP and RBP + RBPres. With `@l` all ranks beyond l are unknown.
     Nothing retrieved: 1. No relevant documents: the same residual.
     Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952
 
@@ -480,14 +461,11 @@ class RBPres(Measure):
     0.375
     """
 
-    p: float = 0.8
+    p: Persistence = 0.8
 
     properties = Properties(recall_free=True, additive=True, better="neither", scale="interval iff p = 1/2")
-
-    def check(self) -> None:
-        check_persistence(self.name, self.p)
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.hits(self.k)
         known = (1.0 - self.p) * hits.sum(persistence(self.p, hits.rank))
-        return np.maximum(1.0 - known, 0.0)  # a last-bit excess of the sum over 1
+        return np.maximum(1.0 - known, 0.0)  # rounding can take the sum above 1

@@ -1,4 +1,4 @@
-"""What a list holds down to a cutoff: how many documents came back, what precision divides by, what is gained."""
+"""What a list holds down to a cutoff: how many documents, the divisor of precision, and the gains."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from cranfield.types import Array
 
 
 def num_retrieved(lists: Assessed, cutoff: int | None) -> Array:
-    """How many documents each list has down to the cutoff."""
+    """The number of documents in each list down to the cutoff."""
 
-    def make() -> Array:
+    def count() -> Array:
         retrieved = np.asarray(lists.retrieved, dtype=np.float64)
         return retrieved if cutoff is None else np.minimum(retrieved, cutoff)
 
-    return lists._once(("num_retrieved", cutoff), make)
+    return lists._once(("num_retrieved", cutoff), count)
 
 
-def looked_at(lists: Assessed, cutoff: int | None) -> Array:
-    """What precision divides by: the cutoff even when fewer came back, else the retrieved documents (at least 1)."""
+def precision_divisor(lists: Assessed, cutoff: int | None) -> Array:
+    """The cutoff, even for a shorter list; without a cutoff the number of retrieved documents (at least 1)."""
     if cutoff is not None:
         return np.full(lists.rows, float(cutoff))
-    return lists._once("looked_at", lambda: np.maximum(num_retrieved(lists, None), 1.0))
+    return lists._once("precision divisor", lambda: np.maximum(num_retrieved(lists, None), 1.0))
 
 
 def ones(hits: Hits) -> Array:
@@ -32,18 +32,24 @@ def ones(hits: Hits) -> Array:
 
 
 def gained(lists: Assessed, gain: Gain, cutoff: int | None = None) -> tuple[Hits, Array]:
-    """The hits down to the cutoff that gain something (or cost something), and how much."""
+    """The hits with a gain other than 0 down to the cutoff, and their gains."""
 
-    def make() -> tuple[Hits, Array]:
+    def find() -> tuple[Hits, Array]:
         if cutoff is not None:
             hits, gains = gained(lists, gain)
             inside = np.flatnonzero(hits.rank <= cutoff)
             return hits.at(inside), gains[inside]
         if gain.kind == "table":
             gains = gain(lists.grade)
-            some = np.flatnonzero(gains)
-            return lists.hits().at(some), gains[some]
-        some = np.flatnonzero(lists.grade > 0)
-        return lists.hits().at(some), gain(lists.grade[some])
+            gaining = np.flatnonzero(gains)
+            return lists.hits().at(gaining), gains[gaining]
+        gaining = np.flatnonzero(lists.grade > 0)
+        return lists.hits().at(gaining), gain(lists.grade[gaining])
 
-    return lists._once(("gained", gain, cutoff), make)
+    return lists._once(("gained", gain, cutoff), find)
+
+
+def total_gain(lists: Assessed, gain: Gain) -> Array:
+    """What all judged documents of each list's topic gain together."""
+    ideal = lists.ideal(gain)
+    return lists._once(("total gain", gain), lambda: ideal.sum(ideal.gain))

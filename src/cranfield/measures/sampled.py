@@ -1,4 +1,4 @@
-"""Measures estimated from a sample of the pool: strata drawn at different rates, or documents at different odds."""
+"""Judgments that are a sample: estimates from strata, or documents, that were drawn with different probabilities."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.incomplete import EPSILON
 from cranfield.types import Array, Index
 
-ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels would tell strata apart"
+ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels is where strata are given"
 
 
 def documents_of_sample(lists: Assessed) -> Index:
-    """Which entry of the sample each hit is."""
+    """The entry of the sample that each hit is."""
     if lists.document is None:
         raise UsageError(
-            "unjudged documents cannot be read as best or worst in a sample: nobody knows how they were drawn"
+            "unjudged documents cannot be read as best or worst in a sample, because how they were drawn is unknown"
         )
     return lists.document
 
 
 def probabilities_of(lists: Assessed) -> Array:
-    """How likely each document of the sample was to be drawn, or a complaint that says what would supply that."""
+    """The probability with which each document of the sample was drawn; an error if it was not given."""
     if lists.sample is None or lists.sample.probability is None:
         raise UsageError(
-            "statAP needs to know how likely documents were to be judged: give a file of lines 'topic doc probability' "
-            "or {topic: {doc: probability}}, as inclusion= (--inclusion FILE)"
+            "statAP needs the probability with which each document was drawn to be judged: give inclusion=, a file "
+            "with lines 'topic doc probability' or {topic: {doc: probability}}"
         )
     return lists.sample.probability
 
 
 class _Stratified(Measure):
-    """What measures on stratified samples share. Judgments without strata are one stratum."""
+    """The base class of measures on stratified samples. Judgments without strata are one stratum."""
 
     def beyond_grades(self) -> bool:
         return True  # documents of different strata count differently
@@ -47,12 +47,12 @@ class _Stratified(Measure):
         """The sample, the stratum of each hit, and the topic of the sample that each row belongs to."""
         if lists.sample is None:
             judged = lists.judged
-            one = Sample(judged.topic, judged.grade, np.zeros(len(judged.grade), dtype=np.int64))
-            return one, np.zeros(len(lists.row), dtype=np.int64), lists.set_of_row
+            one_stratum = Sample(judged.topic, judged.grade, np.zeros(len(judged.grade), dtype=np.int64))
+            return one_stratum, np.zeros(len(lists.row), dtype=np.int64), lists.set_of_row
         return lists.sample, lists.sample.stratum[documents_of_sample(lists)], lists.topic
 
     def scale_of_hits(self, lists: Assessed, lowest: float) -> Array:
-        """How many documents of its stratum each hit stands for."""
+        """The number of documents of its stratum that each hit represents."""
         sample, stratum, topic = self.strata(lists)
         table = np.ones((int(max(sample.topic.max(initial=0), topic.max(initial=0))) + 1, sample.strata))
         table[sample.topic, sample.stratum] = sample.scale(lowest)
@@ -71,9 +71,9 @@ class xinfAP(_Stratified):
         \frac{c_s(r) + \epsilon}{c_s(r) + n_s(r) + 2\epsilon}\right), \qquad
         \hat R = \sum_{relevant} \frac{N_s}{n_s}
 
-    N_s documents are in stratum s, n_s of them were drawn and judged. Of d_s(r) documents of the stratum above rank r,
-    c_s(r) were judged relevant and n_s(r) non-relevant. Strata are column 2 of the judgments, and a grade of −1 says
-    that a document was not drawn. With one stratum this is infAP; ε = 0.00001 as there.
+    Stratum s has N_s documents, of which n_s were drawn and judged. Of the d_s(r) documents of the stratum above rank
+    r, c_s(r) were judged relevant and n_s(r) non-relevant. Strata are column 2 of the judgments, and a grade of −1
+    means that a document was not drawn. With one stratum this is infAP; ε = 0.00001 as there.
     No relevant documents: undefined.
     Reference: Yilmaz, Kanoulas & Aslam, SIGIR 2008, doi:10.1145/1390334.1390437
 
@@ -94,19 +94,17 @@ class xinfAP(_Stratified):
         relevant, judged = lists.grade >= self.rel, lists.grade >= lowest
         hits = every.at(at)
         above = np.zeros(len(at))
-        for one in range(sample.strata):
-            here = stratum == one
-            self_too = here[at].astype(np.float64)
-            pooled, drawn, good = (
-                every.running(here & kind)[at] - self_too for kind in (np.ones(len(here), dtype=bool), judged, relevant)
-            )
+        for number in range(sample.strata):
+            here = stratum == number
+            itself = here[at].astype(np.float64)
+            pooled, drawn, good = (every.running(some)[at] - itself for some in (here, here & judged, here & relevant))
             above += pooled * (good + EPSILON) / (drawn + 2 * EPSILON)
         expected = (1.0 + above) / hits.rank
         scale = self.scale_of_hits(lists, lowest)[at]
         columns = {"stands for": scale, "expected precision": expected}
-        some = sample.grade >= self.rel
-        whole = np.bincount(sample.topic[some], sample.scale(lowest)[some], int(topic.max(initial=0)) + 1)
-        return Terms(hits, scale * expected, np.asarray(whole[topic], dtype=np.float64), columns)
+        counts = sample.grade >= self.rel
+        total = np.bincount(sample.topic[counts], sample.scale(lowest)[counts], int(topic.max(initial=0)) + 1)
+        return Terms(hits, scale * expected, np.asarray(total[topic], dtype=np.float64), columns)
 
 
 @measure
@@ -116,10 +114,10 @@ class infNDCG(_Stratified):
     .. math:: \frac{\sum_{r \le l} \frac{N_{s(r)}}{n_{s(r)}} g(r) / \log_2(r + 1)}
         {\sum_{r \le l} \hat g^*(r) / \log_2(r + 1)}
 
-    N_s documents are in stratum s, n_s of them were drawn and judged; the ideal list has N_s/n_s documents for each
-    drawn one, best first. Where that is no whole number a rank may hold parts of documents: its gain is theirs in
-    proportion. Strata are column 2 of the judgments, and a grade of −1 says that a document was not drawn. With all
-    drawn this is nDCG. An estimate may exceed 1.
+    Stratum s has N_s documents, of which n_s were drawn and judged; the ideal list has N_s/n_s documents for each
+    drawn one, best first. If that is not a whole number, a rank can hold parts of documents and gains in proportion.
+    Strata are column 2 of the judgments, and a grade of −1 means that a document was not drawn. If all were drawn, this
+    is nDCG. An estimate can exceed 1.
     No relevant documents: undefined.
     Reference: Yilmaz, Kanoulas & Aslam, SIGIR 2008, doi:10.1145/1390334.1390437
 
@@ -145,8 +143,8 @@ class infNDCG(_Stratified):
     def _ideal(self, lists: Assessed, gain: Gain, discount: Discount) -> Array:
         sample, _, of_row = self.strata(lists)
         gains = np.where(sample.grade >= 0, gain(sample.grade), 0.0)
-        some = np.flatnonzero(gains > 0)
-        order = some[np.lexsort((-gains[some], sample.topic[some]))]
+        gaining = np.flatnonzero(gains > 0)
+        order = gaining[np.lexsort((-gains[gaining], sample.topic[gaining]))]
         topic, length, gains = sample.topic[order], sample.scale()[order], gains[order]
         topics = int(max(topic.max(initial=0), of_row.max(initial=0))) + 1
         end = Hits(topics, topic, np.zeros(len(topic), dtype=np.int64), gains).running(length)
@@ -162,13 +160,13 @@ class infNDCG(_Stratified):
 
 @measure
 class statAP(Measure):
-    r"""AP estimated from documents that were each drawn with a probability of their own.
+    r"""Average precision estimated from documents that were drawn with different probabilities.
 
     .. math:: \frac{1}{\hat R}\sum_r \frac{I(r)}{\pi(r)}\cdot\frac{1}{r}\sum_{i \le r} \frac{I(i)}{\pi(i)}, \qquad
         \hat R = \sum_{relevant} \frac{1}{\pi}
 
-    π is the probability with which a document was drawn to be judged. With all of them 1 this is AP. Where they are
-    low an estimate may exceed 1, for a document stands for 1/π in its own precision too.
+    π is the probability with which a document was drawn to be judged. If all are 1, this is AP. With low probabilities
+    an estimate can exceed 1, because a document represents 1/π documents in its own precision too.
     No relevant documents: undefined.
     Reference: Allan, Carterette, Dachev, Aslam, Pavlu & Kanoulas, Million Query Track 2007 Overview, TREC 2007
 
@@ -189,7 +187,7 @@ class statAP(Measure):
         at = np.flatnonzero(lists.grade >= self.rel)
         hits, worth = lists.hits().at(at), 1.0 / probability[documents_of_sample(lists)[at]]
         precision = hits.running(worth) / hits.rank
-        some = lists.sample.grade >= self.rel
-        whole = np.bincount(lists.sample.topic[some], 1.0 / probability[some], int(lists.topic.max(initial=0)) + 1)
+        counts = lists.sample.grade >= self.rel
+        total = np.bincount(lists.sample.topic[counts], 1.0 / probability[counts], int(lists.topic.max(initial=0)) + 1)
         columns = {"1/probability": worth, "precision": precision}
-        return Terms(hits, worth * precision, np.asarray(whole[lists.topic], dtype=np.float64), columns)
+        return Terms(hits, worth * precision, np.asarray(total[lists.topic], dtype=np.float64), columns)

@@ -1,25 +1,27 @@
-"""Measures of the retrieved set: how much of it is relevant, and how much of the relevant is in it."""
+"""Sets: how much of the retrieved set is relevant, and how much of the relevant documents it holds."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Gain, GainLike
-from cranfield.measures.retrieved import gained, looked_at, ones
+from cranfield.measures.parameters import NotNegative, Positive, Probability
+from cranfield.measures.retrieved import gained, ones, precision_divisor, total_gain
 from cranfield.types import Array
 
 
 @measure
 class P(Measure):
-    r"""Precision: the share of the retrieved documents that is relevant.
+    r"""Precision: the fraction of the retrieved documents that is relevant.
 
     .. math:: P = \frac{|\text{relevant} \cap \text{retrieved}|}{|\text{retrieved}|}, \qquad P@l = \frac{C(l)}{l}
 
-    Without a cutoff the whole retrieved set counts; `P@l` divides by `l` even when fewer documents came back.
+    Without a cutoff the whole retrieved set counts; `P@l` divides by `l` even if fewer documents were retrieved.
     Nothing retrieved: 0. No relevant documents: 0.
     Reference: Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, 1966
 
@@ -38,15 +40,18 @@ class P(Measure):
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
-        return Terms(hits, ones(hits), looked_at(lists, self.k), {"relevant": ones(hits)})
+        return Terms(hits, ones(hits), precision_divisor(lists, self.k), {"relevant": ones(hits)})
 
     def score(self, lists: Assessed) -> Array:
-        return lists.relevant(self.rel, self.k).count / looked_at(lists, self.k)
+        return lists.relevant(self.rel, self.k).count / precision_divisor(lists, self.k)
+
+    def cwl_settings(self) -> dict[str, Any] | None:
+        return None if self.cutoff is None else {"continuation": "P", "gain": None, "rel": self.rel}
 
 
 @measure
 class R(Measure):
-    r"""Recall: the share of the relevant documents that was retrieved.
+    r"""Recall: the fraction of the relevant documents that was retrieved.
 
     .. math:: R = \frac{|\text{relevant} \cap \text{retrieved}|}{|\text{relevant}|}, \qquad R@l = \frac{C(l)}{R}
 
@@ -73,24 +78,23 @@ class R(Measure):
 
 
 class _Effectiveness(Measure):
-    """What F and E share: the weight of precision, said as `beta` or as `alpha`."""
+    """The base class of F and E: precision and recall weighted by `beta` or `alpha`."""
 
-    def weigh(self, beta: float, alpha: float | None, rel: float, lists: Assessed) -> Terms:
+    beta: NotNegative = 1
+    alpha: Probability | None = None
+    rel: float = 1
+
+    def check(self) -> None:
+        if self.alpha is not None and self.beta != 1:
+            raise UsageError(f"{self.name}: beta == {self.beta!r} and alpha == {self.alpha!r}, give one of them")
+
+    def harmonic_mean(self, lists: Assessed) -> Terms:
         """F as a sum: each relevant retrieved document adds 1 / (alpha · retrieved + (1 − alpha) · relevant)."""
-        weight = 1.0 / (1.0 + beta * beta) if alpha is None else alpha
-        hits, relevant = lists.relevant(rel, self.k), lists.num_rel(rel)
-        # nothing found is 0 even where the weights leave a denominator of 0 (alpha = 1, nothing retrieved)
-        over = weight * looked_at(lists, self.k) + (1.0 - weight) * relevant
+        weight = 1.0 / (1.0 + self.beta * self.beta) if self.alpha is None else self.alpha
+        hits, relevant = lists.relevant(self.rel, self.k), lists.num_rel(self.rel)
+        # without relevant retrieved documents F is 0, even if the denominator is 0 (alpha = 1, nothing retrieved)
+        over = weight * precision_divisor(lists, self.k) + (1.0 - weight) * relevant
         return Terms(hits, ones(hits), np.where(relevant > 0, over, 0.0), {"relevant": ones(hits)})
-
-
-def _check_weight(who: str, beta: float, alpha: float | None) -> None:
-    check.not_negative(who, beta=beta)
-    if alpha is not None:
-        check.finite(who, alpha=alpha)
-        check.between(who, low=0, high=1, alpha=alpha)
-        if beta != 1:
-            raise UsageError(f"{who}: beta == {beta!r} and alpha == {alpha!r}, give one of them")
 
 
 @measure
@@ -101,7 +105,7 @@ class F(_Effectiveness):
         F = \frac{1}{\alpha\frac{1}{P} + (1-\alpha)\frac{1}{R}} = \frac{(\beta^2+1) P R}{\beta^2 P + R},
         \qquad \beta^2 = \frac{1-\alpha}{\alpha}
 
-    `beta` above 1 favours recall, below 1 precision; or give `alpha`, the weight of precision.
+    `beta` above 1 favours recall, below 1 precision. Instead, `alpha` can be given: the weight of precision.
     No relevant documents: undefined.
     Reference: van Rijsbergen, Information Retrieval, 2nd edition, 1979
 
@@ -111,26 +115,19 @@ class F(_Effectiveness):
     True
     """
 
-    beta: float = 1
-    alpha: float | None = None
-    rel: float = 1
-
     properties = Properties(additive=True, scale="interval")
 
-    def check(self) -> None:
-        _check_weight(self.name, self.beta, self.alpha)
-
     def terms(self, lists: Assessed) -> Terms:
-        return self.weigh(self.beta, self.alpha, self.rel, lists)
+        return self.harmonic_mean(lists)
 
 
 @measure
 class E(_Effectiveness):
-    r"""Van Rijsbergen's effectiveness, the complement of F: lower is better.
+    r"""Van Rijsbergen's effectiveness, 1 − F; lower is better.
 
     .. math:: E = 1 - \frac{1}{\alpha\frac{1}{P} + (1-\alpha)\frac{1}{R}}
 
-    `beta` or `alpha` weigh precision against recall as for F.
+    `beta` and `alpha` are as for F.
     No relevant documents: undefined.
     Reference: van Rijsbergen, Information Retrieval, 2nd edition, 1979
 
@@ -138,22 +135,15 @@ class E(_Effectiveness):
     0.5
     """
 
-    beta: float = 1
-    alpha: float | None = None
-    rel: float = 1
-
     properties = Properties(additive=True, better="lower", scale="interval")
 
-    def check(self) -> None:
-        _check_weight(self.name, self.beta, self.alpha)
-
     def score(self, lists: Assessed) -> Array:
-        return 1.0 - self.weigh(self.beta, self.alpha, self.rel, lists).score()
+        return 1.0 - self.harmonic_mean(lists).score()
 
 
 @measure
 class Success(Measure):
-    r"""1 if a relevant document was retrieved (`@l`: among the first `l`), else 0; also known as hit rate.
+    r"""Success, or hit rate: 1 if a relevant document was retrieved (`@l`: among the first `l`), else 0.
 
     .. math:: \min(1, C(l))
 
@@ -175,11 +165,11 @@ class Success(Measure):
 
 @measure
 class Rprec(Measure):
-    r"""Precision at rank R, the number of relevant documents (there it equals recall); or at a multiple of R.
+    r"""R-precision: precision at rank R, the number of relevant documents, or at a multiple of R.
 
     .. math:: \frac{C(R)}{R}, \qquad \frac{C(r)}{r} \text{ with } r = \lfloor \text{mult} \cdot R + 0.9 \rfloor
 
-    The rounding of `mult` · R is trec_eval's (Rprec_mult).
+    At rank R, precision equals recall. `mult` · R is rounded as in trec_eval's Rprec_mult.
     No relevant documents: undefined.
     Reference: Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005
 
@@ -187,15 +177,12 @@ class Rprec(Measure):
     0.6666666666666666
     """
 
-    mult: float = 1
+    mult: Positive = 1
     rel: float = 1
 
     aliases = ("RPrec",)
     cutoff_kind = "none"
     properties = Properties(normalised=True, additive=True)
-
-    def check(self) -> None:
-        check.positive(self.name, mult=self.mult)
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel)
@@ -206,11 +193,11 @@ class Rprec(Measure):
 
 @measure
 class gP(Measure):
-    r"""Generalised precision: the mean gain of the retrieved documents, gains scaled to at most 1.
+    r"""Generalised precision: the mean gain of the retrieved documents, with gains scaled to 1 at most.
 
     .. math:: \frac{1}{l}\sum_{r \le l} \frac{g(r)}{g_{\max}}
 
-    The largest gain is that of the highest grade in the judgments. P when relevance is binary.
+    The largest gain is that of the highest grade in the judgments. With binary relevance it is P.
     Nothing retrieved: 0. No relevant documents: 0.
     Reference: Kekäläinen & Järvelin, JASIST 53(13), 2002, doi:10.1002/asi.10137
 
@@ -227,7 +214,7 @@ class gP(Measure):
     def terms(self, lists: Assessed) -> Terms:
         hits, gains = gained(lists, Gain.of(self.gain), self.k)
         worth = gains / (Gain.of(self.gain).most(lists.max_grade) or 1.0)
-        return Terms(hits, worth, looked_at(lists, self.k), {"gain": gains, "scaled": worth})
+        return Terms(hits, worth, precision_divisor(lists, self.k), {"gain": gains, "scaled": worth})
 
     def note(self, lists: Assessed) -> str:
         return f"gains are divided by {Gain.of(self.gain).most(lists.max_grade):g}, the largest in the judgments"
@@ -235,11 +222,11 @@ class gP(Measure):
 
 @measure
 class gR(Measure):
-    r"""Generalised recall: the share of all there is to gain that was retrieved.
+    r"""Generalised recall: the gain of the retrieved documents divided by the gain of all relevant documents.
 
     .. math:: \frac{\sum_{r \le l} g(r)}{\sum_r g^*(r)}
 
-    R when relevance is binary.
+    With binary relevance it is R.
     No relevant documents: undefined.
     Reference: Kekäläinen & Järvelin, JASIST 53(13), 2002, doi:10.1002/asi.10137
 
@@ -256,13 +243,12 @@ class gR(Measure):
     def terms(self, lists: Assessed) -> Terms:
         gain = Gain.of(self.gain)
         hits, gains = gained(lists, gain, self.k)
-        ideal = lists.ideal(gain)
-        return Terms(hits, gains, lists._once(("all gain", gain), lambda: ideal.sum(ideal.gain)), {"gain": gains})
+        return Terms(hits, gains, total_gain(lists, gain), {"gain": gains})
 
 
 @measure
 class SetAP(Measure):
-    r"""Precision times recall of the retrieved set: the AP to expect when the set comes in no order.
+    r"""Precision times recall of the retrieved set: the expected AP if the set is put in random order.
 
     .. math:: P \cdot R
 
@@ -279,5 +265,5 @@ class SetAP(Measure):
     properties = Properties()
 
     def score(self, lists: Assessed) -> Array:
-        found = lists.relevant(self.rel, self.k).count
-        return divide(found * found, looked_at(lists, self.k) * lists.num_rel(self.rel))
+        hits = lists.relevant(self.rel, self.k).count
+        return divide(hits * hits, precision_divisor(lists, self.k) * lists.num_rel(self.rel))

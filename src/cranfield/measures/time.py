@@ -1,4 +1,4 @@
-"""Measures of the time a reader spends and of the text a reader reads; they need to know how long documents are."""
+"""Time and text read: measures that count the time or text a reader spends; they need the lengths of documents."""
 
 from __future__ import annotations
 
@@ -15,30 +15,35 @@ from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.parameters import NotNegative, Positive, Probability
 from cranfield.types import Array
 
 
 def lengths_of(lists: Assessed, who: str) -> Lengths:
-    """The lengths of the documents, or a complaint that says what would supply them."""
+    """The lengths of the documents; an error if they were not given."""
     if lists.lengths is None:
         raise UsageError(
-            f"{who} needs to know how long documents are: give a file with lines 'doc length', or {{doc: length}}, "
-            "as lengths=... (--lengths FILE)"
+            f"{who} needs the lengths of documents: give lengths=, a file with lines 'doc length' or {{doc: length}}"
         )
     return lists.lengths
 
 
+def note_unit(who: str, lists: Assessed, unit: str) -> str | None:
+    """The note that lengths without a unit are used as words or characters, if they are."""
+    if lists.lengths is None or lists.lengths.column(unit) == unit:
+        return None
+    return f"{who}: the lengths of documents are used as {unit}"
+
+
 class _Reading(Measure):
-    """What measures share that follow a reader from rank to rank."""
+    """The base class of measures that follow a reader from rank to rank."""
 
     needs: ClassVar[str] = "lengths"
     unit: ClassVar[str] = ""
-    """In what documents are measured: `words` or `characters`."""
+    """The unit of lengths: `words` or `characters`."""
 
     def note(self, lists: Assessed) -> str | None:
-        if lists.lengths is None or lists.lengths.column(self.unit) == self.unit:
-            return None
-        return f"{self.name}: the lengths of documents are taken for {self.unit}"
+        return note_unit(self.name, lists, self.unit)
 
     def text(self, lists: Assessed, every: Hits) -> Array:
         return lengths_of(lists, self.name).of(self.unit, every.row, every.rank)
@@ -46,14 +51,15 @@ class _Reading(Measure):
 
 @measure
 class TBG(_Reading):
-    r"""Time-biased gain: relevant documents count less the more time has passed before they are reached.
+    r"""Time-biased gain: relevant documents count less the more time a reader needs to reach them.
 
     .. math:: \sum_r g(r)\, 2^{-T(r)/h}, \quad T(r) = \sum_{k<r} T_S + p_{click}(k)\,(a\,L(k) + b)
 
-    A summary takes `summary` seconds (T_S); a document of L words, opened with chance `click_rel` if it is relevant and
-    `click_non` if not (or not judged), takes `per_word` (a) for each of them and `overhead` (b). A relevant document
-    gains `click_rel` times `save_rel`, the chance to be opened and then kept. After `h` seconds half the readers have
-    left. The defaults are those that Smucker and Clarke calibrated on logs. Needs the lengths of documents in words.
+    Reading a summary takes `summary` seconds (T_S). A document is opened with probability `click_rel` if it is relevant
+    and `click_non` if it is not, or not judged; reading its L words takes `per_word` (a) seconds each and `overhead`
+    (b). A relevant document gains `click_rel` times `save_rel`, the probability that it is opened and then saved. After
+    `h` seconds half of the readers have left. The defaults were calibrated on logs by Smucker and Clarke. Needs the
+    lengths of documents in words.
     No relevant documents: 0.
     Reference: Smucker & Clarke, SIGIR 2012, doi:10.1145/2348283.2348300
 
@@ -61,24 +67,17 @@ class TBG(_Reading):
     0.9424
     """
 
-    h: float = 224
-    click_rel: float = 0.64
-    save_rel: float = 0.77
-    click_non: float = 0.39
-    summary: float = 4.4
-    per_word: float = 0.018
-    overhead: float = 7.8
+    h: Positive = 224
+    click_rel: Probability = 0.64
+    save_rel: Probability = 0.77
+    click_non: Probability = 0.39
+    summary: NotNegative = 4.4
+    per_word: NotNegative = 0.018
+    overhead: NotNegative = 7.8
     rel: float = 1
 
     properties = Properties(recall_free=True, high=np.inf, lengths=True)
     unit = "words"
-
-    def check(self) -> None:
-        check.positive(self.name, h=self.h)
-        check.between(
-            self.name, low=0, high=1, click_rel=self.click_rel, save_rel=self.save_rel, click_non=self.click_non
-        )
-        check.not_negative(self.name, summary=self.summary, per_word=self.per_word, overhead=self.overhead)
 
     def terms(self, lists: Assessed) -> Terms:
         every = lists.every(self.k)
@@ -93,7 +92,7 @@ class TBG(_Reading):
 
 @dataclass(frozen=True)
 class Trailtext:
-    """All the text somebody has read, string after string: how long each is, and what it gains (Sakai 2014 Fig. 4).
+    """The text that a user has read, string by string, with the length and gain of each (Sakai 2014 Fig. 4).
 
     >>> session = Trailtext.of([("Cats sleep a lot.", 0), (1200, 3)])
     >>> session.offsets.tolist()
@@ -104,7 +103,7 @@ class Trailtext:
     """In characters."""
     gains: tuple[float, ...]
     names: tuple[str, ...] = ()
-    """What each string is, such as `snippet 1` or `document 2`; may be left out."""
+    """What each string is, such as `snippet 1` or `document 2`; optional."""
 
     def __post_init__(self) -> None:
         if len(self.gains) != len(self.lengths) or len(self.names) not in (0, len(self.lengths)):
@@ -115,26 +114,26 @@ class Trailtext:
 
     @staticmethod
     def of(strings: Iterable[tuple[str | float, float]]) -> Trailtext:
-        """From pairs of a text (or how many characters it has) and what it gains."""
-        read = [(len(text) if isinstance(text, str) else text, gain) for text, gain in strings]
-        return Trailtext(tuple(length for length, _ in read), tuple(gain for _, gain in read))
+        """From pairs of a text (or its number of characters) and its gain."""
+        pairs = [(len(text) if isinstance(text, str) else text, gain) for text, gain in strings]
+        return Trailtext(tuple(length for length, _ in pairs), tuple(gain for _, gain in pairs))
 
     @property
     def offsets(self) -> Array:
-        """Where each string ends."""
+        """The end of each string."""
         return np.cumsum(np.array(self.lengths, dtype=np.float64))
 
 
 @measure
 class U(_Reading):
-    r"""U-measure: relevant documents count less the more text has been read down to their end.
+    r"""U-measure: relevant documents count less the more text a reader has read by the end of them.
 
     .. math:: \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad pos(r) = \sum_{k \le r} s_k + F\,I(k)\,len(k)
 
-    The text read is one snippet after another and, for every document that gains something, a share `F` of it. A
-    snippet has `snippet` characters unless the table of lengths has its own (s); after `L` characters nothing is worth
-    anything any more. It is not normalised (Sakai 2014 has the factor "set to zero" then, which must be one). Needs the
-    lengths of documents in characters, unless F is 0. `of_trailtext` takes any other text that was read.
+    The reader reads every snippet and, for every document with a gain, a fraction `F` of the document. A snippet has
+    `snippet` characters, unless the table of lengths has its length (s); text after `L` characters is worth nothing.
+    The score is not normalised (where Sakai 2014 says that the factor is "set to zero", it must be one). Needs the
+    lengths of documents in characters, unless F is 0. `of_trailtext` scores any other text that was read.
     No relevant documents: 0.
     Reference: Sakai & Dou, SIGIR 2013, doi:10.1145/2484028.2484031
 
@@ -146,19 +145,14 @@ class U(_Reading):
     1.0
     """
 
-    L: float = 132000
-    F: float = 0.2
-    snippet: float = 200
+    L: Positive = 132000
+    F: Probability = 0.2
+    snippet: NotNegative = 200
     gain: GainLike = LINEAR
 
     aliases = ("U-measure", "Umeasure")
     properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf, lengths=True, nonlinear=True)
     unit = "characters"
-
-    def check(self) -> None:
-        check.positive(self.name, L=self.L)
-        check.between(self.name, low=0, high=1, F=self.F)
-        check.not_negative(self.name, snippet=self.snippet)
 
     def terms(self, lists: Assessed) -> Terms:
         every = lists.every(self.k)
@@ -168,7 +162,7 @@ class U(_Reading):
         return Terms(every, gains * decay, 1.0, {"offset": offset, "gain": gains, "decay": decay})
 
     def _strings(self, lists: Assessed, every: Hits) -> tuple[Array, Array, Array]:
-        """For every document: the length of its snippet, how much of it is read, what it gains."""
+        """For every document: the length of its snippet, how much of it is read, and its gain."""
         gains = np.zeros(len(every))
         judged = np.flatnonzero(~np.isnan(every.grade))
         gains[judged] = Gain.of(self.gain)(every.grade[judged])
@@ -178,19 +172,19 @@ class U(_Reading):
         return snippets, np.where(gains > 0, self.F * self.text(lists, every), 0.0), gains
 
     def decay(self, offset: Array) -> Array:
-        """What of a gain is left at an offset in the text."""
+        """The fraction of a gain that is left at an offset in the text."""
         return np.maximum(0.0, 1.0 - offset / self.L)
 
     def of_trailtext(self, trailtext: Trailtext) -> float:
-        """U of any text that was read, given by hand or observed."""
+        """The score of any text that was read."""
         return float(np.sum(np.array(trailtext.gains) * self.decay(trailtext.offsets)))
 
     def trailtext(self, lists: Assessed, row: int = 0) -> Trailtext:
-        """The text that is read of one list, as relevance assessments have it (Sakai 2014 Fig. 5)."""
+        """The text that a reader of one list reads, according to the judgments (Sakai 2014 Fig. 5)."""
         every = lists.every(self.k)
         here = slice(*every.start[row : row + 2].tolist())
         columns = (column[here].tolist() for column in (every.rank, *self._strings(lists, every)))
-        strings = []
+        strings: list[tuple[float, float, str]] = []
         for rank, snippet, read, gain in zip(*columns, strict=True):
             strings.append((snippet, 0.0, f"snippet {rank}"))
             if gain > 0:

@@ -1,30 +1,32 @@
-"""Measures that number all possible lists in order, so that the step from one to the next is the same everywhere."""
+"""Interval scales: measures that number all possible lists in order, so that all steps are of equal size."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR
+from cranfield.measures.parameters import Whole
 from cranfield.measures.retrieved import gained
 from cranfield.types import Array
 
 
 class _TotalOrder(Measure):
-    """What SBTO and RBTO share: lists of N documents with grades 0 to c, numbered from 0."""
+    """The base class of SBTO and RBTO: lists of N documents with grades 0 to c, numbered from 0."""
 
-    def highest(self, c: int | None, lists: Assessed) -> int:
-        found = lists.max_grade
-        odd = lists.judged.grade[(lists.judged.grade > 0) & (lists.judged.grade % 1 != 0)]
-        if len(odd):
-            raise UsageError(f"{self.name}: grade {odd[0]:g} is in the judgments, must be a whole number")
-        if c is not None and found > c:
-            raise UsageError(f"{self.name}: c == {c}, but the judgments go up to {found:g}")
-        return max(int(found), 1) if c is None else int(c)
+    normalize: bool = False
+    c: Whole | None = None
+
+    def highest(self, lists: Assessed) -> int:
+        fractions = lists.judged.grade[(lists.judged.grade > 0) & (lists.judged.grade % 1 != 0)]
+        if len(fractions):
+            raise UsageError(f"{self.name}: grade {fractions[0]:g} is in the judgments, must be a whole number")
+        if self.c is not None and lists.max_grade > self.c:
+            raise UsageError(f"{self.name}: c == {self.c}, but the judgments go up to {lists.max_grade:g}")
+        return max(int(lists.max_grade), 1) if self.c is None else int(self.c)
 
     def length(self, lists: Assessed) -> Array:
         return np.asarray(lists.retrieved, dtype=np.float64) if self.k is None else np.full(lists.rows, float(self.k))
@@ -35,17 +37,17 @@ class _TotalOrder(Measure):
     def finite(self, values: Array) -> Array:
         if not np.all(np.isfinite(values)):
             raise UsageError(
-                f"{self.name}: so many lists are possible that their numbers have no room in a float; "
+                f"{self.name}: there are too many possible lists to number them in a float; "
                 f"write {self.name}(normalize=True), or a cutoff such as {self.name}@10"
             )
         return values
 
-    def note_highest(self, c: int | None, lists: Assessed) -> str | None:
-        return f"c = {self.highest(c, lists)}, the largest grade in the judgments" if c is None else None
+    def note(self, lists: Assessed) -> str | None:
+        return f"c = {self.highest(lists)}, the largest grade in the judgments" if self.c is None else None
 
 
 def _choose(n: Array, k: Array) -> Array:
-    """n over k for whole 0 ≤ k ≤ n, one factor after the other: exact as long as the numbers are."""
+    """The binomial coefficient n over k for whole 0 ≤ k ≤ n, factor by factor; exact while floats are exact."""
     k = np.minimum(k, n - k)
     out = np.ones(len(k))
     for factor in range(1, int(np.max(k, initial=0)) + 1):
@@ -57,13 +59,13 @@ def _choose(n: Array, k: Array) -> Array:
 
 @measure
 class SBTO(_TotalOrder):
-    r"""Set-based total order: the number of the retrieved set among all sets of its size, from the worst at 0.
+    r"""Set-based total order: the number of the retrieved set among all sets of its size, counted from 0 for the worst.
 
     .. math:: \sum_{i=1}^{N} \binom{g_i + N - i}{N - i + 1}
 
     g_1 ≥ g_2 ≥ ... are the grades of the first N documents, best first: one better document counts more than any number
-    of lesser ones. With binary grades this is the number of relevant documents. N is the cutoff, or else the length of
-    the list: only lists of the same N compare, and a shorter list is filled up with non-relevant documents.
+    of lesser ones. With binary grades this is the number of relevant documents. N is the cutoff, or the length of the
+    list; only lists with the same N can be compared, and shorter lists are filled up with non-relevant documents.
     `normalize=True` divides by the number of the best set, whose grades are all `c`; by default c is the highest grade
     in the judgments.
     No relevant documents: 0.
@@ -74,20 +76,14 @@ class SBTO(_TotalOrder):
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     """
 
-    normalize: bool = False
-    c: int | None = None
-
     properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf, scale="interval")
 
-    def check(self) -> None:
-        check.whole(self.name, c=self.c)
-
     def terms(self, lists: Assessed) -> Terms:
-        highest, length = self.highest(self.c, lists), self.length(lists)
+        highest, length = self.highest(lists), self.length(lists)
         hits, grade = self.graded(lists)
         best_first = np.lexsort((hits.rank, -grade, hits.row))
         place = np.empty(len(hits))
-        place[best_first] = hits.nth  # rows stay where they are
+        place[best_first] = hits.nth  # the sort keeps each row's hits together
         behind = length[hits.row] - place
         adds = self.finite(_choose(grade + behind, grade - 1.0))
         over: Array | float = 1.0
@@ -97,19 +93,19 @@ class SBTO(_TotalOrder):
         return Terms(hits, adds, over, {"place in the set": place})
 
     def note(self, lists: Assessed) -> str | None:
-        return self.note_highest(self.c, lists) if self.normalize else None
+        return super().note(lists) if self.normalize else None
 
 
 @measure
 class RBTO(_TotalOrder):
-    r"""Rank-based total order: the number of the ranked list among all lists of its length, from the worst at 0.
+    r"""Rank-based total order: the number of the list among all lists of its length, counted from 0 for the worst.
 
     .. math:: \sum_{i=1}^{N} g_i\,(c + 1)^{N - i}
 
-    The grades 0 to `c` are the digits of that number: a better document counts more than all that may follow it. c is
-    by default the highest grade in the judgments; with binary grades RBTO is 2^N · RBP(p=0.5). N is the cutoff, or else
-    the length of the list: only lists of the same N compare, and a shorter list is filled up with non-relevant
-    documents. `normalize=True` divides by the number of the best list, (c + 1)^N − 1, and is possible for any N.
+    The grades 0 to `c` are the digits of that number: a better document counts more than all that can follow it. c is
+    by default the highest grade in the judgments; with binary grades RBTO is 2^N · RBP(p=0.5). N is the cutoff, or the
+    length of the list; only lists with the same N can be compared, and shorter lists are filled up with non-relevant
+    documents. `normalize=True` divides by the number of the best list, (c + 1)^N − 1, and works for any N.
     No relevant documents: 0.
     Reference: Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019, doi:10.1109/TKDE.2018.2840708
 
@@ -117,16 +113,10 @@ class RBTO(_TotalOrder):
     [0.0, 1.0, 2.0, 3.0]
     """
 
-    normalize: bool = False
-    c: int | None = None
-
     properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf, scale="interval")
 
-    def check(self) -> None:
-        check.whole(self.name, c=self.c)
-
     def terms(self, lists: Assessed) -> Terms:
-        base, length = self.highest(self.c, lists) + 1.0, self.length(lists)
+        base, length = self.highest(lists) + 1.0, self.length(lists)
         hits, grade = self.graded(lists)
         if self.normalize:
             weight = base ** -hits.rank.astype(np.float64)
@@ -135,6 +125,3 @@ class RBTO(_TotalOrder):
         with np.errstate(over="ignore"):
             weight = self.finite(base ** (length[hits.row] - hits.rank))
         return Terms(hits, grade * weight, 1.0, {"weight": weight})
-
-    def note(self, lists: Assessed) -> str | None:
-        return self.note_highest(self.c, lists)

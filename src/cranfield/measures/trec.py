@@ -1,4 +1,4 @@
-"""Measures that only trec_eval has, to the last bit as it computes them."""
+"""As trec_eval defines them: measures that only trec_eval has, equal to the last bit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
+from cranfield.measures.parameters import NotNegative, Probability, Whole
 from cranfield.measures.ranked import AP, discounted, persistence
-from cranfield.measures.retrieved import gained, looked_at, num_retrieved, ones
+from cranfield.measures.retrieved import gained, num_retrieved, ones, precision_divisor, total_gain
 from cranfield.types import Array, Index
 
 LOG2 = Discount("log2")
@@ -22,11 +22,11 @@ LOG2 = Discount("log2")
 
 @measure
 class SetF(Measure):
-    r"""trec_eval's F of the retrieved set, whose `beta` is not squared: SetF(beta=x) is F(beta=√x).
+    r"""trec_eval's F of the retrieved set, in which `beta` is not squared: SetF(beta=x) is F(beta=√x).
 
     .. math:: \frac{(\beta + 1) P R}{\beta P + R}
 
-    ir_measures' SetF is the same, although its documentation speaks of the F measure.
+    ir_measures' SetF is the same.
     No relevant documents: undefined.
     Reference: Buckley, trec_eval 9 (set_F), 2008
 
@@ -34,19 +34,16 @@ class SetF(Measure):
     0.375
     """
 
-    beta: float = 1
+    beta: NotNegative = 1
     rel: float = 1
 
     aliases = ("set_F",)
     properties = Properties(additive=True, scale="interval")
 
-    def check(self) -> None:
-        check.not_negative(self.name, beta=self.beta)
-
     def score(self, lists: Assessed) -> Array:
-        found, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
-        precision, recall = found / looked_at(lists, self.k), divide(found, relevant)
-        some = np.where(found > 0, self.beta * precision + recall, 1.0)
+        hits, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
+        precision, recall = hits / precision_divisor(lists, self.k), divide(hits, relevant)
+        some = np.where(hits > 0, self.beta * precision + recall, 1.0)
         return (self.beta + 1.0) * precision * recall / some
 
 
@@ -68,34 +65,29 @@ class Utility(Measure):
     b: float = -1
     c: float = 0
     d: float = 0
-    N: int | None = None
+    N: Whole | None = None
     rel: float = 1
 
     aliases = ("utility",)
     properties = Properties(additive=True, low=-np.inf, high=np.inf, scale="interval")
 
-    def check(self) -> None:
-        if self.N is not None:
-            check.finite(self.name, N=self.N)
-            check.positive(self.name, N=self.N)
-
     def score(self, lists: Assessed) -> Array:
         if self.d != 0 and self.N is None:
             raise UsageError(f"Utility: d == {self.d!r} needs N, the number of documents in the collection")
-        found, retrieved = lists.relevant(self.rel, self.k).count, num_retrieved(lists, self.k)
+        hits, retrieved = lists.relevant(self.rel, self.k).count, num_retrieved(lists, self.k)
         relevant = lists.num_rel(self.rel)
-        left_out = (self.N or 0.0) + found - retrieved - relevant
-        worth = self.a * found + self.b * (retrieved - found) + self.c * (relevant - found)
+        left_out = (self.N or 0.0) + hits - retrieved - relevant
+        worth = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
         return worth + self.d * left_out if self.d else worth
 
 
 @measure
 class RelativeP(Measure):
-    r"""Precision as a share of the best that could be had with as many documents.
+    r"""Relative precision: precision divided by the highest precision possible at that length.
 
     .. math:: \frac{C(l)}{\min(l, R)}
 
-    Precision up to rank R, recall beyond. Without a cutoff, over the whole retrieved set.
+    It is precision up to rank R and recall beyond. Without a cutoff the whole retrieved set counts.
     Nothing retrieved: 0. No relevant documents: undefined.
     Reference: Buckley, trec_eval 9 (relative_P, set_relative_P), 2008
 
@@ -110,13 +102,13 @@ class RelativeP(Measure):
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)
-        best = np.minimum(looked_at(lists, self.k), lists.num_rel(self.rel))
+        best = np.minimum(precision_divisor(lists, self.k), lists.num_rel(self.rel))
         return Terms(hits, ones(hits), best, {"relevant": ones(hits)})
 
 
 @measure
 class NumNonrelRet(Measure):
-    r"""How many retrieved documents were judged non-relevant (grade 0 or above, below `rel`).
+    r"""The number of retrieved documents judged non-relevant (grade 0 or above, below `rel`).
 
     .. math:: |\{r : 0 \le \text{grade}(r) < \text{rel}\}|
 
@@ -139,7 +131,7 @@ class NumNonrelRet(Measure):
 
 @measure
 class binG(Measure):
-    r"""Binary G: each relevant document counts less the more non-relevant ones stand above it.
+    r"""Binary G: each relevant document counts less the more non-relevant documents are above it.
 
     .. math:: \frac{1}{R}\sum_r \frac{I(r)}{\log_2(2 + r - C(r))}
 
@@ -164,7 +156,7 @@ class binG(Measure):
 
 @measure
 class G(Measure):
-    r"""Normalised gain: a document's gain is discounted by how far the list lags behind the ideal one at its rank.
+    r"""Normalised gain: each gain is discounted by how far the list lags behind the ideal list at that rank.
 
     .. math::
         \frac{1}{\sum_r g^*(r)}\sum_r \frac{g(r)}{\log_2(2 + c(r) - cg(r))},
@@ -189,35 +181,35 @@ class G(Measure):
         beyond = np.maximum(hits.rank - ideal.length[hits.row], 0.0)
         lag = 2.0 + (ideal.at(cost, hits.row, hits.rank) + beyond) - hits.running(gains)
         discount = _log2(lag)
-        best = lists._once(("all gain", gain), lambda: ideal.sum(ideal.gain))
-        return Terms(hits, gains / discount, best, {"gain": gains, "lag": lag - 2.0, "discount": discount})
+        columns = {"gain": gains, "lag": lag - 2.0, "discount": discount}
+        return Terms(hits, gains / discount, total_gain(lists, gain), columns)
 
 
 def _log2(values: Array) -> Array:
-    """log2 as C computes it, once per distinct value."""
+    """C's log2, computed once per distinct value."""
     distinct, which = np.unique(values, return_inverse=True)
     return np.array([math.log2(value) for value in distinct.tolist()])[which] if len(values) else np.zeros(0)
 
 
-def _ideal_running(lists: Assessed, gain: Gain) -> Array:
-    """DCG of each topic's ideal list down to each of its documents."""
+def _running_ideal_dcg(lists: Assessed, gain: Gain) -> Array:
+    """The DCG of each topic's ideal list down to each of its documents."""
     ideal = lists.ideal(gain)
     return lists._once(("ideal dcg running", gain), lambda: ideal.hits.running(ideal.gain / LOG2(ideal.hits.rank)))
 
 
-def _running(lists: Assessed, gain: Gain, cutoff: int | None) -> Array:
-    """DCG of each list down to each hit that gains something."""
+def _running_dcg(lists: Assessed, gain: Gain, cutoff: int | None) -> Array:
+    """The DCG of each list down to each hit with a gain."""
     hits, left, _ = discounted(lists, gain, LOG2, cutoff)
     return lists._once(("dcg running", gain, cutoff), lambda: hits.running(left))
 
 
 @measure
 class nDCGrel(Measure):
-    r"""nDCG averaged over the relevant documents: at the rank of each, or at the end of the list if it was missed.
+    r"""nDCG averaged over the relevant documents: at the rank of each, or at the end of the list if missed.
 
     .. math:: \frac{1}{R}\left(\sum_r I(r)\,nDCG@r + (R - C)\,nDCG\right)
 
-    Relevant is what gains more than 0.
+    A document with a gain above 0 is relevant.
     No relevant documents: undefined.
     Reference: Buckley, trec_eval 9 (ndcg_rel, experimental), 2008
 
@@ -233,23 +225,23 @@ class nDCGrel(Measure):
     def score(self, lists: Assessed) -> Array:
         gain = Gain.of(self.gain)
         hits, gains = gained(lists, gain, self.k)
-        ideal, dcg = lists.ideal(gain), _running(lists, gain, self.k)
-        at_rank = ideal.at(_ideal_running(lists, gain), hits.row, hits.rank)
-        counts = gains > 0
-        total = hits.sum(np.divide(dcg, at_rank, out=np.zeros(len(dcg)), where=counts))
-        missed = ideal.length - hits.sum(counts)
+        ideal, dcg = lists.ideal(gain), _running_dcg(lists, gain, self.k)
+        at_rank = ideal.at(_running_ideal_dcg(lists, gain), hits.row, hits.rank)
+        relevant = gains > 0
+        total = hits.sum(np.divide(dcg, at_rank, out=np.zeros(len(dcg)), where=relevant))
+        missed = ideal.length - hits.sum(relevant)
         final = divide(missed * hits.sum(gains / LOG2(hits.rank)), ranked.ideal_dcg(lists, gain, LOG2, None))
         return divide(total + final, ideal.length)
 
 
 @measure
 class Rndcg(Measure):
-    r"""nDCG averaged over the ranks where the ideal list goes down a level, and the end of the list.
+    r"""nDCG averaged over the ranks where the gains of the ideal list fall, and the end of the list.
 
     .. math:: \frac{1}{m}\sum_{j=1}^{m} nDCG@r_j
 
-    r_1, r_2, ... are the ranks of the last document of each gain in the ideal list; the end of the list is one more
-    such point when it lies at least two ranks beyond them.
+    r_1, r_2, ... are the ranks of the last document of each gain in the ideal list. The end of the list is one more
+    point if it is at least two ranks beyond them.
     No relevant documents: undefined.
     Reference: Buckley, trec_eval 9 (Rndcg, experimental), 2008
 
@@ -264,12 +256,12 @@ class Rndcg(Measure):
     def score(self, lists: Assessed) -> Array:
         gain = Gain.of(self.gain)
         hits, _ = gained(lists, gain, self.k)
-        ideal, best, dcg = lists.ideal(gain), _ideal_running(lists, gain), _running(lists, gain, self.k)
+        ideal, best, dcg = lists.ideal(gain), _running_ideal_dcg(lists, gain), _running_dcg(lists, gain, self.k)
         last = np.ones(len(ideal.gain), dtype=bool)
         last[:-1] = (np.diff(ideal.gain) != 0) | (np.diff(ideal.hits.row) != 0)
         levels = np.bincount(ideal.hits.row[last], minlength=len(ideal.start) - 1)
         begin = np.concatenate(([0], np.cumsum(levels)))
-        # every list with every level of its topic
+        # every list, paired with every level of its topic
         each = levels[lists.set_of_row]
         row = np.repeat(np.arange(lists.rows), each)
         level = position_in_segment(np.concatenate(([0], np.cumsum(each)))) - 1 + begin[lists.set_of_row[row]]
@@ -284,17 +276,19 @@ class Rndcg(Measure):
 
 
 def _value_at(hit_row: Index, hit_rank: Index, running: Array, row: Index, rank: Index) -> Array:
-    """The running value of the last hit of each `row` at `rank` or above; 0 where there is none."""
-    deep = int(max(hit_rank.max(initial=0), rank.max(initial=0))) + 1
-    key = hit_row.astype(np.int64) * deep + hit_rank
-    at = np.searchsorted(key, row.astype(np.int64) * deep + rank, side="right") - 1
-    there = (at >= 0) & (hit_row[np.maximum(at, 0)] == row) if len(key) else np.zeros(len(row), dtype=bool)
-    return np.where(there, running[np.maximum(at, 0)], 0.0) if len(key) else np.zeros(len(row))
+    """The running value of the last hit of each `row` at `rank` or above; 0 if there is no such hit."""
+    if not len(hit_row):
+        return np.zeros(len(row))
+    depth = int(max(hit_rank.max(initial=0), rank.max(initial=0))) + 1
+    key = hit_row.astype(np.int64) * depth + hit_rank
+    at = np.searchsorted(key, row.astype(np.int64) * depth + rank, side="right") - 1
+    last = np.maximum(at, 0)
+    return np.where((at >= 0) & (hit_row[last] == row), running[last], 0.0)
 
 
 @measure
 class yaap(Measure):
-    r"""Yet another average precision: the log-odds of AP, counts smoothed by 1.
+    r"""Yet another average precision: the log-odds of AP, with counts smoothed by 1.
 
     .. math:: \ln\frac{1 + R \cdot AP}{1 + R - R \cdot AP}
 
@@ -319,7 +313,7 @@ class yaap(Measure):
 
 @measure
 class ideal_dcg(Measure):
-    r"""DCG of the ideal list: what nDCG divides by.
+    r"""The DCG of the ideal list, by which nDCG divides.
 
     .. math:: \sum_{r \le l} \frac{g^*(r)}{\log_2(r + 1)}
 
@@ -340,11 +334,11 @@ class ideal_dcg(Measure):
 
 @measure
 class unj(Measure):
-    r"""trec_eval 10's share of unjudged documents among the first l: divides by l even when fewer came back.
+    r"""trec_eval 10's fraction of unjudged documents among the first l; divides by l even if fewer were retrieved.
 
     .. math:: \frac{|\{r \le l : \text{unjudged}\}|}{l}
 
-    A document with a negative grade is not judged. Nothing retrieved: 0. No relevant documents: the same share.
+    A document with a negative grade counts as unjudged. Nothing retrieved: 0. No relevant documents: the same fraction.
     Reference: Soboroff, trec_eval 10 (unj), 2023
 
     >>> (unj @ 4).of([1, None])
@@ -355,16 +349,16 @@ class unj(Measure):
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.hits(self.k)
-        return (num_retrieved(lists, self.k) - hits.where(hits.grade >= 0).count) / looked_at(lists, self.k)
+        return (num_retrieved(lists, self.k) - hits.where(hits.grade >= 0).count) / precision_divisor(lists, self.k)
 
 
 @measure
 class rbp_resid(Measure):
-    r"""trec_eval 10's residual of rank-biased precision; 0 when every retrieved document is judged, tail or no tail.
+    r"""trec_eval 10's residual of rank-biased precision; 0 if every retrieved document is judged.
 
     .. math:: p^n + (1 - p)\sum_{r \le n:\,\text{unjudged}} p^{r-1}
 
-    `RBPres` is the residual as defined. A document with a negative grade is not judged.
+    `RBPres` is the residual as its paper defines it. A document with a negative grade counts as unjudged.
     Nothing retrieved: 0. No relevant documents: the same residual.
     Reference: Soboroff, trec_eval 10 (rbp_resid), 2016
 
@@ -372,13 +366,10 @@ class rbp_resid(Measure):
     0.375
     """
 
-    p: float = 0.9
+    p: Probability = 0.9
 
     cutoff_kind = "none"
     properties = Properties(recall_free=True, better="neither")
-
-    def check(self) -> None:
-        check.between(self.name, low=0, high=1, p=self.p)
 
     def score(self, lists: Assessed) -> Array:
         hits = lists.hits()

@@ -1,4 +1,4 @@
-"""How a measure's name is read: what each view in it does to the list or to the score, in a sentence."""
+"""What each view in a measure's name does to the list or to the score, in a sentence."""
 
 from __future__ import annotations
 
@@ -7,66 +7,60 @@ from cranfield.measures.gain import number
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp
 from cranfield.views.view import View
 
-READINGS = {
-    "-IA": "the list is scored once for each intent, by the grades for that intent, and the scores are averaged by "
+VIEW_DESCRIPTIONS = {
+    "-IA": "the list is scored once for each intent, with the grades for that intent, and the scores are averaged by "
     "intent probability: Σ_i Pr(i|q) {M}_i (Agrawal et al. 2009)",
-    "D-": "a document's gains for all intents are taken together, g(r) = Σ_i Pr(i|q) g_i(r), and the ideal list is "
-    "ranked by these (Sakai & Song 2011); `gain` says what a grade for an intent is worth",
-    "DIN-": "a document's gains for all intents are taken together, but a navigational intent j counts only at the "
-    "first document relevant to it: g(r) = Σ_i Pr(i|q) g_i(r) + Σ_j isnew_j(r) Pr(j|q) g_j(r), i being informational "
+    "D-": "a document's gains for all intents are added up, g(r) = Σ_i Pr(i|q) g_i(r), and the ideal list is ranked by "
+    "this global gain (Sakai & Song 2011); `gain` says what a grade for an intent is worth",
+    "DIN-": "a document's gains for all intents are added up, but a navigational intent j counts only at the first "
+    "document relevant to it: g(r) = Σ_i Pr(i|q) g_i(r) + Σ_j isnew_j(r) Pr(j|q) g_j(r), where i are the informational "
     "intents; the ideal list is that of D- (Sakai 2012); `gain` says what a grade for an intent is worth",
-    "#": "intent recall beside the measure: γ I-rec + (1 − γ) {M}, γ = {gamma} (`gamma`; Sakai & Song 2011)",
-    "'": "unjudged documents are removed and ranks closed up: r becomes the number of judged documents down to r "
+    "#": "the measure is combined with intent recall: γ I-rec + (1 − γ) {M}, γ = {gamma} (`gamma`; Sakai & Song 2011)",
+    "'": "unjudged documents are removed and the ranks closed up: r becomes the number of judged documents down to r "
     "(condensed lists, Sakai 2007)",
-    "[best]": "unjudged documents of the list are read as judged, of the highest grade, for every intent where there "
-    "are any; R and the ideal list grow with them",
-    "[worst]": "unjudged documents of the list are read as judged, of grade 0",
-    "[ties]": "the mean over all orders of the documents that have the same score, (1/n) Σ {M} over n orders (McSherry "
-    "& Najork 2008)",
-    "[ties=best]": "documents that have the same score are put in the best order: high grades first, or where more "
-    "than grades counts the order that scores best",
-    "[ties=worst]": "documents that have the same score are put in the worst order: high grades last, or where more "
-    "than grades counts the order that scores worst",
+    "[best]": "unjudged documents in the list count as judged with the highest grade, for every intent if there are "
+    "intents; R and the ideal list grow with them",
+    "[worst]": "unjudged documents in the list count as judged with grade 0",
+    "[ties]": "the mean over all orders of documents with the same score, (1/n) Σ {M} over n orders (McSherry & Najork "
+    "2008)",
+    "[ties=best]": "documents with the same score are put in the best order: high grades first, or the order that "
+    "scores best if more than grades counts",
+    "[ties=worst]": "documents with the same score are put in the worst order: high grades last, or the order that "
+    "scores worst if more than grades counts",
 }
-"""What a view does, by how it is written; M is the measure that is read so."""
+"""What a view does, by the way it is written in a name; {M} is the measure inside the view."""
 
 DIVIDES_BY_R = (
     'Sakai\'s {D}{M}@l divides by min(l, R): that is {D}{M}(norm="min")@l, and without norm="min" it divides by R'
 )
+WRITTEN = {"IA": "-IA", "D": "D-", "DIN": "DIN-", "#": "#", "condensed": "'"}
+"""How a view is written in a measure's name; other views are written in brackets."""
 
 
-def written(view: View) -> str:
-    """How a view is written in a measure's name."""
-    if isinstance(view, GlobalGain):
-        return f"{view}-"
-    if isinstance(view, Sharp):
-        return "#"
-    return view.mark or f"[{view}]"
-
-
-def readings(measure: Measure) -> dict[str, str]:
-    """How the list is read, view by view: as written, and what it means.
+def describe_views(measure: Measure) -> dict[str, str]:
+    """The views of a measure in the order they apply: how each is written, and what it does.
 
     >>> from cranfield.measures.naming.parse import parse
-    >>> list(readings(parse("D#-nDCG'@10")))
+    >>> list(describe_views(parse("D#-nDCG'@10")))
     ["'", 'D-', '#']
     """
-    within = measure.__dict__.get("inner")  # CAM and MM of a measure hand views on to that one
-    found = readings(within) if isinstance(within, Measure) else {}
+    inner = measure.__dict__.get("inner")  # CAM and MM pass their views on to the measure inside
+    descriptions = describe_views(inner) if isinstance(inner, Measure) else {}
     head, tail = measure.split_views()
     for view in (*head, *reversed(tail)):
-        mark = written(view)
+        written = WRITTEN.get(str(view), f"[{view}]")
         gamma = number(view.gamma) if isinstance(view, Sharp) else ""
-        told = READINGS.get(mark, "a view of its own").format(M=_inner(measure, view), gamma=gamma)
+        text = VIEW_DESCRIPTIONS.get(written, "a view defined elsewhere")
+        text = text.format(M=_inside(measure, view), gamma=gamma)
         if isinstance(view, GlobalGain) and measure.__dict__.get("norm") == "R":
-            told += f". {DIVIDES_BY_R.format(D=mark, M=measure.name)}"
-        found[mark] = told
-    return found
+            text += f". {DIVIDES_BY_R.format(D=written, M=measure.name)}"
+        descriptions[written] = text
+    return descriptions
 
 
-def _inner(measure: Measure, view: View) -> str:
-    """What is scored within a view: the measure, with the views by intent that stand further in."""
+def _inside(measure: Measure, view: View) -> str:
+    """The name of what a view is applied to; for # that includes -IA, D- or DIN-."""
     if not isinstance(view, Sharp):
         return measure.name
-    by_intent = tuple(one for one in measure.views if isinstance(one, GlobalGain | ByIntent))
-    return str(type(measure)().replace(views=by_intent))
+    by_intent = tuple(view for view in measure.views if isinstance(view, GlobalGain | ByIntent))
+    return str(type(measure)(views=by_intent))

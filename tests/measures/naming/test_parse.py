@@ -284,7 +284,7 @@ def measures(draw: st.DrawFn) -> Measure:
     ("name", "view", "mark"),
     [("D#-nDCG", Sharp(0.25), "#"), ("D-nDCG", GlobalGain(LINEAR), "D- or DIN-"), ("AP-IA", ByIntent(), "-IA")],
 )
-def test_a_view_by_intent_is_there_once(name: str, view: View, mark: str) -> None:
+def test_a_view_by_intent_can_be_given_once(name: str, view: View, mark: str) -> None:
     with pytest.raises(UsageError, match=f"{mark} twice"):
         parse(name).view(view)
 
@@ -319,7 +319,7 @@ WRONG = {
     "nDCG@10@20": r"expected the end, found '@20'",
     "nDCG@0": r"cutoff must be a whole number, 1 or more",
     "nDCG@2.5": r"cutoff must be a whole number",
-    "nDCG@1e400": r"nDCG@inf: no list is as long",
+    "nDCG@1e400": r"nDCG@inf: the cutoff is too large",
     "IPrec@2": r"cutoff == 2.0, must be between 0 and 1",
     "Rprec@5": r"Rprec takes no cutoff",
     "AP(rel": r"expected = after 'rel', found nothing",
@@ -327,12 +327,12 @@ WRONG = {
     "AP(rel=2": r"expected '\)', found nothing",
     "AP(rel=2,rel=3)": r"rel is given twice",
     "AP(2)": r"expected a parameter's name or \), found '2\)'",
-    "AP(depth=3)": r"AP: no parameter 'depth'; there are: rel, norm",
-    "NumRet(x=1)": r"NumRet: no parameter 'x'; there are: none",
+    "AP(depth=3)": r"AP: no parameter 'depth'; the parameters are: rel, norm",
+    "NumRet(x=1)": r"NumRet: no parameter 'x'; the parameters are: none",
     "AP(rel=high)": r"expected a number, a string in quotes",
     "AP(rel='high')": r"AP: rel == 'high', must be a number",
     "AP(rel=True)": r"AP: rel == True, must be a number",
-    "AP(norm=2)": r"AP: norm == 2, must be a name such as 'R'",
+    "AP(norm=2)": r"AP: norm == 2, must be a string such as 'R'",
     "AP(norm='N')": r"AP: norm == 'N', must be one of 'R', 'min'",
     "RBP(p=1.2)": r"RBP: p == 1.2, must be between 0 and 1",
     "RBP(p=1)": r"RBP: p == 1, must be below 1",
@@ -350,11 +350,11 @@ WRONG = {
     "F(beta=2,alpha=0.5)": r"give one of them",
     "F(alpha=2)": r"alpha == 2, must be between 0 and 1",
     "F(beta=-1)": r"beta == -1, must be 0 or above",
-    "Accuracy(N=0)": r"N == 0, must be above 0",
+    "Accuracy(N=0)": r"N == 0, must be a whole number, 1 or more",
     "ERR(max_grade=0)": r"max_grade == 0, must be above 0",
     "AP11(points=[])": r"points == \(\), must be recall points",
     "AP11(points=0.5)": r"points == 0.5, must be recall points",
-    "AP11(points=[2])": r"points == 2, must be between 0 and 1",
+    "AP11(points=[2])": r"points == 2.0, must be between 0 and 1",
     "IPrec(dialect='trec8')@0.1": r"dialect == 'trec8', must be one of",
     "AP[condensd]": r"view 'condensd' is not known",
     "AP[": r"expected a view",
@@ -365,43 +365,43 @@ WRONG = {
     "P_0": r"cutoff must be a whole number",
     "P_5,10": r"names 2 measures: write P@5, P@10",
     "utility_1,2": r"no measure 'utility_1'|expected the end",
-    "gm_map": r"geometric mean of AP: `-m AP --statistic gmean`",
-    "GMAP": r"geometric mean of AP: `-m AP --statistic gmean`",
-    "URisk": r"`--statistic URisk --baseline RUN` with the measure, in Python Scores.risk",
-    "TRisk": r"`--statistic TRisk --baseline RUN`",
-    "GeoRisk": r"`--statistic GeoRisk` with the measure",
-    "nDCG@10(gain='exp')": r"expected the end, found .*; all parameters stand in one pair of brackets before",
-    "AP(rel=2)(norm='R')": r"all parameters stand in one pair of brackets",
+    "gm_map": r"geometric mean of AP: compute AP and take the statistic \"gmean\"",
+    "GMAP": r"geometric mean of AP: compute AP and take the statistic \"gmean\"",
+    "URisk": r"take the statistic \"URisk\" against a baseline run",
+    "TRisk": r"take the statistic \"TRisk\" against a baseline run",
+    "GeoRisk": r"for several runs and take the statistic \"GeoRisk\"",
+    "nDCG@10(gain='exp')": r"expected the end, found .*; all parameters go in one pair of brackets before",
+    "AP(rel=2)(norm='R')": r"all parameters go in one pair of brackets",
     "AP 5": r"a measure is written name\(parameter=value\)@cutoff\[view\], such as nDCG",
-    "os:getcwd-IA": r"expected the end, found '-IA'; by intent is written \[IA\] here",
+    "os:getcwd-IA": r"expected the end, found '-IA'; here, by intent is written \[IA\]",
     "AP-IA(rel=2)-IA": r"there is no measure 'AP-IA-IA'",
     "nDCG(gain={S:3,3:1})": r"grade 3 is in the table twice",
     "nDCG(gain={D:3})": r"expected a number, found 'D:3",
     "num_q": r"number of topics",
     "relstring": r"cranfield explain",
-    **dict.fromkeys(fairness.MEASURES, r"is a measure of fairness: see `cranfield fairness --help`"),
+    **dict.fromkeys(fairness.MEASURES, r"is a measure of fairness: see `cranfield fairness`"),
     "CAM(AP,weights={relevance})": r"expected a dimension and its weight, such as relevance:2, found 'relevance'",
     "CAM(AP,weights={a:1,a:2})": r"dimension 'a' is weighted twice",
     "CAM(AP,weights={a:-1})": r"CAM: weights\['a'\] == -1.0, must be 0 or above",
-    "MM(AP,weights={a:0})": r"MM: all weights are 0, one must be above",
-    "CAM(uRBP)": r"CAM\(uRBP\): uRBP looks at several dimensions itself",
-    "MM(" * 200 + "AP" + ")" * 200: r"MM is a mean over all dimensions; within it stands a measure of one",
+    "MM(AP,weights={a:0})": r"MM: all weights are 0, at least one must be above 0",
+    "CAM(uRBP)": r"CAM\(uRBP\): uRBP uses several dimensions itself",
+    "MM(" * 200 + "AP" + ")" * 200: r"MM is a mean over all dimensions; the measure inside must be of one",
     "MM(nothing)": r"there is no measure 'nothing'",
     "CAM(AP@5)@10": r"expected the end, found '@10'",
-    "D#-AP@10": r"D- and DIN- read a document's gains over all intents, but AP counts no gains",
+    "D#-AP@10": r"D- and DIN- add up gains over all intents, but AP counts no gains",
     "alpha#-nDCG@10": r"there is no measure 'alpha#-nDCG'; did you mean alpha#-nDCG-IA\?",
     "α#": r"there is no measure 'α#'; did you mean alpha#-nDCG-IA\?",
     "alpha#-nRBP-IA": r"there is no measure 'alpha#-nRBP-IA'; did you mean alpha#-nNRBP-IA",
     "D#-nDGC@10": r"there is no measure 'D#-nDGC'; did you mean",
-    "P@1e20": r"P@1e\+20: no list is as long; leave the cutoff out, or make it smaller",
-    "AP[ties,ties=best]": r"AP: views ties and ties=best, must be one of them: documents are tied only once",
+    "P@1e20": r"P@1e\+20: the cutoff is too large; leave it out, or make it smaller",
+    "AP[ties,ties=best]": r"AP: views ties and ties=best; give only one of them",
     "AP" * 600: r"1200 characters long",
     "AP(rel=" + "[" * 50: r"expected a number",
 }
 
 
 @pytest.mark.parametrize("text", WRONG, ids=lambda text: text[:30])
-def test_wrong_names_say_what_is_wrong(text: str) -> None:
+def test_an_error_says_what_is_wrong_with_a_name(text: str) -> None:
     with pytest.raises(UsageError, match=WRONG[text]):
         parse(text)
 
@@ -507,10 +507,10 @@ def test_a_users_instance_and_an_unregistered_class(user_module: str) -> None:
         ("exits_for_tests:x", "cannot import 'exits_for_tests': SystemExit: 3"),
         ("my_measures_for_tests:nothing", "has no 'nothing'; it has .*TopHit"),
         ("my_measures_for_tests:number", "is 7, must be a measure or a function"),
-        ("my_measures_for_tests:Hits(weight=1)", "Hits: no parameter 'weight'; there are: factor"),
+        ("my_measures_for_tests:Hits(weight=1)", "Hits: no parameter 'weight'; the parameters are: factor"),
     ],
 )
-def test_what_cannot_be_imported(user_module: str, text: str, message: str) -> None:
+def test_a_failed_import_is_a_usage_error(user_module: str, text: str, message: str) -> None:
     path = list(sys.path)
     with pytest.raises(UsageError, match=message):
         parse(text)

@@ -1,0 +1,67 @@
+"""Kinds of parameters: a parameter annotated with one of these names is checked when a measure is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.measures.gain import Gain
+
+Probability = float
+"""A number from 0 to 1."""
+Persistence = float
+"""The probability of going on to the next document: 0 or more, and below 1."""
+Positive = float
+NotNegative = float
+Whole = int
+"""A whole number, 1 or more."""
+Norm = str
+"""`"R"` to divide by R, `"min"` to divide by min(l, R)."""
+
+
+def _check_persistence(who: str, **values: float) -> None:
+    check.between(who, low=0, high=1, **values)
+    for name, value in values.items():
+        if value == 1:
+            raise UsageError(f"{who}: {name} == 1, must be below 1")
+
+
+RULES: dict[str, Callable[..., None]] = {
+    "Probability": lambda who, **values: check.between(who, low=0, high=1, **values),
+    "Persistence": _check_persistence,
+    "Positive": check.positive,
+    "NotNegative": check.not_negative,
+    "Whole": check.whole,
+    "Norm": lambda who, **values: check.one_of(who, ("R", "min"), **values),
+}
+NUMBERS = ("float", "int", "Probability", "Persistence", "Positive", "NotNegative", "Whole")
+
+
+class Parameter(NamedTuple):
+    """A parameter of a measure, as its class declares it."""
+
+    default: Any
+    annotation: str
+    keyword_only: bool
+
+    @property
+    def is_gain(self) -> bool:
+        return "GainLike" in self.annotation or isinstance(self.default, Gain)
+
+    @property
+    def optional(self) -> bool:
+        return "None" in self.annotation
+
+    def check(self, who: str, name: str, value: Any) -> None:
+        """Raise an error if a value does not fit the annotation, or else the type of the default."""
+        if value is None and self.optional:
+            return
+        kind = self.annotation.removesuffix(" | None")
+        if isinstance(self.default, str) and not isinstance(value, str):
+            raise UsageError(f"{who}: {name} == {value!r}, must be a string such as {self.default!r}")
+        if kind in NUMBERS or (isinstance(self.default, (int, float)) and not isinstance(self.default, bool)):
+            check.finite(who, **{name: value})
+        if kind in RULES:
+            RULES[kind](who, **{name: value})
