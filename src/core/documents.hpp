@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "joins.hpp"
+#include "join_runs.hpp"
 
 namespace cranfield {
 namespace {

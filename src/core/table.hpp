@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ids.hpp"
-#include "join.hpp"
+#include "ranker.hpp"
 #include "memory.hpp"
 #include "reader.hpp"
 

@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "join.hpp"
+#include "ranker.hpp"
 #include "reader.hpp"
 
 namespace nb = nanobind;

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "python.hpp"
+#include "bindings/convert.hpp"
 #include "table.hpp"
 
 namespace cranfield {

@@ -1,12 +1,12 @@
 // What Python sees of the core: Table (run or qrels in memory), Judged (qrels ready to join) and the joins.
 #include "documents.hpp"
-#include "file_join.hpp"
+#include "join_files.hpp"
 #include "greedy.hpp"
 #include "intents.hpp"
-#include "joins.hpp"
-#include "python.hpp"
-#include "resamples.hpp"
-#include "tables.hpp"
+#include "join_runs.hpp"
+#include "bindings/convert.hpp"
+#include "bindings/bind_resampling.cpp"
+#include "bindings/bind_tables.cpp"
 
 NB_MODULE(_core, m) {
     using namespace cranfield;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "python.hpp"
+#include "bindings/convert.hpp"
 #include "table.hpp"
 
 namespace cranfield {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "joins.hpp"
+#include "join_runs.hpp"
 
 namespace cranfield {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "python.hpp"
+#include "bindings/convert.hpp"
 #include "resample.hpp"
 
 namespace cranfield {
