@@ -1,4 +1,4 @@
-// From the bytes of run or qrels files to entries (number, document) grouped into lists, with several threads.
+// Reads the bytes of run or qrels files into entries (number, document), grouped into lists, with several threads.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace cranfield {
 
-// One file's bytes, which somebody else keeps alive.
+// The bytes of one file; the caller keeps them alive.
 using Source = std::string_view;
 
 struct Fault {
@@ -47,7 +47,7 @@ struct Chunk {
     std::vector<Block> blocks;
     std::vector<Fault> faults;
 
-    // Another piece in the same memory.
+    // Makes this another piece, in the same memory.
     void reuse(std::size_t of_source, std::size_t from, std::size_t to) {
         source = of_source, begin = from, end = to;
         entries.clear(), ranks.clear(), label.clear(), labels.clear(), blocks.clear(), faults.clear();
@@ -59,7 +59,7 @@ enum class Order { score, rank, file };
 struct ReadOptions {
     Layout layout;
     Order order = Order::score;
-    bool keep_columns = false;  // also the rank and label columns
+    bool keep_columns = false;  // keep the rank and label columns
     unsigned threads = 1;
     std::size_t most_faults = 1;
     Watch watch;
@@ -74,8 +74,8 @@ struct ViewHash {
     std::size_t operator()(std::string_view text) const { return hash_id(text); }
 };
 
-// Numbers texts in order of first appearance. In a file by intent most labels are that of the line before, or the one
-// after it.
+// Numbers texts in order of first appearance. In a file with intents, most labels equal the label of the line before, or
+// are the next one.
 class Numbering {
 public:
     explicit Numbering(std::vector<std::string_view>& texts) : texts_(texts) {}
@@ -110,13 +110,13 @@ public:
     void read() {
         std::size_t at = chunk_.begin;
         bool skip_header = layout_.header && chunk_.begin == 0;
-        if (at == 0)  // byte order marks: two, where a tool that adds one was fed by another
+        if (at == 0)  // byte order marks; there may be two, if two tools added one
             while (bytes_.substr(at, 3) == "\xef\xbb\xbf") at += 3;
         reserve(at);
         Columns column;
         while (at < chunk_.end && chunk_.faults.size() < options_.most_faults) {
             const char* begin = bytes_.data() + at;
-#if defined(__SSE2__)
+#if defined(CRANFIELD_SSE2)
             std::size_t columns = 0, short_length = 0;
             if (layout_.delimiter == ' ' && bytes_.size() - at >= 64 && !skip_header &&
                 split_short_line(begin, column, columns, short_length)) {
@@ -185,8 +185,8 @@ private:
             return;
         }
         if (doc.size() > kLongestId || topic.size() > kLongestId || name.size() > kLongestId) {
-            fault(at, "an id of " + std::to_string(std::max({doc.size(), topic.size(), name.size()})) +
-                          " bytes, at most " + std::to_string(kLongestId) + " are taken");
+            fault(at, "an id has " + std::to_string(std::max({doc.size(), topic.size(), name.size()})) +
+                          " bytes, at most " + std::to_string(kLongestId) + " are allowed");
             return;
         }
         double value = 0.0, rank = 0.0;
@@ -234,12 +234,12 @@ inline void cut(const std::vector<Source>& sources, std::size_t chunk_bytes, std
     chunks.resize(pieces);
 }
 
-constexpr std::size_t kChunkBytes = 4 << 20;
+constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
 
-// In how many pieces a source is read, at most.
+// The largest number of pieces that a source is cut into.
 inline std::size_t pieces_of(Source source) { return (source.size() + kChunkBytes - 1) / kChunkBytes; }
 
-// The lines of all sources. Takes the memory of lines that are not needed any more.
+// Reads the lines of all sources, into the memory of lines that are no longer needed.
 inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options, Lines lines = {}) {
     cut(sources, kChunkBytes, lines.chunks);
     lines.stopped = !parallel_for(lines.chunks.size(), options.threads, options.watch, [&](std::size_t piece, unsigned) {
@@ -249,7 +249,7 @@ inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& o
     return lines;
 }
 
-// One ranked list or one topic's judgments: the blocks it consists of, in file order.
+// A ranked list, or the judgments of one topic: its blocks, in file order.
 struct List {
     std::int32_t run = 0;    // number of (source, name)
     std::int32_t topic = 0;  // number of the topic
@@ -264,10 +264,10 @@ struct Lists {
     std::vector<Fault> faults;
 };
 
-// A file in which every line has its own tag holds no runs, and runs × topics would fill the memory.
+// If every line has its own tag, the last column is not a tag, and runs × topics would fill the memory.
 constexpr std::size_t kMostRuns = 10'000;
 
-// Gathers blocks into lists. With `by_source` a list belongs to one file and name; without, to its topic alone.
+// Collects blocks into lists. With `by_source`, a list has one file, name and topic; without, one topic.
 inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool by_source) {
     Lists out;
     std::unordered_map<std::string_view, std::int32_t, ViewHash> topic_number;
@@ -288,7 +288,7 @@ inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool b
                 if (new_run && run_number[chunk.source].size() == kMostRuns + 1)
                     out.faults.push_back({chunk.source, chunk.entries[block.first].doc.offset(),
                                           "more than " + std::to_string(kMostRuns) +
-                                              " runs in one file, expected the last column to name a few"});
+                                              " runs in one file, expected the last column to name a few runs"});
                 run = found->second;
             }
             const std::uint64_t key = (static_cast<std::uint64_t>(run) << 32) | static_cast<std::uint32_t>(topic->second);
@@ -306,7 +306,7 @@ inline std::size_t line_of(std::string_view bytes, std::size_t offset) {
     return 1 + static_cast<std::size_t>(std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
 }
 
-// Line numbers of many offsets: newlines are counted once, in blocks.
+// Finds the lines of many offsets: newlines are counted once, in blocks.
 class LineIndex {
 public:
     explicit LineIndex(std::string_view bytes) : bytes_(bytes) {
@@ -332,11 +332,11 @@ private:
     std::vector<std::size_t> before_;
 };
 
-// One index a source, made when it is first asked for.
+// One index per source, created when it is first needed.
 class LineIndexes {
 public:
     explicit LineIndexes(const std::vector<Source>& sources) : sources_(sources), made_(sources.size()) {}
-    // Makes all of them, so that threads may ask.
+    // Creates all indexes, so that several threads may call `line`.
     void make_all() {
         for (std::size_t source = 0; source < sources_.size(); ++source) line(source, 0);
     }

@@ -22,12 +22,12 @@ WHAT = {"qrels": "grade", "run": "score"}
 def with_way_out(what: str) -> str:
     """What is wrong with a line, and how to go on if it is that a document is there twice, or that a grade is a letter.
 
-    >>> with_way_out("document 'd1' is there twice for topic '7'")
-    "document 'd1' is there twice for topic '7'; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
+    >>> with_way_out("document 'd1' appears twice for topic '7'")
+    "document 'd1' appears twice for topic '7'; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
     >>> with_way_out("the grade is 'S', expected a number")
     "the grade is 'S', expected a number (the grades S, A, B, C are read if every line has one)"
     """
-    if " is there twice for topic " in what:
+    if " appears twice for topic " in what:
         return f"{what}; to keep one: on_duplicate='first' or 'max' (eval --on-duplicate)"
     letter = re.match("the grade is '[A-Z]', expected a number", what)
     return f"{what} (the grades S, A, B, C are read if every line has one)" if letter else what
