@@ -172,14 +172,16 @@ private:
         return true;
     }
 
+    static std::string_view text(const Columns& column, int number) { return column[static_cast<std::size_t>(number)]; }
+
     void take(const Columns& column, std::size_t count, std::size_t at) {
         if (count != layout_.roles.size()) {
             fault(at, count_of(count, "column") + ", expected " + std::to_string(layout_.roles.size()) + ": " +
                           layout_.expected);
             return;
         }
-        const std::string_view topic = column[layout_.topic], doc = column[layout_.doc];
-        const std::string_view name = layout_.name >= 0 ? column[layout_.name] : std::string_view{};
+        const std::string_view topic = text(column, layout_.topic), doc = text(column, layout_.doc);
+        const std::string_view name = layout_.name >= 0 ? text(column, layout_.name) : std::string_view{};
         if (doc.empty() || topic.empty()) {
             fault(at, std::string(doc.empty() ? "the document" : "the topic") + " is empty, expected " + layout_.expected);
             return;
@@ -191,12 +193,12 @@ private:
         }
         double value = 0.0, rank = 0.0;
         const bool needs_rank = layout_.rank >= 0 && (options_.order == Order::rank || layout_.value < 0);
-        if (layout_.value >= 0 && !number(column[layout_.value], at, value_name(), value)) return;
-        if (needs_rank && !number(column[layout_.rank], at, "the rank", rank)) return;
+        if (layout_.value >= 0 && !number(text(column, layout_.value), at, value_name(), value)) return;
+        if (needs_rank && !number(text(column, layout_.rank), at, "the rank", rank)) return;
         if (options_.keep_columns) {
-            if (layout_.rank >= 0 && !needs_rank) rank = parse_number(column[layout_.rank]).value_or(std::nan(""));
+            if (layout_.rank >= 0 && !needs_rank) rank = parse_number(text(column, layout_.rank)).value_or(std::nan(""));
             if (layout_.rank >= 0) chunk_.ranks.push_back(rank);
-            if (layout_.label >= 0) chunk_.label.push_back(labels_.of(column[layout_.label]));
+            if (layout_.label >= 0) chunk_.label.push_back(labels_.of(text(column, layout_.label)));
             if (layout_.value < 0) value = 1.0 / rank;
         } else if (needs_rank) {
             value = -rank;

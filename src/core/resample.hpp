@@ -79,8 +79,8 @@ struct Weights {
     std::size_t resamples = 0;
     std::vector<Lanes> values;
 
-    Weights(std::size_t topics, std::size_t resamples)
-        : topics(topics), resamples(resamples), values(((resamples + kTile - 1) / kTile) * topics) {}
+    Weights(std::size_t all_topics, std::size_t all_resamples)
+        : topics(all_topics), resamples(all_resamples), values(((all_resamples + kTile - 1) / kTile) * all_topics) {}
     std::size_t tiles() const { return (resamples + kTile - 1) / kTile; }
     Lanes* tile(std::size_t number) { return values.data() + number * topics; }
     const Lanes* tile(std::size_t number) const { return values.data() + number * topics; }

@@ -247,18 +247,19 @@ inline std::optional<double> parse_number(std::string_view text) {
 inline std::string quoted(std::string_view text) {
     std::string out = "'";
     std::size_t used = 0;
-    for (unsigned char c : text) {
+    for (const char character : text) {
         if (used++ == 60) {
             out += "...";
             break;
         }
+        const auto c = static_cast<unsigned char>(character);
         if (c < 0x20 || c == 0x7f) {
             static constexpr char kHex[] = "0123456789abcdef";
             out += "\\x";
             out += kHex[c >> 4];
             out += kHex[c & 15];
         } else {
-            out += static_cast<char>(c);
+            out += character;
         }
     }
     return out + "'";

@@ -20,10 +20,10 @@
 #include "ranker.hpp"
 #include "reader.hpp"
 
+namespace cranfield {
+
 namespace nb = nanobind;
 using namespace nb::literals;
-
-namespace cranfield {
 
 template <typename T>
 using Vector1 = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
