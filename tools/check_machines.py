@@ -1,4 +1,4 @@
-"""Run the tests as other machines would: other instruction sets, and the oldest and newest versions of the dependencies.
+"""Run the tests as on other machines: other instruction sets, and the oldest and newest versions of the dependencies.
 
     python tools/check_machines.py                                # every configuration, the whole suite
     python tools/check_machines.py --list                         # the names of the configurations
@@ -27,19 +27,20 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "machines"
 
 CORE_TYPES = {
-    # OpenBLAS kernels: flags that /proc/cpuinfo must list to run them
     "Nehalem": {"sse4_2"},
     "Haswell": {"avx2", "fma"},
     "Zen": {"avx2", "fma"},
     "SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
 }
+"""OpenBLAS kernels, and the flags that /proc/cpuinfo must list to run them."""
 
 DISPATCHED = """
 import json, numpy
 core = getattr(numpy, "_core", None) or numpy.core
 features = core._multiarray_umath
 print(json.dumps([name for name in features.__cpu_dispatch__ if features.__cpu_features__.get(name)]))
-"""  # the feature groups for which numpy has loops of its own and which this machine has, from old to new
+"""
+"""Prints the instruction sets of this machine for which numpy has loops of its own."""
 
 
 @dataclass(frozen=True)
@@ -54,47 +55,59 @@ class Configuration:
         return f"{self.versions}-{self.instructions}" if self.instructions else self.versions
 
 
-def run(*command: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run a command that must succeed."""
-    finished = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)  # type: ignore[call-overload]
+def configurations() -> list[Configuration]:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text("utf-8").splitlines() if cpuinfo.exists() else []
+    flags = {flag for line in lines if line.startswith("flags") for flag in line.split()}
+    available = []
+    for versions in ("newest", "oldest"):
+        available.append(Configuration(versions))
+        for core_type, needed in CORE_TYPES.items():
+            missing = sorted(needed - flags)
+            skip = f"this machine lacks {', '.join(missing)}" if missing else ""
+            available.append(Configuration(versions, core_type, {"OPENBLAS_CORETYPE": core_type}, skip))
+        available.append(Configuration(versions, "numpy-avx2"))
+        available.append(Configuration(versions, "numpy-baseline"))
+    return available
+
+
+def run(*command: str | Path) -> str:
+    """Run a command that must succeed, and return its output."""
+    finished = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     if finished.returncode:
-        raise SystemExit(f"{' '.join(str(part) for part in command)}\n{finished.stdout}{finished.stderr}")
-    return finished
+        raise SystemExit(f"{' '.join(map(str, command))}\n{finished.stdout}{finished.stderr}")
+    return finished.stdout
 
 
-def python_of(versions: str) -> Path:
-    return WORK / versions / ("Scripts" if os.name == "nt" else "bin") / "python"
+def python_of(environment: str) -> Path:
+    return WORK / environment / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
-def source_hash() -> str:
+def hash_of_sources() -> str:
     digest = hashlib.sha256()
-    files = [ROOT / "CMakeLists.txt", ROOT / "pyproject.toml"]
-    files += [path for path in (ROOT / "src").rglob("*") if path.suffix in {".py", ".cpp", ".hpp"} or "samples" in path.parts]
-    for path in sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts):
+    files = [ROOT / "CMakeLists.txt", ROOT / "pyproject.toml", *(ROOT / "src").rglob("*")]
+    for path in sorted(path for path in files if path.is_file() and path.suffix not in {".so", ".pyd", ".pyc"}):
         digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
 def install(all_versions: list[str]) -> None:
     """Create the virtual environments, or bring them up to date. The wheel is built once for all of them."""
-    tools = python_of("tools")
-    if not tools.exists():
+    if not python_of("tools").exists():
         run(sys.executable, "-m", "venv", WORK / "tools")
-        run(tools, "-m", "pip", "install", "--quiet", "uv")
-    uv = [tools, "-m", "uv"]
-    stamp, wheels = WORK / "wheel.json", WORK / "wheel"
-    sources = source_hash()
-    if not stamp.exists() or json.loads(stamp.read_text("utf-8")) != sources:
+        run(python_of("tools"), "-m", "pip", "install", "--quiet", "uv")
+    uv = [python_of("tools"), "-m", "uv"]
+    stamp, wheels, sources = WORK / "sources", WORK / "wheel", hash_of_sources()
+    if not stamp.exists() or stamp.read_text("utf-8") != sources:
         for old in wheels.glob("*.whl"):
             old.unlink()
         run(*uv, "build", "--quiet", "--wheel", "--python", sys.executable, "--out-dir", wheels, ROOT)
-        stamp.write_text(json.dumps(sources), "utf-8")
+        stamp.write_text(sources, "utf-8")
     (wheel,) = wheels.glob("*.whl")
     for versions in all_versions:
         pins = WORK / f"{versions}.txt"
         rule = "lowest-direct" if versions == "oldest" else "highest"
-        lowest_python = f"{sys.version_info.major}.{sys.version_info.minor}"
-        run(*uv, "pip", "compile", "--quiet", "--python-version", lowest_python, "--resolution", rule, "--upgrade",
+        run(*uv, "pip", "compile", "--quiet", "--python", sys.executable, "--resolution", rule, "--upgrade",
             ROOT / "pyproject.toml", "--extra", "dev", "--output-file", pins)  # fmt: skip
         if not python_of(versions).exists():
             run(sys.executable, "-m", "venv", "--without-pip", WORK / versions)
@@ -102,46 +115,30 @@ def install(all_versions: list[str]) -> None:
         run(*uv, "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", python_of(versions), wheel)
 
 
-def cpu_flags() -> set[str]:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return {flag for line in lines if line.startswith("flags") for flag in line.split()}
-
-
-def configurations() -> list[Configuration]:
-    """All configurations; `numpy_features` fills in the environment of the last two of each kind of versions."""
-    flags = cpu_flags()
-    found = []
-    for versions in ("newest", "oldest"):
-        found.append(Configuration(versions))
-        for core_type, needed in CORE_TYPES.items():
-            missing = sorted(needed - flags)
-            skip = f"this machine lacks {', '.join(missing)}" if missing else ""
-            found.append(Configuration(versions, core_type, {"OPENBLAS_CORETYPE": core_type}, skip))
-        found.append(Configuration(versions, "numpy-middle"))
-        found.append(Configuration(versions, "numpy-lowest"))
-    return found
-
-
-def numpy_environment(configuration: Configuration) -> dict[str, str]:
-    """Switch off all of numpy's dispatched features (`numpy-lowest`), or all but the lowest (`numpy-middle`)."""
-    features = json.loads(run(python_of(configuration.versions), "-c", DISPATCHED).stdout)
-    if configuration.instructions == "numpy-middle":
+def environment_of(configuration: Configuration) -> dict[str, str]:
+    """The environment variables that choose the instruction sets."""
+    if not configuration.instructions.startswith("numpy"):
+        return configuration.environment
+    features = json.loads(run(python_of(configuration.versions), "-c", DISPATCHED))
+    if configuration.instructions == "numpy-avx2":
         features = [name for name in features if name.startswith(("AVX512", "X86_V4"))]
     return {"NPY_DISABLE_CPU_FEATURES": " ".join(features)}
 
 
+def show(configuration: Configuration, text: str) -> None:
+    print(f"{configuration.name:<22} {text}".rstrip(), flush=True)
+
+
 def test(configuration: Configuration, arguments: list[str]) -> bool:
     """Run pytest in one configuration and print the result; True if every test passed."""
-    environment = dict(configuration.environment)
-    if configuration.instructions.startswith("numpy"):
-        environment = numpy_environment(configuration)
+    environment = environment_of(configuration)
     report, log = WORK / f"{configuration.name}.xml", WORK / f"{configuration.name}.log"
     report.unlink(missing_ok=True)
     started = time.monotonic()
+    pytest = [python_of(configuration.versions), "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}"]
     with log.open("w", encoding="utf-8") as output:
         status = subprocess.run(
-            [python_of(configuration.versions), "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments],
+            [*pytest, *arguments],
             cwd=ROOT,
             env={**os.environ, **environment, "PYTHONPATH": ""},
             stdout=output,
@@ -151,41 +148,42 @@ def test(configuration: Configuration, arguments: list[str]) -> bool:
     seconds = time.monotonic() - started
     settings = " ".join(f"{name}={value!r}" for name, value in environment.items())
     if not report.exists():
-        print(f"{configuration.name:<22} pytest ended with {status}, see {log.relative_to(ROOT)}  {settings}", flush=True)
+        show(configuration, f"pytest ended with status {status}, see {log.relative_to(ROOT)}  {settings}")
         return False
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None
-    failed = [case for case in suite.iter("testcase") if case.find("failure") is not None or case.find("error") is not None]
+    failed = [case for case in suite.iter("testcase") if {"failure", "error"} & {outcome.tag for outcome in case}]
     skipped = int(suite.get("skipped", 0))
     passed = int(suite.get("tests", 0)) - len(failed) - skipped
-    print(f"{configuration.name:<22} {passed} passed, {len(failed)} failed, {skipped} skipped, {seconds:.0f} s  {settings}", flush=True)
+    show(configuration, f"{passed} passed, {len(failed)} failed, {skipped} skipped, {seconds:.0f} s  {settings}")
     for case in failed:
         print(f"    {case.get('classname')}::{case.get('name')}", flush=True)
     return status == 0
 
 
 def main() -> None:
-    every = configurations()
+    available = configurations()
+    names = [configuration.name for configuration in available]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=[one.name for one in every], metavar="NAME", help="configurations to run")
+    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="run these configurations")
     parser.add_argument("--list", action="store_true", help="print the names of the configurations and stop")
-    parser.add_argument("--no-install", action="store_true", help="use the environments as they are")
-    parser.add_argument("arguments", nargs="*", metavar="-- PYTEST", help="arguments for pytest")
+    parser.add_argument("--no-install", action="store_true", help="use the virtual environments as they are")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENT", help="arguments for pytest")
     options = parser.parse_args()
-    chosen = [one for one in every if not options.only or one.name in options.only]
+    chosen = [configuration for configuration in available if configuration.name in (options.only or names)]
     if options.list:
-        for one in chosen:
-            print(one.name + (f"  (skipped: {one.skip})" if one.skip else ""))
+        for configuration in chosen:
+            show(configuration, configuration.skip)
         return
     WORK.mkdir(parents=True, exist_ok=True)
     if not options.no_install:
-        install(sorted({one.versions for one in chosen}))
+        install(sorted({configuration.versions for configuration in chosen}))
     results = []
-    for one in chosen:
-        if one.skip:
-            print(f"{one.name:<22} skipped: {one.skip}", flush=True)
+    for configuration in chosen:
+        if configuration.skip:
+            show(configuration, f"skipped: {configuration.skip}")
         else:
-            results.append(test(one, options.arguments))
+            results.append(test(configuration, options.arguments))
     raise SystemExit(0 if all(results) else 1)
 
 
