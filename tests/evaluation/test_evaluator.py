@@ -59,6 +59,7 @@ def test_means_agree_with_ir_measures(collection: Collection) -> None:
 
 @quiet
 @pytest.mark.peers
+@pytest.mark.compiles
 def test_sample_agrees_with_ranx() -> None:
     from ranx import Qrels, Run, evaluate
 

@@ -19,7 +19,7 @@ template <typename T, int dimensions>
 using Changed = nb::ndarray<nb::numpy, T, nb::ndim<dimensions>, nb::c_contig, nb::device::cpu>;
 
 void check_resamples(std::uint64_t begin, std::uint64_t end) {
-    if (begin >= end) throw nb::value_error("begin must be below end");
+    if (begin >= end) throw nb::value_error("no resamples: begin must be below end");
 }
 
 Pairs make_pairs(const Grid& scores, const Numbers& first, const Numbers& second, std::size_t per_pair) {
