@@ -1,4 +1,4 @@
-// The documents that are judged, each once, and what each is worth to every intent.
+// Judged documents, each once, with their grades for each intent.
 #pragma once
 
 #include <algorithm>
@@ -12,28 +12,20 @@
 #include <utility>
 #include <vector>
 
-#include "joins.hpp"
+#include "join_runs.hpp"
 
 namespace cranfield {
-namespace {
 
-template <typename T>
-using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using WholeNumbers = std::span<const std::int64_t>;
 
-// Plain memory: an ndarray looks its strides up at every access.
-template <typename T>
-std::span<const T> span_of(const Column<T>& column) {
-    return {column.data(), column.size()};
-}
-
-// As many threads as the machine has, but none for less than some thousands of entries.
-unsigned threads_for(std::size_t entries) {
+// As many threads as the machine has, but only one for a few thousand entries.
+inline unsigned threads_for(std::size_t entries) {
     constexpr std::size_t kWorthAThread = 1 << 14;
     return static_cast<unsigned>(std::min<std::size_t>(entries / kWorthAThread + 1, std::max(1u, std::thread::hardware_concurrency())));
 }
 
-// The documents of one topic by id: their ids one after the other, the row after the last of each, and its highest grade.
+// The documents of one topic in order of their ids; `ends` has the row after the last row of each, `grades` its highest
+// grade.
 struct TopicDocuments {
     std::vector<char> arena;
     std::vector<Id> ids;
@@ -41,8 +33,8 @@ struct TopicDocuments {
     std::vector<double> grades;
 };
 
-// Finds the documents among the rows of one list, and leaves in `order` its rows sorted by document and by the place of
-// their intents.
+// Finds the documents among the rows of one list. Writes the rows, sorted by document and then by the place of their
+// intent, to `order`.
 class DocumentFinder {
 public:
     DocumentFinder(const Table& table, WholeNumbers places, LongColumn<std::int64_t>& order)
@@ -70,7 +62,7 @@ private:
         seen_.reset(end_ - begin_);
         for (std::size_t row = begin_; row < end_; ++row) {
             const std::string_view id = table_.id(row);
-            if (row > begin_ && same_text(id, table_.id(row - 1))) {  // the lines of a document often follow each other
+            if (row > begin_ && same_text(id, table_.id(row - 1))) {  // the lines of a document often follow one another
                 of_row_.push_back(of_row_.back());
                 continue;
             }
@@ -92,7 +84,7 @@ private:
         for (std::size_t i = 0; i < by_id.size(); ++i) {
             number[static_cast<std::size_t>(by_id[i])] = static_cast<std::int32_t>(i);
             const std::string_view id = id_of(by_id[i]);
-            out.ids.push_back({out.arena.size() | (static_cast<std::uint64_t>(id.size()) << 48)});
+            out.ids.push_back(Id::make(out.arena.size(), id.size()));
             out.arena.insert(out.arena.end(), id.begin(), id.end());
         }
         for (std::int32_t& one : of_row_) one = number[static_cast<std::size_t>(one)];
@@ -134,12 +126,11 @@ private:
     std::vector<std::int32_t> of_row_;
 };
 
-// Finds the documents of every list with several threads; `also(list, documents, thread)` does what else there is to do for
-// a list, once its rows are sorted.
+// Finds the documents of every list with several threads, and calls also(list, documents, thread) once the rows of a list
+// are sorted.
 template <typename Also>
-std::vector<TopicDocuments> find_documents(const Table& table, const Column<std::int64_t>& place, LongColumn<std::int64_t>& order,
+std::vector<TopicDocuments> find_documents(const Table& table, WholeNumbers places, LongColumn<std::int64_t>& order,
                                            unsigned threads, const Also& also) {
-    const WholeNumbers places = span_of(place);
     if (!table.label.empty() && places.size() != table.labels.size()) throw std::invalid_argument("one place for each label");
     order.resize(table.size());
     std::vector<DocumentFinder> finders(threads, DocumentFinder(table, places, order));
@@ -152,47 +143,46 @@ std::vector<TopicDocuments> find_documents(const Table& table, const Column<std:
 }
 
 // Documents ready to be joined, numbered topic by topic in order of their ids.
-std::unique_ptr<Judged> numbered_documents(const Table& table, const std::vector<TopicDocuments>& found) {
+inline std::unique_ptr<Judged> numbered_documents(const Table& table, const std::vector<TopicDocuments>& found) {
     auto judged = std::make_unique<Judged>();
     judged->topics = table.topics;
     std::vector<std::vector<Id>> lists(table.lists());
     for (std::size_t l = 0; l < table.lists(); ++l) {
-        for (const Id& id : found[l].ids) lists[l].push_back(Id{id.packed + judged->arena.size()});
+        for (const Id& id : found[l].ids) lists[l].push_back(Id::make(id.offset() + judged->arena.size(), id.length()));
         judged->grade.insert(judged->grade.end(), found[l].grades.begin(), found[l].grades.end());
         judged->arena.insert(judged->arena.end(), found[l].arena.begin(), found[l].arena.end());
         judged->start.push_back(static_cast<std::int64_t>(judged->grade.size()));
     }
-    judged->index = JudgedIndex(judged->arena.data());  // the arena does not move any more
+    judged->index = JudgedIndex(judged->arena.data());  // the arena is complete: it stays where it is
     for (std::size_t l = 0; l < table.lists(); ++l)
         judged->index.add_topic(table.topics[static_cast<std::size_t>(table.list_topic[l])], lists[l]);
     return judged;
 }
 
-// Every document once, whatever the number of intents it is judged for; the rows sorted by document and intent, and where
-// the rows of each document begin. Intents come in the order of `place`, one number for each label.
-nb::tuple py_by_document(const Table& table, const Column<std::int64_t>& place) {
+// Every document once, for however many intents it is judged.
+struct ByDocument {
     std::unique_ptr<Judged> judged;
-    LongColumn<std::int64_t> order;
-    std::vector<std::int64_t> start{0};
-    {
-        const nb::gil_scoped_release release;
-        const auto nothing = [](std::size_t, const TopicDocuments&, unsigned) {};
-        const std::vector<TopicDocuments> found = find_documents(table, place, order, threads_for(table.size()), nothing);
-        judged = numbered_documents(table, found);
-        for (const TopicDocuments& topic : found) start.insert(start.end(), topic.ends.begin(), topic.ends.end());
-    }
-    return nb::make_tuple(nb::cast(judged.release(), nb::rv_policy::take_ownership), to_numpy(std::move(order)),
-                          to_numpy(std::move(start)));
-}
-
-// What one topic's documents are judged for: its intents to which some document is relevant, those to which none is, and the
-// documents' entries for the former.
-struct TopicEntries {
-    std::vector<std::int32_t> labels, empty;  // both in order
-    std::vector<std::size_t> ends;            // how many entries the documents have, up to and including each
+    LongColumn<std::int64_t> order;      // the rows, sorted by document and intent
+    std::vector<std::int64_t> start{0};  // where the rows of each document begin
 };
 
-// Keeps the entries of one list after the other, in the columns of all lists, where they stand if none is left out.
+// `places` has one number for each label: intents are sorted by it.
+inline ByDocument by_document(const Table& table, WholeNumbers places) {
+    ByDocument out;
+    const auto nothing = [](std::size_t, const TopicDocuments&, unsigned) {};
+    const std::vector<TopicDocuments> found = find_documents(table, places, out.order, threads_for(table.size()), nothing);
+    out.judged = numbered_documents(table, found);
+    for (const TopicDocuments& topic : found) out.start.insert(out.start.end(), topic.ends.begin(), topic.ends.end());
+    return out;
+}
+
+// The intents of one topic, and the entries that are kept: those for intents with a relevant document.
+struct TopicEntries {
+    std::vector<std::int32_t> labels, empty;  // intents with and without a relevant document, both in order
+    std::vector<std::size_t> ends;            // running number of entries, up to and including each document
+    };
+
+// Writes the entries of a list to the columns of all lists, at the place where they stand if no entry is left out.
 class EntryKeeper {
 public:
     EntryKeeper(const Table& table, WholeNumbers places, const LongColumn<std::int64_t>& order, LongColumn<double>& grade,
@@ -214,8 +204,8 @@ public:
             }
             out.ends.push_back(kept - begin);
         }
-        for (const std::int32_t one : out.labels) of_label_[static_cast<std::size_t>(one)] = kAbsent;
-        for (const std::int32_t one : out.empty) of_label_[static_cast<std::size_t>(one)] = kAbsent;
+        for (const std::int32_t label : out.labels) of_label_[static_cast<std::size_t>(label)] = kAbsent;
+        for (const std::int32_t label : out.empty) of_label_[static_cast<std::size_t>(label)] = kAbsent;
         return out;
     }
 
@@ -226,7 +216,7 @@ private:
         return table_.label.empty() ? 0 : static_cast<std::size_t>(table_.label[row]);
     }
 
-    // The intents of the list's rows; numbers those to which a document is relevant.
+    // The intents of the list's rows; numbers those with a relevant document.
     TopicEntries intents(std::size_t begin, std::size_t end) {
         std::vector<std::int32_t> there;
         for (std::size_t row = begin; row < end; ++row) {
@@ -253,54 +243,52 @@ private:
     const LongColumn<std::int64_t>& order_;
     LongColumn<double>& grade_;
     LongColumn<std::int64_t>& nth_;
-    std::vector<std::int32_t> of_label_;  // of the labels in the list at hand: which intent of the topic
+    std::vector<std::int32_t> of_label_;  // label -> number of the intent within the topic, for the list at hand
 };
 
-// Documents and intents of judgments. An intent to which nothing is relevant is left out, with the entries for it. Returns
-// (documents, where their entries begin; of every entry the intent and the grade; of every intent
-// the list and the label; and the same of those left out).
-nb::tuple py_documents_by_intent(const Table& table, const Column<std::int64_t>& place) {
+// Documents and intents of judgments. Intents without a relevant document are left out, together with their entries.
+struct DocumentsByIntent {
     std::unique_ptr<Judged> judged;
-    std::vector<std::int64_t> start{0}, lists, labels, empty_lists, empty_labels;
-    LongColumn<double> grade;
-    LongColumn<std::int64_t> intent;
-    {
-        const nb::gil_scoped_release release;
-        LongColumn<std::int64_t> order;
-        grade.resize(table.size()), intent.resize(table.size());
-        const WholeNumbers places = span_of(place);
-        if (places.size() < std::max<std::size_t>(1, table.labels.size())) throw std::invalid_argument("one place for each label");
-        const unsigned threads = threads_for(table.size());
-        std::vector<EntryKeeper> keepers(threads, EntryKeeper(table, places, order, grade, intent));
-        std::vector<TopicEntries> kept(table.lists());
-        const std::vector<TopicDocuments> found =
-            find_documents(table, place, order, threads, [&](std::size_t list, const TopicDocuments& documents, unsigned thread) {
-                kept[list] = keepers[thread].keep(list, documents);
-            });
-        judged = numbered_documents(table, found);
-        for (std::size_t list = 0; list < kept.size(); ++list) {
-            const TopicEntries& topic = kept[list];
-            const auto from = static_cast<std::ptrdiff_t>(table.list_start[list]), to = static_cast<std::ptrdiff_t>(start.back());
-            const auto many = static_cast<std::ptrdiff_t>(topic.ends.empty() ? 0 : topic.ends.back());
-            if (to < from) {
-                std::copy(grade.begin() + from, grade.begin() + from + many, grade.begin() + to);
-                std::copy(intent.begin() + from, intent.begin() + from + many, intent.begin() + to);
-            }
-            for (std::ptrdiff_t entry = to; entry < to + many; ++entry)  // until now: which one of its topic
-                intent[static_cast<std::size_t>(entry)] += static_cast<std::int64_t>(labels.size());
-            for (const std::size_t end : topic.ends) start.push_back(to + static_cast<std::int64_t>(end));
-            const auto number = static_cast<std::int64_t>(list);
-            lists.insert(lists.end(), topic.labels.size(), number), empty_lists.insert(empty_lists.end(), topic.empty.size(), number);
-            labels.insert(labels.end(), topic.labels.begin(), topic.labels.end());
-            empty_labels.insert(empty_labels.end(), topic.empty.begin(), topic.empty.end());
+    std::vector<std::int64_t> start{0};                     // where the entries of each document begin
+    LongColumn<std::int64_t> intent;                        // of each entry
+    LongColumn<double> grade;                               // of each entry
+    std::vector<std::int64_t> lists, labels;                // of each intent
+    std::vector<std::int64_t> empty_lists, empty_labels;    // of each intent that is left out
+};
+
+inline DocumentsByIntent documents_by_intent(const Table& table, WholeNumbers places) {
+    DocumentsByIntent out;
+    auto& [judged, start, intent, grade, lists, labels, empty_lists, empty_labels] = out;
+    LongColumn<std::int64_t> order;
+    grade.resize(table.size()), intent.resize(table.size());
+    if (places.size() < std::max<std::size_t>(1, table.labels.size())) throw std::invalid_argument("one place for each label");
+    const unsigned threads = threads_for(table.size());
+    std::vector<EntryKeeper> keepers(threads, EntryKeeper(table, places, order, grade, intent));
+    std::vector<TopicEntries> kept(table.lists());
+    const std::vector<TopicDocuments> found =
+        find_documents(table, places, order, threads, [&](std::size_t list, const TopicDocuments& documents, unsigned thread) {
+            kept[list] = keepers[thread].keep(list, documents);
+        });
+    judged = numbered_documents(table, found);
+    for (std::size_t list = 0; list < kept.size(); ++list) {
+        const TopicEntries& topic = kept[list];
+        const auto from = static_cast<std::ptrdiff_t>(table.list_start[list]), to = static_cast<std::ptrdiff_t>(start.back());
+        const auto many = static_cast<std::ptrdiff_t>(topic.ends.empty() ? 0 : topic.ends.back());
+        if (to < from) {
+            std::copy(grade.begin() + from, grade.begin() + from + many, grade.begin() + to);
+            std::copy(intent.begin() + from, intent.begin() + from + many, intent.begin() + to);
         }
-        const auto entries = static_cast<std::size_t>(start.back());
-        grade.resize(entries), intent.resize(entries);
+        for (std::ptrdiff_t entry = to; entry < to + many; ++entry)  // until now: which one of its topic
+            intent[static_cast<std::size_t>(entry)] += static_cast<std::int64_t>(labels.size());
+        for (const std::size_t end : topic.ends) start.push_back(to + static_cast<std::int64_t>(end));
+        const auto number = static_cast<std::int64_t>(list);
+        lists.insert(lists.end(), topic.labels.size(), number), empty_lists.insert(empty_lists.end(), topic.empty.size(), number);
+        labels.insert(labels.end(), topic.labels.begin(), topic.labels.end());
+        empty_labels.insert(empty_labels.end(), topic.empty.begin(), topic.empty.end());
     }
-    return nb::make_tuple(nb::cast(judged.release(), nb::rv_policy::take_ownership), to_numpy(std::move(start)), to_numpy(std::move(intent)), to_numpy(std::move(grade)),
-                          to_numpy(std::move(lists)), to_numpy(std::move(labels)),
-                          to_numpy(std::move(empty_lists)), to_numpy(std::move(empty_labels)));
+    const auto entries = static_cast<std::size_t>(start.back());
+    grade.resize(entries), intent.resize(entries);
+    return out;
 }
 
-}  // namespace
 }  // namespace cranfield

@@ -1,4 +1,4 @@
-// The greedy ideal list of a topic with intents: a loop whose every step depends on those before.
+// The greedy ideal list of a topic with intents. Each step depends on the steps before, so numpy cannot do it.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,12 @@
 #include "intents.hpp"
 
 namespace cranfield {
-namespace {
 
-// The list that takes the document that gains most at every rank, of equal ones the last. An entry is worth `worth`, or 1
-// where that is empty, and `lasting` times as much every time a document has served its intent; a document gains what its
-// entries are worth, added in their order. Gains only fall, in floating point too, so what a document gained earlier bounds
-// what it gains now: most need not be looked at again. (A heap of those bounds was slower: nearly all of them fall at every
-// rank.)
+// Takes the document with the largest gain at every rank; of equal gains, the last document. An entry is worth `worth` (1 if
+// that is empty), times `lasting` for each document above it that serves the same intent. The gain of a document is the sum
+// over its entries, added in their order. Gains never rise, in floating point too, so an earlier gain is an upper bound of
+// the present one and most documents need not be looked at again. (A heap of these bounds was slower: nearly all of them
+// fall at every rank.)
 class GreedyIdeal {
 public:
     GreedyIdeal(const IntentEntries& entries, std::span<const double> worth, double lasting)
@@ -46,7 +45,7 @@ private:
     struct Candidate {
         std::int64_t document;
         std::size_t begin, end;  // its intents
-        double first;            // what it gains at the first rank
+        double first;            // its gain at the first rank
     };
 
     double gain(const Candidate& candidate) const {
@@ -59,7 +58,7 @@ private:
         return sum;
     }
 
-    // The documents of one topic that have entries, those that gain most first, which lets the others be passed over.
+    // Collects the documents of a topic that have entries, largest gain first: then most bounds are below the best gain.
     void take(std::int64_t begin, std::int64_t end, std::size_t intents) {
         left_.assign(intents, 1.0);
         waiting_.clear();
@@ -85,44 +84,41 @@ private:
     const IntentEntries& entries_;
     std::span<const double> worth_;
     double lasting_;
-    std::vector<double> left_;  // of each intent
+    std::vector<double> left_;  // factor of each intent: `lasting` to the number of documents taken that serve it
     std::vector<std::size_t> nth_;
     std::vector<double> worth_here_;
     std::vector<Candidate> waiting_;
-    std::vector<double> gain_;  // of each, when it was last looked at
+    std::vector<double> gain_;  // of each waiting document, when it was last computed
 };
 
-// What the greedy ideal list of each topic gains at every rank down to `depth`: (where each topic begins, gains). The
-// documents of topic t are those from topic_start[t] up to topic_start[t + 1]; without `worth` every entry is worth 1.
-nb::tuple py_greedy_ideal(const Column<std::int64_t>& topic_start, const Column<std::int64_t>& intents,
-                          const Column<std::int64_t>& start, const Column<std::int32_t>& nth, const Column<double>& worth,
-                          double lasting, std::size_t depth) {
-    std::vector<std::int64_t> begins{0};
-    std::vector<double> gains;
-    {
-        const nb::gil_scoped_release release;
-        if (topic_start.size() != intents.size() + 1) throw std::invalid_argument("columns of different lengths");
-        if (!(lasting >= 0.0 && lasting <= 1.0)) throw std::invalid_argument("lasting must be between 0 and 1");
-        const std::span<const double> worths = span_of(worth);
-        if (!worths.empty() && worths.size() != nth.size()) throw std::invalid_argument("columns of different lengths");
-        if (!std::all_of(worths.begin(), worths.end(), [](double one) { return one >= 0.0 && std::isfinite(one); }))
-            throw std::invalid_argument("an entry must be worth 0 or more");
-        const IntentEntries entries(span_of(start), span_of(nth));
-        std::vector<std::vector<double>> of_topic(intents.size());
-        const unsigned threads = threads_for(nth.size());
-        std::vector<GreedyIdeal> ideals(threads, GreedyIdeal(entries, worths, lasting));
-        const WholeNumbers begin = span_of(topic_start), many = span_of(intents);
-        parallel_for(intents.size(), threads, {}, [&](std::size_t topic, unsigned thread) {
-            if (many[topic] < 0) throw std::out_of_range("fewer than no intents");
-            ideals[thread].append(begin[topic], begin[topic + 1], static_cast<std::size_t>(many[topic]), depth, of_topic[topic]);
-        });
-        for (const std::vector<double>& part : of_topic) {
-            gains.insert(gains.end(), part.begin(), part.end());
-            begins.push_back(static_cast<std::int64_t>(gains.size()));
-        }
+struct IdealGains {
+    std::vector<std::int64_t> begins{0};  // where the gains of each topic begin
+    std::vector<double> gains;            // rank by rank
+};
+
+// The gains of each topic's greedy ideal list down to `depth`. The documents of topic t are those from topic_start[t] up to
+// topic_start[t + 1].
+inline IdealGains greedy_ideal(WholeNumbers topic_start, WholeNumbers intents, const IntentEntries& entries,
+                               std::span<const double> worth, double lasting, std::size_t depth) {
+    if (topic_start.size() != intents.size() + 1) throw std::invalid_argument("columns of different lengths");
+    if (!(lasting >= 0.0 && lasting <= 1.0)) throw std::invalid_argument("lasting must be between 0 and 1");
+    if (!worth.empty() && worth.size() != entries.size()) throw std::invalid_argument("columns of different lengths");
+    if (!std::all_of(worth.begin(), worth.end(), [](double value) { return value >= 0.0 && std::isfinite(value); }))
+        throw std::invalid_argument("the worth of an entry must be 0 or more");
+    std::vector<std::vector<double>> of_topic(intents.size());
+    const unsigned threads = threads_for(entries.size());
+    std::vector<GreedyIdeal> ideals(threads, GreedyIdeal(entries, worth, lasting));
+    parallel_for(intents.size(), threads, {}, [&](std::size_t topic, unsigned thread) {
+        if (intents[topic] < 0) throw std::out_of_range("a topic has a negative number of intents");
+        ideals[thread].append(topic_start[topic], topic_start[topic + 1], static_cast<std::size_t>(intents[topic]), depth,
+                              of_topic[topic]);
+    });
+    IdealGains out;
+    for (const std::vector<double>& gains : of_topic) {
+        out.gains.insert(out.gains.end(), gains.begin(), gains.end());
+        out.begins.push_back(static_cast<std::int64_t>(out.gains.size()));
     }
-    return nb::make_tuple(to_numpy(std::move(begins)), to_numpy(std::move(gains)));
+    return out;
 }
 
-}  // namespace
 }  // namespace cranfield

@@ -1,4 +1,4 @@
-// Memory of long columns: left unwritten until it is filled.
+// Long columns whose memory stays unwritten until it is filled.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace cranfield {
 
-// Entries that are given no value get none: `resize` need not write what is written right after, by several threads.
+// New entries without a value are not initialised: `resize` does not write what several threads write right after.
 template <typename T>
 struct Unwritten : std::allocator<T> {
     template <typename U>

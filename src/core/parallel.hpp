@@ -1,4 +1,4 @@
-// Work on numbered pieces with several threads, while the calling thread watches for Ctrl-C and shows progress.
+// Runs numbered pieces of work with several threads, while the calling thread watches for Ctrl-C and shows progress.
 #pragma once
 
 #include <algorithm>
@@ -8,16 +8,17 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace cranfield {
 
-// Called now and then from the calling thread with the number of pieces done; returns false to stop the work, and is
-// not called again.
+// Called about ten times a second from the calling thread with the number of finished pieces. Returns false to stop the work;
+// then it is not called again.
 using Watch = std::function<bool(std::size_t done)>;
 
-// Runs work(piece, thread) for every piece. The order of pieces in time is free, so results must not depend on it.
+// Runs work(piece, thread) for every piece. Pieces run in any order, so results must not depend on it.
 // Returns false if the watch stopped it.
 inline bool parallel_for(std::size_t pieces, unsigned threads, const Watch& watch,
                          const std::function<void(std::size_t piece, unsigned thread)>& work) {
@@ -54,7 +55,7 @@ inline bool parallel_for(std::size_t pieces, unsigned threads, const Watch& watc
     unsigned started = 0;
     try {
         for (; started < threads; ++started) team.emplace_back(loop, started);
-    } catch (const std::system_error&) {  // the machine gives no more threads: go on with those there are
+    } catch (const std::system_error&) {  // the machine allows no more threads: use those that started
         const std::lock_guard lock(mutex);
         running -= threads - started;
     }

@@ -1,4 +1,4 @@
-// From the bytes of run or qrels files to entries (number, document) grouped into lists, with several threads.
+// Reads the bytes of run or qrels files into entries (number, document), grouped into lists, with several threads.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace cranfield {
 
-// One file's bytes, which somebody else keeps alive.
+// The bytes of one file; the caller keeps them alive.
 using Source = std::string_view;
 
 struct Fault {
@@ -47,7 +47,7 @@ struct Chunk {
     std::vector<Block> blocks;
     std::vector<Fault> faults;
 
-    // Another piece in the same memory.
+    // Makes this another piece, in the same memory.
     void reuse(std::size_t of_source, std::size_t from, std::size_t to) {
         source = of_source, begin = from, end = to;
         entries.clear(), ranks.clear(), label.clear(), labels.clear(), blocks.clear(), faults.clear();
@@ -59,7 +59,7 @@ enum class Order { score, rank, file };
 struct ReadOptions {
     Layout layout;
     Order order = Order::score;
-    bool keep_columns = false;  // also the rank and label columns
+    bool keep_columns = false;  // keep the rank and label columns
     unsigned threads = 1;
     std::size_t most_faults = 1;
     Watch watch;
@@ -74,8 +74,8 @@ struct ViewHash {
     std::size_t operator()(std::string_view text) const { return hash_id(text); }
 };
 
-// Numbers texts in order of first appearance. In a file by intent most labels are that of the line before, or the one
-// after it.
+// Numbers texts in order of first appearance. In a file with intents, most labels equal the label of the line before, or
+// are the next one.
 class Numbering {
 public:
     explicit Numbering(std::vector<std::string_view>& texts) : texts_(texts) {}
@@ -110,13 +110,13 @@ public:
     void read() {
         std::size_t at = chunk_.begin;
         bool skip_header = layout_.header && chunk_.begin == 0;
-        if (at == 0)  // byte order marks: two, where a tool that adds one was fed by another
+        if (at == 0)  // byte order marks; there may be two, if two tools added one
             while (bytes_.substr(at, 3) == "\xef\xbb\xbf") at += 3;
         reserve(at);
         Columns column;
         while (at < chunk_.end && chunk_.faults.size() < options_.most_faults) {
             const char* begin = bytes_.data() + at;
-#if defined(__SSE2__)
+#if defined(CRANFIELD_SSE2)
             std::size_t columns = 0, short_length = 0;
             if (layout_.delimiter == ' ' && bytes_.size() - at >= 64 && !skip_header &&
                 split_short_line(begin, column, columns, short_length)) {
@@ -172,31 +172,33 @@ private:
         return true;
     }
 
+    static std::string_view text(const Columns& column, int number) { return column[static_cast<std::size_t>(number)]; }
+
     void take(const Columns& column, std::size_t count, std::size_t at) {
         if (count != layout_.roles.size()) {
             fault(at, count_of(count, "column") + ", expected " + std::to_string(layout_.roles.size()) + ": " +
                           layout_.expected);
             return;
         }
-        const std::string_view topic = column[layout_.topic], doc = column[layout_.doc];
-        const std::string_view name = layout_.name >= 0 ? column[layout_.name] : std::string_view{};
+        const std::string_view topic = text(column, layout_.topic), doc = text(column, layout_.doc);
+        const std::string_view name = layout_.name >= 0 ? text(column, layout_.name) : std::string_view{};
         if (doc.empty() || topic.empty()) {
             fault(at, std::string(doc.empty() ? "the document" : "the topic") + " is empty, expected " + layout_.expected);
             return;
         }
         if (doc.size() > kLongestId || topic.size() > kLongestId || name.size() > kLongestId) {
-            fault(at, "an id of " + std::to_string(std::max({doc.size(), topic.size(), name.size()})) +
-                          " bytes, at most " + std::to_string(kLongestId) + " are taken");
+            fault(at, "an id has " + std::to_string(std::max({doc.size(), topic.size(), name.size()})) +
+                          " bytes, at most " + std::to_string(kLongestId) + " are allowed");
             return;
         }
         double value = 0.0, rank = 0.0;
         const bool needs_rank = layout_.rank >= 0 && (options_.order == Order::rank || layout_.value < 0);
-        if (layout_.value >= 0 && !number(column[layout_.value], at, value_name(), value)) return;
-        if (needs_rank && !number(column[layout_.rank], at, "the rank", rank)) return;
+        if (layout_.value >= 0 && !number(text(column, layout_.value), at, value_name(), value)) return;
+        if (needs_rank && !number(text(column, layout_.rank), at, "the rank", rank)) return;
         if (options_.keep_columns) {
-            if (layout_.rank >= 0 && !needs_rank) rank = parse_number(column[layout_.rank]).value_or(std::nan(""));
+            if (layout_.rank >= 0 && !needs_rank) rank = parse_number(text(column, layout_.rank)).value_or(std::nan(""));
             if (layout_.rank >= 0) chunk_.ranks.push_back(rank);
-            if (layout_.label >= 0) chunk_.label.push_back(labels_.of(column[layout_.label]));
+            if (layout_.label >= 0) chunk_.label.push_back(labels_.of(text(column, layout_.label)));
             if (layout_.value < 0) value = 1.0 / rank;
         } else if (needs_rank) {
             value = -rank;
@@ -234,12 +236,12 @@ inline void cut(const std::vector<Source>& sources, std::size_t chunk_bytes, std
     chunks.resize(pieces);
 }
 
-constexpr std::size_t kChunkBytes = 4 << 20;
+constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
 
-// In how many pieces a source is read, at most.
+// The largest number of pieces that a source is cut into.
 inline std::size_t pieces_of(Source source) { return (source.size() + kChunkBytes - 1) / kChunkBytes; }
 
-// The lines of all sources. Takes the memory of lines that are not needed any more.
+// Reads the lines of all sources, into the memory of lines that are no longer needed.
 inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options, Lines lines = {}) {
     cut(sources, kChunkBytes, lines.chunks);
     lines.stopped = !parallel_for(lines.chunks.size(), options.threads, options.watch, [&](std::size_t piece, unsigned) {
@@ -249,7 +251,7 @@ inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& o
     return lines;
 }
 
-// One ranked list or one topic's judgments: the blocks it consists of, in file order.
+// A ranked list, or the judgments of one topic: its blocks, in file order.
 struct List {
     std::int32_t run = 0;    // number of (source, name)
     std::int32_t topic = 0;  // number of the topic
@@ -264,10 +266,10 @@ struct Lists {
     std::vector<Fault> faults;
 };
 
-// A file in which every line has its own tag holds no runs, and runs × topics would fill the memory.
+// If every line has its own tag, the last column is not a tag, and runs × topics would fill the memory.
 constexpr std::size_t kMostRuns = 10'000;
 
-// Gathers blocks into lists. With `by_source` a list belongs to one file and name; without, to its topic alone.
+// Collects blocks into lists. With `by_source`, a list has one file, name and topic; without, one topic.
 inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool by_source) {
     Lists out;
     std::unordered_map<std::string_view, std::int32_t, ViewHash> topic_number;
@@ -288,7 +290,7 @@ inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool b
                 if (new_run && run_number[chunk.source].size() == kMostRuns + 1)
                     out.faults.push_back({chunk.source, chunk.entries[block.first].doc.offset(),
                                           "more than " + std::to_string(kMostRuns) +
-                                              " runs in one file, expected the last column to name a few"});
+                                              " runs in one file, expected the last column to name a few runs"});
                 run = found->second;
             }
             const std::uint64_t key = (static_cast<std::uint64_t>(run) << 32) | static_cast<std::uint32_t>(topic->second);
@@ -306,7 +308,7 @@ inline std::size_t line_of(std::string_view bytes, std::size_t offset) {
     return 1 + static_cast<std::size_t>(std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
 }
 
-// Line numbers of many offsets: newlines are counted once, in blocks.
+// Finds the lines of many offsets: newlines are counted once, in blocks.
 class LineIndex {
 public:
     explicit LineIndex(std::string_view bytes) : bytes_(bytes) {
@@ -332,11 +334,11 @@ private:
     std::vector<std::size_t> before_;
 };
 
-// One index a source, made when it is first asked for.
+// One index per source, created when it is first needed.
 class LineIndexes {
 public:
     explicit LineIndexes(const std::vector<Source>& sources) : sources_(sources), made_(sources.size()) {}
-    // Makes all of them, so that threads may ask.
+    // Creates all indexes, so that several threads may call `line`.
     void make_all() {
         for (std::size_t source = 0; source < sources_.size(); ++source) line(source, 0);
     }

@@ -1,7 +1,7 @@
 // Resampling tests of many pairs of systems at once: bootstrap, sign flips, permutations.
 //
-// Resample b depends on (seed, b) only, and what is returned is integer counts or one number per resample or pair, so
-// neither the number of threads nor how the resamples are cut into calls changes an answer.
+// Resample b depends only on (seed, b), and the results are integer counts, or one number per resample or pair. So neither the
+// number of threads nor the way in which the resamples are divided among calls changes a result.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 #include "parallel.hpp"
 
-// One more copy of the hot loops for processors with wider vectors. It adds in the same order and without fused
-// multiplication, so both copies give the same bits.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+// A second copy of the hot loops for processors with wider vectors. It adds in the same order and without fused
+// multiplication, so both copies give the same bits. glibc chooses the copy when the module is loaded.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(CRANFIELD_PORTABLE)
 #define CRANFIELD_WIDE __attribute__((target_clones("avx2", "default")))
 #else
 #define CRANFIELD_WIDE
@@ -24,7 +24,7 @@
 
 namespace cranfield {
 
-// xoshiro256++ (Blackman & Vigna, 2021), its state filled by splitmix64 from the seed and the number of the resample.
+// xoshiro256++ (Blackman & Vigna, 2021), seeded by splitmix64 from the seed and the number of the resample.
 class Random {
 public:
     Random(std::uint64_t seed, std::uint64_t resample) {
@@ -44,11 +44,11 @@ public:
         return result;
     }
 
-    // Uniform on 0 .. n-1, without bias (Lemire, 2019): a product whose low half falls in the uneven rest is drawn anew.
+    // Uniform on 0 .. n-1, without bias (Lemire, 2019): a product whose low half falls in the uneven rest is rejected.
     std::uint32_t below(std::uint32_t n) {
         std::uint64_t product = (bits() >> 32) * n;
         if (static_cast<std::uint32_t>(product) < n) {
-            const std::uint32_t rest = -n % n;
+            const std::uint32_t rest = (0u - n) % n;
             while (static_cast<std::uint32_t>(product) < rest) product = (bits() >> 32) * n;
         }
         return static_cast<std::uint32_t>(product >> 32);
@@ -73,14 +73,14 @@ struct alignas(64) Lanes {
     double at[kTile] = {};
 };
 
-// How often each topic counts in each resample: tile after tile of resamples, in a tile topic after topic.
+// The weight of each topic in each resample: tile by tile of resamples, in a tile topic by topic.
 struct Weights {
     std::size_t topics = 0;
     std::size_t resamples = 0;
     std::vector<Lanes> values;
 
-    Weights(std::size_t topics, std::size_t resamples)
-        : topics(topics), resamples(resamples), values(((resamples + kTile - 1) / kTile) * topics) {}
+    Weights(std::size_t all_topics, std::size_t all_resamples)
+        : topics(all_topics), resamples(all_resamples), values(((all_resamples + kTile - 1) / kTile) * all_topics) {}
     std::size_t tiles() const { return (resamples + kTile - 1) / kTile; }
     Lanes* tile(std::size_t number) { return values.data() + number * topics; }
     const Lanes* tile(std::size_t number) const { return values.data() + number * topics; }
@@ -88,7 +88,8 @@ struct Weights {
 
 enum class Draw { topics, signs, all_signs };
 
-// Topics with replacement: how often each was drawn. Signs: +1 or -1 for each topic; all_signs: bit t of b is topic t's.
+// topics: how often each topic is drawn, with replacement. signs: +1 or -1 for each topic. all_signs: bit t of b is the sign of
+// topic t.
 inline void fill_tile(Weights& weights, std::size_t tile, Draw draw, std::uint64_t seed, std::uint64_t begin) {
     Lanes* values = weights.tile(tile);
     const std::size_t last = std::min(weights.resamples, (tile + 1) * kTile);
@@ -110,8 +111,8 @@ inline void fill_tile(Weights& weights, std::size_t tile, Draw draw, std::uint64
 }
 
 // sums[g].at[r] = sum over topics t of rows[t * kGroup + g] * weights[t].at[r]
-#if defined(__GNUC__)
-// Left to themselves compilers put the rows side by side in a vector, not the resamples, and shuffle.
+#if defined(__GNUC__) && !defined(CRANFIELD_PORTABLE)
+// Without help, compilers put the rows side by side in a vector, not the resamples, and lose time shuffling.
 using Half = double __attribute__((vector_size(kTile / 2 * sizeof(double)), may_alias));
 CRANFIELD_WIDE inline void weighted_sums(const Lanes* __restrict weights, const double* __restrict rows, std::size_t topics,
                                          Lanes* __restrict sums) {
@@ -164,7 +165,7 @@ CRANFIELD_WIDE inline std::int64_t count_reaching(const double* u, const double*
     return count;
 }
 
-// Scores, system after system, and the pairs to compare.
+// Scores, system by system, and the pairs to compare.
 struct Pairs {
     const double* scores;
     std::size_t systems, topics;
@@ -173,19 +174,20 @@ struct Pairs {
     std::size_t size;
 };
 
-// Weighted sums of every system, a row of `padded` resamples each. False if the watch stopped it.
+// Weighted sums of every system, a row of `padded` resamples each.
 struct Sums {
     std::size_t padded = 0;
     std::vector<double> values;
     const double* of(std::int64_t system) const { return values.data() + static_cast<std::size_t>(system) * padded; }
 };
 
+// Returns false if the watch stopped it.
 inline bool sum_systems(const Pairs& pairs, Draw draw, std::uint64_t seed, std::uint64_t begin, unsigned threads,
                         const Watch& watch, Weights& weights, Sums& sums) {
     const std::size_t groups = (pairs.systems + kGroup - 1) / kGroup;
     sums.padded = weights.tiles() * kTile;
     sums.values.resize(groups * kGroup * sums.padded);
-    // Group by group, in a group topic after topic; the last group is filled up with zeros.
+    // Group by group, in a group topic by topic; the last group is padded with zeros.
     std::vector<double> rows(groups * kGroup * pairs.topics, 0.0);
     for (std::size_t s = 0; s < pairs.systems; ++s)
         for (std::size_t t = 0; t < pairs.topics; ++t)
@@ -219,8 +221,8 @@ inline bool count_flips(const Pairs& pairs, const double* limits, bool two_sided
     });
 }
 
-// The squared differences of a group of pairs, topic after topic. What is rounding of the subtraction counts as no
-// difference: else constant differences would seem to vary.
+// The squared differences of a group of pairs, topic by topic. Rounding errors of the subtraction count as no difference:
+// otherwise constant differences would seem to vary.
 inline void squared_differences(const Pairs& pairs, const double* largest, std::size_t begin, double* rows) {
     for (std::size_t g = 0; g < kGroup; ++g) {
         if (begin + g >= pairs.size) {
@@ -228,7 +230,7 @@ inline void squared_differences(const Pairs& pairs, const double* largest, std::
             continue;
         }
         const auto i = static_cast<std::size_t>(pairs.first[begin + g]), j = static_cast<std::size_t>(pairs.second[begin + g]);
-        const double noise = 0x1p-45 * (largest[i] + largest[j]);  // as differences.py rounds
+        const double noise = 0x1p-45 * (largest[i] + largest[j]);  // as in differences.py
         for (std::size_t t = 0; t < pairs.topics; ++t) {
             const double w = pairs.scores[i * pairs.topics + t] - pairs.scores[j * pairs.topics + t];
             rows[t * kGroup + g] = std::fabs(w) <= noise ? 0.0 : w * w;
@@ -236,7 +238,7 @@ inline void squared_differences(const Pairs& pairs, const double* largest, std::
     }
 }
 
-// From S1 = u - v and S2 = squares to the ratios told of below, in place.
+// Turns S2 = squares, with S1 = u - v, into the ratios described at bootstrap_ratios, in place.
 CRANFIELD_WIDE inline void studentise(const double* __restrict u, const double* __restrict v, std::size_t resamples, double n,
                                       double* __restrict squares) {
     for (std::size_t r = 0; r < resamples; ++r) {
@@ -256,8 +258,8 @@ CRANFIELD_WIDE inline std::int64_t count_ratios(const double* ratios, std::size_
 }
 
 // Calls use(p, ratios, u, v, resamples) for each pair, in any order and from any thread; S1 = u - v. The ratio of a resample is
-// S1 |S1| / (n S2), S1 the sum and S2 the sum of squares of the n differences drawn: it is between -1 and 1, grows with
-// Student's t = S1 / sqrt((n S2 - S1^2) / (n - 1)), and is not hurt by cancellation. All differences zero: 0.
+// S1 |S1| / (n S2), S1 the sum and S2 the sum of squares of the n drawn differences: it is between -1 and 1, grows with
+// Student's t = S1 / sqrt((n S2 - S1^2) / (n - 1)), and does not suffer from cancellation. It is 0 if all differences are.
 // `pairs.scores` must be centred, system by system; `largest` are the largest |scores| before that.
 template <typename Use>
 bool bootstrap_ratios(const Pairs& pairs, const double* largest, std::uint64_t seed, std::uint64_t begin, std::uint64_t end,
@@ -287,11 +289,11 @@ bool bootstrap_ratios(const Pairs& pairs, const double* largest, std::uint64_t s
     });
 }
 
-// The largest values of a stream: room for twice as many as wanted; when it is full, what is low is forgotten.
+// The largest values of a stream. There is room for twice as many as wanted; when it is full, the lowest are dropped.
 struct Largest {
     double* kept;
     std::int64_t* size;
-    double* floor;  // at or below it nothing is wanted any more
+    double* floor;  // values at or below it are not among the largest
     std::size_t wanted;
 
     void add(const double* values, std::size_t n, bool absolute) {
@@ -307,7 +309,7 @@ struct Largest {
         *floor = above;
     }
 
-    // The last wanted, and those above it before it; the floor if there are not so many.
+    // The smallest of the wanted largest values, moved after the larger ones; the floor if there are fewer.
     double last(std::size_t count) {
         if (count < wanted) return *floor;
         std::nth_element(kept, kept + (wanted - 1), kept + count, std::greater<>());
@@ -315,8 +317,8 @@ struct Largest {
     }
 
 private:
-    // From full to between one and 1.75 times as many as wanted. A guess from some of the values does it as a rule, without
-    // the branches of a proper selection; a bad guess is noticed.
+    // Keeps between one and 1.75 times as many as wanted. Usually a limit guessed from a sample does it, without the branches
+    // of a full selection; a bad guess is noticed.
     std::size_t shrink(double& above) {
         constexpr std::size_t kProbe = 31, kPlace = 18;
         const std::size_t full = 2 * wanted;
@@ -359,8 +361,8 @@ inline void shuffle(Random& random, double* values, std::size_t n) {
     for (std::size_t left = n; left > 1; --left) std::swap(values[left - 1], values[random.below(static_cast<std::uint32_t>(left))]);
 }
 
-// ranges[b - begin]: largest less smallest mean of a system when each topic's scores are dealt out to the systems anew.
-// `scores` topic after topic.
+// ranges[b - begin]: the largest minus the smallest mean of a system, after each topic's scores are permuted among the systems.
+// `scores` goes topic by topic.
 inline bool permuted_ranges(const double* scores, std::size_t topics, std::size_t systems, std::uint64_t seed, std::uint64_t begin,
                             std::uint64_t end, unsigned threads, const Watch& watch, double* ranges) {
     return parallel_for(end - begin, threads, watch, [&](std::size_t at, unsigned) {
@@ -378,7 +380,7 @@ inline bool permuted_ranges(const double* scores, std::size_t topics, std::size_
 
 enum class Summary { mean, gmean, median };
 
-// Changes the order of the values. For gmean these are logarithms.
+// Changes the order of the values. For gmean the values are logarithms.
 inline double summary_of(Summary summary, double* values, std::size_t n) {
     if (summary == Summary::median) {
         double* middle = values + n / 2;
@@ -391,8 +393,8 @@ inline double summary_of(Summary summary, double* values, std::size_t n) {
     return summary == Summary::gmean ? std::exp(mean) : mean;
 }
 
-// Where the two new samples come from: drawn with replacement from both together, each from its own, or both together
-// dealt out anew.
+// Where the two new samples come from: both drawn with replacement from all values (pool), each drawn from its own sample
+// (own), or all values divided at random (deal).
 enum class From { pool, own, deal };
 
 // differences[b - begin] = M(x*) - M(y*); `values` are the entries of x and then of y.

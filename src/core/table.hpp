@@ -1,8 +1,8 @@
-// Run or qrels kept in memory with their documents: columns, grouped by list.
+// Runs or qrels in memory with their documents: columns, grouped by list.
 #pragma once
 
 #include <algorithm>
-#include <memory>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "ids.hpp"
-#include "join.hpp"
 #include "memory.hpp"
+#include "ranker.hpp"
 #include "reader.hpp"
 
 namespace cranfield {
 
 struct Table {
     std::vector<std::string> names;   // runs (by tag); one empty name for qrels
-    std::vector<std::int32_t> sources;  // which file each name came from
+    std::vector<std::int32_t> sources;  // the file that each name comes from
     std::vector<std::string> topics;  // in order of first appearance
     std::vector<std::string> labels;  // column 2: Q0, iteration or intent
     std::vector<std::int32_t> list_name, list_topic;
@@ -28,10 +28,10 @@ struct Table {
     LongColumn<char> arena;
     LongColumn<Id> doc;
     LongColumn<double> value;
-    LongColumn<double> rank;          // empty if there is no such column
-    LongColumn<std::int32_t> label;   // empty if every line has the same
-    LongColumn<std::int64_t> line;    // if asked for: which line of its file each entry is on
-    std::size_t dropped = 0;           // duplicates passed over on reading
+    LongColumn<double> rank;          // empty if the file has no such column
+    LongColumn<std::int32_t> label;   // empty if all lines have the same label
+    LongColumn<std::int64_t> line;    // the line of each entry in its file; empty unless it is kept
+    std::size_t dropped = 0;           // duplicates
     std::vector<Fault> faults;
 
     std::size_t size() const { return doc.size(); }
@@ -53,7 +53,7 @@ public:
     std::int32_t label(std::string_view text) { return number(text, label_number_, table.labels); }
 
     void add(std::string_view id, double value) {
-        table.doc.push_back({table.arena.size() | (static_cast<std::uint64_t>(id.size()) << 48)});
+        table.doc.push_back(Id::make(table.arena.size(), id.size()));
         table.arena.insert(table.arena.end(), id.begin(), id.end());
         table.value.push_back(value);
     }
@@ -82,21 +82,21 @@ private:
     Numbers topic_number_, label_number_;
 };
 
-// One entry of a list before duplicates are settled.
+// One entry of a list, before duplicates are resolved.
 struct Kept {
     std::string_view id;
     double value, rank;
     std::int32_t label;
-    std::size_t place;      // offset or row, to say where it stood
-    std::size_t source = 0;  // in which file
+    std::size_t place;       // offset or row, for messages
+    std::size_t source = 0;  // file
 };
 
 struct Repeat {
     Kept first, again;
 };
 
-// Settles duplicates (same id and, where labels count, same label) among the entries of one list, in place, by the
-// rule given. With the rule `error` every repeat is reported and the first is kept.
+// Resolves duplicates (same id and, if labels count, same label) among the entries of one list, in place. With the rule
+// `error` every repeat is reported, and the first entry is kept.
 inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool labels_count, IdTable& seen,
                               std::vector<Repeat>& repeats, std::size_t& dropped) {
     seen.reset(list.size());
@@ -128,13 +128,22 @@ inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool la
     list.resize(kept);
 }
 
+// The shortest text that reads back as the same number.
 inline std::string shown_number(double value) {
     char buffer[32];
+#if !defined(CRANFIELD_STRTOD)
     const auto written = std::to_chars(buffer, buffer + sizeof buffer, value);
     return {buffer, written.ptr};
+#else
+    for (const int digits : {6, 15, 16, 17}) {
+        std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+        if (parse_number(buffer) == value) break;
+    }
+    return buffer;
+#endif
 }
 
-// What is wrong with entries that repeat earlier ones, in file order, at most `most`.
+// The faults of entries that repeat earlier ones, in file order, at most `most` of them.
 inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::string_view>>& repeats,
                                         const std::vector<Source>& sources, bool qrels, std::size_t most) {
     std::sort(repeats.begin(), repeats.end(), [](const auto& a, const auto& b) {
@@ -145,7 +154,7 @@ inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::strin
     for (const auto& [repeat, topic] : repeats) {
         if (faults.size() >= most) break;
         const Kept &first = repeat.first, &again = repeat.again;
-        std::string what = "document " + quoted(again.id) + " is there twice for topic " + quoted(topic) +
+        std::string what = "document " + quoted(again.id) + " appears twice for topic " + quoted(topic) +
                            ", first on line " + std::to_string(lines.line(first.source, first.place));
         if (first.source != again.source) what += " of file " + std::to_string(first.source + 1);
         if (qrels && first.value != again.value)
@@ -155,7 +164,7 @@ inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::strin
     return faults;
 }
 
-// The entries of a list as they stand in the file; `labels` has the numbers of each chunk's labels.
+// Collects the entries of a list in file order; `labels` has the numbers of each chunk's labels.
 inline void gather(const List& where, const std::vector<Chunk>& chunks, const std::vector<std::vector<std::int32_t>>& labels,
                    const std::vector<Source>& sources, std::vector<Kept>& out) {
     out.clear();
@@ -172,14 +181,14 @@ inline void gather(const List& where, const std::vector<Chunk>& chunks, const st
     }
 }
 
-// What became of one list: where it stands in the columns, and what was wrong with it.
+// One list after reading: its place in the columns, and its faults.
 struct Settled {
-    std::size_t first = 0, first_byte = 0;  // as if no entry of the lists before it were dropped
+    std::size_t first = 0, first_byte = 0;  // if no entry of the lists before it is dropped
     std::size_t kept = 0, dropped = 0;
     std::vector<Repeat> repeats;
 };
 
-// Fills the columns of a table, every list at the place where it stands if nothing is dropped.
+// Fills the columns of a table. A list goes where it stands if no entry of the lists before it is dropped.
 class ColumnFiller {
 public:
     ColumnFiller(Table& table, const std::vector<Source>& sources, const Layout& layout, bool keep_lines)
@@ -196,7 +205,7 @@ public:
         std::size_t at = list.first, byte = list.first_byte;
         for (const Kept& entry : entries) {
             std::memcpy(table_.arena.data() + byte, entry.id.data(), entry.id.size());
-            table_.doc[at] = {byte | (static_cast<std::uint64_t>(entry.id.size()) << 48)};
+            table_.doc[at] = Id::make(byte, entry.id.size());
             byte += entry.id.size();
             table_.value[at] = entry.value;
             if (rank_) table_.rank[at] = entry.rank;
@@ -206,7 +215,7 @@ public:
         }
     }
 
-    // Moves the lists together where entries were dropped.
+    // Closes the gaps that dropped entries leave.
     void close_gaps(const std::vector<Settled>& lists) {
         std::size_t filled = 0;
         for (const Settled& list : lists) {
@@ -241,7 +250,7 @@ private:
     bool rank_, label_, line_;
 };
 
-// The number in the table of every label of every chunk.
+// For each chunk and each of its labels, the number of the label in the table.
 inline std::vector<std::vector<std::int32_t>> label_numbers(const std::vector<Chunk>& chunks, TableBuilder& builder) {
     std::vector<std::vector<std::int32_t>> numbers(chunks.size());
     for (std::size_t c = 0; c < chunks.size(); ++c)
@@ -249,7 +258,7 @@ inline std::vector<std::vector<std::int32_t>> label_numbers(const std::vector<Ch
     return numbers;
 }
 
-// Where each list begins, in entries and in bytes of ids; what follows the last one is at the end.
+// Where each list begins, in entries and in bytes of ids; the last element is the end of the last list.
 inline std::vector<Settled> place_lists(const Lists& grouped, const std::vector<Chunk>& chunks) {
     std::vector<Settled> lists(grouped.lists.size() + 1);
     for (std::size_t l = 0; l < grouped.lists.size(); ++l) {
@@ -264,7 +273,7 @@ inline std::vector<Settled> place_lists(const Lists& grouped, const std::vector<
     return lists;
 }
 
-// Reads files into a table. Faults are left in the table in file order, at most `most_faults` of them.
+// Reads files into a table, which also holds the faults in file order, at most `most_faults` of them.
 inline Table read_table(const std::vector<Source>& sources, const ReadOptions& options, bool qrels, OnDuplicate rule,
                         bool keep_lines) {
     Lines lines = read_lines(sources, options);
@@ -311,7 +320,7 @@ inline Table read_table(const std::vector<Source>& sources, const ReadOptions& o
     return builder.finish();
 }
 
-// Some rows of a table as a table of their own, under one name. Rows of one list must follow each other.
+// Some rows of a table as a new table, under one name. Rows of one list must follow one another.
 inline Table take_rows(const Table& table, const std::int64_t* rows, std::size_t count, std::string_view name) {
     TableBuilder builder;
     builder.name(name);
@@ -325,13 +334,13 @@ inline Table take_rows(const Table& table, const std::int64_t* rows, std::size_t
     const std::string only_label = table.label.empty() && table.labels.size() == 1 ? table.labels[0] : "";
     if (table.labels.size() == 1) builder.label(only_label);
     for (std::size_t i = 0; i < count; ++i) {
-        if (rows[i] < 0 || static_cast<std::size_t>(rows[i]) >= table.size()) throw std::out_of_range("no such row");
+        if (rows[i] < 0 || static_cast<std::size_t>(rows[i]) >= table.size()) throw std::out_of_range("the table has no such row");
         const auto row = static_cast<std::size_t>(rows[i]);
         if (list == table.lists() || rows[i] < table.list_start[list] || rows[i] >= table.list_start[list + 1]) {
             end_list();
             const auto after = std::upper_bound(table.list_start.begin(), table.list_start.end(), rows[i]);
             list = static_cast<std::size_t>(after - table.list_start.begin()) - 1;
-            if (ended[list]) throw std::invalid_argument("the rows of one list must follow each other");
+            if (ended[list]) throw std::invalid_argument("the rows of one list must follow one another");
         }
         builder.add(table.id(row), table.value[row]);
         if (!table.rank.empty()) builder.table.rank.push_back(table.rank[row]);

@@ -1,6 +1,7 @@
 // Lines, columns and numbers: from bytes to string views and doubles, never past the end of a buffer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -13,28 +14,42 @@
 #include <string_view>
 #include <vector>
 
-#if defined(__SSE2__)
+#include "ids.hpp"
+
+// Instructions that every 64-bit x86 processor has.
+#if (defined(__SSE2__) || defined(_M_X64)) && !defined(CRANFIELD_PORTABLE)
+#define CRANFIELD_SSE2
 #include <emmintrin.h>
+#endif
+
+// libc++ before LLVM 20 cannot parse doubles with from_chars.
+#if !defined(__cpp_lib_to_chars) || defined(CRANFIELD_PORTABLE)
+#define CRANFIELD_STRTOD
+#include <cerrno>
+#include <clocale>
+#include <cstdlib>
+#if defined(__APPLE__) || defined(__FreeBSD__)
+#include <xlocale.h>
+#endif
 #endif
 
 namespace cranfield {
 
-constexpr std::size_t kLongestId = 65535;
 constexpr std::size_t kMostColumns = 16;
 
 enum class Role : std::uint8_t { skip, topic, label, doc, rank, value, name };
 
-// Which column means what, and what stands between columns.
+// The meaning of each column, and the character between columns.
 struct Layout {
     std::vector<Role> roles;
-    char delimiter = ' ';  // ' ' stands for any run of spaces and tabs
+    char delimiter = ' ';  // ' ': any number of spaces and tabs
     bool header = false;
     std::string expected;  // for messages: "topic Q0 doc rank score tag"
     int topic = -1, label = -1, doc = -1, rank = -1, value = -1, name = -1;
 
     void index_roles() {
         for (int c = 0; c < static_cast<int>(roles.size()); ++c) {
-            switch (roles[c]) {
+            switch (roles[static_cast<std::size_t>(c)]) {
                 case Role::topic: topic = c; break;
                 case Role::label: label = c; break;
                 case Role::doc: doc = c; break;
@@ -57,7 +72,7 @@ inline std::string_view trim_line(std::string_view line) {
 
 using Columns = std::array<std::string_view, kMostColumns>;
 
-// Splits a trimmed line; returns how many columns there are (counting on past the last one that is stored).
+// Splits a trimmed line. Returns the number of columns, which may be more than are stored.
 inline std::size_t split(std::string_view line, char delimiter, Columns& columns) {
     std::size_t count = 0;
     const char* p = line.data();
@@ -73,7 +88,7 @@ inline std::size_t split(std::string_view line, char delimiter, Columns& columns
         return count;
     }
     while (true) {
-        const char* stop = static_cast<const char*>(std::memchr(p, delimiter, end - p));
+        const char* stop = static_cast<const char*>(std::memchr(p, delimiter, static_cast<std::size_t>(end - p)));
         if (stop == nullptr) stop = end;
         if (count < kMostColumns) columns[count] = trim_line({p, static_cast<std::size_t>(stop - p)});
         ++count;
@@ -82,7 +97,7 @@ inline std::size_t split(std::string_view line, char delimiter, Columns& columns
     }
 }
 
-#if defined(__SSE2__)
+#if defined(CRANFIELD_SSE2)
 // One bit for each of 64 bytes: is it a blank, is it a newline?
 struct Marks {
     std::uint64_t blank = 0, newline = 0;
@@ -102,8 +117,8 @@ inline Marks mark64(const char* p) {
     return marks;
 }
 
-// Splits the line that begins at `p` at blanks, if it ends within 64 bytes that may all be read, and says how long it is.
-// Returns false for any line that wants a closer look; `split` then does the same at leisure.
+// Splits the line that begins at `p` at blanks, if it ends within 64 bytes, and sets its length. All 64 bytes must be
+// readable. Returns false for unusual lines, which `split` handles.
 inline bool split_short_line(const char* p, Columns& columns, std::size_t& count, std::size_t& length) {
     const Marks marks = mark64(p);
     if (marks.newline == 0) return false;
@@ -127,7 +142,7 @@ inline bool split_short_line(const char* p, Columns& columns, std::size_t& count
 }
 #endif
 
-// 10^n is exact in a double up to n = 22, and so is an integer of up to 15 digits: their quotient is correctly rounded.
+// 10^n is exact in a double up to n = 22, and so is an integer of up to 15 digits: their quotient is rounded correctly.
 inline std::optional<double> parse_plain_decimal(std::string_view text) {
     static constexpr double kPower[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                         1e12, 1e13, 1e14, 1e15};
@@ -153,7 +168,7 @@ inline std::optional<double> parse_plain_decimal(std::string_view text) {
     return negative ? -number : number;
 }
 
-// Decimal exponent of a number that does not fit a double: above 0 it overflows, below it underflows.
+// Whether a number that does not fit a double is too large; if not, it is too small.
 inline bool overflows(std::string_view text) {
     const bool hex = text.size() > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
     const std::size_t mark = text.find_first_of(hex ? "pP" : "eE");
@@ -174,7 +189,39 @@ inline bool overflows(std::string_view text) {
     return exponent + (hex ? 4 : 1) * place > 0;
 }
 
-// Every float syntax C accepts, inf included, whole text or nothing. NaN is read too: the caller refuses it.
+// Parses the longest number at the beginning of a text without a sign, as std::from_chars does.
+inline std::from_chars_result parse_unsigned(std::string_view text, bool hex, double& number) {
+#if !defined(CRANFIELD_STRTOD)
+    return std::from_chars(text.data(), text.data() + text.size(), number, hex ? std::chars_format::hex : std::chars_format::general);
+#else
+    // strtod needs a text that ends with a zero byte, skips blanks, knows signs and prefixes, and depends on the locale.
+    std::string copy = hex ? "0x" : "";
+    copy += text;
+    const char first = text.empty() ? ' ' : text.front();
+    const bool digit = (first >= '0' && first <= '9') || first == '.';
+    const bool letter = !hex && (first == 'i' || first == 'I' || first == 'n' || first == 'N');
+    const bool hex_digit = hex && ((first >= 'a' && first <= 'f') || (first >= 'A' && first <= 'F'));
+    const bool prefix = text.size() > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    if (!(digit || letter || hex_digit)) return {text.data(), std::errc::invalid_argument};
+    if (prefix) return {text.data() + 1, std::errc()};
+    char* end = nullptr;
+    errno = 0;
+#if defined(_WIN32)
+    static const _locale_t locale = _create_locale(LC_ALL, "C");
+    number = _strtod_l(copy.c_str(), &end, locale);
+#else
+    static const locale_t locale = newlocale(LC_ALL_MASK, "C", nullptr);
+    number = strtod_l(copy.c_str(), &end, locale);
+#endif
+    const auto used = static_cast<std::size_t>(end - copy.c_str());
+    const std::size_t before = hex ? 2 : 0;
+    if (used <= before) return {text.data(), std::errc::invalid_argument};
+    const bool out_of_range = errno == ERANGE && (number == 0.0 || std::isinf(number));
+    return {text.data() + (used - before), out_of_range ? std::errc::result_out_of_range : std::errc()};
+#endif
+}
+
+// Accepts every float syntax of C, including inf, if it is the whole text. NaN is accepted too: the caller rejects it.
 inline std::optional<double> parse_number(std::string_view text) {
     if (auto plain = parse_plain_decimal(text)) return plain;
     bool negative = false;
@@ -189,30 +236,30 @@ inline std::optional<double> parse_number(std::string_view text) {
                 body.front() == 'I' || body.front() == 'N'))
         return std::nullopt;
     double number = 0.0;
-    const auto read = std::from_chars(body.data(), body.data() + body.size(), number,
-                                      hex ? std::chars_format::hex : std::chars_format::general);
+    const auto read = parse_unsigned(body, hex, number);
     if (read.ptr != body.data() + body.size() || read.ec == std::errc::invalid_argument) return std::nullopt;
     if (read.ec == std::errc::result_out_of_range)
         number = overflows(text) ? std::numeric_limits<double>::infinity() : 0.0;
     return negative ? -number : number;
 }
 
-// A piece of input as it may be shown in a message: short, printable, quoted.
+// A piece of input for a message: shortened, printable, in quotes.
 inline std::string quoted(std::string_view text) {
     std::string out = "'";
     std::size_t used = 0;
-    for (unsigned char c : text) {
+    for (const char character : text) {
         if (used++ == 60) {
             out += "...";
             break;
         }
+        const auto c = static_cast<unsigned char>(character);
         if (c < 0x20 || c == 0x7f) {
             static constexpr char kHex[] = "0123456789abcdef";
             out += "\\x";
             out += kHex[c >> 4];
             out += kHex[c & 15];
         } else {
-            out += static_cast<char>(c);
+            out += character;
         }
     }
     return out + "'";

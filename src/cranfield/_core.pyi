@@ -1,78 +1,118 @@
-"""Reading runs and qrels, ranking, joining, resampling: the loops numpy cannot do."""
+"""
+Reading runs and judgments, ranking, joining, resampling: the loops that numpy cannot do.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-Fault = tuple[int, int, str]
-"""Which source, which line, what is wrong."""
-
 class Joined(TypedDict):
+    """The hits of a join, sorted by list and rank."""
+
     names: list[str]
     sources: list[int]
-    retrieved: NDArray[np.int32]
-    missing: NDArray[np.uint8]
+    retrieved: NDArray[numpy.int32]
+    """For each list (run × judged topic), the number of retrieved documents."""
+    missing: NDArray[numpy.uint8]
+    """For each list, 1 if the run lacks the topic."""
     unjudged_topics: list[list[str]]
-    row: NDArray[np.int64]
-    rank: NDArray[np.int32]
-    tie_first: NDArray[np.int32]
-    tie_last: NDArray[np.int32]
-    document: NDArray[np.int32]
-    """The number of each hit among the judged documents, for which `Judged.grade` has the grade."""
+    """For each run, its topics without judgments."""
+    row: NDArray[numpy.int64]
+    """For each hit, its list."""
+    rank: NDArray[numpy.int32]
+    tie_first: NDArray[numpy.int32]
+    tie_last: NDArray[numpy.int32]
+    document: NDArray[numpy.int32]
+    """For each hit, its number among the judged documents."""
     dropped: int
+    """The number of duplicate lines that were dropped."""
     documents: int
-    numbers: NDArray[np.int32]
-    """Of every retrieved document, list by list in rank order: its number in `numbers`, or -1; empty if not asked."""
+    """The number of retrieved documents, with or without judgments."""
+    numbers: NDArray[numpy.int32]
+    """For each retrieved document, its number in `numbers`, or -1; empty without `numbers`."""
     unknown: list[str]
-    """The documents that have no number there."""
-    scores: NDArray[np.float64]
-    """Of every retrieved document, list by list in rank order: what it was ranked by; empty if not asked."""
+    """The retrieved documents that have no number in `numbers`."""
+    scores: NDArray[numpy.float64]
+    """For each retrieved document, the number it is ranked by; empty without `scores`."""
 
 class Table:
+    """
+    A run or judgments in memory: one row per document, grouped into lists (run × topic).
+    """
+
     def __len__(self) -> int: ...
     @property
-    def names(self) -> list[str]: ...
-    @property
-    def sources(self) -> list[int]: ...
-    @property
-    def topics(self) -> list[str]: ...
-    @property
-    def labels(self) -> list[str]: ...
-    @property
-    def dropped(self) -> int: ...
-    @property
-    def list_name(self) -> NDArray[np.int32]: ...
-    @property
-    def list_topic(self) -> NDArray[np.int32]: ...
-    @property
-    def list_start(self) -> NDArray[np.int64]: ...
-    @property
-    def values(self) -> NDArray[np.float64]: ...
-    @property
-    def ranks(self) -> NDArray[np.float64]: ...
-    @property
-    def label(self) -> NDArray[np.int32]: ...
-    @property
-    def lines(self) -> NDArray[np.int64]: ...
-    def take(self, rows: NDArray[np.int64], name: str) -> Table: ...
-    def renamed(self, name: str) -> Table: ...
-    def docs(self, begin: int, end: int) -> list[str]: ...
-    def order(self, list: int, order: str, single_precision: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+    def names(self) -> list[str]:
+        """The run tags; one empty name for judgments."""
 
-class Judged:
     @property
-    def topics(self) -> list[str]: ...
+    def sources(self) -> list[int]:
+        """The file that each name comes from."""
+
     @property
-    def start(self) -> NDArray[np.int64]: ...
+    def topics(self) -> list[str]:
+        """The topics, in order of first appearance."""
+
     @property
-    def grade(self) -> NDArray[np.float64]: ...
+    def labels(self) -> list[str]:
+        """The different texts of column 2: Q0, iteration or intent."""
+
     @property
-    def dropped(self) -> int: ...
+    def dropped(self) -> int:
+        """The number of duplicate rows that were dropped."""
+
+    @property
+    def list_name(self) -> NDArray[numpy.int32]:
+        """For each list, the index of its name."""
+
+    @property
+    def list_topic(self) -> NDArray[numpy.int32]:
+        """For each list, the index of its topic."""
+
+    @property
+    def list_start(self) -> NDArray[numpy.int64]:
+        """Where each list begins, and where the last one ends."""
+
+    @property
+    def values(self) -> NDArray[numpy.float64]:
+        """For each row, the score or grade."""
+
+    @property
+    def ranks(self) -> NDArray[numpy.float64]:
+        """For each row, the rank column; empty if the file has none."""
+
+    @property
+    def label(self) -> NDArray[numpy.int32]:
+        """
+        For each row, the index of its label; empty if there is only one label.
+        """
+
+    @property
+    def lines(self) -> NDArray[numpy.int64]:
+        """For each row, its line in the file; empty unless `keep_lines`."""
+
+    def take(self, rows: NDArray[numpy.int64], name: str) -> Table:
+        """
+        Return some rows as a table under one name. Rows of one list must follow one another.
+        """
+
+    def renamed(self, name: str) -> Table:
+        """Return a copy with another name."""
+
+    def docs(self, begin: int, end: int) -> list[str]:
+        """Return the document ids of the rows from `begin` up to `end`."""
+
+    def order(
+        self, list: int, order: str, single_precision: bool
+    ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """
+        Return the rows of a list, best first, and the number that each is ranked by.
+        """
 
 def read(
-    sources: Sequence[Any],
+    sources: Sequence[object],
     columns: Sequence[str],
     delimiter: str,
     header: bool,
@@ -82,8 +122,16 @@ def read(
     threads: int,
     most_faults: int,
     keep_lines: bool = False,
-) -> tuple[Table, list[Fault]]: ...
-def table_from_dict(lists: dict[Any, Any], name: str, what: str) -> Table: ...
+) -> tuple[Table, list[tuple[int, int, str]]]:
+    """
+    Read files, given as buffers. Return the table and the faults: (source, line, message) each.
+    """
+
+def table_from_dict(lists: dict[Any, Any], name: str, what: str) -> Table:
+    """
+    Build a table from a dict topic -> document -> number. `what` names the number in messages.
+    """
+
 def table_from_columns(
     names: list[Any] | None,
     topics: list[Any],
@@ -93,11 +141,43 @@ def table_from_columns(
     labels: list[Any] | None,
     on_duplicate: str,
     what: str,
-) -> Table: ...
-def judged(table: Table, on_duplicate: str) -> Judged: ...
+) -> Table:
+    """
+    Build a table from columns of equal length. `what` names the values in messages.
+    """
+
+def parse_number(text: bytes) -> float | None:
+    """Parse a number as the reader does; None if the text is not a number."""
+
+class Judged:
+    """
+    Judgments ready for joins: the documents of each topic in a hash table.
+    """
+
+    @property
+    def topics(self) -> list[str]:
+        """The judged topics."""
+
+    @property
+    def start(self) -> NDArray[numpy.int64]:
+        """Where the documents of each topic begin, and where the last ones end."""
+
+    @property
+    def grade(self) -> NDArray[numpy.float64]:
+        """For each document, its grade."""
+
+    @property
+    def dropped(self) -> int:
+        """The number of duplicate judgments that were dropped."""
+
+def judged(table: Table, on_duplicate: str) -> Judged:
+    """
+    Prepare judgments for joins. Labels are ignored: one grade per topic and document.
+    """
+
 def join_files(
     judged: Judged,
-    sources: Sequence[Any],
+    sources: Sequence[object],
     columns: Sequence[str],
     delimiter: str,
     header: bool,
@@ -110,7 +190,11 @@ def join_files(
     progress: Callable[[int, int], None] | None,
     numbers: Judged | None = None,
     scores: bool = False,
-) -> tuple[Joined | None, list[Fault]]: ...
+) -> tuple[Joined | None, list[tuple[int, int, str]]]:
+    """
+    Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.
+    """
+
 def join_tables(
     judged: Judged,
     tables: Sequence[Table],
@@ -120,7 +204,9 @@ def join_tables(
     threads: int = 1,
     numbers: Judged | None = None,
     scores: bool = False,
-) -> Joined: ...
+) -> Joined:
+    """Join runs in memory with judgments."""
+
 def join_dicts(
     judged: Judged,
     runs: Sequence[tuple[str, dict[Any, Any]]],
@@ -129,116 +215,155 @@ def join_dicts(
     depth: int,
     numbers: Judged | None = None,
     scores: bool = False,
-) -> Joined: ...
-def by_document(table: Table, place: NDArray[np.int64]) -> tuple[Judged, NDArray[np.int64], NDArray[np.int64]]:
-    """Every document once, by topic and id, with its highest grade; the rows sorted by document and by the place of
-    their label; and where those of each document begin."""
+) -> Joined:
+    """
+    Join runs, given as (name, dict topic -> document -> score), with judgments.
+    """
+
+def by_document(table: Table, place: NDArray[numpy.int64]) -> tuple[Judged, NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Every document once, numbered by topic and id, with its highest grade; the rows sorted by document and by the
+    place of their label; and where the rows of each document begin.
+    """
 
 def documents_by_intent(
-    table: Table, place: NDArray[np.int64]
+    table: Table, place: NDArray[numpy.int64]
 ) -> tuple[
     Judged,
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.int64],
+    NDArray[numpy.int64],
+    NDArray[numpy.int64],
+    NDArray[numpy.float64],
+    NDArray[numpy.int64],
+    NDArray[numpy.int64],
+    NDArray[numpy.int64],
+    NDArray[numpy.int64],
 ]:
-    """Every document once, with its highest grade, and where its entries begin; of every entry the intent and the
-    grade; of every intent the list and the label; the same of intents without relevant documents, which are left out.
+    """
+    Every document once, with its highest grade, and where its entries begin; for each entry the intent and the
+    grade; for each intent the list and the label; and the list and label of each intent without a relevant
+    document, which is left out.
     """
 
 def intents_before(
-    row: NDArray[np.int64],
-    document: NDArray[np.int64],
-    intents: NDArray[np.int64],
-    start: NDArray[np.int64],
-    nth: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Hits by entry: (hit, entry, how many hits above in the list have an entry for the same intent)."""
+    row: NDArray[numpy.int64],
+    document: NDArray[numpy.int64],
+    intents: NDArray[numpy.int64],
+    start: NDArray[numpy.int64],
+    nth: NDArray[numpy.int32],
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Return (hit, entry, number of hits above it in the list that have an entry for the same intent) for each hit
+    and each entry of its document.
+    """
 
 def hits_by_intent(
-    row: NDArray[np.int64],
-    document: NDArray[np.int64],
-    intents: NDArray[np.int64],
-    start: NDArray[np.int64],
-    nth: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Hits by entry, sorted by list and intent: (number of the list and intent, hit, entry)."""
+    row: NDArray[numpy.int64],
+    document: NDArray[numpy.int64],
+    intents: NDArray[numpy.int64],
+    start: NDArray[numpy.int64],
+    nth: NDArray[numpy.int32],
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Return (number of the list and intent, hit, entry), sorted by list and intent.
+    """
 
 def lists_by_intent(
-    row: NDArray[np.int64],
-    document: NDArray[np.int64],
-    intents: NDArray[np.int64],
-    start: NDArray[np.int64],
-    nth: NDArray[np.int32],
-    rank: NDArray[np.int32],
-    grade: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """The same as lists: (where each list by intent begins; of every hit there: 1 for the first, 2 for the next, ...;
-    its rank; the grade of the entry)."""
+    row: NDArray[numpy.int64],
+    document: NDArray[numpy.int64],
+    intents: NDArray[numpy.int64],
+    start: NDArray[numpy.int64],
+    nth: NDArray[numpy.int32],
+    rank: NDArray[numpy.int32],
+    grade: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    Return where each list by intent begins, and for each hit in it: 1 for the first, 2 for the next, and so on;
+    its rank; and the grade of its entry.
+    """
 
 def greedy_ideal(
-    topic_start: NDArray[np.int64],
-    intents: NDArray[np.int64],
-    start: NDArray[np.int64],
-    nth: NDArray[np.int32],
-    worth: NDArray[np.float64],
+    topic_start: NDArray[numpy.int64],
+    intents: NDArray[numpy.int64],
+    start: NDArray[numpy.int64],
+    nth: NDArray[numpy.int32],
+    worth: NDArray[numpy.float64],
     lasting: float,
     depth: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The greedy ideal list of each topic: (where it begins, what it gains at every rank down to `depth`).
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    Return where the greedy ideal list of each topic begins, and its gain at each rank down to `depth`.
 
-    `worth` is that of each entry; where it is empty every one is worth 1.
+    `worth` has one number per entry; if it is empty, every entry is worth 1.
     """
 
 def flip_counts(
-    scores: NDArray[np.float64],
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    limits: NDArray[np.float64],
+    scores: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    second: NDArray[numpy.int64],
+    limits: NDArray[numpy.float64],
     two_sided: bool,
     all: bool,
     seed: int,
     begin: int,
     end: int,
     threads: int,
-) -> NDArray[np.int64]: ...
+) -> NDArray[numpy.int64]:
+    """
+    For each pair of systems, count the sign vectors whose sum of differences reaches its limit.
+
+    `all` enumerates every sign vector instead of drawing them.
+    """
+
 def bootstrap_counts(
-    centred: NDArray[np.float64],
-    largest: NDArray[np.float64],
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    limits: NDArray[np.float64],
+    centred: NDArray[numpy.float64],
+    largest: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    second: NDArray[numpy.int64],
+    limits: NDArray[numpy.float64],
     two_sided: bool,
     seed: int,
     begin: int,
     end: int,
     threads: int,
-    kept: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-    floors: NDArray[np.float64],
-) -> NDArray[np.int64]: ...
+    kept: NDArray[numpy.float64],
+    sizes: NDArray[numpy.int64],
+    floors: NDArray[numpy.float64],
+) -> NDArray[numpy.int64]:
+    """
+    For each pair, count the bootstrap ratios that reach its limit, and collect the largest ratios in `kept`.
+    """
+
 def bootstrap_borderline(
-    centred: NDArray[np.float64],
-    largest: NDArray[np.float64],
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    limits: NDArray[np.float64],
+    centred: NDArray[numpy.float64],
+    largest: NDArray[numpy.float64],
+    first: NDArray[numpy.int64],
+    second: NDArray[numpy.int64],
+    limits: NDArray[numpy.float64],
     wanted: int,
     seed: int,
     resamples: int,
     threads: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    For each pair, count the |ratios| that reach its limit, and return the |mean difference| of the resample with
+    the `wanted`-th largest |ratio|.
+    """
+
 def last_of_largest(
-    kept: NDArray[np.float64], sizes: NDArray[np.int64], floors: NDArray[np.float64]
-) -> NDArray[np.float64]: ...
+    kept: NDArray[numpy.float64], sizes: NDArray[numpy.int64], floors: NDArray[numpy.float64]
+) -> NDArray[numpy.float64]:
+    """
+    For each pair, the smallest of the wanted largest ratios; minus infinity if there are fewer.
+    """
+
 def permuted_ranges(
-    scores: NDArray[np.float64], seed: int, begin: int, end: int, threads: int
-) -> NDArray[np.float64]: ...
+    scores: NDArray[numpy.float64], seed: int, begin: int, end: int, threads: int
+) -> NDArray[numpy.float64]:
+    """For each permutation, the largest minus the smallest mean of a system."""
+
 def two_sample_differences(
-    values: NDArray[np.float64], in_x: int, from_: str, summary: str, seed: int, begin: int, end: int, threads: int
-) -> NDArray[np.float64]: ...
-def parse_number(text: bytes) -> float | None: ...
+    values: NDArray[numpy.float64], in_x: int, from_: str, summary: str, seed: int, begin: int, end: int, threads: int
+) -> NDArray[numpy.float64]:
+    """
+    For each resample, the summary of the first `in_x` values minus that of the others.
+    """

@@ -46,7 +46,7 @@ def test_a_dict_that_changes_while_it_is_read_is_read_as_it_was() -> None:
 
 
 def test_a_topic_under_two_keys_with_the_same_text_is_an_error() -> None:
-    with pytest.raises(cf.DataError, match="topic '1' is there twice, as different Python objects"):
+    with pytest.raises(cf.DataError, match="topic '1' appears twice, as different Python objects"):
         ap(QRELS, {1: {"a": 1.0}, "1": {"b": 1.0}})
 
 
@@ -137,7 +137,7 @@ def test_lines_are_counted_once_if_every_list_has_a_duplicate(tmp_path: Path) ->
     line = "".join(f"q{i} Q0 d 1 1.0 t\nq{i} Q0 d 2 0.5 t\n" for i in range(50_000))
     (tmp_path / "run").write_text(line)
     began = time.monotonic()
-    with pytest.raises(cf.DataError, match=r"run:2: document 'd' is there twice for topic 'q0', first on line 1; to"):
+    with pytest.raises(cf.DataError, match=r"run:2: document 'd' appears twice for topic 'q0', first on line 1; to"):
         ap({"q0": {"d": 1}}, str(tmp_path / "run"))
     assert time.monotonic() - began < 10
 

@@ -138,7 +138,7 @@ def test_ranks_are_not_rounded_to_32_bits(tmp_path) -> None:
 
 def test_a_duplicate_is_an_error_with_both_lines(tmp_path) -> None:
     (tmp_path / "run").write_text("q Q0 a 1 1.0 t\nq Q0 b 2 2.0 t\nz Q0 a 1 1 t\nq Q0 a 3 0.5 t\n")
-    message = r"run:4: document 'a' is there twice for topic 'q', first on line 1; to keep one: on_duplicate='first'"
+    message = r"run:4: document 'a' appears twice for topic 'q', first on line 1; to keep one: on_duplicate='first'"
     with pytest.raises(cf.DataError, match=message):
         cf.join({"q": {"a": 1}}, str(tmp_path / "run"))
 

@@ -53,7 +53,7 @@ def test_the_first_error_in_the_files_is_reported(paths: list[str]) -> None:
     with pytest.raises(DataError, match=r"3\.run:101: 2 columns"):
         cf.evaluate(QRELS, paths, ["AP"], threads=1)
     third.write_text(third.read_text() + f"1 Q0 {DOCS[3]} 1 0.5 r2\n")
-    with pytest.raises(DataError, match=r"2\.run:101: document 'xxx.* is there twice for topic '1', first on line 4"):
+    with pytest.raises(DataError, match=r"2\.run:101: document 'xxx.* appears twice for topic '1', first on line 4"):
         cf.evaluate(QRELS, paths, ["AP"], threads=1)
 
 
@@ -63,7 +63,7 @@ def test_the_reported_error_does_not_depend_on_the_number_of_threads(tmp_path: P
     long = "".join(f"2 Q0 {LONG}{number} 1 1 r\n" for number in range(150))  # alone more than a thread reads at a time
     twice.write_text(f"1 Q0 d 1 2 r\n1 Q0 d 2 1 r\n{long}")
     short.write_text("1 Q0 d 1 s\n")
-    with pytest.raises(DataError, match=r"twice\.run:2: document 'd' is there twice"):
+    with pytest.raises(DataError, match=r"twice\.run:2: document 'd' appears twice"):
         cf.evaluate({"1": {"d": 1}}, [str(twice), str(short)], ["AP"], threads=threads)
     with pytest.raises(DataError, match=r"short\.run:1: 5 columns"):
         cf.evaluate({"1": {"d": 1}}, [str(short), str(twice)], ["AP"], threads=threads)

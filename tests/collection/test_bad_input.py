@@ -24,9 +24,9 @@ QRELS = [
     ("1 0 d1 1\n\n# c\n1 0 d2 1 5\n", ":4: 5 columns, expected 4: topic iteration doc grade"),
     ("1 0 d1 high\n", ":1: the grade is 'high', expected a number"),
     ("1 0 d1 nan\n", ":1: the grade is 'nan', not a number that can be ordered"),
-    ("1 0 d1 1\n1 0 d1 1\n", ":2: document 'd1' is there twice for topic '1', first on line 1" + WAY_OUT),
+    ("1 0 d1 1\n1 0 d1 1\n", ":2: document 'd1' appears twice for topic '1', first on line 1" + WAY_OUT),
     ("1 0 d1 1\n1 0 d2 1\n1 0 d1 0\n",
-     ":3: document 'd1' is there twice for topic '1', first on line 1, with grades 1 and 0" + WAY_OUT),
+     ":3: document 'd1' appears twice for topic '1', first on line 1, with grades 1 and 0" + WAY_OUT),
     ("1 0 d1 1\n1 0 \x00 1\n", ":2: a NUL byte: a binary file, expected qrels as text, JSON, CSV or Parquet"),
     ("query-id\tcorpus-id\tscore\n1\t\t1\n", ":2: the document is empty, expected query-id corpus-id score"),
     ("query-id\tcorpus-id\tscore\n1\td\n", ":2: 2 columns, expected 3: query-id corpus-id score"),
@@ -39,7 +39,7 @@ QRELS = [
      ": 2 columns are called label (3 and 5), must be one: rename or drop the others"),
     ("qid,qid,QID,docno,rel\n1,1,1,d1,1\n",
      ": 3 columns are called qid (1, 2 and 3), must be one: rename or drop the others"),
-    ("qid,docno,label\n1,d1,1\n1,d1,1\n", ":3: document 'd1' is there twice for topic '1', first on line 2"
+    ("qid,docno,label\n1,d1,1\n1,d1,1\n", ":3: document 'd1' appears twice for topic '1', first on line 2"
      + WAY_OUT),
     ('qid,docno,label\n1,d1,1\n1,"d2,1\n', ":3: is not valid CSV: unexpected end of data"),
     ("qid,docno,label\n", ": is empty, expected records after the header"),
@@ -68,7 +68,7 @@ QRELS = [
     ('\n{"qid": 1, "docno": "d", "rel": 1}\n\n{"qid": 1, "docno": "e", "rel": "x"}\n',
      ":4: the grade is 'x', expected a number"),
     ('{"qid": 1, "docno": "d", "rel": 1}\n{"qid": 1, "docno": "d", "rel": 1}\n',
-     ":2: document 'd' is there twice for topic '1', first on line 1" + WAY_OUT),
+     ":2: document 'd' appears twice for topic '1', first on line 1" + WAY_OUT),
     ('{"qid": 1, "docno": "d", "rel": 1}\n{"qid": 1, "docno"\n',
      ":2: is not valid JSON: Expecting ':' delimiter (column 19)"),
     ('{"qid": 1, "docno": "d", "rel": 1}\n\n{"qid": 1, "docno": "d"}\n',
@@ -85,7 +85,7 @@ RUNS = [
     ("1 Q0 d1 1 NaN x\n", ":1: the score is 'NaN', not a number that can be ordered"),
     ("1 Q0 d1 1 1,5 x\n", ":1: the score is '1,5', expected a number"),
     ("1 Q0 d1 1 1 x\n2 Q0 d1 1 1 x\n1 Q0 d1 2 1 x\n",
-     ":3: document 'd1' is there twice for topic '1', first on line 1" + WAY_OUT),
+     ":3: document 'd1' appears twice for topic '1', first on line 1" + WAY_OUT),
     ("1 d first\n", ":1: the rank is 'first', expected a number"),
     ("# topic doc score\n1 d 0.9\n", ":2: 3 columns, the third is '0.9', expected a rank (topic doc rank); a file of "
      "scores needs a first line query-id corpus-id score, with tabs"),
@@ -124,7 +124,7 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
 def test_a_long_line_is_shortened_in_the_message(tmp_path: Path) -> None:
     path = tmp_path / "long.run"
     path.write_bytes(b"1 Q0 " + b"x" * 10_000_000 + b" 1 1.0 tag\n")
-    assert complaint(Run, path) == f"{path}:1: an id of 10000000 bytes, at most 65535 are taken"
+    assert complaint(Run, path) == f"{path}:1: an id has 10000000 bytes, at most 65535 are allowed"
     path.write_bytes(b"1 Q0 d 1 " + b"9x" * 5_000_000 + b" tag\n")
     assert len(complaint(Run, path)) < 300
     path.write_bytes(b"1 Q0 d 1 1 tag\n" + b"x " * 5_000_000)
@@ -151,10 +151,10 @@ def test_a_format_with_a_header_needs_it() -> None:
         ({"q": ["d"]}, "qrels: topic 'q': expected a dict of documents"),
         ({"q": {None: 1}}, "qrels: an id is None, expected text or an integer"),
         ({1.5: {"d": 1}}, "qrels: an id is 1.5, expected text or an integer"),
-        ({1: {"d": 1}, "1": {"d": 1}}, "qrels: topic '1' is there twice, as different Python objects"),
+        ({1: {"d": 1}, "1": {"d": 1}}, "qrels: topic '1' appears twice, as different Python objects"),
         ([("q", "d", "x")], "records: record 1: the grade is 'x', expected a number"),
         ([("q", "d", 1), ("q", "d", 1)],
-         "records: record 2: document 'd' is there twice for topic 'q', first in record 1" + WAY_OUT),
+         "records: record 2: document 'd' appears twice for topic 'q', first in record 1" + WAY_OUT),
         ([("q", "d", 1), ("q", True, 1)], "records: record 2: the document is True, expected text or an integer"),
         ([("q", "d", np.bool_(True))], "records: record 1: the grade is np.True_, expected a number"),
         ([("q", "d", 10**400)],
@@ -169,7 +169,7 @@ def test_a_format_with_a_header_needs_it() -> None:
         (pd.DataFrame({"qid": [1], "docno": ["a"], "label": [np.nan]}),
          "frame: row 1: the grade is nan, not a number that can be ordered"),
         (pd.DataFrame({"qid": [1, 1], "docno": ["a", "a"], "label": [1, 1]}),
-         "frame: row 2: document 'a' is there twice for topic '1', first in row 1" + WAY_OUT),
+         "frame: row 2: document 'a' appears twice for topic '1', first in row 1" + WAY_OUT),
     ],
 )  # fmt: skip
 def test_bad_objects(thing: Any, message: str) -> None:

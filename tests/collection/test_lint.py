@@ -53,10 +53,10 @@ def test_every_fault_is_reported(folder: Folder) -> None:
             4,
             "error",
             "different-grades",
-            "document 'a' is there twice for topic '1', first on line 1, with grades 1 and 2",
+            "document 'a' appears twice for topic '1', first on line 1, with grades 1 and 2",
         ),
         (5, "error", "nan", "the grade is 'nan', not a number that can be ordered"),
-        (6, "error", "duplicate", "document 'a' is there twice for topic '1', first on line 1"),
+        (6, "error", "duplicate", "document 'a' appears twice for topic '1', first on line 1"),
     ]
 
 

@@ -202,5 +202,5 @@ def test_rows_taken_keep_their_columns() -> None:
     assert taken.labels == ["Q0"]
     with pytest.raises(IndexError):
         table.take(np.array([4]), "x")
-    with pytest.raises(ValueError, match="follow each other"):
+    with pytest.raises(ValueError, match="follow one another"):
         table.take(np.array([0, 3, 1]), "x")

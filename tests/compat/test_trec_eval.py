@@ -289,10 +289,10 @@ def test_a_wrong_call_is_explained_and_exits_with_2(arguments: str, message: str
         ("10 0 d01 2\n10 0 d01\n", RUN, "qrels:2: 3 columns, expected 4"),
         ("10 0 d01 2 x\n", RUN, "qrels:1: 5 columns, expected 4"),
         ("10 0 d01 two\n", RUN, "qrels:1: the grade is 'two'"),
-        (QRELS + "10 0 d01 1\n", RUN, "qrels:12: document 'd01' is there twice for topic '10', first on line 1"),
+        (QRELS + "10 0 d01 1\n", RUN, "qrels:12: document 'd01' appears twice for topic '10', first on line 1"),
         (QRELS, RUN + "10 Q0 d99 7 1.0\n", "run:12: 5 columns, expected 6"),
         (QRELS, RUN + "10 Q0 d99 7 nan first\n", "run:12: the score is 'nan'"),
-        (QRELS, RUN + "10 Q0 d02 7 1 first\n", "run:12: document 'd02' is there twice for topic '10', first on line 1"),
+        (QRELS, RUN + "10 Q0 d02 7 1 first\n", "run:12: document 'd02' appears twice for topic '10', first on line 1"),
         (QRELS, "99 Q0 d01 1 1 tag\n", "run: has no topic in common with qrels"),
     ],
 )

@@ -59,6 +59,7 @@ def test_means_agree_with_ir_measures(collection: Collection) -> None:
 
 @quiet
 @pytest.mark.peers
+@pytest.mark.compiles
 def test_sample_agrees_with_ranx() -> None:
     from ranx import Qrels, Run, evaluate
 
@@ -111,7 +112,7 @@ def test_missing_topics_score_zero_or_are_skipped() -> None:
 @quiet
 def test_the_rule_for_duplicates_applies_to_judgments() -> None:
     judged, run = b"q 0 d1 1\nq 0 d1 3\nq 0 d2 2\n", {"q": {"d2": 2.0, "d1": 1.0}}
-    with pytest.raises(cf.DataError, match=":2: document 'd1' is there twice"):
+    with pytest.raises(cf.DataError, match=":2: document 'd1' appears twice"):
         cf.evaluate(judged, run, "CG")
     totals = {rule: cf.evaluate(judged, run, "CG", on_duplicate=rule).means().item() for rule in ("first", "max")}
     assert totals == {"first": 2 + 1, "max": 2 + 3}  # the grades of d2 and d1

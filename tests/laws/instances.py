@@ -1,14 +1,14 @@
-"""Every measure as it is used: plain, at a cutoff, with the parameters that change what it does."""
+"""Every measure in the forms that people use: plain, with a cutoff, and with parameters that matter."""
 
 from __future__ import annotations
 
 from cranfield.measures import MEASURES, REGISTRY, Measure, parse
 
 NEEDS = {"Accuracy": "(N=100)", "Fallout": "(N=100)", "Specificity": "(N=100)", "IPrec": "@0.5", "WSS": "@0.95"}
-"""What a measure cannot do without."""
+"""The parameters without which a measure cannot be computed."""
 
 PLAIN: tuple[Measure, ...] = tuple(parse(name + NEEDS.get(name, "")) for name in MEASURES if not REGISTRY[name].needs)
-"""One of each in the registry; those that need more than grades have laws beside their own tests."""
+"""One of each measure in the registry that needs only grades; the laws of the others are in their own test files."""
 
 VARIANTS: tuple[Measure, ...] = tuple(
     map(
@@ -35,12 +35,12 @@ VARIANTS: tuple[Measure, ...] = tuple(
 )  # fmt: skip
 
 ENDS_AT_THE_BEST = {"Pmeasure", "P+"}
-"""These read the list down to the first of its best documents. When that moves up past a lesser one, the lesser one no
-longer counts: judged 2 and 1, (none, 1, 2) has P-measure 5/6 and P+ (2/5 + 5/6)/2, (none, 2, 1) has 3/5."""
+"""These measures read the list down to the first of its best documents. When that document moves up past a lesser one,
+the lesser one no longer counts: (unjudged, 1, 2) has P-measure 5/6 and P+ (2/5 + 5/6)/2, (unjudged, 2, 1) has 3/5."""
 
 STOPS_WHEN_SATISFIED = {"BPM", "IFT"}
-"""Readers who have what they want stop, or are likelier to. When the better document moves up past a lesser one they
-may stop before the lesser one: after three that gain nothing (1, 3) has BPM (1/3 + 1)/5, and (3, 1) has 1/4."""
+"""Satisfied users stop, or are more likely to stop. When the better document moves up past a lesser one, they may stop
+before the lesser one: after three documents without gain, (1, 3) has BPM (1/3 + 1)/5, and (3, 1) has 1/4."""
 
 CUT: tuple[Measure, ...] = tuple(measure @ 3 for measure in PLAIN if measure.cutoff_kind == "rank")
 

@@ -1,4 +1,4 @@
-"""What must hold of every measure in the registry; exceptions are named, with the reason."""
+"""Laws that every measure in the registry must obey. Exceptions are named, with the reason."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.oracles.joined import collections, graded_lists, joined, side_by_side
 Graded = tuple[list[float | None], list[float]]
 
 
-def same(found: float, expected: float) -> bool:
-    return bool(np.isclose(found, expected, rtol=1e-12, atol=1e-12, equal_nan=True))
+def same(score: float, expected: float) -> bool:
+    return bool(np.isclose(score, expected, rtol=1e-12, atol=1e-12, equal_nan=True))
 
 
 def worth(grade: float | None, measure: Measure) -> float:
-    """The grade, if this measure takes it for relevant."""
+    """The grade if the measure counts it as relevant, else 0."""
     return grade if grade is not None and grade >= getattr(measure, "rel", 1) else 0.0
 
 
@@ -31,7 +31,7 @@ def toward_better(measure: Measure) -> int:
 
 
 def rated(measures: tuple[Measure, ...]) -> list[Measure]:
-    """Those that rate a list, rather than describe it."""
+    """The measures that rate a list; the others only describe it."""
     return [measure for measure in measures if measure.properties.better != "neither"]
 
 
@@ -54,13 +54,13 @@ def test_the_terms_add_up_to_the_score(measure: Measure) -> None:
 
 
 READS_ITS_OWN_LAG = {"G"}
-"""G discounts a document by how far the list lags behind the ideal one at its rank, its own gain included. When gains
-are steep the lag may be so much less one rank further down that the document counts more there."""
+"""G discounts a document by how far the list lags behind the ideal list at its rank, and the lag includes the
+document's own gain. With steep gains, the lag can shrink so much one rank down that the document counts more there."""
 
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_moving_the_better_of_two_neighbours_up_never_lowers(graded: Graded) -> None:
+def test_swapping_neighbours_so_that_the_better_moves_up_never_lowers_the_score(graded: Graded) -> None:
     grades, missed = graded
     swapped = [[*grades[:at], grades[at + 1], grades[at], *grades[at + 2 :]] for at in range(len(grades) - 1)]
     lists = side_by_side([grades, *swapped], [grade for grade in grades if grade is not None] + missed)
@@ -72,7 +72,7 @@ def test_moving_the_better_of_two_neighbours_up_never_lowers(graded: Graded) -> 
                 assert np.isnan(score) or score >= before - 1e-12, measure
 
 
-def test_moving_the_best_up_may_lower_what_ends_there() -> None:
+def test_moving_the_best_document_up_may_lower_Pmeasure() -> None:
     assert (parse("Pmeasure").of([None, 1, 2]), parse("Pmeasure").of([None, 2, 1])) == pytest.approx((5 / 6, 3 / 5))
     assert (parse("P+").of([None, 1, 2]), parse("P+").of([None, 2, 1])) == pytest.approx(((2 / 5 + 5 / 6) / 2, 3 / 5))
 
@@ -88,14 +88,14 @@ def test_moving_the_better_up_may_lower_BPM() -> None:
 
 
 GRADES: list[float | None] = [None, 0, 1, 3]
-PASSES_BETTER_ONES = {"Q", "nDCGrel", "NCU", "O", "gAP"} | {"rpref_N", "rpref_relative", "rpref_relative2"}
-"""Exchanging the ends of (non-relevant, 3, 1) brings the lesser document past the better one. The first five read the
-gain collected so far at every relevant document (O at the first), and at the first one it is then less; the others
-look at judged documents only: where the non-relevant one is not judged the better one only comes below the lesser."""
+LESSER_PASSES_BETTER = {"Q", "nDCGrel", "NCU", "O", "gAP"} | {"rpref_N", "rpref_relative", "rpref_relative2"}
+"""Swapping the ends of (non-relevant, 3, 1) moves the lesser document above the better one. The first five measures use
+the gain so far at every relevant document (O at the first), and at the first relevant document it is then smaller. The
+others ignore unjudged documents: if the non-relevant one is unjudged, the better one only moves below the lesser."""
 
 
 @pytest.mark.parametrize("missed", [[], [3, 0]], ids=str)
-def test_exchanging_any_two_so_that_the_better_goes_up_never_lowers(missed: list[float]) -> None:
+def test_swapping_any_two_so_that_the_better_moves_up_never_lowers_the_score(missed: list[float]) -> None:
     broken = set()
     for length in (2, 3, 4):
         arrangements: dict[tuple[str, ...], list[tuple[float | None, ...]]] = {}
@@ -108,10 +108,10 @@ def test_exchanging_any_two_so_that_the_better_goes_up_never_lowers(missed: list
                 scores = (measure.evaluate(lists) * toward_better(measure)).tolist()
                 for grades, (i, j) in product(group, combinations(range(length), 2)):
                     if worth(grades[j], measure) > worth(grades[i], measure):
-                        exchanged = (*grades[:i], grades[j], *grades[i + 1 : j], grades[i], *grades[j + 1 :])
-                        if scores[row[exchanged]] < scores[row[grades]] - 1e-12:
+                        swapped = (*grades[:i], grades[j], *grades[i + 1 : j], grades[i], *grades[j + 1 :])
+                        if scores[row[swapped]] < scores[row[grades]] - 1e-12:
                             broken.add(measure.name)
-    assert broken == PASSES_BETTER_ONES | ENDS_AT_THE_BEST
+    assert broken == LESSER_PASSES_BETTER | ENDS_AT_THE_BEST
 
 
 @settings(max_examples=20, deadline=None)
@@ -132,7 +132,7 @@ def test_names_of_documents_do_not_matter(
 
 @settings(max_examples=20, deadline=None)
 @given(many=st.lists(collections(lowest=0, ties=False), min_size=2, max_size=3))
-def test_a_list_scores_the_same_to_the_last_bit_whatever_is_scored_with_it(
+def test_a_list_scores_the_same_to_the_last_bit_alone_and_with_other_lists(
     many: list[tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]],
 ) -> None:
     judgments = {f"{n}{topic}": of for n, (all_of, _) in enumerate(many) for topic, of in all_of.items()}
@@ -149,7 +149,7 @@ def test_a_list_scores_the_same_to_the_last_bit_whatever_is_scored_with_it(
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_a_cutoff_looks_at_the_top_only(graded: Graded) -> None:
+def test_a_cutoff_ignores_what_is_below_it(graded: Graded) -> None:
     grades, missed = graded
     for measure in (measure for measure in ALL if measure.cutoff_kind == "rank" and measure.cutoff):
         top = grades[: measure.k]
@@ -161,9 +161,9 @@ def test_evaluating_changes_nothing() -> None:
     lists = side_by_side([[3, 0, 1, None, 2], [None, 2, 0, 1, 3]], [3, 2, 1, 0, 0, 1])
     first = [measure.evaluate(lists).copy() for measure in ALL]
     for measure in ALL:
-        measure.evaluate(lists)[:] = -7  # a caller may do with the answer what it likes
+        measure.evaluate(lists)[:] = -7  # a caller may change the array that it gets
     again = [measure.evaluate(lists) for measure in ALL]
-    assert all(np.array_equal(one, other, equal_nan=True) for one, other in zip(first, again, strict=True))
+    assert all(np.array_equal(before, after, equal_nan=True) for before, after in zip(first, again, strict=True))
 
 
 def test_thirty_two_bit_arrays_score_the_same() -> None:

@@ -1,7 +1,8 @@
-"""What measures say they are like, found out by experiment: a false claim fails, and so does one that is too modest.
+"""The declared properties of measures are checked by experiment, in both directions: a property that is declared must
+hold, and a property that holds must be declared.
 
-A search over all small lists decides each property of each measure; claims that hold for all lists are then tried on
-random ones, for every form of the measure. What cannot be found out this way is named, with the reason.
+A search over all small lists decides each property of each measure. Declared properties are then tried on random lists,
+for every form of the measure. Properties that cannot be checked this way are named, with the reason.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ from tests.oracles.diverse import diverse as diverse_lists
 from tests.oracles.joined import graded_lists
 
 FORMS = NEEDS | {
-    "ESL": "(wanted=2,N=100)",  # after the only document that is wanted no other is worth anything
-    "LastRel": "(N=100)",  # else infinite where something was missed
-    "RBP": "(gain='linear')",  # by default it takes grades for relevant or not
+    "ESL": "(wanted=2,N=100)",  # after the last wanted document, no other is worth anything
+    "LastRel": "(N=100)",  # otherwise infinite if a relevant document is missed
+    "RBP": "(gain='linear')",  # by default relevance is binary
     "Utility": "(c=-1)",  # by default a missed document costs nothing
 }
-"""In what form a measure shows what it is like."""
+"""The form in which a measure shows its properties."""
 
 UNTRIED = {
-    "dimensions": "grades of several dimensions: what CAM and MM are like follows from the measure within",
-    "inclusion": "what a sample tells is an estimate: whether it is normalised or recall-free depends on the sample",
+    "dimensions": "grades of several dimensions: the properties of CAM and MM follow from the measure inside",
+    "inclusion": "a score from a sample is an estimate: whether it is normalised or recall-free depends on the sample",
 }
-"""Measures that need other data than grades, intents, lengths and scores say what they are like without a test here."""
+"""Measures that need other data than grades, intents, lengths and scores are not tested here."""
 
 PLAIN = [parse(name + FORMS.get(name, "")) for name in MEASURES if REGISTRY[name].needs in ("", "lengths", "scores")]
 BY_INTENT = [parse(name) for name in (*(n for n in MEASURES if REGISTRY[n].needs == "intents"), *READ_BY_INTENT)]
@@ -71,20 +72,20 @@ def names(measures: Iterable[Measure]) -> Iterable[object]:
 
 
 MODEST = {
-    ("infNDCG", "normalised"): "where all documents are judged; an estimate from a sample may be off",
+    ("infNDCG", "normalised"): "holds if all documents are judged; an estimate from a sample may be off",
     (
         "Rndcg",
         "additive",
-    ): "a mean of nDCG at several ranks, but computed from running sums: no terms to take a mean of",
+    ): "a mean of nDCG at several ranks, but computed from running sums: there are no terms to take the mean of",
 }
-"""What is true and not claimed, with the reason."""
+"""Properties that hold in these experiments but are not declared, with the reason."""
 
 DESCRIBES = {"normalised", "diminishing"}
-"""What is asked only of measures that rate a list: no order of documents is better by the others."""
+"""Properties that make sense only for measures that rate a list."""
 
 
 @pytest.mark.parametrize("measure", names(PLAIN))
-def test_ranked_measures_are_what_they_say(measure: Measure) -> None:
+def test_declared_properties_of_ranked_measures_hold(measure: Measure) -> None:
     for name, experiment in RANKED_EXPERIMENTS.items():
         if measure.properties.better == "neither" and name in DESCRIBES:
             assert not getattr(measure.properties, name), name
@@ -113,16 +114,16 @@ BY_PARAMETERS = [
     "Rmeasure(beta=0)",
     "Compat(normalize=False)",
 ]
-"""Measures that are what they are by their parameters."""
+"""Measures whose properties depend on their parameters."""
 
 
 @pytest.mark.parametrize("text", BY_PARAMETERS)
-def test_parameters_change_what_measures_say(text: str) -> None:
-    test_ranked_measures_are_what_they_say(parse(text))
+def test_declared_properties_follow_the_parameters(text: str) -> None:
+    test_declared_properties_of_ranked_measures_hold(parse(text))
 
 
 NOT_CUT = ("normalised", "graded", "recall_free")
-"""What a cutoff may change; that one or two documents have few others beside them is no property of a measure."""
+"""Properties that a cutoff may change. The others need more documents than a cutoff of 2 leaves."""
 
 CUT = [
     *(measure @ 2 for measure in PLAIN if measure.cutoff_kind == "rank" and measure.properties.better == "higher"),
@@ -138,7 +139,7 @@ CUT = [
 
 
 @pytest.mark.parametrize("measure", names(CUT))
-def test_a_cutoff_changes_what_measures_say(measure: Measure) -> None:
+def test_declared_properties_follow_the_cutoff(measure: Measure) -> None:
     for name in NOT_CUT:
         found = RANKED_EXPERIMENTS[name](measure)
         assert found.holds == (getattr(measure.properties, name) or (measure.name, name) in MODEST), found
@@ -152,26 +153,26 @@ def test_with_twenty_relevant_documents_the_best_ten_score_a_half() -> None:
     assert AP.properties.normalised  # without a cutoff
 
 
-def test_every_row_of_both_figures_is_found_out_but_the_order_of_reading() -> None:
+def test_every_property_of_both_figures_except_nonlinear_has_an_experiment() -> None:
     assert set(RANKED) - set(RANKED_EXPERIMENTS) == {"nonlinear"}
     assert set(DIVERSE) == set(INTENT_EXPERIMENTS)
 
 
-def test_only_U_takes_text_in_any_order() -> None:
-    # A list has no order of reading but its ranks: a measure is nonlinear if it also takes what was read.
+def test_only_U_scores_text_read_in_any_order() -> None:
+    # A list is read in order of its ranks; a measure is nonlinear if it can also score a trail of text that was read.
     for kind in REGISTRY.values():
         assert kind.properties.nonlinear == hasattr(kind, "of_trailtext"), kind.name
     here, there = ([(200, 0), (1000, 1), (500, 1)], [(200, 0), (500, 1), (1000, 1)])
     assert differ(*(U(L=5000).of_trailtext(Trailtext.of(text)) for text in (here, there)))
 
 
-def test_all_others_are_tried() -> None:
+def test_all_other_measures_are_tested() -> None:
     assert {REGISTRY[name].needs for name in MEASURES} <= {"", "lengths", "scores", "intents", *UNTRIED}
 
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(), lengths=st.sampled_from(sorted(LENGTHS)))
-def test_recall_free_measures_do_not_look_at_what_was_missed(
+def test_recall_free_measures_ignore_missed_documents(
     graded: tuple[list[float | None], list[float]], lengths: str
 ) -> None:
     grades, missed = graded
@@ -181,7 +182,7 @@ def test_recall_free_measures_do_not_look_at_what_was_missed(
 
 @settings(max_examples=60, deadline=None)
 @given(judged=st.lists(st.integers(0, 3), min_size=1, max_size=12))
-def test_a_perfect_list_scores_1_if_normalised(judged: list[int]) -> None:
+def test_normalised_measures_give_a_perfect_list_1(judged: list[int]) -> None:
     for measure in (measure for measure in FORMS_OF_ALL if measure.properties.normalised):
         uncut = measure.cutoff_kind != "rank" or measure.cutoff is None
         if uncut and max(judged) >= getattr(measure, "rel", 1):
@@ -190,7 +191,7 @@ def test_a_perfect_list_scores_1_if_normalised(judged: list[int]) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(longest=8), data=st.data())
-def test_a_document_is_worth_less_after_another_if_diminishing_and_the_same_if_additive(
+def test_a_document_is_worth_less_after_another_if_diminishing_and_as_much_if_additive(
     graded: tuple[list[float | None], list[float]], data: st.DataObject
 ) -> None:
     grades, missed = graded[0] + [0, 0], graded[1]
@@ -213,7 +214,7 @@ def test_a_document_is_worth_less_after_another_if_diminishing_and_the_same_if_a
 
 
 @pytest.mark.parametrize("measure", names(BY_INTENT))
-def test_measures_of_diversity_are_what_they_say(measure: Measure) -> None:
+def test_declared_properties_of_diversity_measures_hold(measure: Measure) -> None:
     claimed = properties_of(measure)
     for name, experiment in INTENT_EXPERIMENTS.items():
         assert experiment(measure).holds == getattr(claimed, name), experiment(measure)
@@ -226,7 +227,7 @@ BY_INTENT_AND_PARAMETERS = [
 
 
 @pytest.mark.parametrize("text", BY_INTENT_AND_PARAMETERS)
-def test_parameters_change_what_measures_of_diversity_say(text: str) -> None:
+def test_declared_properties_of_diversity_measures_follow_the_parameters(text: str) -> None:
     measure = parse(text)
     for name in ("graded", "intent_probabilities", "normalised"):
         found = INTENT_EXPERIMENTS[name](measure)
@@ -244,7 +245,7 @@ WITH_UNJUDGED = [
 
 
 @pytest.mark.parametrize("measure", names(WITH_UNJUDGED))
-def test_of_another_reading_is_told_what_holds_or_nothing(measure: Measure) -> None:
+def test_the_properties_of_a_view_hold_or_are_unknown(measure: Measure) -> None:
     told = property_values(measure)
     assert [name for name, value in told.items() if value is None] == ["diminishing", "additive"]
     for name in ("graded", "normalised", "recall_free", "lengths"):
@@ -253,7 +254,7 @@ def test_of_another_reading_is_told_what_holds_or_nothing(measure: Measure) -> N
 
 @settings(max_examples=30, deadline=None)
 @given(one=diverse_lists(), weights=st.permutations([1, 5, 9]))
-def test_what_is_no_matter_makes_no_difference_to_random_lists(one: Diverse, weights: list[int]) -> None:
+def test_ignored_probabilities_and_lengths_make_no_difference_on_random_lists(one: Diverse, weights: list[int]) -> None:
     listed = [document or {} for document in one.documents]
     other = dict(zip("abc", weights, strict=True))
     for measure in BY_INTENT:
@@ -277,43 +278,43 @@ FIGURE_6 = {
     "graded": "nDCG Q P+ ERR RBP U",
     "normalised": "nDCG AP Q P+",
     "recall_free": "ERR RBP TBG U",
-    "diminishing": "ERR U",  # TBG has a middling face, see below
+    "diminishing": "ERR U",  # TBG has a neutral face, see below
     "lengths": "TBG U",
     "nonlinear": "U",
 }
-"""Sakai 2014 Fig. 6: the measures with a smile; AP's middling face for grades means that other measures extend it."""
+"""Sakai 2014 Fig. 6: the measures with a smiling face. AP's neutral face for grades: other measures extend it."""
 
 
 @pytest.mark.parametrize("name", RANKED)
-def test_figure_6_is_as_in_the_seed(name: str) -> None:
+def test_figure_6_agrees_with_the_seed(name: str) -> None:
     measures = ("nDCG", "AP", "Q", "P+", "ERR", "RBP", "TBG", "U")
     assert [measure for measure in measures if getattr(ranked()[measure], name)] == FIGURE_6[name].split()
 
 
 def test_TBG_diminishes_as_long_as_lengths_are_equal() -> None:
     # Sakai 2014 §2.2 and comment (e) on Fig. 6
-    def more(lengths: str) -> tuple[float, float]:
+    def extra_worth(lengths: str) -> tuple[float, float]:
         every = [second_document_effect(parse("TBG").evaluate(some.lists)[some.rows]) for some in small_lists(lengths)]
         return min(map(np.min, every)), max(map(np.max, every))
 
-    assert more("equal")[0] < -0.001
-    assert more("equal")[1] < FAR
-    assert more("short if relevant")[1] > 0.001
+    assert extra_worth("equal")[0] < -0.001
+    assert extra_worth("equal")[1] < FAR
+    assert extra_worth("short if relevant")[1] > 0.001
 
 
 FIGURE_7 = {
-    "graded": "ERR-IA D#-nDCG D-U U-IA DIN#-nDCG P+Q#",  # (a): all but alpha-nDCG
+    "graded": "ERR-IA D#-nDCG D-U U-IA DIN#-nDCG P+Q#",  # (a): all except alpha-nDCG
     "intent_probabilities": "ERR-IA D#-nDCG D-U U-IA DIN#-nDCG P+Q#",  # (b): the original alpha-nDCG has none
-    "normalised": "alpha-nDCG D#-nDCG",  # (c): DIN# "almost"; P+Q# has no list that is ideal for every intent
+    "normalised": "alpha-nDCG D#-nDCG",  # (c): DIN# "almost"; for P+Q# no list is ideal for every intent
     "recall_free": "ERR-IA D-U U-IA",  # (d): the others need an ideal list
     "diminishing": "alpha-nDCG ERR-IA D#-nDCG D-U U-IA",  # (f), and D# by its intent recall, which (f) leaves aside
     "lengths": "D-U U-IA",  # (g)
 }
-"""Sakai 2014 Fig. 7, whose faces are lost, by the comments below it."""
+"""Sakai 2014 Fig. 7, according to the comments below it; its faces did not survive in the copy at hand."""
 
 
 @pytest.mark.parametrize("name", DIVERSE)
-def test_figure_7_is_as_the_seed_comments_it(name: str) -> None:
+def test_figure_7_agrees_with_the_comments_of_the_seed(name: str) -> None:
     measures = ("alpha-nDCG", "ERR-IA", "D#-nDCG", "D-U", "U-IA", "DIN#-nDCG", "P+Q#")
     assert [measure for measure in measures if getattr(diverse()[measure], name)] == FIGURE_7[name].split()
 

@@ -1,4 +1,4 @@
-"""One measure that is another under some condition."""
+"""Measures that equal another measure under some condition."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from tests.oracles.joined import graded_lists
 
 Graded = tuple[list[float | None], list[float]]
 
-# Under the condition on the left both sides agree on every list.
+# Both sides agree on every list.
 ALWAYS: dict[str, tuple[Measure, Measure]] = {
     "Q with β = 0 is AP": (Q(beta=0), AP()),
     "Q with β = 0 is AP, cut": (Q(beta=0, norm="min") @ 4, AP(norm="min") @ 4),
@@ -65,7 +65,7 @@ ALWAYS: dict[str, tuple[Measure, Measure]] = {
     "RBP with p = 0 is P@1": (RBP(p=0), P() @ 1),
     "RR@1 is P@1": (RR() @ 1, P() @ 1),
     "Success@1 is P@1": (Success() @ 1, P() @ 1),
-    "recall over the whole list is interpolation's end": (IPrec() @ 1, IPrec(dialect="trec10") @ 1),
+    "interpolated precision at recall 1 does not depend on the dialect": (IPrec() @ 1, IPrec(dialect="trec10") @ 1),
     "nCG over the whole list is gR": (nCG(), gR()),
     "DCG without discount is CG": (DCG(discount="jk", base=1000), CG()),
     "a gain table of the grades is linear": (nDCG(gain={1: 1, 2: 2, 3: 3}), nDCG()),
@@ -73,7 +73,7 @@ ALWAYS: dict[str, tuple[Measure, Measure]] = {
 }
 COMPLEMENTS = {"F is 1 - E", "Specificity is 1 - Fallout", "Judged is 1 - Unjudged"}
 
-# With grades 0 and 1 only.
+# Both sides agree if all grades are 0 or 1.
 BINARY: dict[str, tuple[Measure, Measure]] = {
     "gP is P": (gP(), P()),
     "gR is R": (gR(), R()),
@@ -91,7 +91,7 @@ BINARY: dict[str, tuple[Measure, Measure]] = {
 def test_reductions(name: str, graded: Graded) -> None:
     one, other = (measure.of(*graded) for measure in ALWAYS[name])
     if name == "F with α = 1 is P" and math.isnan(one):
-        return  # there are no relevant documents: P is 0, but F is not defined
+        return  # without relevant documents, P is 0 and F is undefined
     assert one == pytest.approx(1 - other if name in COMPLEMENTS else other, abs=1e-12, nan_ok=True)
 
 
@@ -106,7 +106,7 @@ def test_reductions_when_relevance_is_binary(name: str, graded: Graded) -> None:
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(highest=1), beta=st.floats(0, 50))
 def test_the_blended_ratio_is_precision_down_to_rank_R(graded: Graded, beta: float) -> None:
-    # 000 after (11): when binary, BR(r) = Prec(r) iff r ≤ R, else above it
+    # 000 after (11): with binary relevance, BR(r) = Prec(r) iff r ≤ R, and larger otherwise
     lists = Assessed.one(*graded)
     terms = Q(beta=beta).terms(lists)
     ratio, precision = terms.columns["blended ratio"], terms.hits.nth / terms.hits.rank
@@ -128,8 +128,8 @@ def test_bpref_is_one_of_its_two_forms(graded: Graded) -> None:
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
 def test_RankEff_is_bpref_N_the_share_of_pairs_in_the_right_order(graded: Graded) -> None:
-    # 000 after (23): the two are one. The pairs are of a relevant and a judged non-relevant document; a relevant one
-    # that was not retrieved stands above none
+    # 000 after (23): the two are the same. A pair is a relevant and a judged non-relevant document; a relevant document
+    # that is not retrieved is above no other
     grades, missed = graded
     judged = [grade for grade in grades if grade is not None]
     relevant = sum(grade >= 1 for grade in [*judged, *missed])
@@ -153,7 +153,7 @@ def test_bpref_N_is_the_area_under_the_roc_curve_when_everything_is_retrieved(gr
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_rank_biased_precision_between_its_bounds(graded: Graded) -> None:
+def test_the_best_and_worst_views_of_RBP_are_its_bounds(graded: Graded) -> None:
     low, residual = RBP().of(*graded), RBPres().of(*graded)
     tail = 0.8 ** len(graded[0])
     assert RBP().view("worst").of(*graded) == pytest.approx(low)
@@ -162,7 +162,7 @@ def test_rank_biased_precision_between_its_bounds(graded: Graded) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_ideal_list_and_nDCG(graded: Graded) -> None:
+def test_nDCG_is_DCG_over_that_of_the_ideal_list(graded: Graded) -> None:
     grades, missed = graded
     judged = sorted([grade for grade in grades if grade is not None] + missed, reverse=True)
     best = DCG().of(judged)

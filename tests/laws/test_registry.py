@@ -1,4 +1,4 @@
-"""A new measure is classified, documented and referenced, or these tests fail."""
+"""Every registered measure is classified, documented and referenced."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def page(name: str) -> str:
 
 
 @every
-def test_says_in_one_sentence_what_it_is(name: str) -> None:
+def test_the_docstring_begins_with_one_sentence(name: str) -> None:
     first = page(name).split("\n\n")[0]
     assert "\n" not in first
     assert first.endswith(".")
 
 
 @every
-def test_gives_its_formula(name: str) -> None:
+def test_the_docstring_has_a_formula(name: str) -> None:
     assert ".. math::" in page(name)
 
 
 @every
-def test_says_what_happens_without_relevant_documents(name: str) -> None:
+def test_the_docstring_says_what_happens_without_relevant_documents(name: str) -> None:
     assert re.search(r"No relevant documents: \S.*\.", page(name))
 
 
 @every
-def test_names_its_source(name: str) -> None:
+def test_the_docstring_has_a_reference(name: str) -> None:
     reference = REGISTRY[name].reference()
     assert re.search(r"(19|20)\d\d", reference), "the Reference: line needs a year"
     for doi in re.findall(r"doi:(\S+)", reference):
@@ -46,14 +46,14 @@ def test_names_its_source(name: str) -> None:
 
 
 @every
-def test_has_an_example_that_runs(name: str) -> None:
+def test_the_docstring_has_an_example(name: str) -> None:
     assert re.search(r">>> .*\.of\(", page(name))
 
 
 @every
 def test_is_classified(name: str) -> None:
     kind = REGISTRY[name]
-    assert "properties" in kind.__dict__, "say what the measure is like"
+    assert "properties" in kind.__dict__, "declare the properties of the measure"
     properties = kind.properties
     assert properties.low < properties.high
     assert properties.better in ("higher", "lower", "neither")
@@ -75,7 +75,7 @@ def test_is_covered_by_the_laws(name: str) -> None:
 
 
 @every
-def test_its_parameters_have_defaults_and_are_explained(name: str) -> None:
+def test_the_docstring_explains_the_parameters(name: str) -> None:
     for parameter in REGISTRY[name].parameters():
         common = {"rel", "gain", "norm", "N", "base"}
         assert parameter in common or len(parameter) == 1 or re.search(rf"`{parameter}|{parameter}=", page(name))
@@ -87,11 +87,11 @@ def test_no_two_measures_share_a_name() -> None:
     assert set(taken) <= set(names())
 
 
-def test_what_is_exported_exists() -> None:
+def test_every_exported_name_exists() -> None:
     assert all(hasattr(cranfield.measures, name) for name in cranfield.measures.__all__)
 
 
-def test_a_name_of_ours_cannot_be_taken() -> None:
+def test_a_user_cannot_redefine_a_built_in_measure() -> None:
     def AP(lists: object) -> object:
         return lists
 

@@ -1,4 +1,4 @@
-"""The expectation over tied documents is the mean over all their orders."""
+"""The expected score under ties is the mean over all orders of the tied documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ groups = st.lists(st.lists(st.sampled_from([None, 0, 1, 3]), min_size=1, max_siz
 
 
 def tied(ties: Groups, missed: list[float]) -> Assessed:
-    """One list whose groups hold the same score."""
+    """One list; the documents of each group are tied."""
     flat = [grade for group in ties for grade in group]
     lists = Assessed.one(flat, missed)
     bounds = []
@@ -74,8 +74,8 @@ def test_best_and_worst_orders_enclose_the_others(ties: Groups, missed: list[flo
         assert worst == pytest.approx(scores.min(), abs=1e-12, nan_ok=True), measure
 
 
-def test_a_large_tie_is_sampled_near_its_expectation_and_always_the_same() -> None:
-    # 30 documents tied, 10 relevant, against 4,000 shuffles of another generator, within four standard errors
+def test_a_large_tie_is_sampled_near_its_expectation_and_reproducibly() -> None:
+    # 30 tied documents, 10 relevant, compared with 4,000 shuffles by another generator, within four standard errors
     documents: list[float | None] = [*[1] * 10, *[0] * 20]
     lists = tied([documents], [])
     measure = AP().view("ties")
@@ -89,17 +89,17 @@ def test_a_large_tie_is_sampled_near_its_expectation_and_always_the_same() -> No
 
 
 def test_a_long_tie_of_an_additive_measure_is_exact() -> None:
-    # 1,000 documents tied, 10 relevant: each stands in the first 10 with chance 1/100
+    # 1,000 tied documents, 10 relevant: each is among the first 10 with probability 1/100
     lists = tied([[*[1] * 10, *[None] * 990]], [])
     assert (P() @ 10).view("ties").evaluate(lists).tolist() == pytest.approx([10 / 100 / 10])
 
 
-def test_lists_that_do_not_know_their_ties() -> None:
+def test_lists_without_tie_bounds_are_an_error() -> None:
     with pytest.raises(ValueError, match="do not say which documents are tied"):
         AP().view("ties").of([1, 0])
 
 
-def test_many_lists_are_spread_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_lists_are_expanded_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.views.ties.MOST_HITS", 5)
     many = side_by_side([[1, 0, 1], [0, 1, 1], [], [1, 1, 0]], [1, 1, 0])
     many = many.replace(tie_first=np.ones(9, dtype=np.int64), tie_last=np.full(9, 3))

@@ -1,4 +1,4 @@
-"""Hits intent by intent, slow and obvious: what the core does in one pass over the lists."""
+"""Hits by intent, in slow and obvious Python: the core computes the same in one pass over the lists."""
 
 from __future__ import annotations
 

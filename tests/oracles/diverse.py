@@ -1,4 +1,4 @@
-"""Diversity measures of one list, slow and obvious, and random lists to try them on."""
+"""Diversity measures of one list in slow and obvious Python, and random lists to test with."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.lists import Assessed
 
 Document = dict[str, int] | None
-"""Grades by intent; None: not judged."""
+"""Grades by intent; None if the document is unjudged."""
 
 
 @dataclass(frozen=True)
 class Diverse:
-    """One list, the judged documents it missed, and what is known of the intents."""
+    """One list, the judged documents that it missed, and the weights and types of the intents."""
 
     documents: list[Document]
     missed: list[dict[str, int]]
@@ -31,7 +31,7 @@ class Diverse:
 
     @property
     def intents(self) -> list[str]:
-        """Those to which something is relevant."""
+        """The intents that have a relevant document."""
         return sorted({intent for document in self.judged for intent, grade in document.items() if grade >= 1})
 
     def probability(self, intent: str) -> float:
@@ -42,7 +42,7 @@ class Diverse:
         return with_intents(self.documents, self.missed, weights, self.navigational)
 
     def of_intent(self, intent: str) -> tuple[list[int | None], list[int]]:
-        """The list and what it missed, as grades for one intent."""
+        """The grades for one intent: those of the list, and those of the missed documents."""
         listed = [None if document is None else document.get(intent) for document in self.documents]
         return listed, [document[intent] for document in self.missed if intent in document]
 
@@ -78,7 +78,7 @@ def novelty_gains(documents: Sequence[Document], intents: Sequence[str], alpha: 
 
 
 def greedy(judged: Sequence[Document], intents: Sequence[str], alpha: float) -> list[Document]:
-    """The ideal list as ndeval makes it: the best at every rank, of equal ones the last."""
+    """The ideal list as ndeval builds it: the best document at every rank; of equal documents, the last."""
     left, ideal = list(judged)[::-1], list[Document]()
     while left:
         best = max(left, key=lambda document: novelty_gains([*ideal, document], intents, alpha)[-1])
@@ -106,7 +106,7 @@ def novelty_sum(
 
 
 def best_sum(judged: Sequence[Document], intents: Sequence[str], alpha: float, weight: Weight, cutoff: int) -> float:
-    """Over all orders."""
+    """The largest sum over all orders."""
     return max(novelty_sum(order, intents, alpha, weight, cutoff) for order in permutations(judged))
 
 

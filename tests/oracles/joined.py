@@ -1,4 +1,4 @@
-"""The join of a run with judgments, slow and obvious, and random collections to join."""
+"""The join of runs with judgments in slow and obvious Python, and random collections to join."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ DOCUMENTS = [f"d{number}" for number in range(16)]
 def collections(
     draw: st.DrawFn, *, lowest: int = -1, highest: int = 3, ties: bool = True, every_topic: bool = False
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Judgments and one run: graded, unjudged documents, topics that the run lacks, topics with nothing relevant."""
+    """Judgments and one run, with unjudged documents, missing topics, and topics without relevant documents."""
     topics = draw(st.lists(st.sampled_from("abcde"), min_size=1, max_size=4, unique=True))
     judgments: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
@@ -91,7 +91,7 @@ def graded_lists(
 
 
 def side_by_side(lists: Sequence[Sequence[float | None]], judged: Sequence[float]) -> Assessed:
-    """Many lists of one topic, each given as its grades from the top, that share one judged set."""
+    """Many lists of one topic that share one set of judgments. A list is given as its grades from the top."""
     hits = [
         (row, rank, grade) for row, one in enumerate(lists) for rank, grade in enumerate(one, 1) if grade is not None
     ]

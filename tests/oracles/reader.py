@@ -1,4 +1,4 @@
-"""The reader of the core once more, slow and obvious: one line after the other, dicts and lists only."""
+"""The core's reader in slow and obvious Python: line by line, with dicts and lists only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORD = re.compile(rb"[+-]?(inf|infinity|nan|nan\([A-Za-z0-9_]*\))", re.IGNORECAS
 
 
 def parse_number(text: bytes) -> float | None:
-    """What C's strtod takes as a whole."""
+    """The number, if C's strtod accepts the whole text."""
     if WORD.fullmatch(text):
         if b"n" in text.lower()[:2] and b"nan" in text.lower():
             return math.nan
@@ -31,7 +31,7 @@ def parse_number(text: bytes) -> float | None:
 
 @dataclass
 class Row:
-    """One line that could be read."""
+    """One valid line."""
 
     topic: str
     doc: str
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass
 class Read:
-    """What there was: lists in the order they begin in, and the lines of what is wrong, ascending."""
+    """The lists, in the order in which they begin, and the numbers of the faulty lines, ascending."""
 
     lists: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
     fault_lines: list[int] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Read:
 def read(
     data: bytes, columns: list[str], delimiter: str = " ", header: bool = False, *, qrels: bool, on_duplicate: str
 ) -> Read:
-    """Every line of one file."""
+    """Read every line of one file."""
     out = Read()
     places: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
     skip_header = header

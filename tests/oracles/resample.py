@@ -1,4 +1,4 @@
-"""The papers' pseudo-code of resampling tests, line by line, on the very random numbers the core draws."""
+"""The papers' pseudo-code of the resampling tests, line by line, with the same random numbers as the core."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Random:
         return result
 
     def below(self, n: int) -> int:
-        """Uniform on 0 .. n − 1: of 2^32 values those above the last multiple of n are drawn anew."""
+        """Uniform on 0 .. n − 1: of 2^32 values, those above the last multiple of n are rejected."""
         while True:
             product = (self.bits() >> 32) * n
             if product % 2**32 >= 2**32 % n:
@@ -65,7 +65,7 @@ def mean(z: Sequence[float]) -> float:
 
 
 def studentised(z: Sequence[float]) -> float:
-    """Sakai 2014 (48-49); without variance 0 or infinite."""
+    """Sakai 2014 (48-49); without variance, 0 or infinite."""
     n, middle = len(z), mean(z)
     deviation = math.sqrt(math.fsum((one - middle) ** 2 for one in z) / (n - 1))
     if deviation < 1e-12:
@@ -138,7 +138,7 @@ def tukey_delta(u: Sequence[Sequence[float]], asl: dict[tuple[int, int], float],
 
 
 def randomisation_asl(z: Sequence[float], resamples: int, seed: int) -> float:
-    """Signs flipped at random: 64 topics to a random number, the lowest bit first."""
+    """Flip signs at random: one random number for 64 topics, lowest bit first."""
     count = 0
     for b in range(resamples):
         random = Random(seed, b)

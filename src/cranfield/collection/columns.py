@@ -19,10 +19,12 @@ from cranfield.errors import DataError
 def with_way_out(message: str) -> str:
     """Add what to do about a document that appears twice, or a grade that is a letter.
 
+    >>> with_way_out("document 'd1' appears twice for topic '7'")
+    "document 'd1' appears twice for topic '7'; to keep one: on_duplicate='first' or 'max'"
     >>> with_way_out("the grade is 'S', expected a number")
     "the grade is 'S', expected a number (the grades S, A, B, C are read if every line has one)"
     """
-    if " twice for topic " in message:
+    if " appears twice for topic " in message:
         return f"{message}; to keep one: on_duplicate='first' or 'max'"
     letter = re.match("the grade is '[A-Z]', expected a number", message)
     return f"{message} (the grades S, A, B, C are read if every line has one)" if letter else message

@@ -99,7 +99,7 @@ def _code(what: str) -> str:
         "is damaged": "damaged",
         "NUL byte": "binary",
         "with grades": "different-grades",
-        " twice": "duplicate",
+        "appears twice": "duplicate",
         "expected a number": "not-a-number",
         "not a number that can": "nan",
         "column": "columns",

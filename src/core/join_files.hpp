@@ -1,4 +1,4 @@
-// Run files straight into hits: what `_core.join_files` does.
+// Joins run files with judgments without keeping the runs in memory.
 #pragma once
 
 #include <algorithm>
@@ -6,28 +6,55 @@
 #include <utility>
 #include <vector>
 
-#include "joins.hpp"
+#include "join_runs.hpp"
 
 namespace cranfield {
-namespace {
 
-// Joins some files after the other; each time in the memory of the last.
+// Joins a few files at a time, reusing the memory of the files before. `progress` is called with the number of pieces read of
+// all files, `quiet` while lists are ranked.
 class FileJoin {
 public:
-    FileJoin(const Judged& judged, const JoinOptions& join, ReadOptions& reading)
-        : joined(judged.topics.size()), judged_(judged), join_(join), reading_(reading) {}
+    FileJoin(const Judged& judged, const JoinOptions& join, const ReadOptions& reading, Watch progress, Watch quiet)
+        : joined(judged.topics.size()), judged_(judged), join_(join), reading_(reading), progress_(std::move(progress)),
+          quiet_(std::move(quiet)) {}
 
     Joined joined;
-    std::vector<Fault> faults;  // the first one, if there is any
+    std::vector<Fault> faults;  // the first fault, if any
 
-    // Returns false if there was a fault, or somebody stopped it.
+    // Joins all files; stops at the first fault, or when a watch says so.
+    void add_all(const std::vector<Source>& sources) {
+        std::size_t bytes = 0, pieces_before = 0;
+        for (const Source& source : sources) bytes += source.size();
+        reading_.watch = [&](std::size_t done) { return progress_(pieces_before + done); };
+        // Enough files at a time to keep all threads busy, and few enough that what one step reads is still in the cache
+        // when the next step needs it.
+        const std::size_t together = 2 * kChunkBytes * std::max(1u, reading_.threads);
+        for (std::size_t begin = 0, end = 0; begin < sources.size(); begin = end) {
+            std::vector<Source> batch;
+            std::size_t size = 0;
+            for (; end < sources.size() && (size == 0 || size + sources[end].size() <= together); ++end) {
+                batch.push_back(sources[end]);
+                size += batch.back().size();
+            }
+            if (!add(batch, begin)) break;
+            for (const Source& source : batch) pieces_before += pieces_of(source);
+            if (!reading_.watch(0)) break;  // a batch may take less time than passes between two calls of the watch
+            if (begin == 0 && size >= together / 2 && end < sources.size())  // expect as many hits per byte in the other files
+                joined.reserve(static_cast<std::size_t>(1.05 * static_cast<double>(joined.hits()) * static_cast<double>(bytes) /
+                                                        static_cast<double>(std::max<std::size_t>(1, size))));
+        }
+        reading_.watch = {};
+    }
+
+private:
+    // Returns false if there was a fault, or a watch stopped it.
     bool add(const std::vector<Source>& sources, std::size_t sources_before) {
         lines_ = read_lines(sources, reading_, std::move(lines_));
         if (lines_.stopped) return false;
         Lists grouped = group(lines_.chunks, sources.size(), true);
         std::vector<Fault> found = collect_faults(lines_.chunks, 1);
         found.insert(found.end(), grouped.faults.begin(), grouped.faults.end());
-        if (!found.empty()) {  // files are told of in order, however many are read at a time: look at those before it
+        if (!found.empty()) {  // report the first fault in file order: a file before this one may have a duplicate
             found = {*std::min_element(found.begin(), found.end(), [](const Fault& a, const Fault& b) { return a.source < b.source; })};
             std::erase_if(lines_.chunks, [&](const Chunk& chunk) { return chunk.source >= found[0].source; });
             grouped = group(lines_.chunks, sources.size(), true);
@@ -38,8 +65,7 @@ public:
         return faults.empty();
     }
 
-private:
-    // Returns false if somebody stopped it.
+    // Returns false if the watch stopped it.
     bool add_lists(const Lists& grouped, const std::vector<Source>& sources, std::size_t sources_before) {
         const std::size_t runs_before = joined.names.size();
         for (const auto& [source, name] : grouped.runs) joined.add_run(name, static_cast<std::int32_t>(source + sources_before));
@@ -76,7 +102,7 @@ private:
         });
         if (!all) return false;
         joined.add(std::move(parts), reading_.threads);
-        tell_duplicate(twice, grouped, sources);
+        report_duplicate(twice, grouped, sources);
         for (std::size_t l = 0; l < grouped.lists.size(); ++l) {
             const List& list = grouped.lists[l];
             joined.dropped += dropped[l];
@@ -88,7 +114,7 @@ private:
         return true;
     }
 
-    // Puts the documents of a list before the ranker; returns which source they are from.
+    // Hands the documents of a list to the ranker; returns the source they are from.
     std::size_t gather(const List& list, Ranker& ranker) const {
         ranker.documents.clear();
         ranker.documents.reserve(list.size);
@@ -103,76 +129,34 @@ private:
         return source;
     }
 
-    // A document that a list has twice.
+    // A document that occurs twice in a list.
     struct Twice {
         bool there = false;
         std::size_t source = 0;
         Duplicate places{};
     };
 
-    // Lines are counted for the first one in the files, not for every list.
-    void tell_duplicate(const std::vector<Twice>& twice, const Lists& grouped, const std::vector<Source>& sources) {
-        const auto place = [](const Twice& one) { return std::pair(one.source, one.places.again.offset()); };
-        const Twice* worst = nullptr;
-        for (const Twice& one : twice)
-            if (one.there && (!worst || place(one) < place(*worst))) worst = &one;
-        if (!worst) return;
-        const Source text = sources[worst->source];
-        const List& list = grouped.lists[static_cast<std::size_t>(worst - twice.data())];
-        faults.push_back({worst->source, worst->places.again.offset(),
-                          "document " + quoted(worst->places.again.in(text.data())) + " is there twice for topic " +
+    // Reports the first duplicate in the files only: counting lines takes time.
+    void report_duplicate(const std::vector<Twice>& twice, const Lists& grouped, const std::vector<Source>& sources) {
+        const auto place = [](const Twice& pair) { return std::pair(pair.source, pair.places.again.offset()); };
+        const Twice* first = nullptr;
+        for (const Twice& pair : twice)
+            if (pair.there && (!first || place(pair) < place(*first))) first = &pair;
+        if (!first) return;
+        const Source text = sources[first->source];
+        const List& list = grouped.lists[static_cast<std::size_t>(first - twice.data())];
+        faults.push_back({first->source, first->places.again.offset(),
+                          "document " + quoted(first->places.again.in(text.data())) + " appears twice for topic " +
                               quoted(grouped.topics[static_cast<std::size_t>(list.topic)]) + ", first on line " +
-                              std::to_string(line_of(text, worst->places.first.offset()))});
+                              std::to_string(line_of(text, first->places.first.offset()))});
     }
 
     const Judged& judged_;
     JoinOptions join_;
-    ReadOptions& reading_;
+    ReadOptions reading_;
+    Watch progress_, quiet_;
     Lines lines_;
     std::vector<Ranker> rankers_;
-    const Watch quiet_ = make_watch(nb::none(), 0);  // made while the GIL is held
 };
 
-// Returns (joined dict or None, faults).
-nb::tuple py_join_files(const Judged& judged, const std::vector<nb::object>& sources,
-                        const std::vector<std::string>& columns, const std::string& delimiter, bool header,
-                        const std::string& expected, const std::string& order, bool single_precision,
-                        const std::string& on_duplicate, std::size_t depth, unsigned threads, const nb::object& progress,
-                        const Judged* numbers, bool scores) {
-    const Buffers buffers(sources);
-    ReadOptions options;
-    options.layout = make_layout(columns, delimiter, header, expected);
-    options.threads = threads;
-    const JoinOptions join = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
-    options.order = join.order;
-    std::size_t bytes = 0, pieces = 0, pieces_before = 0;
-    for (const Source& source : buffers.sources) bytes += source.size(), pieces += pieces_of(source);
-    const Watch watch = make_watch(progress, pieces);
-    FileJoin files(judged, join, options);
-    {
-        const nb::gil_scoped_release release;
-        options.watch = [&](std::size_t done) { return watch(pieces_before + done); };
-        // So many files at a time as keep all threads busy: what one step has read is still near when the next wants it.
-        const std::size_t together = 2 * kChunkBytes * std::max(1u, threads);
-        for (std::size_t begin = 0, end = 0; begin < buffers.sources.size(); begin = end) {
-            std::vector<Source> some;
-            std::size_t size = 0;
-            for (; end < buffers.sources.size() && (size == 0 || size + buffers.sources[end].size() <= together); ++end) {
-                some.push_back(buffers.sources[end]);
-                size += some.back().size();
-            }
-            if (!files.add(some, begin)) break;
-            for (const Source& source : some) pieces_before += pieces_of(source);
-            if (!options.watch(0)) break;  // some files take less time than a watch waits
-            if (begin == 0 && size >= together / 2 && end < buffers.sources.size())  // the other files are likely to be alike
-                files.joined.reserve(static_cast<std::size_t>(1.05 * static_cast<double>(files.joined.hits()) *
-                                                              static_cast<double>(bytes) / static_cast<double>(std::max<std::size_t>(1, size))));
-        }
-    }
-    if (PyErr_Occurred()) throw nb::python_error();
-    if (!files.faults.empty()) return nb::make_tuple(nb::none(), fault_list(files.faults, buffers.sources));
-    return nb::make_tuple(files.joined.to_python(), nb::list());
-}
-
-}  // namespace
 }  // namespace cranfield

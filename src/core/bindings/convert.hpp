@@ -1,4 +1,4 @@
-// Between Python and C++: texts, numbers, buffers, arrays, options.
+// Converts between Python and C++: texts, numbers, buffers, arrays, options.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,23 +11,24 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "join.hpp"
+#include "ranker.hpp"
 #include "reader.hpp"
+
+namespace cranfield {
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace cranfield {
-namespace {
-
 template <typename T>
 using Vector1 = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 
+// An array that takes over the memory of a vector.
 template <typename T, typename Memory>
 Vector1<T> to_numpy(std::vector<T, Memory>&& values) {
     auto* kept = new std::vector<T, Memory>(std::move(values));
@@ -35,24 +36,36 @@ Vector1<T> to_numpy(std::vector<T, Memory>&& values) {
     return Vector1<T>(kept->data(), {kept->size()}, owner);
 }
 
-// A read-only look at a column; Python keeps the column's owner alive.
+// A read-only view of a column. Python keeps the owner of the column alive.
 template <typename T, typename Memory>
-nb::ndarray<nb::numpy, const T, nb::ndim<1>> look(const std::vector<T, Memory>& values) {
+nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(const std::vector<T, Memory>& values) {
     static const T nothing{};
     return {values.empty() ? &nothing : values.data(), {values.size()}, nb::handle()};
 }
 
-nb::object to_str(std::string_view bytes) {
+inline nb::object to_str(std::string_view bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
 }
 
-nb::list to_strs(const std::vector<std::string>& texts) {
-    nb::list out;
+using Strings = nb::typed<nb::list, nb::str>;
+
+inline Strings to_strs(const std::vector<std::string>& texts) {
+    Strings out;
     for (const std::string& text : texts) out.append(to_str(text));
     return out;
 }
 
-// The bytes of a str, of bytes or of an integer; what has to be made for it lives as long as this object.
+// An array that Python passes.
+template <typename T>
+using Column = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Plain memory: an ndarray looks up its strides at every access.
+template <typename T>
+std::span<const T> span_of(const Column<T>& column) {
+    return {column.data(), column.size()};
+}
+
+// The bytes of a str, of bytes or of an integer. Temporary objects that they need live as long as this object.
 class Text {
 public:
     std::string_view of(PyObject* object) {
@@ -84,7 +97,7 @@ private:
     std::vector<nb::object> kept_;
 };
 
-double to_double(PyObject* object, std::string_view topic, std::string_view doc, const char* what) {
+inline double to_double(PyObject* object, std::string_view topic, std::string_view doc, const char* what) {
     const double value = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : PyFloat_AsDouble(object);
     if (std::isnan(value) || PyBool_Check(object) || (value == -1.0 && PyErr_Occurred())) {
         if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();  // Ctrl-C
@@ -99,9 +112,9 @@ double to_double(PyObject* object, std::string_view topic, std::string_view doc,
     return value;
 }
 
-// A dict to walk: itself if all it holds is str and plain numbers, else a copy. Other keys and values run Python code when
-// they are converted, and that code may change the dict.
-nb::object steady(PyObject* dict) {
+// The dict itself if it holds only str and plain numbers, else a copy. Converting other keys and values runs Python code,
+// which may change the dict while we iterate over it.
+inline nb::object safe_to_iterate(PyObject* dict) {
     Py_ssize_t at = 0;
     PyObject *key = nullptr, *value = nullptr;
     while (PyDict_Next(dict, &at, &key, &value)) {
@@ -113,14 +126,14 @@ nb::object steady(PyObject* dict) {
     return nb::borrow(dict);
 }
 
-void check_id(std::string_view id, const char* what) {
+inline void check_id(std::string_view id, const char* what) {
     if (id.empty()) throw nb::value_error((std::string("an empty ") + what + " id").c_str());
     if (id.size() > kLongestId)
-        throw nb::value_error((std::string("a ") + what + " id of " + std::to_string(id.size()) + " bytes, at most " +
-                               std::to_string(kLongestId) + " are taken").c_str());
+        throw nb::value_error((std::string("a ") + what + " id has " + std::to_string(id.size()) + " bytes, at most " +
+                               std::to_string(kLongestId) + " are allowed").c_str());
 }
 
-// Buffers held open while C++ reads them.
+// Keeps the buffers of Python objects open while C++ reads them.
 class Buffers {
 public:
     explicit Buffers(const std::vector<nb::object>& objects) {
@@ -149,7 +162,7 @@ private:
     std::vector<Py_buffer> views_;
 };
 
-Layout make_layout(const std::vector<std::string>& columns, const std::string& delimiter, bool header,
+inline Layout make_layout(const std::vector<std::string>& columns, const std::string& delimiter, bool header,
                    const std::string& expected) {
     static const std::unordered_map<std::string, Role> kRoles = {
         {"skip", Role::skip}, {"topic", Role::topic}, {"label", Role::label}, {"doc", Role::doc},
@@ -170,28 +183,30 @@ Layout make_layout(const std::vector<std::string>& columns, const std::string& d
     return layout;
 }
 
-Order make_order(const std::string& order) {
+inline Order make_order(const std::string& order) {
     if (order == "score") return Order::score;
     if (order == "rank") return Order::rank;
     if (order == "file") return Order::file;
     throw nb::value_error(("order == '" + order + "', must be 'score', 'rank' or 'file'").c_str());
 }
 
-OnDuplicate make_rule(const std::string& rule) {
+inline OnDuplicate make_rule(const std::string& rule) {
     if (rule == "error") return OnDuplicate::error;
     if (rule == "first") return OnDuplicate::first;
     if (rule == "max") return OnDuplicate::max;
     throw nb::value_error(("on_duplicate == '" + rule + "', must be 'error', 'first' or 'max'").c_str());
 }
 
-// Lets Ctrl-C through and shows progress while threads work without the GIL.
-Watch make_watch(const nb::object& progress, std::size_t pieces) {
+using Progress = nb::typed<nb::callable, void(std::size_t, std::size_t)>;
+
+// Lets Ctrl-C interrupt and shows progress while threads work without the GIL.
+inline Watch make_watch(const nb::object& progress = nb::none(), std::size_t pieces = 0) {
     return [progress, pieces](std::size_t done) {
         const nb::gil_scoped_acquire gil;
         if (PyErr_CheckSignals() != 0) return false;
         try {
             if (!progress.is_none()) progress(done, pieces);
-        } catch (nb::python_error& error) {  // threads are at work: let them end before it goes on its way
+        } catch (nb::python_error& error) {  // raised again by the caller, when all threads have ended
             error.restore();
             return false;
         }
@@ -199,16 +214,15 @@ Watch make_watch(const nb::object& progress, std::size_t pieces) {
     };
 }
 
-using FaultTuple = std::tuple<std::size_t, std::size_t, std::string>;
+using Faults = nb::typed<nb::list, std::tuple<std::size_t, std::size_t, nb::str>>;
 
-// (source, line, what) of each fault.
-nb::list fault_list(const std::vector<Fault>& faults, const std::vector<Source>& sources) {
-    nb::list out;
+// (source, line, message) of each fault.
+inline Faults fault_list(const std::vector<Fault>& faults, const std::vector<Source>& sources) {
+    Faults out;
     LineIndexes lines(sources);
     for (const Fault& fault : faults)
         out.append(nb::make_tuple(fault.source, lines.line(fault.source, fault.offset), to_str(fault.what)));
     return out;
 }
 
-}  // namespace
 }  // namespace cranfield

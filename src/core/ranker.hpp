@@ -1,7 +1,8 @@
-// Ranking a list and finding its judged documents: the one relational step everything else stands on.
+// Ranks a list and finds its judged documents: the one join that every measure builds on.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,7 +18,7 @@ namespace cranfield {
 
 enum class OnDuplicate { error, first, max };
 
-// Open addressing from an id to a small number; holds no id itself, the caller compares.
+// A hash table from ids to small numbers, with open addressing. It stores no ids: the caller compares them.
 class IdTable {
 public:
     void reset(std::size_t ids) {
@@ -27,7 +28,7 @@ public:
         slots_.assign(slots, Slot{0, kEmpty});
     }
 
-    // The number stored for an id that `same` recognises, or -1; then `number` is stored, if it is not negative.
+    // The number of an id that `same` recognises. If there is none, stores `number` (unless it is negative) and returns -1.
     template <typename Same>
     std::int32_t find_or_add(std::uint64_t hash, std::int32_t number, const Same& same) {
         const auto tag = static_cast<std::uint32_t>(hash >> 32);
@@ -51,10 +52,9 @@ private:
     std::size_t mask_ = 0;
 };
 
-// The judged documents of every topic, ready to be looked up. They are numbered in the order in which they are added.
+// A hash table of the judged documents of every topic. Documents are numbered in the order in which they are added.
 class JudgedIndex {
 public:
-
     explicit JudgedIndex(const char* base) : base_(base) {}
 
     void add_topic(std::string_view topic, const std::vector<Id>& documents) {
@@ -116,9 +116,9 @@ struct JoinOptions {
     bool single_precision = false;
     OnDuplicate on_duplicate = OnDuplicate::error;
     std::size_t depth = 0;  // 0: no limit
-    bool unique = false;    // the caller knows that no list has a document twice
+    bool unique = false;    // the caller knows that no list contains a document twice
     const JudgedIndex* documents = nullptr;  // numbers all retrieved documents, under its topic 0; null: not wanted
-    bool scores = false;                     // keep what documents were ranked by
+    bool scores = false;                     // keep the numbers that documents are ranked by
 };
 
 struct Hit {
@@ -126,12 +126,12 @@ struct Hit {
     std::int32_t document;  // its number among the judged documents
 };
 
-// A document retrieved twice in one list: the places of both lines.
+// A document that a list contains twice: the places of both lines.
 struct Duplicate {
     Id first, again;
 };
 
-// Ranks one list at a time; keeps its memory between lists.
+// Ranks one list at a time, reusing its memory.
 class Ranker {
 public:
     explicit Ranker(const JoinOptions& options) : options_(options) {
@@ -148,15 +148,15 @@ public:
 
     std::vector<Document> documents;  // filled by the caller, in file order
     std::vector<Hit> hits;
-    std::vector<std::int32_t> numbers;  // of every retrieved document in rank order, -1 where it has none
-    std::vector<Id> unknown;            // the documents that have none
-    std::vector<double> scores;         // of every retrieved document in rank order, if asked for
+    std::vector<std::int32_t> numbers;  // of every retrieved document in rank order, -1 if it has none
+    std::vector<Id> unknown;            // the documents without a number
+    std::vector<double> scores;         // of every retrieved document in rank order, if the options ask for them
     std::size_t retrieved = 0;
-    std::size_t dropped = 0;  // duplicates passed over
+    std::size_t dropped = 0;  // duplicates
     bool has_duplicate = false;
     Duplicate duplicate{};
 
-    // Looks every document up, orders the list and leaves its hits.
+    // Looks up every document, sorts the list and collects its hits.
     void run(const char* base, const JudgedIndex& judged, std::int32_t topic) {
         look_up(base, &judged, topic);
         if (has_duplicate) return;
@@ -170,7 +170,7 @@ public:
             for (std::size_t i = 0; i < retrieved; ++i) scores.push_back(documents[i].key);
     }
 
-    // Orders the list and drops or reports duplicates, without judgments.
+    // Sorts the list and drops or reports duplicates, without judgments.
     void rank_only(const char* base) {
         look_up(base, nullptr, 0);
         if (!has_duplicate) order(base);
@@ -226,7 +226,7 @@ private:
             }
         }
         if (sorted) return;
-        if (options_.order == Order::rank) {  // ranks given twice: as listed
+        if (options_.order == Order::rank) {  // equal ranks stay in file order
             tied_ = false;
             std::stable_sort(documents.begin(), documents.end(),
                              [](const Document& a, const Document& b) { return a.key > b.key; });

@@ -1,0 +1,13 @@
+// Each file of this folder adds its functions and classes to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace cranfield {
+
+void bind_tables(nanobind::module_& m);
+void bind_joins(nanobind::module_& m);
+void bind_intents(nanobind::module_& m);
+void bind_resampling(nanobind::module_& m);
+
+}  // namespace cranfield

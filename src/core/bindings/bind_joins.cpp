@@ -1,0 +1,173 @@
+// Joins of tables, files and dicts with judgments.
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/convert.hpp"
+#include "join_files.hpp"
+#include "join_runs.hpp"
+
+namespace cranfield {
+namespace {
+
+// A dict with the keys of `Joined` in the stub file.
+class JoinedDict : public nb::dict {
+    NB_OBJECT(JoinedDict, nb::dict, "Joined", PyDict_Check)
+    JoinedDict() : nb::dict() {}
+};
+
+JoinedDict to_python(Joined joined) {
+    nb::list unjudged_topics;
+    for (const auto& topics : joined.unjudged) unjudged_topics.append(to_strs(topics));
+    JoinedDict out;
+    out["names"] = to_strs(joined.names);
+    out["sources"] = joined.sources;
+    out["retrieved"] = to_numpy(std::move(joined.retrieved));
+    out["missing"] = to_numpy(std::move(joined.missing));
+    out["unjudged_topics"] = unjudged_topics;
+    out["row"] = to_numpy(std::move(joined.row));
+    out["rank"] = to_numpy(std::move(joined.rank));
+    out["tie_first"] = to_numpy(std::move(joined.tie_first));
+    out["tie_last"] = to_numpy(std::move(joined.tie_last));
+    out["document"] = to_numpy(std::move(joined.document));
+    out["dropped"] = joined.dropped;
+    out["documents"] = joined.documents;
+    out["numbers"] = to_numpy(std::move(joined.numbers));
+    out["unknown"] = to_strs(joined.unknown);
+    out["scores"] = to_numpy(std::move(joined.scores));
+    return out;
+}
+
+JoinOptions join_options(const std::string& order, bool single_precision, const std::string& on_duplicate, std::size_t depth,
+                         const Judged* numbers, bool scores) {
+    JoinOptions options;
+    options.order = make_order(order);
+    options.single_precision = single_precision;
+    options.on_duplicate = make_rule(on_duplicate);
+    options.depth = depth;
+    options.scores = scores;
+    if (numbers) {
+        if (numbers->topics.size() != 1) throw nb::value_error("numbers: expected the documents of one topic");
+        options.documents = &numbers->index;
+    }
+    return options;
+}
+
+JoinedDict join_tables_in_memory(const Judged& judged, const std::vector<const Table*>& tables, const std::string& order,
+                                 bool single_precision, std::size_t depth, unsigned threads, const Judged* numbers, bool scores) {
+    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
+    std::optional<Joined> joined;
+    {
+        const nb::gil_scoped_release release;
+        joined = join_tables(judged, tables, options, threads);
+    }
+    return to_python(*std::move(joined));
+}
+
+std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, const std::vector<nb::object>& sources,
+                                                         const std::vector<std::string>& columns, const std::string& delimiter,
+                                                         bool header, const std::string& expected, const std::string& order,
+                                                         bool single_precision, const std::string& on_duplicate,
+                                                         std::size_t depth, unsigned threads, const std::optional<Progress>& progress,
+                                                         const Judged* numbers, bool scores) {
+    const Buffers buffers(sources);
+    ReadOptions reading;
+    reading.layout = make_layout(columns, delimiter, header, expected);
+    reading.threads = threads;
+    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
+    reading.order = options.order;
+    std::size_t pieces = 0;
+    for (const Source& source : buffers.sources) pieces += pieces_of(source);
+    const nb::object callback = progress ? nb::object(*progress) : nb::none();
+    FileJoin files(judged, options, reading, make_watch(callback, pieces), make_watch());
+    {
+        const nb::gil_scoped_release release;
+        files.add_all(buffers.sources);
+    }
+    if (PyErr_Occurred()) throw nb::python_error();
+    if (!files.faults.empty()) return {std::nullopt, fault_list(files.faults, buffers.sources)};
+    return {to_python(std::move(files.joined)), Faults()};
+}
+
+using AnyDict = nb::typed<nb::dict, nb::any, nb::any>;
+
+// The strings are read where Python keeps them.
+JoinedDict join_dicts(const Judged& judged, const std::vector<std::pair<std::string, AnyDict>>& runs, const std::string& order,
+                      bool single_precision, std::size_t depth, const Judged* numbers, bool scores) {
+    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
+    if (options.order == Order::rank) throw nb::value_error("order == 'rank', but a dict has no ranks; use 'score' or 'file'");
+    Joined joined(judged.topics.size());
+    Ranker ranker(options);
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+        joined.add_run(runs[r].first, static_cast<std::int32_t>(r));
+        const nb::object topics = safe_to_iterate(runs[r].second.ptr());
+        std::vector<Joined::Part> parts;
+        Py_ssize_t at = 0;
+        PyObject *topic_key = nullptr, *documents = nullptr;
+        while (PyDict_Next(topics.ptr(), &at, &topic_key, &documents)) {
+            Text text;
+            const std::string_view topic_name = text.of(topic_key);
+            check_id(topic_name, "topic");
+            if (!PyDict_Check(documents))
+                throw nb::type_error(("topic " + quoted(topic_name) + ": expected a dict of documents and scores").c_str());
+            const std::int32_t topic = judged.index.topic(topic_name);
+            joined.documents += static_cast<std::size_t>(PyDict_GET_SIZE(documents));
+            if (topic < 0) {
+                joined.unjudged[r].emplace_back(topic_name);
+                continue;
+            }
+            ranker.documents.clear();
+            ranker.documents.reserve(static_cast<std::size_t>(PyDict_GET_SIZE(documents)));
+            const nb::object safe_documents = safe_to_iterate(documents);
+            Py_ssize_t place = 0;
+            bool strings = true;  // if all keys are str, no document appears twice; but 7 and "7" are the same document
+            PyObject *doc = nullptr, *value = nullptr;
+            while (PyDict_Next(safe_documents.ptr(), &place, &doc, &value)) {
+                const std::string_view id = text.of(doc);
+                strings &= PyUnicode_CheckExact(doc);
+                check_id(id, "document");
+                ranker.documents.push_back({to_double(value, topic_name, id, "score"), Id::at(nullptr, id)});
+            }
+            ranker.set_unique(strings);
+            ranker.run(nullptr, judged.index, topic);
+            if (ranker.has_duplicate)
+                throw nb::value_error(("topic " + quoted(topic_name) + ": document " + quoted(ranker.duplicate.again.in(nullptr)) +
+                                       " appears twice, as different Python objects").c_str());
+            const std::size_t row = r * judged.topics.size() + static_cast<std::size_t>(topic);
+            if (!joined.missing[row])
+                throw nb::value_error(("topic " + quoted(topic_name) + " appears twice, as different Python objects").c_str());
+            joined.retrieved[row] = static_cast<std::int32_t>(ranker.retrieved);
+            joined.missing[row] = 0;
+            parts.emplace_back(row, ranker, nullptr);
+            if ((parts.size() & 255) == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+        joined.add(std::move(parts));
+    }
+    return to_python(std::move(joined));
+}
+
+}  // namespace
+
+void bind_joins(nb::module_& m) {
+    nb::class_<Judged>(m, "Judged", "Judgments ready for joins: the documents of each topic in a hash table.")
+        .def_prop_ro("topics", [](const Judged& j) { return to_strs(j.topics); }, "The judged topics.")
+        .def_prop_ro("start", [](const Judged& j) { return view_of(j.start); }, "Where the documents of each topic begin, and where the last ones end.")
+        .def_prop_ro("grade", [](const Judged& j) { return view_of(j.grade); }, "For each document, its grade.")
+        .def_prop_ro("dropped", [](const Judged& j) { return j.dropped; }, "The number of duplicate judgments that were dropped.");
+
+    m.def("judged", [](const Table& table, const std::string& on_duplicate) { return make_judged(table, make_rule(on_duplicate)); },
+          "table"_a, "on_duplicate"_a, "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
+    m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
+          "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a, "numbers"_a = nb::none(), "scores"_a = false,
+          "Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.");
+    m.def("join_tables", &join_tables_in_memory, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a = 1,
+          "numbers"_a = nb::none(), "scores"_a = false, "Join runs in memory with judgments.");
+    m.def("join_dicts", &join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a, "numbers"_a = nb::none(),
+          "scores"_a = false, "Join runs, given as (name, dict topic -> document -> score), with judgments.");
+}
+
+}  // namespace cranfield

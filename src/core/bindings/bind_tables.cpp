@@ -1,0 +1,203 @@
+// Table: runs and judgments in memory, made from files, dicts and columns.
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "bindings/bind.hpp"
+#include "bindings/convert.hpp"
+#include "table.hpp"
+
+namespace cranfield {
+namespace {
+
+using AnyList = nb::typed<nb::list, nb::any>;
+
+std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std::vector<std::string>& columns,
+                               const std::string& delimiter, bool header, const std::string& expected, bool qrels,
+                               const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines) {
+    const Buffers buffers(sources);
+    ReadOptions options;
+    options.layout = make_layout(columns, delimiter, header, expected);
+    options.threads = threads;
+    options.most_faults = most_faults;
+    options.keep_columns = true;
+    options.watch = make_watch();
+    const OnDuplicate rule = make_rule(on_duplicate);
+    Table table;
+    {
+        const nb::gil_scoped_release release;
+        table = read_table(buffers.sources, options, qrels, rule, keep_lines);
+    }
+    if (PyErr_Occurred()) throw nb::python_error();
+    Faults faults = fault_list(table.faults, buffers.sources);
+    return {std::move(table), std::move(faults)};
+}
+
+Table table_from_dict(const nb::typed<nb::dict, nb::any, nb::any>& lists, const std::string& name, const char* what) {
+    TableBuilder builder;
+    builder.name(name);
+    const nb::object topics = safe_to_iterate(lists.ptr());
+    Py_ssize_t at = 0;
+    PyObject *topic = nullptr, *documents = nullptr;
+    while (PyDict_Next(topics.ptr(), &at, &topic, &documents)) {
+        Text text;
+        const std::string_view topic_id = text.of(topic);
+        check_id(topic_id, "topic");
+        const std::size_t before = builder.table.topics.size();
+        const std::int32_t number = builder.topic(topic_id);
+        if (static_cast<std::size_t>(number) < before)
+            throw nb::value_error(("topic " + quoted(topic_id) + " appears twice, as different Python objects").c_str());
+        if (!PyDict_Check(documents))
+            throw nb::type_error(("topic " + quoted(topic_id) + ": expected a dict of documents").c_str());
+        const nb::object safe_documents = safe_to_iterate(documents);
+        Py_ssize_t place = 0;
+        PyObject *doc = nullptr, *value = nullptr;
+        while (PyDict_Next(safe_documents.ptr(), &place, &doc, &value)) {
+            const std::string_view id = text.of(doc);
+            check_id(id, "document");
+            builder.add(id, to_double(value, topic_id, id, what));
+        }
+        builder.end_list(0, number);
+    }
+    return builder.finish();
+}
+
+// Groups rows by name and topic, in order of appearance.
+Table table_from_columns(const std::optional<AnyList>& names, const AnyList& topics, const AnyList& docs, const AnyList& values,
+                         const std::optional<AnyList>& ranks, const std::optional<AnyList>& labels,
+                         const std::string& on_duplicate, const char* what) {
+    const std::size_t rows = docs.size();
+    const auto check_length = [rows](const AnyList& column) {
+        if (column.size() != rows)
+            throw nb::value_error(("columns of different lengths: " + std::to_string(column.size()) + " and " +
+                                   std::to_string(rows)).c_str());
+    };
+    check_length(topics), check_length(values);
+    for (const auto& column : {names, ranks, labels})
+        if (column) check_length(*column);
+    Text text;
+    TableBuilder builder;
+    std::unordered_map<std::string, std::int32_t> name_number;
+    if (!names) builder.name("");
+    std::unordered_map<std::uint64_t, std::size_t> list_number;
+    struct Rows {
+        std::int32_t name, topic;
+        std::vector<Kept> rows;
+    };
+    std::vector<Rows> lists;
+    for (std::size_t row = 0; row < rows; ++row) {
+        const auto item = [row](const nb::handle& list) { return PyList_GET_ITEM(list.ptr(), static_cast<Py_ssize_t>(row)); };
+        std::int32_t name = 0;
+        if (names) {
+            const auto [found, fresh] = name_number.try_emplace(std::string(text.of(item(*names))),
+                                                                static_cast<std::int32_t>(builder.table.names.size()));
+            if (fresh) builder.name(found->first);
+            name = found->second;
+        }
+        const std::string_view topic_id = text.of(item(topics)), id = text.of(item(docs));
+        check_id(topic_id, "topic");
+        check_id(id, "document");
+        const std::int32_t topic = builder.topic(topic_id);
+        const std::uint64_t key = (static_cast<std::uint64_t>(name) << 32) | static_cast<std::uint32_t>(topic);
+        const auto [list, fresh] = list_number.try_emplace(key, lists.size());
+        if (fresh) lists.push_back({name, topic, {}});
+        lists[list->second].rows.push_back({id, to_double(item(values), topic_id, id, what),
+                                            ranks ? to_double(item(*ranks), topic_id, id, "rank") : 0.0,
+                                            labels ? builder.label(text.of(item(*labels))) : 0, row});
+    }
+    const OnDuplicate rule = make_rule(on_duplicate);
+    IdTable seen;
+    std::vector<Repeat> repeats;
+    for (Rows& list : lists) {
+        settle_duplicates(list.rows, rule, true, seen, repeats, builder.table.dropped);
+        if (!repeats.empty())
+            throw nb::value_error(("row " + std::to_string(repeats[0].again.place + 1) + ": document " + quoted(repeats[0].again.id) +
+                                   " appears twice for topic " +
+                                   quoted(builder.table.topics[static_cast<std::size_t>(list.topic)]) + ", first in row " +
+                                   std::to_string(repeats[0].first.place + 1)).c_str());
+        for (const Kept& entry : list.rows) {
+            builder.add(entry.id, entry.value);
+            if (ranks) builder.table.rank.push_back(entry.rank);
+            if (labels) builder.table.label.push_back(entry.label);
+        }
+        builder.end_list(list.name, list.topic);
+    }
+    return builder.finish();
+}
+
+Strings table_docs(const Table& table, std::size_t begin, std::size_t end) {
+    Strings out;
+    for (std::size_t i = begin; i < std::min(end, table.size()); ++i) out.append(to_str(table.id(i)));
+    return out;
+}
+
+Table table_take(const Table& table, const Column<std::int64_t>& rows, const std::string& name) {
+    return take_rows(table, rows.data(), rows.size(), name);
+}
+
+std::tuple<Vector1<std::int64_t>, Vector1<double>> table_order(const Table& table, std::size_t list, const std::string& order,
+                                                               bool single_precision) {
+    if (list >= table.lists()) throw nb::index_error("the table has no such list");
+    JoinOptions options;
+    options.order = make_order(order);
+    options.single_precision = single_precision;
+    Ranker ranker(options);
+    const auto begin = static_cast<std::size_t>(table.list_start[list]);
+    const auto end = static_cast<std::size_t>(table.list_start[list + 1]);
+    std::unordered_map<std::uint64_t, std::int64_t> position;
+    for (std::size_t i = begin; i < end; ++i) {
+        const double key = options.order == Order::rank && !table.rank.empty() ? -table.rank[i] : table.value[i];
+        ranker.documents.push_back({key, table.doc[i]});
+        position.emplace(table.doc[i].packed, static_cast<std::int64_t>(i));
+    }
+    ranker.rank_only(table.arena.data());
+    std::vector<std::int64_t> positions;
+    std::vector<double> keys;
+    for (const auto& document : ranker.documents) {
+        positions.push_back(position.at(document.doc.packed));
+        keys.push_back(document.key);
+    }
+    return {to_numpy(std::move(positions)), to_numpy(std::move(keys))};
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& m) {
+    nb::class_<Table>(m, "Table", "A run or judgments in memory: one row per document, grouped into lists (run × topic).")
+        .def("__len__", &Table::size)
+        .def_prop_ro("names", [](const Table& t) { return to_strs(t.names); }, "The run tags; one empty name for judgments.")
+        .def_prop_ro("sources", [](const Table& t) { return t.sources; }, "The file that each name comes from.")
+        .def_prop_ro("topics", [](const Table& t) { return to_strs(t.topics); }, "The topics, in order of first appearance.")
+        .def_prop_ro("labels", [](const Table& t) { return to_strs(t.labels); }, "The different texts of column 2: Q0, iteration or intent.")
+        .def_prop_ro("dropped", [](const Table& t) { return t.dropped; }, "The number of duplicate rows that were dropped.")
+        .def_prop_ro("list_name", [](const Table& t) { return view_of(t.list_name); }, "For each list, the index of its name.")
+        .def_prop_ro("list_topic", [](const Table& t) { return view_of(t.list_topic); }, "For each list, the index of its topic.")
+        .def_prop_ro("list_start", [](const Table& t) { return view_of(t.list_start); }, "Where each list begins, and where the last one ends.")
+        .def_prop_ro("values", [](const Table& t) { return view_of(t.value); }, "For each row, the score or grade.")
+        .def_prop_ro("ranks", [](const Table& t) { return view_of(t.rank); }, "For each row, the rank column; empty if the file has none.")
+        .def_prop_ro("label", [](const Table& t) { return view_of(t.label); }, "For each row, the index of its label; empty if there is only one label.")
+        .def_prop_ro("lines", [](const Table& t) { return view_of(t.line); }, "For each row, its line in the file; empty unless `keep_lines`.")
+        .def("take", &table_take, "rows"_a, "name"_a, "Return some rows as a table under one name. Rows of one list must follow one another.")
+        .def("renamed", [](const Table& t, const std::string& name) {
+            Table copy = t;
+            copy.names.assign(t.names.size(), name);
+            return copy;
+        }, "name"_a, "Return a copy with another name.")
+        .def("docs", &table_docs, "begin"_a, "end"_a, "Return the document ids of the rows from `begin` up to `end`.")
+        .def("order", &table_order, "list"_a, "order"_a, "single_precision"_a,
+             "Return the rows of a list, best first, and the number that each is ranked by.");
+
+    m.def("read", &read, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "qrels"_a, "on_duplicate"_a, "threads"_a,
+          "most_faults"_a, "keep_lines"_a = false,
+          "Read files, given as buffers. Return the table and the faults: (source, line, message) each.");
+    m.def("table_from_dict", &table_from_dict, "lists"_a, "name"_a, "what"_a,
+          "Build a table from a dict topic -> document -> number. `what` names the number in messages.");
+    m.def("table_from_columns", &table_from_columns, "names"_a, "topics"_a, "docs"_a, "values"_a, "ranks"_a, "labels"_a,
+          "on_duplicate"_a, "what"_a, "Build a table from columns of equal length. `what` names the values in messages.");
+    m.def("parse_number", [](const nb::bytes& text) { return parse_number({text.c_str(), text.size()}); }, "text"_a,
+          "Parse a number as the reader does; None if the text is not a number.");
+}
+
+}  // namespace cranfield
