@@ -97,7 +97,7 @@ def test_wss_tells_the_rank_and_the_size() -> None:
 
 
 def test_last_rel_of_a_list_that_lacks_documents_names_the_way_out() -> None:
-    told = "undefined for 1 list that lacks relevant documents; with N="
+    told = "undefined for 1 list that missed relevant documents; give N"
     explained = cf.explain(PLAIN, LIST, "1", "LastRel")
     assert not any("divided by" in note for note in explained.notes)
     assert "the score is undefined" in explained.notes[0]
