@@ -101,7 +101,7 @@ def test_wss_shows_the_rank_and_the_size() -> None:
 
 
 def test_last_rel_without_all_documents_suggests_n() -> None:
-    note = "undefined for 1 list that lacks relevant documents; with N="
+    note = "undefined for 1 list that missed relevant documents; give N"
     explained = cf.explain(PLAIN, LIST, "1", "LastRel")
     assert not any("divided by" in note for note in explained.notes)
     assert "the score is undefined" in explained.notes[0]

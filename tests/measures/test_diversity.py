@@ -231,10 +231,7 @@ def test_a_list_can_beat_the_greedy_ideal_but_not_the_exact_one() -> None:
 
 def test_exact_refuses_topics_that_are_too_large() -> None:
     bits = np.array([[(n >> i) & 1 for n in range(1, 18)] for i in range(5)], dtype=float)
-    with pytest.raises(
-        UsageError,
-        match=rf"topic 'x': .*17 relevant documents are too many .* {STATES:,} sets of documents at most; use ideal=",
-    ):
+    with pytest.raises(UsageError, match=rf"'x': 17 relevant documents .* {STATES:,} sets .*; use ideal='greedy'"):
         exact_ideal(bits, 0.5, log_discount, None, "x")
     some = np.random.default_rng(0).integers(0, 2, (20, 2000)).astype(float)
     with pytest.raises(UsageError, match=r"2000 relevant documents are too many"):
