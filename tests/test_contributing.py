@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from scipy.stats import norm
 
 import cranfield as cf
+from cranfield import cli
 from cranfield.collection.formats import RUNS, Layout
 from cranfield.comparison.registry import TESTS, known_tests
-from cranfield.measures import sets
+from cranfield.measures import recall
 from cranfield.measures.base import REGISTRY
 
 ROOT = Path(__file__).parent.parent
@@ -56,7 +59,7 @@ def restored(registry: dict[str, Any]) -> Iterator[None]:
 
 def test_the_example_of_a_measure_scores_lists() -> None:
     with restored(REGISTRY):
-        exec(example("@measure"), vars(sets).copy())
+        exec(example("@measure"), vars(recall).copy())
         # weights 1, 3/4, 1/2, 1/4
         assert cf.parse("Linear(depth=4)").of([1, 0, 1]) == pytest.approx(1 + 1 / 2)
 
@@ -78,11 +81,14 @@ def test_the_example_of_a_format_reads_and_writes(tmp_path: Path, monkeypatch: p
     assert cf.Run.read(path, format="short").to_dict() == {"q": {"d1": 2.0, "d2": 1.0}}
 
 
-def test_the_example_of_a_verb_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scope: dict[str, Any] = {}
-    exec(example('"""`cranfield topics`'), scope)
+def test_the_example_of_a_verb_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = ModuleType("cranfield.cli.verbs.topics")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(example('"""`cranfield topics`'), vars(module))
+    monkeypatch.setattr(cli, "VERBS", (*cli.VERBS, "topics"))
     path = tmp_path / "qrels.txt"
     path.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
-    assert scope["topics_verb"](str(path), least=2) == 0
-    assert capsys.readouterr().out == "1 2\n"
-    assert "topics" in eval("{" + example('"topics"') + "}")
+    assert cli.main(["topics", str(path), "--least", "2", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "topic,judgments\n1,2\n"

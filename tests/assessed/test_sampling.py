@@ -130,7 +130,7 @@ def test_inclusion_of_the_wrong_type_is_refused() -> None:
 
 
 def test_missing_probabilities_are_named() -> None:
-    with pytest.raises(UsageError, match="--inclusion FILE"):
+    with pytest.raises(UsageError, match="give inclusion="):
         cf.evaluate(QRELS, SCORED, "statAP")
 
 

@@ -86,7 +86,7 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
         (("plot", "boxes", "--sample", "-m", "AP,RR"), "boxes show one measure, there are 2"),
         (("plot", "boxes", "--sample", "--roc"), "--roc goes with curves"),
         (("plot", "boxes", "--sample", "--topic", "1"), "--topic goes with curves"),
-        (("plot", "curves", "--sample", "--topic", "nope", "--quiet"), "topic 'nope' is not there"),
+        (("plot", "curves", "--sample", "--topic", "nope", "--quiet"), "there is no topic 'nope'"),
         (("plot", "curves", "--sample", "-m", "AP"), "leave out -m AP"),
         (("plot", "curves", "--scores", "x.csv"), "curves are drawn from runs"),
         (("plot", "curves"), "give QRELS RUN..."),
