@@ -55,10 +55,11 @@ def test_unlike_any_verb_lists_them(cranfield: Cranfield) -> None:
     assert cranfield("help", "xyzzy").code == 2
 
 
-def test_examples_in_help_can_be_parsed(cranfield: Cranfield) -> None:
+def test_examples_in_help_can_be_parsed(cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At most the files of an example are missing."""
     import shlex
 
+    monkeypatch.chdir(tmp_path)  # some examples write a file
     for verb in [*VERBS, *(f"meta {verb}" for verb in META_VERBS)]:
         for line in find(verb).examples.strip().splitlines():
             example = re.search(r"cranfield (.*?)(?: [|>].*|  #.*)?$", line)

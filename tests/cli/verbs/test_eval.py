@@ -209,7 +209,7 @@ def test_what_runs_risk(cranfield: Cranfield, collection: Sample, kind: str, bas
         (["--statistic", "URisk", "-b", "bm25", "--alpha", "-1"], "alpha == -1.0, must be 0 or above"),
         (
             ["--statistic", "URisk", "-b", "bm25", "-m", "ESL"],
-            "whose higher scores are better, ESL is not",
+            "whose higher scores are better, unlike ESL",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_the_picture(cranfield: Cranfield, shards: list[str], tmp_path: Path) ->
     [
         (["--topics", "0,5"], "--topics 0,5: expected whole numbers"),
         (["--target", "1.5"], "target == 1.5"),
-        (["--facet", "shard"], "--facet takes a file of scores for each level"),
+        (["--facet", "shard"], "--facet needs a file of scores for each level"),
         (["--drop", "2"], "drop == 2.0"),
     ],
 )

@@ -91,7 +91,7 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
         (("--sample", "--how", "luck"), "how == 'luck', must be one of 'random'"),
         (("--sample", "--rates", "half"), "--rates half: expected numbers separated by commas"),
         (("--sample", "--depths", "2.5"), "--depths 2.5: expected whole numbers"),
-        (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 is for --how random, which is not asked for"),
+        (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 applies only to --how random; add it"),
         (("--sample", "--sizes", "100"), "size == 100, must be between 1 and 24"),
         (("--sample", "--how", "confusion"), "how == 'confusion' needs a matrix"),
         (("--sample", "--show", "everything"), "show == 'everything', must be one of 'tau'"),
