@@ -15,7 +15,7 @@ def runs(collection: Sample) -> dict[str, str]:
     return {Path(path).stem: path for path in collection.runs}
 
 
-def test_no_words_show_how_it_is_used(cranfield: Cranfield) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     done = cranfield("meta", "reproduce")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("usage: cranfield meta reproduce QRELS ORIGINAL AGAIN")
