@@ -187,10 +187,10 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
         for result, comparisons, means in analyses:
             measure = {"measure": result.measure}
             if means:
-                for one in means:
-                    columns = {name: one.columns()[name].tolist() for name in ("mean", "low", "high", "n")}
-                    columns = {"level": [":".join(level) for level in one.levels], **columns}
-                    parts.append((measure | {"factor": ":".join(one.factors)}, columns))
+                for table in means:
+                    columns = {name: table.columns()[name].tolist() for name in ("mean", "low", "high", "n")}
+                    columns = {"level": [":".join(level) for level in table.levels], **columns}
+                    parts.append((measure | {"factor": ":".join(table.factors)}, columns))
             elif self.pairs:
                 for comparison in comparisons:
                     columns = {name: column.tolist() for name, column in comparison.columns().items()}
@@ -244,6 +244,6 @@ def facts(result: Anova, comparisons: list[LevelPairs], means: list[LevelMeans],
         }
         for comparison in comparisons
     ]
-    shown = [{"factors": list(one.factors), "level": one.level, "levels": rows(one.columns())} for one in means]
+    shown = [{"factors": list(part.factors), "level": part.level, "levels": rows(part.columns())} for part in means]
     whole = {**result.to_dict(), "sentence": result.sentence(), "comparisons": compared, "means": shown}
     return {name: plain(value) for name, value in whole.items()}

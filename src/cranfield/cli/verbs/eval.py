@@ -95,7 +95,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.residual:
             from cranfield.evaluation.residuals import ends
 
-            measured = list(dict.fromkeys(one for measure in measured for one in (measure, *ends(measure))))
+            measured = list(dict.fromkeys(view for measure in measured for view in (measure, *ends(measure))))
         every = list(dict.fromkeys([*measured, *self.sorted_by]))
         scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
         alpha = 1.0 if self.alpha is None else self.alpha
