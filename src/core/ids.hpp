@@ -110,7 +110,7 @@ inline bool same_text(std::string_view a, std::string_view b) {
     return load<std::uint64_t>(a.data() + last) == load<std::uint64_t>(b.data() + last);
 }
 
-// Seeded once per process, so that nobody can prepare ids that collide. No result depends on the hash.
+// Seeded once per process, so that ids cannot be chosen to collide. No result depends on the hash.
 inline std::uint64_t hash_id(std::string_view id) {
     static const std::uint64_t seed = [] {
         std::random_device device;

@@ -67,38 +67,40 @@ def refused(cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("case", RUNS)
-def test_run(refused: Callable[..., str], tmp_path: Path, case: str) -> None:
+def test_bad_runs_are_errors(refused: Callable[..., str], tmp_path: Path, case: str) -> None:
     content, message = RUNS[case]
     (tmp_path / "file").write_bytes(content)
     assert refused("good.qrels", "file").startswith(message)
 
 
 @pytest.mark.parametrize("case", QRELS)
-def test_qrels(refused: Callable[..., str], tmp_path: Path, case: str) -> None:
+def test_bad_qrels_are_errors(refused: Callable[..., str], tmp_path: Path, case: str) -> None:
     content, message = QRELS[case]
     (tmp_path / "file").write_bytes(content)
     assert refused("file", "good.run").startswith(message)
 
 
-def test_directory(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_a_directory_is_an_error(refused: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     assert (
         refused("good.qrels", "folder") == refused("folder", "good.run") == "folder: is a directory, expected a file\n"
     )
 
 
-def test_no_such_file(refused: Callable[..., str]) -> None:
+def test_a_missing_file_is_an_error(refused: Callable[..., str]) -> None:
     assert refused("good.qrels", "absent") == refused("absent", "good.run") == "absent: no such file\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_unreadable_file(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error(refused: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(GOOD_RUN)
     (tmp_path / "file").chmod(0)
     assert refused("good.qrels", "file") == "file: cannot be read: permission denied\n"
 
 
-def test_unreadable_file_as_root(refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_an_error_for_root_too(
+    refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As above, if the tests run as root: opening the file raises the error of the system."""
     import builtins
 
@@ -113,7 +115,7 @@ def test_unreadable_file_as_root(refused: Callable[..., str], monkeypatch: pytes
     assert refused("good.qrels", "locked") == "locked: cannot be read: permission denied\n"
 
 
-def test_a_run_none_of_whose_topics_is_judged(refused: Callable[..., str], tmp_path: Path) -> None:
+def test_a_run_without_judged_topics_is_an_error(refused: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"7 Q0 a 1 2 t\n")
     message = refused("good.qrels", "file")
     assert "none of its 1 topics is judged: the run has 7, the judgments have 1" in message
@@ -130,7 +132,7 @@ def test_qrels_without_a_relevant_document_are_warned_about(cranfield: Cranfield
 
 
 @pytest.mark.parametrize("words", [("explain", "good.qrels", "file", "--topic", "1"), ("stats", "good.qrels", "file")])
-def test_other_verbs_complain_alike(
+def test_other_verbs_report_the_same_errors(
     cranfield: Cranfield, refused: Callable[..., str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     (tmp_path / "file").write_bytes(RUNS["short line"][0])
@@ -139,7 +141,7 @@ def test_other_verbs_complain_alike(
     assert result.err == "error: " + refused("good.qrels", "file")
 
 
-def test_nothing_half_written_by_convert(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_convert_leaves_no_partial_file(cranfield: Cranfield, tmp_path: Path) -> None:
     source, target = tmp_path / "bad.run", tmp_path / "out.json"
     source.write_bytes(RUNS["nan"][0])
     result = cranfield("convert", str(source), str(target))
@@ -156,7 +158,7 @@ def test_as_a_program(program: Cranfield, tmp_path: Path) -> None:
     assert result.err == f"error: {tmp_path / 'r'}:2: 3 columns, expected 6: topic Q0 doc rank score tag\n"
 
 
-def test_a_negative_depth_of_an_explanation(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_explain_rejects_a_negative_depth(cranfield: Cranfield, tmp_path: Path) -> None:
     (tmp_path / "q").write_bytes(GOOD_QRELS)
     (tmp_path / "r").write_bytes(GOOD_RUN)
     for depth in ("0", "-1"):
@@ -164,7 +166,7 @@ def test_a_negative_depth_of_an_explanation(cranfield: Cranfield, tmp_path: Path
         assert result == (2, "", f"error: explain: depth == {depth}, must be a whole number, 1 or more\n")
 
 
-def test_a_mark_that_is_not_seen_is_spelled_out(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_invisible_marks_are_spelled_out(cranfield: Cranfield, tmp_path: Path) -> None:
     (tmp_path / "q").write_bytes(GOOD_QRELS)
     (tmp_path / "r").write_bytes("1 Q0 a 1 2 \u202et\n\ufeff2 Q0 a 1 2 \u202et\n".encode())
     result = cranfield("eval", str(tmp_path / "q"), str(tmp_path / "r"), "-m", "AP")

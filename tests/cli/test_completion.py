@@ -72,7 +72,7 @@ def test_fish_completes_by_verb(script: str) -> None:
     assert complete("cranfield meta power --show ov") == {"overlap"}
 
 
-def test_another_shell_is_refused(cranfield: Cranfield) -> None:
+def test_an_unknown_shell_is_an_error(cranfield: Cranfield) -> None:
     refused = cranfield("completion", "csh")
     assert (refused.code, refused.out) == (2, "")
     assert "must be one of 'bash', 'zsh', 'fish'" in refused.err

@@ -83,7 +83,7 @@ def words(given: dict[str, Any]) -> list[str]:
 
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
 @pytest.mark.parametrize(("qrels", "measure", "given", "message"), ERRORS)
-def test_errors_name_what_is_wrong_and_what_would_supply_it(
+def test_errors_name_the_missing_file_and_the_option(
     cranfield: Cranfield, qrels: str, measure: str, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(CranfieldError) as raised:
@@ -117,7 +117,7 @@ WARNINGS: list[tuple[str, str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("qrels", "measure", "given", "message"), WARNINGS)
-def test_warnings_count_and_name_what_is_strange(
+def test_warnings_count_and_name_strange_values(
     cranfield: Cranfield, qrels: str, measure: str, given: dict[str, Any], message: str
 ) -> None:
     with warnings.catch_warnings(record=True) as caught:
@@ -136,7 +136,7 @@ def test_several_measures_with_one_strange_table_warn_once() -> None:
     assert len(caught) == 1
 
 
-def test_tables_in_order_do_not_warn() -> None:
+def test_valid_tables_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cf.evaluate(

@@ -43,25 +43,23 @@ def test_version(cranfield: Cranfield) -> None:
 @pytest.mark.parametrize(
     ("wrong", "right"), [("evl", "eval"), ("mesures", "measures"), ("evaluate", "eval"), ("lint", "validate")]
 )
-def test_misspelled_verb_gets_a_hint(cranfield: Cranfield, wrong: str, right: str) -> None:
+def test_a_misspelled_verb_gets_a_hint(cranfield: Cranfield, wrong: str, right: str) -> None:
     result = cranfield(wrong)
     assert result.code == 2
     assert result.out == ""
     assert f"no verb '{wrong}'; did you mean '{right}'?" in result.err
 
 
-def test_unlike_any_verb_lists_them(cranfield: Cranfield) -> None:
+def test_an_unknown_verb_lists_all_verbs(cranfield: Cranfield) -> None:
     assert "there are eval, " in cranfield("xyzzy").err
     assert cranfield("help", "xyzzy").code == 2
 
 
-def test_examples_in_help_can_be_parsed(
-    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_in_help_can_be_parsed(cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At most the files of an example are missing."""
     import shlex
 
-    monkeypatch.chdir(tmp_path)  # examples write figures
+    monkeypatch.chdir(tmp_path)  # some examples write a file
     for verb in [*VERBS, *(f"meta {verb}" for verb in META_VERBS)]:
         for line in find(verb).examples.strip().splitlines():
             example = re.search(r"cranfield (.*?)(?: [|>].*|  #.*)?$", line)
@@ -81,7 +79,7 @@ def test_the_overview_imports_nothing_heavy() -> None:
     assert done.stderr == "0\n"
 
 
-def test_usage_is_2_and_data_is_1(program: Cranfield, tiny: Path) -> None:
+def test_wrong_usage_exits_with_2_and_wrong_data_with_1(program: Cranfield, tiny: Path) -> None:
     assert program("eval", "qrels.txt", "mine.run", "-m", "AP").code == 0
     unknown = program("eval", "qrels.txt", "mine.run", "--no-such-option")
     assert (unknown.code, unknown.out) == (2, "")
@@ -92,7 +90,7 @@ def test_usage_is_2_and_data_is_1(program: Cranfield, tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("eval", "-m"), ("eval", "--depth", "x"), ("explain", "q"), ("explain", "q", "r")])
-def test_words_that_do_not_parse(cranfield: Cranfield, words: tuple[str, ...]) -> None:
+def test_wrong_command_lines_are_errors(cranfield: Cranfield, words: tuple[str, ...]) -> None:
     result = cranfield(*words)
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("error: ")
@@ -120,7 +118,7 @@ def test_a_full_disk_is_an_error(collection: Sample) -> None:
     assert done.stderr == b"error: standard output: No space left on device\n"
 
 
-def test_interrupt_is_130(tmp_path: Path) -> None:
+def test_an_interrupt_exits_with_130(tmp_path: Path) -> None:
     """While it waits for a run on standard input."""
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     words = [sys.executable, "-m", "cranfield", "eval", str(tmp_path / "qrels"), "-"]
@@ -188,7 +186,7 @@ def test_demo_scores_the_sample_and_its_next_steps_work(cranfield: Cranfield, co
         assert followed.code == 0, (step, followed.err)
 
 
-def test_trec_eval_gets_its_words_untouched(cranfield: Cranfield, collection: Sample) -> None:
+def test_trec_eval_gets_its_arguments_unchanged(cranfield: Cranfield, collection: Sample) -> None:
     from cranfield.compat import trec_eval
 
     bm25 = next(run for run in collection.runs if "bm25" in run)

@@ -50,7 +50,7 @@ def test_explain_depth_and_several_measures(cranfield: Cranfield, tiny: Path) ->
     assert " c " not in result.out
 
 
-def test_explain_unknown_topic(cranfield: Cranfield, tiny: Path) -> None:
+def test_explain_rejects_an_unknown_topic(cranfield: Cranfield, tiny: Path) -> None:
     result = cranfield("explain", "qrels.txt", "mine.run", "-t", "7")
     assert (result.code, result.out) == (2, "")
     assert "7" in result.err
@@ -197,7 +197,7 @@ def test_pipes(cranfield: Cranfield, tiny: Path) -> None:
     assert "--kind run" in unsaid.err
 
 
-def test_what_a_format_cannot_hold_is_refused(cranfield: Cranfield, tiny: Path) -> None:
+def test_content_that_a_format_cannot_hold_is_an_error(cranfield: Cranfield, tiny: Path) -> None:
     """MS MARCO's three columns have no scores."""
     words = ("convert", "mine.run", "three.tsv", "--to", "msmarco")
     refused = cranfield(*words)
@@ -207,14 +207,14 @@ def test_what_a_format_cannot_hold_is_refused(cranfield: Cranfield, tiny: Path) 
     assert (tiny / "three.tsv").read_text().split()[:3] == ["1", "a", "1"]
 
 
-def test_unknown_format(cranfield: Cranfield, tiny: Path) -> None:
+def test_an_unknown_format_is_an_error(cranfield: Cranfield, tiny: Path) -> None:
     result = cranfield("convert", "mine.run", "mine.xlsx", "--to", "xlsx")
     assert result.code == 2
     assert "'xlsx', must be one of " in result.err
     assert list(tiny.glob("*.xlsx")) == []
 
 
-def test_evaluating_what_was_converted_gives_the_same(cranfield: Cranfield, collection: Sample, tmp_path: Path) -> None:
+def test_converted_files_give_the_same_scores(cranfield: Cranfield, collection: Sample, tmp_path: Path) -> None:
     qrels, run = str(tmp_path / "qrels.json"), str(tmp_path / "bm25.jsonl")
     cranfield("convert", collection.qrels, qrels)
     cranfield("convert", collection.runs[0], run)

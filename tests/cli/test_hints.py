@@ -31,12 +31,12 @@ from tests.cli.conftest import Cranfield
         ("meta scale", "too many lists; draw some at random: sample=100000", "--draw N"),
     ],
 )
-def test_an_error_is_solved_by_an_option(verb: str, message: str, hint: str) -> None:
+def test_an_error_names_the_option_that_solves_it(verb: str, message: str, hint: str) -> None:
     assert way_out(message, find(verb)) == f"on the command line: {hint}"
     assert way_out(f"{message} ({hint})", find(verb)) == ""  # already named
 
 
-def test_no_hint_without_such_an_option() -> None:
+def test_a_verb_without_the_option_prints_no_hint() -> None:
     assert way_out("lengths == 3, must be a file", find("eval")) == ""
     assert way_out("no lengths: give lengths={doc: length}", find("stats")) == ""
     assert way_out("RBP(p=2): p == 2, must be between 0 and 1", find("fairness")) == ""

@@ -92,7 +92,7 @@ def test_levels_in_every_layout(line: str) -> None:
     assert (judgment.topic, judgment.doc, judgment.grade) == ("0001", "d1", 3)
 
 
-def test_levels_only_where_grades_stand() -> None:
+def test_levels_are_read_only_in_the_grade_column() -> None:
     assert cf.Qrels.of(b"L1 0 L2 3\n").to_dict() == {"L1": {"L2": 3}}
     assert cf.Qrels.of(b"L1 0 L2 L3\n").to_dict() == {"L1": {"L2": 3}}
     assert cf.Qrels.of(b"1 0 d1 3\n").notes == ()
@@ -123,7 +123,7 @@ def test_an_invalid_level_is_reported_with_its_line() -> None:
         cf.Qrels.of(b"1 0 d1 L1\n1 0 d2 Lx\n")
 
 
-def test_validate_and_stats_know_levels(cranfield: Cranfield) -> None:
+def test_validate_and_stats_read_levels(cranfield: Cranfield) -> None:
     Path("adhoc.txt").write_text("1 d1 L1\n1 d2 L0\n")
     assert cranfield("validate", "qrels").code == 0
     assert cranfield("validate", "adhoc.txt").out.endswith("1 file: 0 errors, 0 warnings\n")
@@ -141,12 +141,12 @@ def test_validate_and_stats_know_levels(cranfield: Cranfield) -> None:
         PROBABILITIES + "0009 1 1.0\n",
     ],
 )
-def test_side_files_in_other_shapes(text: str) -> None:
+def test_side_files_can_have_other_layouts(text: str) -> None:
     Path("iprob").write_text(text, encoding="utf-8", newline="")
     assert measured("P-IA@1", intent_probabilities="iprob") == {"0001": 0.25, "0002": 1.0}
 
 
-def test_a_mapping_does_too() -> None:
+def test_a_mapping_can_replace_a_file() -> None:
     given = {"0001": {"1": 0.75, "2": 0.25}, "0002": {1: 0.5, 2: 0.5}}
     assert measured("P-IA@1", intent_probabilities=given) == {"0001": 0.25, "0002": 1.0}
 
@@ -171,7 +171,7 @@ def test_a_mapping_does_too() -> None:
         ),
     ],
 )
-def test_wrong_probabilities(text: str, result: str) -> None:
+def test_wrong_probabilities_are_errors(text: str, result: str) -> None:
     Path("iprob").write_text(text)
     with pytest.raises(DataError) as error:
         measured("P-IA@1", intent_probabilities="iprob")
@@ -191,14 +191,14 @@ def test_wrong_probabilities(text: str, result: str) -> None:
         ),
     ],
 )
-def test_wrong_types(text: str, result: str) -> None:
+def test_wrong_types_are_errors(text: str, result: str) -> None:
     Path("itype").write_text(text)
     with pytest.raises(DataError) as error:
         measured("P-IA@1", intent_types="itype")
     assert str(error.value) == result
 
 
-def test_likely_intents_that_nothing_is_relevant_to_are_counted() -> None:
+def test_likely_intents_without_relevant_documents_are_counted() -> None:
     """Topic 0001 has an intent 3 in the file only: intents 1 and 2 share its probability, 0.3 : 0.1."""
     Path("iprob").write_text("0001 1 0.3\n0001 2 0.1\n0001 3 0.6\n0002 1 0.5\n0002 2 0.5\n")
     with pytest.warns(CranfieldWarning, match=r"iprob: 1 intent has a probability but no relevant document.*0001/3"):
@@ -206,19 +206,19 @@ def test_likely_intents_that_nothing_is_relevant_to_are_counted() -> None:
     assert result["0001"] == pytest.approx(0.25)
 
 
-def test_all_weight_on_intents_that_nothing_is_relevant_to() -> None:
+def test_all_weight_on_intents_without_relevant_documents_is_an_error() -> None:
     Path("iprob").write_text("0001 1 0\n0001 2 0\n0001 3 1\n0002 1 0.5\n0002 2 0.5\n")
     with pytest.raises(DataError, match="topic '0001': all intents that have relevant documents have probability 0"):
         measured("P-IA@1", intent_probabilities="iprob")
 
 
-def test_intents_described_where_there_are_none() -> None:
+def test_descriptions_without_intents_are_an_error() -> None:
     Path("qrels").write_text("0001 0 d1 1\n")
     with pytest.raises(UsageError, match="intents are described, but qrels have none"):
         measured("P@1", intent_types="itype")
 
 
-def test_something_else_than_a_file_or_a_mapping() -> None:
+def test_other_objects_are_errors() -> None:
     with pytest.raises(UsageError, match="intents: probability from list, must be a file or"):
         measured("P-IA@1", intent_probabilities=[0.5, 0.5])
 

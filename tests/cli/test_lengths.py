@@ -45,7 +45,7 @@ def test_eval_and_explain_with_lengths(
     assert "time" in result.out.splitlines()[1].split()
 
 
-def test_what_is_missing_is_named(cranfield: Cranfield, files: tuple[str, ...]) -> None:
+def test_missing_lengths_are_errors(cranfield: Cranfield, files: tuple[str, ...]) -> None:
     result = cranfield("eval", *files, "few.txt")
     assert result.code == 1
     assert "few.txt: 1 retrieved document without a length: b; add them" in result.err

@@ -147,7 +147,7 @@ def test_words_set_options(verb: str, line: str, values: dict[str, Any]) -> None
         ("meta ranks", "q --bye-run", "did you mean '--by-run'?"),
     ],
 )
-def test_words_that_cannot_be_parsed(verb: str, line: str, message: str) -> None:
+def test_wrong_command_lines_are_errors(verb: str, line: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
         parsed(find(verb), f"cranfield {verb}", line.split())
     assert str(raised.value).startswith(message) or message in str(raised.value)

@@ -45,7 +45,7 @@ def test_errors_begin_with_the_name_of_the_program(cranfield: Cranfield, verb: s
 
 
 @pytest.mark.parametrize("verb", STAND_INS)
-def test_help_is_its_own(cranfield: Cranfield, verb: str) -> None:
+def test_stand_ins_print_their_own_help(cranfield: Cranfield, verb: str) -> None:
     for words in ((verb, "--help"), ("help", verb)):
         code, out, _ = cranfield(*words)
         assert code == 0

@@ -269,19 +269,15 @@ def _covering(table: Groups, shown: Mapping[str, Rankings], judgments: Qrels, gr
 def _notes(
     chosen: set[str], subjects: Groups | None, by_rank: Attention, for_awrf: Attention, target: Any, step: int
 ) -> list[str]:
-    notes = []
-    if set(WITHOUT_GROUPS) & chosen:
-        notes.append(f"EE and equity are computed on {'documents' if subjects is None else 'groups'}")
-    if {*WITHOUT_GROUPS, "exposure"} & chosen:
-        notes.append(f"attention: {by_rank}")
-    if "AWRF" in chosen:
-        wanted = "the topic's relevant documents" if target is None else "the given shares"
-        notes.append(f"AWRF: target: {wanted}; attention: {for_awrf}")
-    if "equity" in chosen:
-        notes.append("equity is summed over the topics in order; it is not a mean")
-    if BY_PREFIX & chosen:
-        notes.append(f"rND, rKL, rRD: the first {step}, {2 * step}, ... documents")
-    return notes
+    wanted = "the topic's relevant documents" if target is None else "the given shares"
+    notes: list[tuple[set[str], str]] = [
+        ({*WITHOUT_GROUPS}, f"EE and equity are computed on {'documents' if subjects is None else 'groups'}"),
+        ({*WITHOUT_GROUPS, "exposure"}, f"attention: {by_rank}"),
+        ({"AWRF"}, f"AWRF: target: {wanted}; attention: {for_awrf}"),
+        ({"equity"}, "equity is summed over the topics in order; it is not a mean"),
+        (BY_PREFIX, f"rND, rKL, rRD: the first {step}, {2 * step}, ... documents"),
+    ]
+    return [note for users, note in notes if users & chosen]
 
 
 def _undefined(measures: Mapping[str, Array], topics: int) -> list[str]:

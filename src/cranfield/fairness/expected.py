@@ -51,11 +51,8 @@ class Exposure(Tidy):
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return topic, doc and exposure, one entry per document."""
         cells = [(topic, doc, value) for topic, docs in self.documents.items() for doc, value in docs.items()]
-        return {
-            "topic": np.array([topic for topic, _, _ in cells], dtype=object),
-            "doc": np.array([doc for _, doc, _ in cells], dtype=object),
-            "exposure": np.array([value for _, _, value in cells], dtype=np.float64),
-        }
+        kinds = {"topic": object, "doc": object, "exposure": np.float64}
+        return {name: np.array([row[i] for row in cells], dtype=kinds[name]) for i, name in enumerate(kinds)}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: `documents` and `groups`, by topic."""

@@ -122,10 +122,13 @@ def _triple(record: Any) -> tuple[Any, Any, Any]:
 
 def _from_frame(frame: Any, origin: str) -> Groups:
     names, get = frame_columns(frame)
-    found = _named(names, origin)
-    documents = get(found["doc"])
-    weights = get(found["weight"]) if "weight" in found else [1.0] * len(documents)
-    return _made(zip(documents, get(found["group"]), weights, strict=True), origin)
+    places = find_columns(names, NAMES)
+    for role in ("doc", "group"):
+        if role not in places:
+            raise DataError(origin, None, no_column(role, names, NAMES[role]))
+    documents = get(places["doc"])
+    weights = get(places["weight"]) if "weight" in places else [1.0] * len(documents)
+    return _made(zip(documents, get(places["group"]), weights, strict=True), origin)
 
 
 def _from_file(path: str) -> Groups:
@@ -137,14 +140,6 @@ def _from_file(path: str) -> Groups:
         header=lambda cells: column_key(cells[0]) in NAMES["doc"] and column_key(cells[1]) in NAMES["group"],
     )  # fmt: skip
     return _made(map(_triple, file.rows), file.origin, file.lines)
-
-
-def _named(names: Sequence[str], origin: str) -> dict[str, int]:
-    found = find_columns(names, NAMES)
-    for role in ("doc", "group"):
-        if role not in found:
-            raise DataError(origin, None, no_column(role, names, NAMES[role]))
-    return found
 
 
 def _made(triples: Iterable[tuple[Any, Any, Any]], origin: str, lines: Sequence[int] | None = None) -> Groups:

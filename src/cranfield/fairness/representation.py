@@ -62,16 +62,13 @@ def awrf(
         if wanted is None:
             relevant = list(relevant_grades(grades[topic], rel))
             wanted = table.of_documents(relevant).mean(axis=0) if relevant else None
-        shares = [_shares_of_attention(ranking, table, attention) for ranking in shown.get(topic, []) if ranking]
+        lists = [ranking for ranking in shown.get(topic, []) if ranking]
+        weights = [attention.of(np.zeros(len(ranking), dtype=bool)) for ranking in lists]
+        shares = [w @ table.of_documents(docs) / w.sum() for w, docs in zip(weights, lists, strict=True)]
         if wanted is not None and shares:
             values[0, 0, t] = np.mean([1.0 - jensen_shannon(share, wanted) / np.log(base) for share in shares])
     lacking = np.array([[topic not in shown for topic in topics]])
     return Scores(("AWRF",), (name,), topics, values, lacking)
-
-
-def _shares_of_attention(docs: list[str], table: Groups, attention: Attention) -> Array:
-    weight = attention.of(np.zeros(len(docs), dtype=bool))
-    return np.asarray(weight @ table.of_documents(docs) / weight.sum())
 
 
 def _fixed_target(target: Any, table: Groups) -> Array | None:

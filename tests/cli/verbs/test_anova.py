@@ -207,27 +207,27 @@ def test_an_undefined_score_is_left_out_with_a_note(cranfield: Cranfield, folder
         (("--sample",), "leave out --sample"),
     ],
 )
-def test_misuse_is_named(cranfield: Cranfield, folder: Path, words: tuple[str, ...], message: str) -> None:
+def test_wrong_options_are_errors(cranfield: Cranfield, folder: Path, words: tuple[str, ...], message: str) -> None:
     result = cranfield("anova", "-s", "plain.csv", *words)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert len(result.err.splitlines()) == 1
 
 
-def test_without_words_a_usage_is_printed(cranfield: Cranfield) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     result = cranfield("anova")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("usage: cranfield anova")
 
 
-def test_one_topic(cranfield: Cranfield, folder: Path) -> None:
+def test_one_topic_is_an_error(cranfield: Cranfield, folder: Path) -> None:
     (folder / "one.csv").write_text("a,b\n0.1,0.2\n")
     result = cranfield("anova", "-s", "one.csv")
     assert result.code == 2
     assert "1 topic (1), an analysis of variance needs 2 or more" in result.err
 
 
-def test_a_run_without_a_level(cranfield: Cranfield, folder: Path) -> None:
+def test_a_run_without_a_level_is_an_error(cranfield: Cranfield, folder: Path) -> None:
     (folder / "few.csv").write_text("run,stemmer\na,no\nb,yes\n")
     result = cranfield("anova", "-s", "plain.csv", "--factors", "few.csv")
     assert (result.code, result.err) == (2, "error: factor 'stemmer' has no level for c, d\n")

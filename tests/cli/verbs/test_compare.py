@@ -18,14 +18,14 @@ def test_the_sample_gives_a_ranking_the_pairs_and_how_it_was_done(cranfield: Cra
     assert "corrected for 6 comparisons (holm)" in done.out
 
 
-def test_without_words_a_usage_is_printed(cranfield: Cranfield) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     done = cranfield("compare")
     assert done.code == 2
     assert "usage: cranfield compare" in done.err
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "tsv", "latex", "markdown", "html"])
-def test_every_format(cranfield: Cranfield, format: str) -> None:
+def test_every_format_can_be_printed(cranfield: Cranfield, format: str) -> None:
     done = cranfield("compare", "--sample", "-m", "AP", "--format", format)
     assert done.code == 0
     if format == "json":
@@ -45,7 +45,7 @@ def test_a_plain_matrix_with_and_without_a_topic_column(cranfield: Cranfield, tm
     assert result[0]["pairs"][0]["difference"] == pytest.approx(-0.5 / 3)
 
 
-def test_saved_scores_give_what_the_runs_give(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_saved_scores_and_runs_give_the_same_result(cranfield: Cranfield, tmp_path: Path) -> None:
     saved = tmp_path / "scores.csv"
     assert cranfield("eval", "--sample", "-m", "AP,nDCG@10", "-q", "-f", "csv", "-o", str(saved)).code == 0
     fresh = json.loads(cranfield("compare", "--sample", "-m", "AP", "-f", "json").out)
@@ -75,13 +75,13 @@ def test_baseline_topics_and_systems(cranfield: Cranfield, tmp_path: Path) -> No
         (("--sample", "--systems", "nowhere.txt"), "nowhere.txt"),
     ],
 )
-def test_bad_words(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
+def test_wrong_options_are_errors(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
     done = cranfield("compare", *words)
     assert done.code in (1, 2)
     assert message in done.err
 
 
-def test_help_is_worth_reading() -> None:
+def test_help_explains_the_options() -> None:
     done = as_process("compare", "--help")
     assert done.code == 0
     for word in ("--baseline", "--correction", "randomised-tukey", "Examples:"):

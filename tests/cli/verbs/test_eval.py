@@ -28,7 +28,7 @@ TINY_AP = (1 / 1 + 2 / 4) / 2
 TINY_P2 = 1 / 2
 
 
-def test_a_table_with_the_order_rule_below(cranfield: Cranfield, tiny: Path) -> None:
+def test_the_order_rule_is_printed_below_the_table(cranfield: Cranfield, tiny: Path) -> None:
     result = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "-m", "P@2")
     assert result == (0, "run   topics      AP     P@2\nmine       1  0.7500  0.5000\norder: score\n", "")
 
@@ -46,18 +46,18 @@ def test_the_same_numbers_as_from_python(cranfield: Cranfield, collection: Sampl
     assert {run: {m: row[m] for m in ("nDCG@10", "AP")} for run, row in rows.items()} == means
 
 
-def test_measures_repeat_or_stand_between_commas(cranfield: Cranfield, tiny: Path) -> None:
+def test_measures_can_be_repeated_or_separated_by_commas(cranfield: Cranfield, tiny: Path) -> None:
     one = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "-m", "P@2", "-m", "P@4", "-m", "RBP(p=0.5)")
     two = cranfield("eval", "qrels.txt", "mine.run", "-mAP,P@2,4, RBP(p=0.5)")
     assert one == two
 
 
-def test_trec_eval_s_spelling_with_its_commas(cranfield: Cranfield, tiny: Path) -> None:
+def test_names_of_trec_eval_can_contain_commas(cranfield: Cranfield, tiny: Path) -> None:
     header = cranfield("eval", "qrels.txt", "mine.run", "-m", "P.2,4", "-m", "map").out.splitlines()[0]
     assert header.split() == ["run", "topics", "P@2", "P@4", "AP"]
 
 
-def test_a_measure_of_the_user(program: Cranfield, tiny: Path) -> None:
+def test_your_own_measure_can_be_used(program: Cranfield, tiny: Path) -> None:
     (tiny / "my_measures.py").write_text(
         "def Found(lists):\n    'Relevant documents retrieved.'\n    return lists.relevant(1).count\n"
     )
@@ -66,7 +66,7 @@ def test_a_measure_of_the_user(program: Cranfield, tiny: Path) -> None:
     assert "2.0000" in result.out  # a and d
 
 
-def test_unknown_measure_is_usage(cranfield: Cranfield, tiny: Path) -> None:
+def test_an_unknown_measure_is_an_error(cranfield: Cranfield, tiny: Path) -> None:
     result = cranfield("eval", "qrels.txt", "mine.run", "-m", "nDGC@10")
     assert (result.code, result.out) == (2, "")
     assert "did you mean nDCG" in result.err
@@ -83,13 +83,13 @@ def test_standard_input(cranfield: Cranfield, tiny: Path) -> None:
     assert cranfield("eval", "qrels.txt", "-", "-m", "AP", stdin=gzip.compress(run)) == direct
 
 
-def test_standard_input_only_once(cranfield: Cranfield) -> None:
+def test_standard_input_is_read_only_once(cranfield: Cranfield) -> None:
     result = cranfield("eval", "-", "-")
     assert result.code == 2
     assert "only once" in result.err
 
 
-def test_patterns_that_the_shell_left(cranfield: Cranfield, tiny: Path) -> None:
+def test_patterns_are_expanded(cranfield: Cranfield, tiny: Path) -> None:
     (tiny / "other.run").write_text("1 Q0 b 1 9 other\n")
     result = cranfield("eval", "qrels.txt", "*.run", "-m", "AP")
     assert [line.split()[0] for line in result.out.splitlines()[1:3]] == ["mine", "other"]
@@ -107,13 +107,13 @@ def test_input_format_can_be_set(cranfield: Cranfield, tiny: Path) -> None:
     assert "format == 'xlsx'" in wrong.err
 
 
-def test_no_run_is_usage(cranfield: Cranfield, tiny: Path) -> None:
+def test_no_run_is_an_error(cranfield: Cranfield, tiny: Path) -> None:
     result = cranfield("eval", "qrels.txt")
     assert (result.code, result.out) == (2, "")
     assert "no run to score against qrels.txt; add one" in result.err
 
 
-def test_without_words_it_shows_what_works(cranfield: Cranfield) -> None:
+def test_without_arguments_examples_are_printed(cranfield: Cranfield) -> None:
     result = cranfield("eval")
     assert (result.code, result.out) == (2, "")
     assert "cranfield eval --sample" in result.err
@@ -181,7 +181,7 @@ def test_missing_topics(cranfield: Cranfield, tiny: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "baseline"), [("URisk", "bm25"), ("TRisk", "bm25"), ("GeoRisk", None)])
-def test_what_runs_risk(cranfield: Cranfield, collection: Sample, kind: str, baseline: str | None) -> None:
+def test_risks_of_runs_are_printed(cranfield: Cranfield, collection: Sample, kind: str, baseline: str | None) -> None:
     words = ("eval", "--sample", "-m", "AP", "-m", "nDCG@5", "--statistic", kind, "--alpha", "5", "-f", "json")
     data = json.loads(cranfield(*words, *(("--baseline", baseline) if baseline else ())).out)
     with pytest.warns(cf.CranfieldWarning):
@@ -209,11 +209,11 @@ def test_what_runs_risk(cranfield: Cranfield, collection: Sample, kind: str, bas
         (["--statistic", "URisk", "-b", "bm25", "--alpha", "-1"], "alpha == -1.0, must be 0 or above"),
         (
             ["--statistic", "URisk", "-b", "bm25", "-m", "ESL"],
-            "whose higher scores are better, ESL is not",
+            "whose higher scores are better, unlike ESL",
         ),
     ],
 )
-def test_risks_that_cannot_be(cranfield: Cranfield, words: list[str], complaint: str) -> None:
+def test_impossible_risks_are_errors(cranfield: Cranfield, words: list[str], complaint: str) -> None:
     result = cranfield("eval", "--sample", "-m", "AP", *words)
     assert result.code == 2
     assert complaint in result.err
@@ -244,7 +244,7 @@ def test_sort_puts_the_best_first(cranfield: Cranfield, collection: Sample) -> N
     assert cranfield(*words, "AP,RR").code == 2
 
 
-def test_threads_do_not_change_the_answer(cranfield: Cranfield, collection: Sample) -> None:
+def test_threads_do_not_change_the_result(cranfield: Cranfield, collection: Sample) -> None:
     words = ("eval", collection.qrels, *collection.runs, "--quiet", "-q", "-f", "json", "--threads")
     assert cranfield(*words, "1") == cranfield(*words, "3")
 
@@ -314,7 +314,7 @@ def test_unknown_format_is_usage_before_any_work(cranfield: Cranfield) -> None:
     assert "'xlsx', must be one of 'table', 'json'" in result.err
 
 
-def test_output_file_appears_whole_or_not_at_all(cranfield: Cranfield, tiny: Path) -> None:
+def test_the_output_file_is_complete_or_does_not_appear(cranfield: Cranfield, tiny: Path) -> None:
     printed = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP").out
     assert cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "-o", "scores.txt") == (0, "", "")
     assert (tiny / "scores.txt").read_text() == printed
@@ -389,7 +389,7 @@ def test_progress_shows_on_a_terminal_after_a_while(monkeypatch: pytest.MonkeyPa
 # -- any bytes
 
 
-def test_names_of_any_bytes_come_out_as_they_went_in(program: Cranfield, tiny: Path) -> None:
+def test_names_of_any_bytes_are_printed_unchanged(program: Cranfield, tiny: Path) -> None:
     (tiny / "odd.run").write_bytes(b"1 Q0 a 1 9 t\xff\xe9g\n")
     table = program("eval", "qrels.txt", "odd.run", "-m", "AP")
     assert (table.code, table.err) == (0, "")
@@ -399,7 +399,7 @@ def test_names_of_any_bytes_come_out_as_they_went_in(program: Cranfield, tiny: P
     assert json.loads(result)["rows"][0]["run"] == "t\udcff\udce9g"
 
 
-def test_paths_of_any_bytes(program: Cranfield, tiny: Path) -> None:
+def test_paths_can_have_any_bytes(program: Cranfield, tiny: Path) -> None:
     folder = os.fsencode(tiny)
     try:
         os.rename(folder + b"/mine.run", folder + b"/m\xffine.run")
@@ -412,7 +412,7 @@ def test_paths_of_any_bytes(program: Cranfield, tiny: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_a_narrow_encoding_does_not_matter(program: Cranfield, tiny: Path, encoding: str) -> None:
+def test_output_works_in_any_encoding(program: Cranfield, tiny: Path, encoding: str) -> None:
     result = program("measures", "nDCG", PYTHONIOENCODING=encoding)
     assert (result.code, result.err) == (0, "")
     assert "Järvelin" in result.out

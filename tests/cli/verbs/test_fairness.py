@@ -49,7 +49,7 @@ def test_numbers_by_hand(cranfield: Cranfield, files: tuple[str, ...]) -> None:
     assert result["two", "south", "exposure"] == 1.125
 
 
-def test_draws_of_one_policy_make_up_for_one_another(cranfield: Cranfield, files: tuple[str, ...]) -> None:
+def test_draws_of_one_policy_are_evaluated_together(cranfield: Cranfield, files: tuple[str, ...]) -> None:
     result = records(cranfield(*files, "--groups", "groups.txt", "--draws", "-m", "EE-L", "-f", "csv").out)
     assert result == {("policy of 2 draws", "", "EE-L"): 0}
     alone = records(cranfield(*files, "-m", "EE-L", "-f", "csv").out)  # of documents: 1 and 1/2 where 3/4 are due

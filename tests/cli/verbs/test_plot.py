@@ -83,7 +83,7 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
     [
         (("plot", "pies", "--sample"), "must be one of 'boxes', 'curves'"),
         (("plot", "boxes", "--sample", "-o", "x.bmp"), "a figure ends in .html, .svg"),
-        (("plot", "boxes", "--sample", "-m", "AP,RR"), "boxes show one measure, there are 2"),
+        (("plot", "boxes", "--sample", "-m", "AP,RR"), "boxes show one measure, but there are 2"),
         (("plot", "boxes", "--sample", "--roc"), "--roc goes with curves"),
         (("plot", "boxes", "--sample", "--topic", "1"), "--topic goes with curves"),
         (("plot", "curves", "--sample", "--topic", "nope", "--quiet"), "there is no topic 'nope'"),
@@ -95,7 +95,10 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
         (("anova", "--sample", "--plot", "x.svg"), "choose them: --means A:B"),
         (("power", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),
         (("compare", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),
-        (("compare", "--sample", "-m", "AP,RR", "--quiet", "--plot", "x.svg"), "--plot draws one measure, there are 2"),
+        (
+            ("compare", "--sample", "-m", "AP,RR", "--quiet", "--plot", "x.svg"),
+            "draws one measure, but there are 2",
+        ),
     ],
 )
 def test_figures_that_cannot_be_drawn_are_errors(

@@ -77,7 +77,7 @@ def test_groups_from_a_file(cranfield: Cranfield, line: str) -> None:
 
 
 @pytest.mark.usefixtures("files")
-def test_one_table_where_a_machine_reads(cranfield: Cranfield) -> None:
+def test_csv_and_tsv_hold_one_table(cranfield: Cranfield) -> None:
     losses = list(csv.reader(cranfield(*POOL, "-f", "csv").out.splitlines()))
     assert losses[0] == ["run", "P@2"]
     assert losses[-1] == ["(all runs)", str(0.5 / 6)]
@@ -90,14 +90,14 @@ def test_one_table_where_a_machine_reads(cranfield: Cranfield) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("format", ["latex", "markdown", "html"])
-def test_tables_for_papers_and_pages(cranfield: Cranfield, format: str) -> None:
+def test_latex_markdown_and_html_hold_all_tables(cranfield: Cranfield, format: str) -> None:
     result = cranfield(*POOL, "-f", format, "--adjust", "new.run")
     assert result.code == 0
     assert "0.0833" in result.out
     assert "0.5833" in result.out
 
 
-def test_what_is_undefined_is_null_in_json(cranfield: Cranfield, files: Path) -> None:
+def test_undefined_numbers_are_null_in_json(cranfield: Cranfield, files: Path) -> None:
     """Only x found the one relevant document: without it there is no AP."""
     Path("one.txt").write_text("q1 0 b 1\n")
     result = cranfield("pool-bias", "one.txt", "x.run", "y.run", "--pool-depth", "2", "-m", "AP", "-f", "json")
@@ -122,7 +122,7 @@ def test_what_is_undefined_is_null_in_json(cranfield: Cranfield, files: Path) ->
         (("-", "-", "--pool-depth", "2"), 2, "standard input can be read only once"),
     ],
 )  # fmt: skip
-def test_bad_input(cranfield: Cranfield, words: tuple[str, ...], code: int, message: str) -> None:
+def test_bad_input_is_an_error(cranfield: Cranfield, words: tuple[str, ...], code: int, message: str) -> None:
     for name, text in {"three": "x a\ny b c\n", "twice": "x a\nx b\n", "other": "w a\n", "same": "x a\ny a\n"}.items():
         Path(name).write_text(text)
     result = cranfield("pool-bias", "qrels.txt", *words)
@@ -131,7 +131,7 @@ def test_bad_input(cranfield: Cranfield, words: tuple[str, ...], code: int, mess
 
 
 @pytest.mark.usefixtures("files")
-def test_runs_with_the_same_tag_go_by_their_file(cranfield: Cranfield) -> None:
+def test_runs_with_the_same_tag_are_named_by_their_file(cranfield: Cranfield) -> None:
     Path("y.run").write_text(written(POOLED["y"], "x"))
     assert list(json.loads(cranfield(*POOL, "-f", "json").out)["runs"]) == ["x", "y", "z"]
 

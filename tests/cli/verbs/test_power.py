@@ -144,7 +144,7 @@ def test_formats(cranfield: Cranfield) -> None:
         (("--variance", "0.1", "-d", "0.1", "-f", "xml"), "format == 'xml', must be one of"),
     ],
 )
-def test_bad_questions(cranfield: Cranfield, words: tuple[str, ...], complaint: str) -> None:
+def test_impossible_questions_are_errors(cranfield: Cranfield, words: tuple[str, ...], complaint: str) -> None:
     result = cranfield("power", *words)
     assert (result.code, result.out) == (2, "")
     assert complaint in result.err

@@ -27,8 +27,8 @@ TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "sour
 class AnovaVerb(options.Source, Plotting):
     """Analyse the variance of scores: a table with SS, df, MS, F, p and ω², and which levels of factors differ.
 
-    csv and tsv have the table, or the pairs with --pairs, or the means with --means; json has everything. --plot draws
-    how two factors interact, those of --means A:B.
+    csv and tsv hold one table: the analysis, or the pairs with --pairs, or the means with --means; json holds
+    everything. --plot draws the interaction of the two factors that --means A:B names.
     """
 
     summary = "how much variance is due to topics, systems and components"
@@ -62,7 +62,7 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
         group=MORE,
     )
     nested: list[str] | None = option(
-        "--nested CHILD=PARENT", "A factor with other levels in each level of its parent.", group=MORE
+        "--nested CHILD=PARENT", "A factor whose levels differ in each level of its parent.", group=MORE
     )
     type: str = option(
         "--type TYPE",
@@ -107,7 +107,7 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
         table = self._factors([run for part in parts.values() for run in part.runs])
         first: Scores = next(iter(parts.values()))
         if self.plot and len(first.measures) > 1:
-            raise UsageError(f"--plot draws one measure, there are {len(first.measures)}; choose one with -m")
+            raise UsageError(f"--plot draws one measure, but there are {len(first.measures)}; choose one with -m")
         analyses: list[Analysis] = []
         for measure in first.measures:
             result = anova(
@@ -187,10 +187,10 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
         for result, comparisons, means in analyses:
             measure = {"measure": result.measure}
             if means:
-                for one in means:
-                    columns = {name: one.columns()[name].tolist() for name in ("mean", "low", "high", "n")}
-                    columns = {"level": [":".join(level) for level in one.levels], **columns}
-                    parts.append((measure | {"factor": ":".join(one.factors)}, columns))
+                for table in means:
+                    columns = {name: table.columns()[name].tolist() for name in ("mean", "low", "high", "n")}
+                    columns = {"level": [":".join(level) for level in table.levels], **columns}
+                    parts.append((measure | {"factor": ":".join(table.factors)}, columns))
             elif self.pairs:
                 for comparison in comparisons:
                     columns = {name: column.tolist() for name, column in comparison.columns().items()}
@@ -244,6 +244,6 @@ def facts(result: Anova, comparisons: list[LevelPairs], means: list[LevelMeans],
         }
         for comparison in comparisons
     ]
-    shown = [{"factors": list(one.factors), "level": one.level, "levels": rows(one.columns())} for one in means]
+    shown = [{"factors": list(part.factors), "level": part.level, "levels": rows(part.columns())} for part in means]
     whole = {**result.to_dict(), "sentence": result.sentence(), "comparisons": compared, "means": shown}
     return {name: plain(value) for name, value in whole.items()}

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class CompareVerb(options.Source, Plotting):
     """Compare runs: differences with intervals, p-values corrected for the number of comparisons, effect sizes, groups.
 
-    Test, correction, level, number of topics and reasons for doubt are printed below the table. csv and tsv have a row
-    per pair; json has everything; latex is a table for a paper. docs/tests.md describes the tests. Ctrl-C during long
+    Test, correction, level, number of topics and reasons for doubt are printed below the table. csv and tsv hold a row
+    per pair; json holds everything; latex is a table for a paper. docs/tests.md describes the tests. Ctrl-C during long
     resampling prints the result of the resamples done so far.
     """
 
@@ -69,7 +69,9 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
     seed: int = options.seed()
     pairs: bool = flag("--pairs", "Print all pairs, even if there are many.", group=RESULT)
     topics: bool = flag(
-        "--topics, -q", "Print differences by topic: the best run and the baseline, or the second.", group=RESULT
+        "--topics, -q",
+        "Print differences by topic of the best run and the baseline (or the second best).",
+        group=RESULT,
     )
     threads: int | None = options.threads()
 
@@ -103,7 +105,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
                 progress=progress,
             )
         if self.plot and len(result.families) > 1:
-            raise UsageError(f"--plot draws one measure, there are {len(result.families)}; choose one with -m")
+            raise UsageError(f"--plot draws one measure, but there are {len(result.families)}; choose one with -m")
         self.emit(self._text(result))
         if self.plot:
             self._figure(result).save(self.plot)
@@ -113,7 +115,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
 
         if self.topics:
             if len(result.families) > 1:
-                raise UsageError(f"--topics is for one measure, there are {len(result.families)}; choose one with -m")
+                raise UsageError(f"--topics shows one measure, but there are {len(result.families)}; choose one: -m")
             return self.rendered(replace(result.topics(*likely_pair(result)), digits=self.digits))
         if self.format == "json":
             return result.to_json()

@@ -85,12 +85,12 @@ def bash(*, zsh: bool = False) -> str:
     """The script for bash; zsh runs the same function."""
     values, options = [], []
     for verb, parameters in every_verb().items():
-        for one in parameters:
-            if one.spellings and (known := completed(one)):
-                after = "|".join(shlex.quote(f"{verb} {spelling}") for spelling in one.spellings)
+        for parameter in parameters:
+            if parameter.spellings and (known := completed(parameter)):
+                after = "|".join(shlex.quote(f"{verb} {spelling}") for spelling in parameter.spellings)
                 values.append(f'            {after}) words="{" ".join(known)}" ;;')
-        words = [*HELP, *(spelling for one in parameters for spelling in one.spellings)]
-        words += [value for one in parameters if not one.spellings for value in one.choices]
+        words = [*HELP, *(spelling for parameter in parameters for spelling in parameter.spellings)]
+        words += [value for parameter in parameters if not parameter.spellings for value in parameter.choices]
         options.append(f'                {shlex.quote(verb)}) words="{" ".join(words)}" ;;')
     script = BASH.format(
         verbs=first_words(), meta=" ".join(META_VERBS), values="\n".join(values), options="\n".join(options)
@@ -109,13 +109,15 @@ def fish() -> str:
 def _fish(parameters: list[Parameter]) -> Iterator[str]:
     yield "-l help -s h -d 'Show the help'"
     yield "-l help-all -d 'Show all of the help'"
-    for one in parameters:
-        known = completed(one)
+    for parameter in parameters:
+        known = completed(parameter)
         values = f" -a {shlex.quote(' '.join(known))}" if known else ""
-        if not one.spellings:
+        if not parameter.spellings:
             if values:
                 yield f"-f{values}"
             continue
-        names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in one.spellings)
-        takes = "" if one.kind == "bool" else " -x" if values else " -r"
-        yield f"{names}{takes}{values} -d {shlex.quote(one.described())}"
+        names = " ".join(
+            f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in parameter.spellings
+        )
+        takes = "" if parameter.kind == "bool" else " -x" if values else " -r"
+        yield f"{names}{takes}{values} -d {shlex.quote(parameter.described())}"

@@ -9,7 +9,7 @@ from cranfield.cli.printing import Quiet
 
 FORMATS = f"{RUN_FORMATS} {QRELS_FORMATS} collection.topics:FORMATS"
 KINDS = ("run", "qrels", "topics")
-ENTRIES = {"run": "documents", "qrels": "judgments", "topics": "topics"}
+ENTRY = {"run": "document", "qrels": "judgment", "topics": "topic"}
 
 
 class ConvertVerb(Quiet):
@@ -39,10 +39,11 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
 
     def run(self) -> None:
         from cranfield.collection.convert import convert
+        from cranfield.text import counted
 
         kind = self.kind or kind_of_file(self.source, "--kind run, --kind qrels or --kind topics")
         result = convert(
             self.source, self.target, kind=kind, from_=self.read_as, to=self.write_as, allow_loss=self.allow_loss
         )
         if self.target != "-" and not self.quiet:
-            print(f"{result.path}: {result.entries:,} {ENTRIES[result.kind]} as {result.format}")
+            print(f"{result.path}: {counted(result.entries, ENTRY[result.kind])} as {result.format}")

@@ -12,7 +12,7 @@ from cranfield.cli.verbs.eval import EvalVerb
 class DemoVerb(Verb):
     """Score the runs of the bundled sample collection, and show what to do next with its files."""
 
-    summary = "the same, on the bundled sample collection"
+    summary = "score the bundled sample collection"
     examples = "cranfield demo"
 
     def run(self) -> None:

@@ -26,8 +26,8 @@ STATISTICS = ("mean", "gmean", "median", *RISKS)
 class EvalVerb(options.Collection, Printing):
     """Score runs against judgments: one row per run, one column per measure.
 
-    Below the table are the rule that ordered the documents and everything else a reader of the numbers must know; in
-    formats that cannot hold notes they go to standard error.
+    Notes below the table say how documents were ordered, and which topics are missing or have no score. Formats that
+    cannot hold notes print them to standard error.
 
     Intervals are Student's t for means and bootstrap for the median. [worst] and [best] are bounds for recall-free
     measures and two scenarios for others. A measure of your own is named module:name.
@@ -72,7 +72,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         self.measured = chosen(self.measures)
         self.sorted_by = chosen([self.sort]) if self.sort else []
         if len(self.sorted_by) > 1:
-            raise UsageError(f"--sort names {len(self.sorted_by)} measures, must be one")
+            raise UsageError(f"--sort names {len(self.sorted_by)} measures; give one")
         self._check_risk([*self.measured, *self.sorted_by])
 
     def _check_risk(self, measures: list[Measure]) -> None:
@@ -88,14 +88,14 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             raise UsageError(f"{self.statistic} has no interval; leave out --interval")
         for measure in measures:
             if measure.properties.better != "higher":
-                raise UsageError(f"{self.statistic} needs a measure whose higher scores are better, {measure} is not")
+                raise UsageError(f"{self.statistic} needs a measure whose higher scores are better, unlike {measure}")
 
     def run(self) -> None:
         measured = self.measured
         if self.residual:
             from cranfield.evaluation.residuals import ends
 
-            measured = list(dict.fromkeys(one for measure in measured for one in (measure, *ends(measure))))
+            measured = list(dict.fromkeys(view for measure in measured for view in (measure, *ends(measure))))
         every = list(dict.fromkeys([*measured, *self.sorted_by]))
         scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
         alpha = 1.0 if self.alpha is None else self.alpha

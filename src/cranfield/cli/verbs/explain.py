@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ExplainVerb(options.Lists, Quiet, Output):
-    """Show a list rank by rank: document, grade, its contribution to the measure, and the score up to there."""
+    """Show a list rank by rank: document, grade, its contribution to the measure, and the score so far."""
 
     summary = "where a score comes from, rank by rank"
     examples = """

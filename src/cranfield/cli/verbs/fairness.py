@@ -20,7 +20,7 @@ class FairnessVerb(options.Ranked, Printing):
     """Measure how fair runs are: how attention is shared among groups of documents, or among documents.
 
     There is a table of runs, and one of the groups in each run; values are means over topics, except equity. json, csv
-    and tsv have one record per number: run, group (empty for the whole run), measure, value.
+    and tsv hold one record per number: run, group (empty for the whole run), measure, value.
 
     AWRF compares the groups' shares of attention with a target; 1 is fair. EE-D, EE-R and EE-L are expected exposure:
     disparity, relevance, and the loss against a fair policy, where 0 is fair. equity sums attention minus relevance

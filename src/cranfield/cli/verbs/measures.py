@@ -1,4 +1,4 @@
-"""`cranfield measures`: which measures there are."""
+"""`cranfield measures`: list and search the measures, or show their pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIDEST = 100
 class MeasuresVerb(Output):
     """List all measures, search them, compare their properties, or show a measure's page: formula, paper, example."""
 
-    summary = "which measures there are: list, search, one page each"
+    summary = "list and search the measures, or read a measure's page"
     examples = """
 cranfield measures nDCG
 cranfield measures
@@ -27,7 +27,7 @@ cranfield measures --table nDCG ERR 'D#-nDCG'
 cranfield measures --format json
 """
 
-    names: list[str] | None = argument("[NAME]", "Measures whose pages to show, in any spelling.")
+    names: list[str] | None = argument("[NAME]", "The measures to show, in any spelling.")
     search: str | None = option("--search, -s TEXT", "List the measures whose pages contain all these words.")
     table: bool = flag(
         "--table",
@@ -38,7 +38,7 @@ cranfield measures --format json
 
     def check(self) -> None:
         if self.search is not None and (self.names or self.table):
-            raise UsageError(f"--search goes neither with names nor with --table; leave out --search {self.search!r}")
+            raise UsageError(f"--search lists measures; leave out --search {self.search!r}, or the names and --table")
 
     def run(self) -> None:
         from cranfield.cli import measure_page
@@ -58,7 +58,7 @@ cranfield measures --format json
             pages = [page for page in pages if page.matches(self.search.split())]
             if not pages:
                 raise UsageError(
-                    f"no measure's page contains {self.search!r}; cranfield measures lists all. "
+                    f"no measure's page contains {self.search!r}; cranfield measures lists all; "
                     f"{measure_page.fairness_note()}"
                 )
         if self.format == "json":

@@ -1,4 +1,4 @@
-"""`cranfield plot`: figures that belong to no other verb."""
+"""`cranfield plot`: figures of scores, of curves and of diversity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PlotVerb(options.Source, Printing):
     `plot`: pip install 'cranfield[plot]'
     """
 
-    summary = "box plots, precision and recall, diversity"
+    summary = "draw box plots, curves, diversity or differences by topic"
     examples = """
 cranfield plot boxes qrels.txt runs/*.run -m AP -o boxes.pdf  # scores over topics, by system
 cranfield plot curves qrels.txt runs/*.run -o curves.html  # interpolated precision against recall
@@ -88,6 +88,6 @@ cranfield plot boxes --sample -m AP
         if len(scores.measures) > 1:
             shown = ", ".join(scores.measures[:8])
             raise UsageError(
-                f"{self.kind} show one measure, there are {len(scores.measures)}; choose one with -m: {shown}"
+                f"{self.kind} show one measure, but there are {len(scores.measures)}; choose one with -m: {shown}"
             )
         return describe_boxes(scores) if self.kind == "boxes" else describe_differences(scores)

@@ -24,10 +24,11 @@ class PoolBiasVerb(options.Files, Printing):
     """Show what each pooled run would lose if it had not been pooled: its score without the documents only it found.
 
     A run that was not pooled may have lost as much: --adjust adds the mean loss of the pooled runs to its score, which
-    assumes that the new run is like them. Better: pool it with them for a few topics, give the judgments of these as
-    QRELS and the others as --adjust-qrels; then its own loss is added. (Webber and Park, SIGIR 2009)
+    assumes that the new run is like them. It is better to pool the new run with them for a few topics: give the
+    judgments of these topics as QRELS and those of the others as --adjust-qrels; then its own loss is added. (Webber
+    and Park, SIGIR 2009)
 
-    In csv and tsv there is one table: the adjusted scores if there are any, else the losses.
+    csv and tsv hold one table: the adjusted scores if there are any, else the losses.
     """
 
     summary = "what runs lose if they were not pooled, and adjusted scores"
@@ -48,8 +49,8 @@ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
     )
     adjust_qrels: str | None = option(
         "--adjust-qrels QRELS",
-        "Judgments that score the runs of --adjust, of topics for which they were not pooled; default: QRELS. A "
-        "run that is also among the pooled ones is adjusted by its own loss.",
+        "Judgments to score the runs of --adjust, on topics for which they were not pooled; default: QRELS. A run "
+        "that is also among the pooled ones is adjusted by its own loss.",
         reads=True,
     )
     groups: str | None = option(

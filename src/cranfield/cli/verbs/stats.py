@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class StatsVerb(options.Files, Printing):
     """Count judged and relevant documents by grade and topic, and show how much of each run is judged.
 
-    In csv and tsv there is one table: that of the runs if there are any, else that of the judgments.
+    csv and tsv hold one table: that of the runs if there are any, else that of the judgments.
     """
 
     summary = "what is in a collection"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ValidateVerb(Output):
     """Check files, each alone and all together (topics that only one of them has, tags that runs share).
 
-    A finding is a line path:line: severity: message (code). The exit code is 1 if there are errors.
+    A finding is a line path:line: severity: message [code]. The exit code is 1 if there are errors.
     """
 
     summary = "everything that is wrong with files, at once"
@@ -30,13 +30,13 @@ cranfield validate --qrels 2024.txt --runs bm25.txt --topics topics.xml
 cranfield validate runs/*.run --show error --format json
 """
 
-    files: list[str] | None = argument("FILE", "Files of any kind, which is detected from the content.", reads=True)
+    files: list[str] | None = argument("FILE", "Judgments, runs or topics, detected from the content.", reads=True)
     qrels: list[str] | None = option("--qrels FILE", "Judgments. Repeat it.", reads=True)
     runs: list[str] | None = option("--runs, --run FILE", "A run. Repeat it.", reads=True)
     topics: list[str] | None = option("--topics FILE", "Topics. Repeat it.", reads=True)
     strict: bool = flag("--strict", "Also exit with code 1 if there are only warnings.")
     severity: str = options.show(
-        "info", "warning", "error", help="The least severity to show: {names}. All findings are counted."
+        "info", "warning", "error", help="The lowest severity to show: {names}. All findings are counted."
     )
     format: str = option("--format, -f FORMAT", "{names}.", default="text", choices=("text", "json"), group=RESULT)
 

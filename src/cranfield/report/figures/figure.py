@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -169,8 +170,6 @@ def in_order(labels: NDArray[Any]) -> list[str]:
 
 def no_repeats(labels: Sequence[str], what: str) -> None:
     """Check that the labels of rows or columns differ."""
-    seen: set[str] = set()
-    for label in labels:
-        if label in seen:
-            raise UsageError(f"{what} {label!r} appears twice; a figure needs different names")
-        seen.add(label)
+    label, count = Counter(labels).most_common(1)[0] if labels else ("", 0)
+    if count > 1:
+        raise UsageError(f"{what} {label!r} appears more than once; a figure needs different names")

@@ -44,7 +44,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 def rendered(figure: Figure, suffix: str) -> bytes:
     """Return the content of a file with this suffix."""
     if suffix == "csv":
-        return _csv(figure).encode("utf-8")
+        cells = {name: [None if x != x else x for x in column.tolist()] for name, column in figure.columns().items()}
+        return to_delimited(cells, ",").encode("utf-8")
     spec = specification(figure)
     if suffix == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode("utf-8")
@@ -124,16 +125,5 @@ def page(spec: dict[str, Any], figure: Figure, scripts: str) -> str:
     text = json.dumps(spec, ensure_ascii=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
-    notes = "".join(f"<p>{escape(note)}</p>" for note in figure.notes)
-    return PAGE.format(
-        title=escape(figure.title or "figure"),
-        notes=notes,
-        spec=text,
-        scripts=scripts.replace("</script", "<\\/script"),
-    )
-
-
-def _csv(figure: Figure) -> str:
-    columns = {name: column.tolist() for name, column in figure.columns().items()}
-    cells = {name: [None if isinstance(x, float) and x != x else x for x in column] for name, column in columns.items()}
-    return to_delimited(cells, ",")
+    title, notes = escape(figure.title or "figure"), "".join(f"<p>{escape(note)}</p>" for note in figure.notes)
+    return PAGE.format(title=title, notes=notes, spec=text, scripts=scripts.replace("</script", "<\\/script"))

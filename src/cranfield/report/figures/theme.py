@@ -45,15 +45,10 @@ def rows(columns: Columns) -> Any:
     """
     import json
 
-    lists = {name: _plain(column) for name, column in columns.items()}
+    lists = {name: [None if x != x else x for x in np.asarray(column).tolist()] for name, column in columns.items()}
     records = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     alt = altair()
     return alt.InlineData(values=json.dumps(records, ensure_ascii=False), format=alt.JsonDataFormat(type="json"))
-
-
-def _plain(column: Any) -> list[Any]:
-    values = np.asarray(column).tolist()
-    return [None if isinstance(x, float) and x != x else x for x in values]
 
 
 def style(number: int) -> dict[str, Any]:

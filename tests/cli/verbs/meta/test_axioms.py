@@ -28,7 +28,7 @@ def test_data(cranfield: Cranfield) -> None:
     assert json.loads(result.out)["rows"][0]["holds"] == "no"
 
 
-def test_bad_input_and_usage(cranfield: Cranfield) -> None:
+def test_bad_input_is_an_error_and_no_input_prints_a_usage(cranfield: Cranfield) -> None:
     assert "did you mean 'swap'" in cranfield("meta", "axioms", "-m", "AP", "--only", "swop").err
     assert "needs inclusion probabilities" in cranfield("meta", "axioms", "-m", "statAP").err
     result = cranfield("meta", "axioms")

@@ -17,14 +17,14 @@ FAST = ("--sample", "--quiet", "-B", "20")
 
 
 @pytest.mark.parametrize("verb", ["correlate", "concord", "ranks"])
-def test_without_words_a_usage_is_printed(cranfield: Cranfield, verb: str) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield, verb: str) -> None:
     done = cranfield("meta", verb)
     assert done.code == 2
     assert f"usage: cranfield meta {verb}" in done.err
 
 
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
-def test_json_holds_what_python_gives(cranfield: Cranfield, collection: Sample) -> None:
+def test_json_has_the_numbers_of_python(cranfield: Cranfield, collection: Sample) -> None:
     data = json.loads(cranfield("meta", "correlate", *FAST, "-m", "AP,RR,P@5", "-f", "json").out)
     scores = cf.evaluate(collection.qrels, list(collection.runs), ["AP", "RR", "P@5"])
     result = correlate(scores, resamples=20)
@@ -33,7 +33,7 @@ def test_json_holds_what_python_gives(cranfield: Cranfield, collection: Sample) 
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "tsv", "latex", "markdown", "html"])
-def test_every_format(cranfield: Cranfield, format: str) -> None:
+def test_every_format_can_be_printed(cranfield: Cranfield, format: str) -> None:
     words = ("-f", format, "-c", "tau-a,tau-ap-symmetric,rbo", "-m", "AP,RR,P@5")
     done = cranfield("meta", "correlate", *FAST, *words)
     assert (done.code, done.err) == (0, "")
@@ -52,7 +52,7 @@ def test_distances_gains_and_pairs(cranfield: Cranfield) -> None:
     assert "[" in cranfield("meta", "correlate", *FAST, "--pairs").out
 
 
-def test_picture(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "heat.csv"
     assert cranfield("meta", "correlate", *FAST, "-m", "AP,RR", "--plot", str(path)).code == 0
     assert path.read_text().splitlines()[0] == "row,column,value"
@@ -119,7 +119,7 @@ def test_preferred_ranks(cranfield: Cranfield) -> None:
         (("ranks", "qrels.txt"), "no run to score"),
     ],
 )
-def test_bad_words(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
+def test_wrong_options_are_errors(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
     done = cranfield("meta", *words)
     assert done.code in (1, 2)
     assert message in done.err

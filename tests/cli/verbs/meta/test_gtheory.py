@@ -57,7 +57,7 @@ def test_a_further_facet(cranfield: Cranfield, shards: list[str]) -> None:
     assert sum(row[name] for name in row if name in ("system", "topic", "shard") or "×" in name) == pytest.approx(1)
 
 
-def test_the_picture(cranfield: Cranfield, shards: list[str], tmp_path: Path) -> None:
+def test_the_figure_is_drawn(cranfield: Cranfield, shards: list[str], tmp_path: Path) -> None:
     path = tmp_path / "parts.csv"
     assert cranfield("meta", "gtheory", "-s", shards[0], "--plot", str(path)).code == 0
     assert len(list(csv.DictReader(path.open()))) == 3
@@ -68,23 +68,23 @@ def test_the_picture(cranfield: Cranfield, shards: list[str], tmp_path: Path) ->
     [
         (["--topics", "0,5"], "--topics 0,5: expected whole numbers"),
         (["--target", "1.5"], "target == 1.5"),
-        (["--facet", "shard"], "--facet takes a file of scores for each level"),
+        (["--facet", "shard"], "--facet needs a file of scores for each level"),
         (["--drop", "2"], "drop == 2.0"),
     ],
 )
-def test_bad_input(cranfield: Cranfield, shards: list[str], words: list[str], message: str) -> None:
+def test_bad_input_is_an_error(cranfield: Cranfield, shards: list[str], words: list[str], message: str) -> None:
     result = cranfield("meta", "gtheory", "-s", shards[0], *words)
     assert result.code == 2
     assert message in result.err
 
 
-def test_fewer_than_three_systems(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_fewer_than_three_systems_are_an_error(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.4\n")
     assert "2 systems, must be 3 or more" in cranfield("meta", "gtheory", "-s", str(path)).err
 
 
-def test_usage(cranfield: Cranfield) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     result = cranfield("meta", "gtheory")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("usage: cranfield meta gtheory")

@@ -76,7 +76,7 @@ def test_no_run_is_read_twice(cranfield: Cranfield, collection: Sample, monkeypa
     assert read == Counter(dict.fromkeys(collection.runs, 1))
 
 
-def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     drawn = tmp_path / "ranks.csv"
     assert cranfield(*QUIET, "--plot", str(drawn)).code == 0
     assert sorted(line.split(",")[0] for line in drawn.read_text().splitlines()) == [
@@ -97,13 +97,15 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
         (("qrels.txt", "mine.run", "--teams", "bad.txt"), 2, "1 run, must be 3 or more"),
     ],
 )
-def test_bad_words(cranfield: Cranfield, tiny: Path, words: tuple[str, ...], code: int, message: str) -> None:
+def test_wrong_options_are_errors(
+    cranfield: Cranfield, tiny: Path, words: tuple[str, ...], code: int, message: str
+) -> None:
     done = cranfield("meta", "loo", *words)
     assert done.code == code
     assert message in done.err
 
 
-def test_a_table_of_teams_with_a_bad_line(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_a_bad_line_in_the_table_of_teams_is_an_error(cranfield: Cranfield, tmp_path: Path) -> None:
     bad = tmp_path / "teams.txt"
     bad.write_text("bm25 A\ndense B C\n")
     done = cranfield("meta", "loo", "--sample", "--quiet", "--teams", str(bad))

@@ -48,14 +48,16 @@ ALL = ["qrels", "x.run", "y.run", "z.run"]
         (["inform", *ALL, "-m", "AP"], ["measure", "rms", "low", "high"]),
     ],
 )
-def test_what_is_drawn(folder: Path, words: list[str], columns: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_show_the_results(
+    folder: Path, words: list[str], columns: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["meta", *words, "--quiet", "--plot", "drawn.csv"]) == 0
     assert capsys.readouterr().out
     with open(folder / "drawn.csv", encoding="utf-8") as file:
         assert next(csv.reader(file)) == columns
 
 
-def test_a_baseline_known_by_its_scores_alone_has_no_picture(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_of_a_baseline_alone_cannot_be_drawn(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "s.csv").write_text("topic,x,y\n1,0.5,0.4\n2,0.3,0.3\n")
     assert main(["meta", "reproduce", "--scores", "s.csv", "x", "y", "--plot", "p.csv"]) == 2
     result = capsys.readouterr()
@@ -78,7 +80,7 @@ def test_informativeness_list_by_list(folder: Path, capsys: pytest.CaptureFixtur
     assert {round(float(row["rms"]), 2) for row in rows if row["measure"] == "AP" and row["run"] == "x"} == {0.0}
 
 
-def test_inform_without_words_prints_a_usage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inform_without_arguments_prints_a_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", "inform"]) == 2
     assert "usage: cranfield meta inform" in capsys.readouterr().err
 

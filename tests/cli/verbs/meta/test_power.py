@@ -14,7 +14,7 @@ SMALL = ("--sample", "-m", "AP,nDCG,RR", "-B", "200")
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_without_words_a_usage_is_printed(cranfield: Cranfield, verb: str) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield, verb: str) -> None:
     done = cranfield("meta", verb)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"usage: cranfield meta {verb} QRELS RUN")
@@ -45,7 +45,7 @@ def test_swap_of_the_sample(cranfield: Cranfield) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("format", ["json", "csv", "tsv", "latex", "markdown", "html"])
-def test_every_format(cranfield: Cranfield, verb: str, format: str) -> None:
+def test_every_format_can_be_printed(cranfield: Cranfield, verb: str, format: str) -> None:
     done = cranfield("meta", verb, *SMALL, "--format", format)
     assert done.code == 0
     if format == "json":
@@ -76,7 +76,7 @@ def test_everything_that_can_be_shown(cranfield: Cranfield, verb: str, show: str
     assert cranfield("meta", verb, *SMALL, "--show", show).code == 0
 
 
-def test_saved_scores_give_what_the_runs_give(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_saved_scores_and_runs_give_the_same_result(cranfield: Cranfield, tmp_path: Path) -> None:
     saved = tmp_path / "scores.csv"
     assert cranfield("eval", "--sample", "-m", "AP,RR", "-q", "-f", "csv", "-o", str(saved)).code == 0
     for words in (("power", "--test", "wilcoxon"), ("swap", "-B", "50")):
@@ -102,7 +102,7 @@ MATRIX = b"a,b,c\n0.1,0.2,0.9\n0.2,0.1,0.9\n0.1,0.2,0.9\n0.2,0.1,0.9\n"
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_numbers_of_the_picture(cranfield: Cranfield, verb: str, tmp_path: Path) -> None:
+def test_the_figure_has_the_numbers_of_the_table(cranfield: Cranfield, verb: str, tmp_path: Path) -> None:
     file = tmp_path / "picture.csv"
     assert cranfield("meta", verb, *SMALL, "--plot", str(file)).code == 0
     rows = list(csv.DictReader(file.open()))
@@ -128,14 +128,14 @@ def test_the_numbers_of_the_picture(cranfield: Cranfield, verb: str, tmp_path: P
         (("swap", "qrels.txt"), "no run to score"),
     ],
 )
-def test_bad_words(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
+def test_wrong_options_are_errors(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
     done = cranfield("meta", *words)
     assert done.code == 2
     assert message in done.err
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fewer_than_three_runs(cranfield: Cranfield, verb: str, tmp_path: Path) -> None:
+def test_fewer_than_three_runs_are_an_error(cranfield: Cranfield, verb: str, tmp_path: Path) -> None:
     two = tmp_path / "two.csv"
     two.write_text("a,b\n0.2,0.4\n0.6,0.7\n")
     done = cranfield("meta", verb, "--scores", str(two))

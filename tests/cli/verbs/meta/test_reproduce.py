@@ -15,7 +15,7 @@ def runs(collection: Sample) -> dict[str, str]:
     return {Path(path).stem: path for path in collection.runs}
 
 
-def test_no_words_show_how_it_is_used(cranfield: Cranfield) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     done = cranfield("meta", "reproduce")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("usage: cranfield meta reproduce QRELS ORIGINAL AGAIN")
@@ -69,7 +69,7 @@ def test_metadata_of_both_runs_shows_the_changes(cranfield: Cranfield, tiny: Pat
         (["q", "a"], "2 files, expected three"),
         (["q", "a", "b", "--advanced", "c"], "--advanced and --advanced-again go together"),
         (["q", "a", "b", "--other-scores", "c"], "--other-scores goes with --scores"),
-        (["--scores", "s", "a"], "1 names, --scores expects two"),
+        (["--scores", "s", "a"], "1 names, but --scores needs two"),
         (["--scores", "s", "a", "b", "--other-qrels", "q"], "for scores use --other-scores"),
         (["qrels.txt", "mine.run", "mine.run", "--persistence", "1"], "p == 1.0, must be above 0 and below 1"),
         (["qrels.txt", "mine.run", "mine.run", "--union", "score"], "union == 'score', must be one of 'rank', 'id'"),

@@ -45,7 +45,7 @@ def test_every_number_in_json_and_csv(cranfield: Cranfield, collection: Sample) 
 
 
 @pytest.mark.parametrize("show", ["tau", "change", "rmse", "all", "repeats"])
-def test_what_is_shown(cranfield: Cranfield, show: str) -> None:
+def test_the_values_to_show_can_be_chosen(cranfield: Cranfield, show: str) -> None:
     assert cranfield(*QUIET, "--how", "depth", "--depths", "5,20", "--show", show, "-f", "latex").code == 0
 
 
@@ -77,7 +77,7 @@ def test_confusion_from_a_file(cranfield: Cranfield, tmp_path: Path) -> None:
         assert message in cranfield(*words).err
 
 
-def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     for how in ("random", "depth", "flips", "topics"):
         drawn = tmp_path / f"{how}.csv"
         assert cranfield(*QUIET, "--how", how, "--plot", str(drawn), "--show", "rmse").code == 0
@@ -91,14 +91,14 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
         (("--sample", "--how", "luck"), "how == 'luck', must be one of 'random'"),
         (("--sample", "--rates", "half"), "--rates half: expected numbers separated by commas"),
         (("--sample", "--depths", "2.5"), "--depths 2.5: expected whole numbers"),
-        (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 is for --how random, which is not asked for"),
+        (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 applies only to --how random; add it"),
         (("--sample", "--sizes", "100"), "size == 100, must be between 1 and 24"),
         (("--sample", "--how", "confusion"), "how == 'confusion' needs a matrix"),
         (("--sample", "--show", "everything"), "show == 'everything', must be one of 'tau'"),
         (("qrels.txt", "mine.run"), "1 run, must be 3 or more"),
     ],
 )
-def test_bad_words(cranfield: Cranfield, tiny: Path, words: tuple[str, ...], message: str) -> None:
+def test_wrong_options_are_errors(cranfield: Cranfield, tiny: Path, words: tuple[str, ...], message: str) -> None:
     done = cranfield("meta", "robust", *words)
     assert done.code == 2
     assert message in done.err

@@ -60,7 +60,7 @@ def test_table_3_from_runs(cranfield: Cranfield, collection: Sample) -> None:
     assert [(row["measure"], row["pairs"]) for row in rows] == [("AP", pairs), ("P@10", pairs)]
 
 
-def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
+def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "spacing.csv"
     assert cranfield("meta", "scale", "-m", "P@3,AP", "-n", "3", "--plot", str(path)).code == 0
     rows = list(csv.DictReader(path.open()))
@@ -78,13 +78,13 @@ def test_the_picture(cranfield: Cranfield, tmp_path: Path) -> None:
         (["-m", "AP", "--plot", "x.doc"], "x.doc"),
     ],
 )
-def test_bad_input(cranfield: Cranfield, words: list[str], message: str) -> None:
+def test_bad_input_is_an_error(cranfield: Cranfield, words: list[str], message: str) -> None:
     result = cranfield("meta", "scale", *words)
     assert result.code == 2
     assert message in result.err
 
 
-def test_usage(cranfield: Cranfield) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     result = cranfield("meta", "scale")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("usage: cranfield meta scale")

@@ -20,7 +20,7 @@ def study(collection: Sample, tmp_path: Path) -> Path:
     return path
 
 
-def test_no_words_show_how_it_is_used(cranfield: Cranfield) -> None:
+def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     done = cranfield("meta", "study")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("usage: cranfield meta study FILE")

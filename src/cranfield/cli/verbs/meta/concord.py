@@ -14,7 +14,7 @@ MEASURES = "AP,Q,nDCG@10,RR"
 
 
 class ConcordVerb(options.Source, Plotting):
-    """Of two measures that disagree on which of two lists is better, count which one agrees with the gold standard.
+    """If two measures disagree on which of two lists is better, count which one agrees with the gold standard.
 
     With --preferences, count how often each measure prefers the list that people preferred. --plot draws either; with
     several gold standards, agreement with all at once.
@@ -40,8 +40,8 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
     )
     measure_ties: str = option(
         "--measure-ties RULE",
-        "With --preferences, a measure that finds both lists equally good, {names}: is half right, is not "
-        "counted, or is wrong.",
+        "With --preferences: a measure that scores both lists the same counts as {names}: half right, not at all, or "
+        "wrong.",
         default="half",
         names="meta.agreement.preferences:TIES",
         group=MORE,

@@ -49,7 +49,7 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
     )
     ties: str = option(
         "--ties RULE",
-        "rbo, {names}: ties share a rank, mean over orders, or corrected.",
+        "rbo: how ties are treated, {names}: they share a rank, mean over all orders, or corrected.",
         default="w",
         names="meta.agreement.overlap:TIES",
         group=MORE,

@@ -31,7 +31,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
 """
 
     topics: str | None = option("--topics, -n N,N,...", "Print both coefficients for these numbers of topics.")
-    target: float = option("--target T", "The coefficient for which the needed topics are counted.", default=0.95)
+    target: float = option("--target T", "Count the topics that are needed for this coefficient.", default=0.95)
     drop: float = option("--drop SHARE", "Leave out this share of the worst runs.", default=0.0)
     level: float = options.level()
     facet: str | None = option(
@@ -45,7 +45,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
         super().check()
         self.numbers = options.whole_numbers("--topics", self.topics)
         if self.facet is not None and len(self.scores or []) < 2:
-            raise UsageError("--facet takes a file of scores for each level: give --scores FILE two times or more")
+            raise UsageError("--facet needs a file of scores for each level; give --scores FILE two times or more")
 
     def run(self) -> None:
         from cranfield.meta.stability.generalisability import GStudies, g_studies, g_study

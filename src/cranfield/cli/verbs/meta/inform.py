@@ -13,8 +13,8 @@ MEASURES = "AP,Rprec,P@10"
 class InformVerb(options.Collection, Plotting):
     """Measure informativeness by maximum entropy (Aslam, Yilmaz & Pavlu, SIGIR 2005).
 
-    Of all lists with a score, the most random one is inferred, and its precision-recall curve is compared with the true
-    one: the smaller the error, the more the score says. Relevance is binary.
+    From the score alone, the most random list with this score is inferred, and its precision-recall curve is compared
+    with the true one: the smaller the error, the more the score says about the list. Relevance is binary.
     """
 
     summary = "how much a score says about the list"

@@ -55,7 +55,7 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
         "runs",
         "contributions",
         "all",
-        help="{names}: changes of the ranking, changes of each run, what each found (alone), or all three.",
+        help="{names}: changes of the ranking, changes of each run, the documents each found (alone), or all three.",
     )
     missing: str = options.missing()
 

@@ -19,8 +19,8 @@ class PowerVerb(options.Source, Plotting):
     """Show the discriminative power: the share of pairs of runs that a measure finds significantly different.
 
     Also shown is the difference between two means that a significant result needs. A measure of high discriminative
-    power is consistent over topics, which does not make it the right one. --plot draws the p-values in ascending order
-    (ASL curves): the closer to the origin, the more a measure discriminates. docs/tests.md describes the tests.
+    power is consistent over topics, but that does not make it the right one. --plot draws the p-values in ascending
+    order (ASL curves): the closer to the origin, the more a measure discriminates. docs/tests.md describes the tests.
     """
 
     summary = "how many pairs of systems a measure distinguishes"

@@ -10,8 +10,8 @@ from cranfield.cli.printing import Printing
 class RanksVerb(options.Collection, Printing):
     """Print ranks of the first relevant document (r1) and of the preferred one (rp), the first of the best grade.
 
-    RR, O and NWRR stop at r1, P-measure and P+ at rp. For each topic: the largest rp of any run, and how many documents
-    of each grade it found down to there (of how many there are).
+    RR, O and NWRR stop at r1, P-measure and P+ at rp. For each topic, the table gives the largest rp of any run, and
+    how many documents of each grade that run has down to there (of how many there are).
     """
 
     summary = "how deep the first and the best relevant document are"

@@ -74,7 +74,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --topics
             raise UsageError("--other-scores goes with --scores; for runs use --other-qrels")
         count = len(self.words or [])
         if self.scores and count != 2:
-            raise UsageError(f"{count} names, --scores expects two: the original run and its repetition")
+            raise UsageError(f"{count} names, but --scores needs two: the original run and its repetition")
         if not self.scores and count != 3:
             raise UsageError(f"{count} files, expected three: judgments, the original run and its repetition")
 

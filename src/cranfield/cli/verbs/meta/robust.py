@@ -29,7 +29,7 @@ class RobustVerb(options.Source, Plotting):
 
     random drops judgments at random, depth keeps those of a shallower pool, flips moves grades to the next one,
     confusion draws grades again, topics uses fewer topics. A good measure keeps its ranking (Kendall's tau with the
-    ranking by everything) and its scores. --plot draws the first method.
+    full ranking) and its scores. --plot draws the first method.
     """
 
     summary = "how scores change with fewer judgments or topics"
@@ -61,7 +61,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
         "rmse",
         "all",
         "repeats",
-        help="{names}: tau with the ranking by everything, change of the mean score, RMSE, all three (as in json, csv "
+        help="{names}: tau with the full ranking, change of the mean score, RMSE, all three (as in json, csv "
         "and tsv), or a row per repeat.",
     )
 
@@ -77,11 +77,13 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
         }
         for method, (name, value) in levels.items():
             if value is not None and method not in (self.methods or (["topics"] if self.scores else levels)):
-                raise UsageError(f"{name} {value} is for --how {method}, which is not asked for")
+                raise UsageError(f"{name} {value} applies only to --how {method}; add it, or leave out {name}")
         if self.scores and self.condensed:
             raise UsageError("--condensed needs judgments and runs; --scores has only its own measures")
         if self.scores and self.methods not in (None, ["topics"]):
-            raise UsageError(f"--how {','.join(self.methods or [])} needs judgments and runs; --scores: --how topics")
+            raise UsageError(
+                f"--how {','.join(self.methods or [])} needs judgments and runs; --scores allows only topics"
+            )
         self.topic_counts = options.whole_numbers("--sizes", self.sizes)
 
     def run(self) -> None:

@@ -12,11 +12,11 @@ class StudyVerb(Printing):
     """Run a study file: every method on every collection; tables and a report go to its output folder.
 
     Scores and results are cached by content (files, measures, options, code), so nothing is computed twice: a study can
-    be interrupted and resumed, and a new measure costs only its own work. If a step fails, the error is printed, the
-    others are done, and the exit code is 1.
+    be interrupted and resumed, and a new measure costs only its own work. If a step fails, its error is printed, the
+    other steps still run, and the exit code is 1.
     """
 
-    summary = "all of it for a paper, from one file"
+    summary = "run a whole study from one file"
     examples = """
 cranfield meta study study.toml
 cranfield meta study --example > study.toml  # a file to begin with

@@ -44,18 +44,11 @@ def describe_boxes(data: Any, measure: Any = None) -> Figure:
     beyond = np.nonzero((~within & ~np.isnan(values))[:, order].T)
     lost = int((~scored).sum())
     notes = (f"{counted(lost, 'system')} without any score left out",) if lost else ()
+    data = {"system": labels, "mean": means, "low": low, "q1": q1, "median": median, "q3": q3, "high": high}
+    data["topics"] = (~np.isnan(values)).sum(axis=0)
     return Figure(
         "boxes",
-        {
-            "system": labels[order],
-            "mean": means[order],
-            "low": low[order],
-            "q1": q1[order],
-            "median": median[order],
-            "q3": q3[order],
-            "high": high[order],
-            "topics": (~np.isnan(values)).sum(axis=0)[order],
-        },
+        {name: column[order] for name, column in data.items()},
         x=Axis("mean", f"{matrix.measure}, topic by topic"),
         y=Axis("system", "", "category"),
         title=f"{matrix.measure} of {counted(len(labels), 'system')} on {counted(topics, 'topic')}",

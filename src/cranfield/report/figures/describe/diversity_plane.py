@@ -68,7 +68,7 @@ def _beginning_with(start: str, table: dict[str, Any]) -> str:
     for name in table:
         if name.startswith(start):
             return name
-    raise UsageError(f"no measure that begins with {start}; there are {', '.join(table)}")
+    raise UsageError(f"no measure begins with {start}; there are {', '.join(table)}")
 
 
 def _ends(values: Array) -> tuple[float, float]:

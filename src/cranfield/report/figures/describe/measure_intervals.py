@@ -22,12 +22,12 @@ def describe_agreement(columns: Any, *, level: float | None = None) -> Figure:
     table = columns_of(columns, "measure", "agreement", "low", "high")
     labels = names(table["measure"])
     no_repeats(labels.tolist(), "measure")
-    shares, low, high = (numbers(table[name], name) for name in ("agreement", "low", "high"))
-    order = np.argsort(-np.nan_to_num(shares, nan=-1.0), kind="stable")
-    intervals = "" if level is None or np.isnan(low).all() else f", with {100 * level:g}% intervals"
+    data = {name: numbers(table[name], name) for name in ("agreement", "low", "high")}
+    order = np.argsort(-np.nan_to_num(data["agreement"], nan=-1.0), kind="stable")
+    intervals = "" if level is None or np.isnan(data["low"]).all() else f", with {100 * level:g}% intervals"
     return Figure(
         "intervals",
-        {"measure": labels[order], "agreement": shares[order], "low": low[order], "high": high[order]},
+        {"measure": labels[order], **{name: column[order] for name, column in data.items()}},
         x=Axis("agreement", "share of preferences agreed with", "share"),
         y=Axis("measure", "", "category"),
         title="Agreement with preferences",

@@ -27,6 +27,8 @@ def describe_curves(curves: Curves) -> Figure:
         raise UsageError("no run has a curve: the measure is undefined on all topics")
     order = defined[np.argsort(-height[defined], kind="stable")]
     points = len(mean.x)
+    # The topics on which at least one run has a curve.
+    topics = curves.topics if curves.topic is None else np.unique(curves.topic[~np.isnan(curves.y).any(axis=1)])
     title = "Interpolated precision against recall" if mean.y_name == "precision" else "ROC"
     notes = [] if mean.area is None else [f"{mean.runs[i]}: area {mean.area[i]:.4f}" for i in order.tolist()]
     lost = len(mean.runs) - len(defined)
@@ -43,16 +45,9 @@ def describe_curves(curves: Curves) -> Figure:
         y=Axis(mean.y_name, mean.y_name, low=0, high=1),
         by=Axis("system", "system", "category"),
         title=title,
-        subtitle=f"means over {counted(_topics(curves), 'topic')}",
+        subtitle=f"means over {counted(len(topics), 'topic')}",
         notes=tuple(notes),
     )
-
-
-def _topics(curves: Curves) -> int:
-    """Return the number of topics on which at least one run has a curve."""
-    if curves.topic is None:
-        return len(curves.topics)
-    return len(np.unique(curves.topic[~np.isnan(curves.y).any(axis=1)]))
 
 
 def describe_precision_recall(curves: Mapping[str, Curve], *, topic: str = "") -> Figure:

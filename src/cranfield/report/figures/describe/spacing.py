@@ -27,11 +27,11 @@ def describe_spacing(scores: Mapping[str, Any], lists: Sequence[str], *, subtitl
     """
     if not scores or not len(lists):
         raise UsageError("nothing to draw: give the scores of at least one measure, and the lists")
-    out: dict[str, list[Any]] = {name: [] for name in ("measure", "score", "gap", "ties", "lists", "spacing")}
+    records: list[tuple[Any, ...]] = []
     for measure, column in scores.items():
         values = numbers(column, f"the scores of {measure}")
         if len(values) != len(lists):
-            raise UsageError(f"{measure} has {len(values)} scores, there are {len(lists)} lists")
+            raise UsageError(f"{measure} has {len(values)} scores, but there are {len(lists)} lists")
         if np.isnan(values).any():
             raise UsageError(f"{measure} has no score for list {lists[int(np.flatnonzero(np.isnan(values))[0])]}")
         order = np.argsort(values, kind="stable")
@@ -40,19 +40,14 @@ def describe_spacing(scores: Mapping[str, Any], lists: Sequence[str], *, subtitl
         gaps = np.diff(levels)
         even = not len(gaps) or bool(gaps.max() - gaps.min() <= ALIKE)
         for number, group in enumerate(np.split(order, begins[1:])):
-            out["measure"].append(measure)
-            out["score"].append(float(levels[number]))
-            out["gap"].append(float(gaps[number - 1]) if number else np.nan)
-            out["ties"].append(len(group))
-            out["lists"].append(" ".join(str(lists[i]) for i in sorted(group.tolist())))
-            out["spacing"].append("even" if even else "uneven")
-    kinds: dict[str, Any] = {"score": np.float64, "gap": np.float64, "ties": np.int64}
-    data = {name: np.array(column, dtype=kinds.get(name, object)) for name, column in out.items()}
-    for name in ("measure", "lists"):
-        data[name] = names(data[name])
+            below = gaps[number - 1] if number else np.nan
+            shared = " ".join(str(lists[i]) for i in sorted(group.tolist()))
+            records.append((measure, levels[number], below, len(group), shared, "even" if even else "uneven"))
+    measures, score, gap, ties, listed, spacing = zip(*records, strict=True)
+    data = {"measure": names(measures), "score": np.array(score), "gap": np.array(gap), "ties": np.array(ties)}
     return Figure(
         "spacing",
-        data,
+        {**data, "lists": names(listed), "spacing": names(spacing)},
         x=Axis("score", "score"),
         y=Axis("measure", "", "category"),
         title=f"Order and spacing of {counted(len(lists), 'list')}",

@@ -43,16 +43,11 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
     else:
         rule = "systems whose intervals do not overlap differ"
         marks = () if family.lower_is_better else (Reference("x", float(low[against]), ""),)
+    data = {"system": names(matrix.systems), "mean": family.means, "low": low, "high": high, "stands": stands}
     where = f"{family.collection}: " if family.collection else ""
     return Figure(
         "intervals",
-        {
-            "system": names(matrix.systems)[ranking],
-            "mean": family.means[ranking],
-            "low": low[ranking],
-            "high": high[ranking],
-            "stands": stands[ranking],
-        },
+        {name: column[ranking] for name, column in data.items()},
         x=Axis("mean", f"mean {matrix.measure}"),
         y=Axis("system", "", "category"),
         by=Axis("stands", "", "category"),
@@ -64,9 +59,7 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
 
 
 def _family(comparison: Comparison, measure: str | None) -> Family:
-    if measure is None:
-        return comparison.families[0]
-    for family in comparison.families:
-        if family.matrix.measure == measure:
-            return family
-    raise nearest(measure, [family.matrix.measure for family in comparison.families], "measure")
+    families = {family.matrix.measure: family for family in reversed(comparison.families)}
+    if measure is not None and measure not in families:
+        raise nearest(measure, list(families), "measure")
+    return comparison.families[0] if measure is None else families[measure]

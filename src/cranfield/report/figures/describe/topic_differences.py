@@ -30,12 +30,7 @@ def describe_differences(data: Any, systems: Sequence[str] | None = None, *, mea
     mean = float(difference.mean())
     return Figure(
         "bars",
-        {
-            "topic": topics[order],
-            "first": pair.x[order],
-            "second": pair.y[order],
-            "difference": difference[order],
-        },
+        {"topic": topics[order], "first": pair.x[order], "second": pair.y[order], "difference": difference[order]},
         x=Axis("topic", "topics, by difference", "category"),
         y=Axis("difference", f"difference of {pair.measure}"),
         title=f"{pair.measure}: {first} − {second}",

@@ -38,16 +38,10 @@ def describe_components(
         share[bar] = kept[bar] / kept[bar].sum()
         end[bar] = np.cumsum(share[bar])
     below = int((variances < 0).sum())
+    data = {"measure": labels, "component": names(table[component]), "variance": variances}
     return Figure(
         "stacked_bars",
-        {
-            "measure": labels,
-            "component": names(table[component]),
-            "variance": variances,
-            "share": share,
-            "begin": end - share,
-            "end": end,
-        },
+        {**data, "share": share, "begin": end - share, "end": end},
         x=Axis("share", "share of variance", "share", low=0, high=1),
         y=Axis("measure", "", "category"),
         by=Axis("component", "component", "category"),
