@@ -39,6 +39,9 @@ class Record(Tidy):
         """The table in LaTeX."""
         return self.table().latex()
 
+    def __repr__(self) -> str:
+        return str(self)  # for dataclasses with repr=False, which define __str__
+
     def _repr_html_(self) -> str:
         return self.table().html()
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import check_matrix
 from cranfield.comparison.corrections import adjust, find_correction
-from cranfield.comparison.data import Matrix, all_pairs, check_nan
+from cranfield.comparison.data import NAN_RULES, Matrix, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import paired_effects
 from cranfield.comparison.registry import PairTest, TestSettings, find_test
@@ -64,7 +65,7 @@ def compare(
     """
     check_alpha("compare", alpha)
     check_alternative("compare", alternative)
-    check_nan("compare", nan)
+    check.one_of("compare", NAN_RULES, nan=nan)
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = find_test(test)
     correction = _correction(correction, chosen)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.scores.labels import label
@@ -234,15 +233,19 @@ def sample(values: Any, name: str = "x") -> Array:
     return array
 
 
-def check_topics(n: int, least: int, what: str) -> None:
-    """Raise an error if there are too few topics for a test or an effect size.
+def check_topics(n: int, least: int, what: str, noun: str = "topic") -> None:
+    """Raise an error if there are too few topics (or systems, or scores) for a test or an effect size.
 
     >>> check_topics(1, 2, "a paired t test")
     Traceback (most recent call last):
     cranfield.errors.UsageError: 1 topic, a paired t test needs 2 or more
     """
     if n < least:
-        raise UsageError(f"{counted(n, 'topic')}, {what} needs {least} or more")
+        raise UsageError(f"{counted(n, noun)}, {what} needs {least} or more")
+
+
+def check_systems(count: int, what: str) -> None:
+    check_topics(count, 2, what, "system")
 
 
 def check_common_topics(n: Array, least: int, what: str) -> tuple[str, ...]:
@@ -251,21 +254,6 @@ def check_common_topics(n: Array, least: int, what: str) -> tuple[str, ...]:
         check_topics(int(n.max()), least, what)
     few = int((n < least).sum())
     return (f"{few:,} of {len(n):,} pairs were not tested: fewer than {least} topics in common",) if few else ()
-
-
-def check_systems(count: int, what: str) -> None:
-    """Raise an error if there are fewer than two systems.
-
-    >>> check_systems(1, "Friedman's test")
-    Traceback (most recent call last):
-    cranfield.errors.UsageError: 1 system, Friedman's test needs 2 or more
-    """
-    if count < 2:
-        raise UsageError(f"{counted(count, 'system')}, {what} needs 2 or more")
-
-
-def check_nan(who: str, rule: str) -> None:
-    check.one_of(who, NAN_RULES, nan=rule)
 
 
 def _name_of(measure: Any) -> str:

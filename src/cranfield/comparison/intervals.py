@@ -27,7 +27,7 @@ Summary = Callable[[Array], Any]
 """A function from an array to a number per row, such as `lambda rows: np.median(rows, axis=-1)`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimated(OneRow):
     """A summary of scores with its interval."""
 
@@ -46,8 +46,6 @@ class Estimated(OneRow):
         n = " and ".join(map(str, self.n))
         what = f"{self.measure}, {' − '.join(self.systems)}: {self.name}"
         return "\n".join([f"{what} = {self.value:.4f} {self.interval}, n = {n}{drawn}", *self.notes])
-
-    __repr__ = __str__
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, summary, value, low, high, n."""

@@ -355,8 +355,6 @@ class Comparison(Record):
             return self.ranking().text()
         return replace(self.ranking(), notes=()).text() + "\n\n" + self.pairs().text()
 
-    __repr__ = __str__
-
     def _repr_html_(self) -> str:
         if self.comparisons > FEW_PAIRS:
             return self.ranking().html()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.anova.factors import SYSTEM, Layout, from_columns, layout_of
 from cranfield.comparison.anova.model import SUMS, Model, Sums, terms_of
-from cranfield.comparison.data import Matrix, check_nan, sample
+from cranfield.comparison.data import NAN_RULES, Matrix, sample
 from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.test_result import Effect, check_alpha, shown_p
 from cranfield.errors import UsageError
@@ -49,7 +49,7 @@ class Source:
         return f"{self.source}: F({self.df}) = {self.f:.4f}, {shown_p(self.p)}{size}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LevelMeans(Record):
     """The means of the levels of a factor, or of combinations of levels, for a plot of main or joint effects."""
 
@@ -81,10 +81,8 @@ class LevelMeans(Record):
     def __str__(self) -> str:
         return self.table().text()
 
-    __repr__ = __str__
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Anova(Record):
     """The table of an analysis of variance, and its model.
 
@@ -102,7 +100,7 @@ class Anova(Record):
     measure: str
     type: str
     """The type of the sums of squares: I, II or III; `balanced` if they are all the same."""
-    model: Model = field(repr=False)
+    model: Model
     notes: tuple[str, ...] = ()
 
     @property
@@ -194,8 +192,6 @@ class Anova(Record):
     def __str__(self) -> str:
         return self.table().text()
 
-    __repr__ = __str__
-
 
 def one_way(data: Any, measure: Any = None) -> Anova:
     r"""Do systems differ, if each has a sample of topics of its own?
@@ -270,7 +266,7 @@ def anova(
     topic: large effect (ω² = 0.6957, p = 0.0049)
     """
     check.one_of("anova", SUMS, type=type)
-    check_nan("anova", nan)
+    check.one_of("anova", NAN_RULES, nan=nan)
     if value is not None:
         layout = from_columns(data, value, factors, nested)
     else:

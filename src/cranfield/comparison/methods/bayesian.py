@@ -32,7 +32,7 @@ _BLOCK = 4_000_000
 """The number of weights in memory at once; it does not change results."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Posterior(OneRow):
     """The probabilities that x is worse than y, practically equal, or better."""
 
@@ -60,8 +60,6 @@ class Posterior(OneRow):
             f"{self.estimate_name} = {self.estimate:.4f} {self.interval}",
         ]
         return "\n".join([*lines, *self.notes])
-
-    __repr__ = __str__
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, method, less, equal, greater, rope, estimate, low, high, n."""

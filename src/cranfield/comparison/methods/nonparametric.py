@@ -226,8 +226,7 @@ def _pooled(names: Sequence[str], samples: Sequence[Array]) -> _Pooled:
     if min(n) < 1:
         raise UsageError(f"{names[n.index(0)]} has no score")
     total = sum(n)
-    if total < 3:
-        raise UsageError(f"{total} scores, Kruskal and Wallis's test needs 3 or more")
+    check_topics(total, 3, "Kruskal and Wallis's test", "score")
     ranks = mean_ranks(np.concatenate(samples)[None, :])[0]
     variance = float(((ranks - (total + 1) / 2) ** 2).sum()) / (total - 1)
     sums = np.add.reduceat(ranks, np.cumsum([0, *n[:-1]]))

@@ -26,7 +26,7 @@ _BLOCK = 2_000_000
 PValues = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SimulatedPower(Record):
     """The share of simulated experiments in which a test found the difference.
 
@@ -56,8 +56,6 @@ class SimulatedPower(Record):
             f"difference of {self.difference:g} is found with power {self.power:.3f} ± {margin:.3f} "
             f"at α = {self.alpha:g} ({self.test} test, {self.drawn_from})"
         )
-
-    __repr__ = __str__
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row."""
