@@ -126,6 +126,10 @@ class Pair:
         """x − y, topic by topic."""
         return self.x - self.y
 
+    def facts(self, *notes: str) -> dict[str, Any]:
+        """The fields that every result has, with further notes."""
+        return {"measure": self.measure, "systems": self.names, "notes": (*self.notes, *notes)}
+
 
 def paired(x: Any, y: Any = None, *, systems: Sequence[str] | None = None, measure: Any = None) -> Pair:
     """Two samples matched by topic; topics on which either has no score are left out.

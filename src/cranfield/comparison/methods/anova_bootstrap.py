@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_topics
+from cranfield.comparison.distributions.rank_distributions import extremeness
 from cranfield.comparison.pair_record import PairRecord, pair_columns
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import Resampling, check_resampling, resample
@@ -221,13 +222,8 @@ def _test_pairs(
         part = slice(begin, begin + step)
         error = errors[first[part]] - errors[second[part]]
         d = difference[part, None]
-        if settings.alternative == "two-sided":
-            reached = np.abs(error) >= np.abs(d) * (1 - _TIED)
-        elif settings.alternative == "greater":
-            reached = error >= d - _TIED * np.abs(d)
-        else:
-            reached = error <= d + _TIED * np.abs(d)
-        hits[part] = reached.sum(axis=1)
+        least = extremeness(d, settings.alternative) - _TIED * np.abs(d)
+        hits[part] = (extremeness(error, settings.alternative) >= least).sum(axis=1)
         error.sort(axis=1)  # to read off quantiles, which is faster than np.quantile
         ends[:, part] = [_quantile(error, share) for share in (settings.alpha / 2, 1 - settings.alpha / 2)]
     return (1 + hits) / (1 + errors.shape[1]), difference + ends[0], difference + ends[1]

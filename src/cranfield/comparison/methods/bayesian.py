@@ -102,10 +102,10 @@ def bayesian_t(
     if d.max() == d.min():
         mean = float(d[0])
         less, greater = float(mean < -rope), float(mean > rope)
-        half, notes = 0.0, (*pair.notes, "the difference is the same on every topic: the posterior is a point")
+        half, notes = 0.0, ["the difference is the same on every topic: the posterior is a point"]
     else:
         less, greater = (float(stdtr(n - 1, (-rope - centre) / scale)) for centre in (mean, -mean))
-        half, notes = float(stdtrit(n - 1, (1 + level) / 2)) * scale, pair.notes
+        half, notes = float(stdtrit(n - 1, (1 + level) / 2)) * scale, []
     return Posterior(
         method="correlated Bayesian t" if correlation else "Bayesian t",
         less=less,
@@ -116,9 +116,7 @@ def bayesian_t(
         estimate=mean,
         interval=Interval(mean - half, mean + half, level, "credible"),
         n=n,
-        notes=notes,
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes),
     )
 
 
@@ -180,9 +178,7 @@ def bayesian_signed_rank(
         n=len(d),
         resamples=resamples,
         seed=seed,
-        notes=pair.notes,
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(),
     )
 
 

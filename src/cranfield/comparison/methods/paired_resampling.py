@@ -159,9 +159,7 @@ def _result(
         seed=None if tests.exact else settings.seed,
         exact=tests.exact,
         assumptions=check_paired(difference, pair.measure, normal=False),
-        notes=(*pair.notes, *notes, *tests.notes),
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes, *tests.notes),
     )
 
 
