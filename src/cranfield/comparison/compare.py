@@ -70,9 +70,7 @@ def compare(
     chosen = find_test(test)
     correction = _correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
-        raise UsageError(
-            f"{chosen.name} needs a score of every system on every topic; use nan='listwise' or another test"
-        )
+        raise UsageError(f"{chosen.name} needs all systems' scores on every topic; use nan='listwise' or another test")
     settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress)
     families = []
     for collection, matrix in _matrices(data, measure):
@@ -110,9 +108,7 @@ def compare(
 def _correction(correction: str | None, test: PairTest) -> str:
     if test.simultaneous:
         if correction is not None and find_correction(correction).name != "none":
-            raise UsageError(
-                f"{test.name} holds for all pairs together and needs no correction; leave out correction={correction!r}"
-            )
+            raise UsageError(f"{test.name} holds for all pairs together; leave out correction={correction!r}")
         return "none"
     return find_correction("holm" if correction is None else correction).name
 
@@ -184,8 +180,7 @@ def _pairs(matrix: Matrix, baseline: str | None) -> tuple[Index64, Index64]:
     if baseline is None:
         if m * (m - 1) // 2 > MOST_PAIRS:
             raise UsageError(
-                f"{m:,} systems have {m * (m - 1) // 2:,} pairs, more than {MOST_PAIRS:,}; "
-                "name a baseline, or compare fewer systems"
+                f"{m:,} systems have more than {MOST_PAIRS:,} pairs; name a baseline, or use fewer systems"
             )
         return all_pairs(m)
     at = matrix.column(baseline)

@@ -193,9 +193,8 @@ def _drawn(residuals: Array, systems: int, settings: TestSettings) -> Resampling
     """The error of the mean of every system in every resample: systems × resamples."""
     most = _MOST_KEPT // systems
     if settings.resamples > most:
-        raise UsageError(
-            f"bootstrap-anova: resamples == {settings.resamples}, must be at most {most:,} for {systems:,} systems"
-        )
+        limit = f"must be at most {most:,} for {systems:,} systems"
+        raise UsageError(f"bootstrap-anova: resamples == {settings.resamples}, {limit}")
     size = len(residuals)
     rng = np.random.default_rng(settings.seed)
 
