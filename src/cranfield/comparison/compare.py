@@ -70,7 +70,7 @@ def compare(
     chosen = find_test(test)
     correction = _correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
-        raise UsageError(f"{chosen.name} needs all systems' scores on every topic; use nan='listwise' or another test")
+        raise UsageError(f"{chosen.name} needs a score of every system on every topic; use nan='listwise'")
     settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress)
     families = []
     for collection, matrix in _matrices(data, measure):
@@ -178,10 +178,8 @@ def _family(
 def _pairs(matrix: Matrix, baseline: str | None) -> tuple[Index64, Index64]:
     m = len(matrix.systems)
     if baseline is None:
-        if m * (m - 1) // 2 > MOST_PAIRS:
-            raise UsageError(
-                f"{m:,} systems have more than {MOST_PAIRS:,} pairs; name a baseline, or use fewer systems"
-            )
+        if (pairs := m * (m - 1) // 2) > MOST_PAIRS:
+            raise UsageError(f"{m:,} systems have {pairs:,} pairs, more than {MOST_PAIRS:,}; name a baseline")
         return all_pairs(m)
     at = matrix.column(baseline)
     others = np.array([i for i in range(m) if i != at], dtype=np.int64)

@@ -56,7 +56,10 @@ class Matrix:
             return _of_frame(data, measure)
         if isinstance(data, Mapping):
             return _of_mapping(data, measure)
-        return _of_scores(Scores.from_matrix(_two_dimensional(data), measure=_name_of(measure)), None)
+        values = numbers(data, "scores must be numbers, a row per topic and a column per system")
+        if values.ndim != 2:
+            raise UsageError(f"scores.shape == {values.shape}, must be topics × systems")
+        return _of_scores(Scores.from_matrix(values, measure=_name_of(measure)), None)
 
     @property
     def n(self) -> int:
@@ -226,15 +229,20 @@ def sample(values: Any, name: str = "x") -> Array:
     """
     if isinstance(values, Mapping):
         values = list(values.values())
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UsageError(f"{name} must hold numbers, one per topic; it is {type(values).__name__}") from None
+    array = numbers(values, f"{name} must hold numbers, one per topic")
     if array.ndim != 1:
         raise UsageError(f"{name}.shape == {array.shape}, must be one score per topic")
     if np.isinf(array).any():
         raise UsageError(f"{name} has an infinite score (entry {int(np.flatnonzero(np.isinf(array))[0])})")
     return array
+
+
+def numbers(values: Any, expected: str) -> Array:
+    """The values as an array of numbers; `expected` begins the error message if they are not numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"{expected}; it is {type(values).__name__}") from None
 
 
 def check_topics(n: int, least: int, what: str, noun: str = "topic") -> None:
@@ -269,7 +277,7 @@ def _of_scores(scores: Scores, measure: Any) -> Matrix:
         scores = scores[measure]
     if len(scores.measures) != 1:
         raise UsageError(f"there are {len(scores.measures)} measures; choose one of {listed(scores.measures, 8)}")
-    notes = list(scores.notes)
+    name, notes = scores.measures[0], list(scores.notes)
     lacking = list(compress(scores.runs, np.asarray(scores.missing.any(axis=1))))
     if lacking:
         rule = "count as empty lists" if scores.missing_rule == "zero" else "have no score"
@@ -277,10 +285,8 @@ def _of_scores(scores: Scores, measure: Any) -> Matrix:
     values = np.ascontiguousarray(scores.values[0].T)
     if np.isinf(values).any():
         topic, run = (int(index[0]) for index in np.nonzero(np.isinf(values)))
-        raise UsageError(
-            f"{scores.measures[0]}: {scores.runs[run]} has an infinite score on topic {scores.topics[topic]}"
-        )
-    return Matrix(values, scores.topics, scores.runs, scores.measures[0], tuple(notes))
+        raise UsageError(f"{name}: {scores.runs[run]} has an infinite score on topic {scores.topics[topic]}")
+    return Matrix(values, scores.topics, scores.runs, name, tuple(notes))
 
 
 def _of_mapping(data: Mapping[Any, Any], measure: Any) -> Matrix:
@@ -324,16 +330,6 @@ def _is_frame(data: Any) -> bool:
     return hasattr(data, "columns") and hasattr(data, "__getitem__") and not isinstance(data, Mapping)
 
 
-def _two_dimensional(data: Any) -> Array:
-    try:
-        values = np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UsageError(f"scores must be numbers, a row per topic and a column per system; {type(data)}") from None
-    if values.ndim != 2:
-        raise UsageError(f"scores.shape == {values.shape}, must be topics × systems")
-    return values
-
-
 def _two_names(known: tuple[str, ...], systems: Sequence[str] | None) -> tuple[str, str]:
     if systems is None:
         if len(known) != 2:
@@ -353,9 +349,5 @@ def _matched(x: dict[Any, Any], y: dict[Any, Any]) -> tuple[list[Any], list[Any]
     if not shared:
         raise UsageError("the two systems have no topic in common")
     alone = len(x) + len(y) - 2 * len(shared)
-    notes = (
-        (f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out",)
-        if alone
-        else ()
-    )
-    return [x[t] for t in shared], [y[t] for t in shared], tuple(map(str, shared)), notes
+    note = f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out"
+    return [x[t] for t in shared], [y[t] for t in shared], tuple(map(str, shared)), (note,) if alone else ()

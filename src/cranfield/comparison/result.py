@@ -101,6 +101,8 @@ class Comparison(Record):
     `rows`, `to_pandas` and the like return the pairs; `ranking` and `pairs` return tables; `topics` shows one pair.
     """
 
+    facts = ("test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "notes")
+
     families: tuple[Family, ...]
     test: str
     statistic: str
@@ -154,10 +156,6 @@ class Comparison(Record):
     def rows(self) -> Iterator[dict[str, Any]]:
         """A dict per pair."""
         yield from rows_of(self.columns())
-
-    def _metadata(self) -> dict[str, Any]:
-        names = ("test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "notes")
-        return self._facts(*names)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings, the ranking and the pairs, ready for JSON; undefined is None."""

@@ -53,6 +53,8 @@ class Source:
 class LevelMeans(Record):
     """The means of the levels of a factor, or of combinations of levels, for a plot of main or joint effects."""
 
+    facts = ("factors", "level")
+
     factors: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
     mean: Array
@@ -69,9 +71,6 @@ class LevelMeans(Record):
             name: np.array([level[i] for level in self.levels], dtype=object) for i, name in enumerate(self.factors)
         }
         return {**out, "mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
-
-    def _metadata(self) -> dict[str, Any]:
-        return {"factors": list(self.factors), "level": self.level}
 
     def table(self) -> Table:
         """A row per level."""

@@ -34,6 +34,8 @@ _TIED = 1e-9
 class BootstrapAnova(PairRecord):
     """The means of systems with intervals, and all pairs, by the bootstrap analysis of variance."""
 
+    facts = ("measure", "correction", "alpha", "topics", "shards", "resamples", "seed")
+
     systems: tuple[str, ...]
     mean: Array
     mean_low: Array
@@ -67,9 +69,6 @@ class BootstrapAnova(PairRecord):
         """first, second, difference, low, high, p, adjusted, differ; a row per pair."""
         numbers = {name: getattr(self, name) for name in ("difference", "low", "high", "p", "adjusted", "differ")}
         return pair_columns(self.systems, self.first, self.second, **numbers)
-
-    def _metadata(self) -> dict[str, Any]:
-        return self._facts("measure", "correction", "alpha", "topics", "shards", "resamples", "seed")
 
     def __str__(self) -> str:
         return "\n".join([f"{self.measure}: {self.sentence()}", *self.notes])

@@ -36,6 +36,8 @@ MOST_RESAMPLES = 50_000_000
 class RandomisedTukey(Record):
     """All pairs of systems, tested together."""
 
+    facts = ("measure", "critical", "level", "n", "resamples", "seed", "notes")
+
     systems: tuple[str, ...]
     means: Array
     p: Array
@@ -69,9 +71,6 @@ class RandomisedTukey(Record):
         low, high = difference - self.critical, difference + self.critical
         p = self.p[first, second]
         return pair_columns(self.systems, first, second, difference=difference, low=low, high=high, p=p)
-
-    def _metadata(self) -> dict[str, Any]:
-        return self._facts("measure", "critical", "level", "n", "resamples", "seed", "notes")
 
     def table(self) -> Table:
         """A row per pair."""

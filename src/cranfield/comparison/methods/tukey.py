@@ -29,6 +29,8 @@ METHODS = {"tukey": "Tukey HSD", "scheffe": "Scheffé"}
 class LevelPairs(PairRecord):
     """All pairs of levels of a factor; the p-values hold for all pairs together."""
 
+    facts = ("method", "factor", "measure", "alpha", "df", "critical", "notes")
+
     method: str
     factor: str
     levels: tuple[str, ...]
@@ -71,9 +73,6 @@ class LevelPairs(PairRecord):
         """first, second, difference, low, high, statistic, p, differ; a row per pair."""
         numbers = {name: getattr(self, name) for name in ("difference", "low", "high", "statistic", "p", "differ")}
         return pair_columns(self.levels, self.first, self.second, **numbers)
-
-    def _metadata(self) -> dict[str, Any]:
-        return self._facts("method", "factor", "measure", "alpha", "df", "critical", "notes")
 
     def table(self, *, only_different: bool = False, digits: int | None = None) -> Table:
         """A row per pair, sorted by p."""
@@ -143,13 +142,9 @@ def _test_levels(method: str, data: Any, measure: Any, factor: str, alpha: float
         first=first,
         second=second,
         difference=means.mean[first] - means.mean[second],
-        statistic=tests.statistic,
-        p=tests.p,
-        low=tests.low,
-        high=tests.high,
+        **{name: getattr(tests, name) for name in ("statistic", "p", "low", "high", "critical")},
         alpha=alpha,
         df=error.df,
-        critical=tests.critical,
         notes=(*notes, *tests.notes),
     )
 

@@ -118,7 +118,7 @@ def _source(
     pair = paired(x, y, systems=systems, measure=measure)
     centred = pair.difference - pair.difference.mean()
     if not np.ptp(centred) > 0:
-        raise UsageError("simulated_power: the difference is the same on all topics, so it has no variance")
+        raise UsageError("simulated_power: the difference is the same on all topics: no variance to draw from")
     return lambda rng, shape: rng.choice(centred, shape), f"differences as on {len(centred)} topics"
 
 
