@@ -20,6 +20,8 @@ from cranfield.text import listed
 from cranfield.types import Array
 
 Codes = NDArray[np.int64]
+Columns = dict[str, tuple[Sequence[str], Codes]]
+"""{factor: (levels, the index of the level of each score)}."""
 Nested = Mapping[str, str | Sequence[str]] | None
 """{child: parent}, or {child: parents}."""
 TOPIC, RUN, SYSTEM = "topic", "run", "system"
@@ -123,7 +125,7 @@ def layout_of(
         codes[RUN].append(np.tile(columns, len(rows)))
         codes[across or ""].append(np.full(matrix.values.size, number))
     together = {name: np.concatenate(parts_of) for name, parts_of in codes.items()}
-    columns_of: dict[str, tuple[Sequence[str], Codes]] = {TOPIC: (topics, together[TOPIC])}
+    columns_of: Columns = {TOPIC: (topics, together[TOPIC])}
     run_factors = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
     for name, of_run in run_factors.items():
         levels = list(dict.fromkeys(of_run.values()))
@@ -152,7 +154,7 @@ def from_columns(columns: Any, value: str, factors: Sequence[str] | None, nested
     if value not in table:
         raise nearest(value, list(table), "column")
     names = [name for name in table if name != value] if factors is None else list(factors)
-    levels_of: dict[str, tuple[Sequence[str], Codes]] = {}
+    levels_of: Columns = {}
     for name in names:
         if name not in table:
             raise nearest(name, list(table), "factor")
@@ -225,11 +227,7 @@ def _check_crossed(parts: dict[str, Matrix], across: str) -> None:
 
 
 def _layout(
-    values: Array,
-    columns: dict[str, tuple[Sequence[str], Codes]],
-    nested: Mapping[str, tuple[str, ...]],
-    measure: str,
-    notes: tuple[str, ...],
+    values: Array, columns: Columns, nested: dict[str, tuple[str, ...]], measure: str, notes: tuple[str, ...]
 ) -> Layout:
     """The layout without undefined scores and without factors that do not vary."""
     for name in columns:

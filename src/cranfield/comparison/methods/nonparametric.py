@@ -7,9 +7,9 @@ They only need scores that can be ordered, so they suit measures that are not on
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,20 +176,12 @@ def kruskal_wallis(data: Any, measure: Any = None, *, posthoc: str = "tukey", al
     """
     check_alpha("kruskal_wallis", alpha)
     check.one_of("kruskal_wallis", POSTHOC, posthoc=posthoc)
-    names, samples, measure_name, notes = _samples(data, measure)
-    return _kruskal_wallis(names, samples, measure_name, notes, posthoc, alpha, *all_pairs(len(names)))
+    groups = _groups(data, measure)
+    return _kruskal_wallis(groups, posthoc, alpha, *all_pairs(len(groups.names)))
 
 
-def _kruskal_wallis(
-    names: tuple[str, ...],
-    samples: Sequence[Array],
-    measure: str,
-    notes: tuple[str, ...],
-    posthoc: str,
-    alpha: float,
-    first: Index64,
-    second: Index64,
-) -> RankTest:
+def _kruskal_wallis(groups: _Groups, posthoc: str, alpha: float, first: Index64, second: Index64) -> RankTest:
+    names, samples, measure, notes = groups
     check_systems(len(names), "Kruskal and Wallis's test")
     n = np.array([len(scores) for scores in samples])
     if n.min() < 1:
@@ -236,7 +228,14 @@ def _same_scores_note(variance: float, what: str) -> tuple[str, ...]:
     return () if variance else (f"all {what}: χ² = 0 and p = 1",)
 
 
-def _samples(data: Any, measure: Any) -> tuple[tuple[str, ...], list[Array], str, tuple[str, ...]]:
+class _Groups(NamedTuple):
+    names: tuple[str, ...]
+    samples: list[Array]
+    measure: str
+    notes: tuple[str, ...]
+
+
+def _groups(data: Any, measure: Any) -> _Groups:
     if isinstance(data, Mapping) and data and not any(isinstance(scores, Mapping) for scores in data.values()):
         samples = [sample(values, repr(name)) for name, values in data.items()]
         measure_name = "score" if measure is None else str(measure)
@@ -247,7 +246,8 @@ def _samples(data: Any, measure: Any) -> tuple[tuple[str, ...], list[Array], str
         names, samples, measure_name, notes = matrix.systems, list(matrix.values.T), matrix.measure, matrix.notes
     kept = [scores[~np.isnan(scores)] for scores in samples]
     lost = sum(map(len, samples)) - sum(map(len, kept))
-    return names, kept, measure_name, (*notes, f"{lost} scores are undefined and left out") if lost else notes
+    more = (f"{lost} scores are undefined and left out",) if lost else ()
+    return _Groups(names, kept, measure_name, (*notes, *more))
 
 
 @pair_test(
@@ -279,7 +279,7 @@ def friedman_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
 )
 def kruskal_wallis_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     """Tukey–Kramer on mean ranks over all scores, as if topics were not shared; it has no interval."""
-    result = _kruskal_wallis(*_samples(matrix, None), "tukey", settings.alpha, first, second)
+    result = _kruskal_wallis(_groups(matrix, None), "tukey", settings.alpha, first, second)
     none = np.full(len(first), np.nan)
     n = np.array(result.n, dtype=np.int64)
     chi = result.headline().partition(", ε²")[0]

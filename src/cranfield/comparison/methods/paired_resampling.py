@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.comparison.assumptions import check_paired
-from cranfield.comparison.data import Matrix, check_common_topics, check_topics, paired
+from cranfield.comparison.data import Matrix, Pair, check_common_topics, check_topics, paired
 from cranfield.comparison.differences import differences
 from cranfield.comparison.effects import paired_effect
 from cranfield.comparison.methods.t import t_of
@@ -75,9 +75,8 @@ def paired_bootstrap(
     """
     check_settings("paired_bootstrap", alternative, level)
     settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result(
-        "paired bootstrap", "t", "bootstrap-t", x, y, systems, measure, level, settings, asl, bootstrap_of_pairs
-    )
+    pair = paired(x, y, systems=systems, measure=measure)
+    return _result(pair, "paired bootstrap", "bootstrap-t", level, settings, asl)
 
 
 def randomisation(
@@ -110,31 +109,18 @@ def randomisation(
     """
     check_settings("randomisation", alternative, level)
     settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result(
-        "randomisation", "mean difference", "t", x, y, systems, measure, level, settings, asl, randomisation_of_pairs
-    )
+    return _result(paired(x, y, systems=systems, measure=measure), "randomisation", "t", level, settings, asl)
 
 
 randomization = randomisation
 
 
-def _result(
-    test: str,
-    statistic_name: str,
-    interval_method: str,
-    x: Any,
-    y: Any,
-    systems: Sequence[str] | None,
-    measure: Any,
-    level: float,
-    settings: TestSettings,
-    asl: str,
-    run: Callable[[Matrix, Index64, Index64, TestSettings, str], PairTests],
-) -> TestResult:
+def _result(pair: Pair, test: str, interval_method: str, level: float, settings: TestSettings, asl: str) -> TestResult:
     check_resampling(test, settings.resamples, settings.seed, settings.threads, asl)
-    pair = paired(x, y, systems=systems, measure=measure)
     check_topics(len(pair.x), 2, f"a {test} test")
-    tests = run(*one_pair(pair.x, pair.y), settings, asl)
+    bootstrap = interval_method == "bootstrap-t"
+    engine = bootstrap_of_pairs if bootstrap else randomisation_of_pairs
+    tests = engine(*one_pair(pair.x, pair.y), settings, asl)
     statistic, low, high = float(tests.statistic[0]), float(tests.low[0]), float(tests.high[0])
     difference = differences(pair.x, pair.y)
     notes: tuple[str, ...] = ()
@@ -146,7 +132,7 @@ def _result(
         notes = ("no resample has variance, so none reaches the observed t: p is the smallest that B allows",)
     return TestResult(
         test=test,
-        statistic_name=statistic_name,
+        statistic_name="t" if bootstrap else "mean difference",
         statistic=statistic,
         p=float(tests.p[0]),
         alternative=settings.alternative,
