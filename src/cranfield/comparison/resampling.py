@@ -73,7 +73,7 @@ class Resampling:
 
     total: int
     result: Any
-    """What the resamples so far have given, such as counts or statistics."""
+    """The result of the resamples so far, such as counts or statistics."""
     done: int = 0
 
     @property

@@ -25,7 +25,7 @@ from cranfield.text import listed
 from cranfield.types import Array, Index64
 
 MOST_LETTERS = 200
-"""With more systems than this, groups are not shown as letters, because nobody would read them."""
+"""With more systems than this, groups are not shown as letters, because they would be unreadable."""
 FEW_PAIRS = 28
 """Up to this many pairs, those of eight systems, are shown with the ranking."""
 BETTER_MARK, WORSE_MARK = "▲", "▼"
@@ -355,7 +355,7 @@ class Comparison(Record):
 
 
 def _topics_that_decide(difference: Array) -> int:
-    """The number of topics in favour of the leader that must go until it no longer leads; 0 if nobody leads."""
+    """The number of topics in favour of the leader that must go until it no longer leads; 0 if no system leads."""
     total = float(difference.sum())
     if total == 0:
         return 0

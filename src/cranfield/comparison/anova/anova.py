@@ -205,12 +205,12 @@ def one_way(data: Any, measure: Any = None) -> Anova:
     """
     if isinstance(data, Mapping) and data and not any(isinstance(scores, Mapping) for scores in data.values()):
         groups = {str(name): sample(values, repr(name)) for name, values in data.items()}
-        names = [name for name, values in groups.items() for _ in range(len(values))]
-        columns = {"score": np.concatenate(list(groups.values())), SYSTEM: np.array(names, dtype=object)}
+        names = np.repeat(np.array(list(groups), dtype=object), [len(values) for values in groups.values()])
+        columns = {"score": np.concatenate(list(groups.values())), SYSTEM: names}
     else:
         matrix = Matrix.of(data, measure)
-        names = list(np.tile(np.array(matrix.systems, dtype=object), matrix.n))
-        columns = {matrix.measure: matrix.values.ravel(), SYSTEM: np.array(names, dtype=object)}
+        names = np.tile(np.array(matrix.systems, dtype=object), matrix.n)
+        columns = {matrix.measure: matrix.values.ravel(), SYSTEM: names}
     return analyse(from_columns(columns, next(iter(columns)), [SYSTEM], None))
 
 
@@ -317,12 +317,9 @@ def _table(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:
         effect = omega_squared(f, df[term.name], layout.n) if finite else Effect("ω²", 1.0, words="large")
         rows.append(Source(term.name, ss[term.name], df[term.name], ms, f, p if finite else 0.0, effect, against))
     if ss[ERROR] == 0.0:
-        if any(ss[term.name] for term in model.terms):
-            notes.append(
-                "there is no error variance: the terms explain every score, and F is infinite for terms that vary"
-            )
-        else:
-            notes.append("all scores are the same: F = 0 and p = 1")
+        explained = "there is no error variance: the terms explain every score, and F is infinite for terms that vary"
+        same = "all scores are the same: F = 0 and p = 1"
+        notes.append(explained if any(ss[term.name] for term in model.terms) else same)
     for term in model.terms:
         if ss[ERROR] and not ss[term.name]:
             notes.append(f"{term.name}: all levels have the same mean")

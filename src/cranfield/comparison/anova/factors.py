@@ -106,34 +106,27 @@ def layout_of(
 ) -> Layout:
     """Topics × systems × other factors, from scores and a table of factors.
 
-    `data` is anything that `Matrix.of` accepts; with `across`, {level: scores}, an entry per shard, collection, ...
-    `factors` is {factor: {run: level}}, a table with a column `run` and a column per factor, or the file of such a
-    table. Without it, every run is a system. Runs with the same levels of all factors, such as seeds of one model, are
-    replicates: they become the factor `run`, nested in the other factors.
-    `nested` is {child: parent}. Topics are nested in `across` if it is called `collection`.
+    Parameters are those of `anova`. Without `factors`, every run is a system. Runs with the same levels of all factors,
+    such as seeds of one model, are replicates: they become the factor `run`, nested in the other factors. Topics are
+    nested in `across` if it is called `collection`.
     """
     parts = _parts(data, measure, across)
     runs = list(dict.fromkeys(system for matrix in parts.values() for system in matrix.systems))
     topics = list(dict.fromkeys(topic for matrix in parts.values() for topic in matrix.topics))
-    codes: dict[str, list[Codes]] = {TOPIC: [], RUN: [], across or "": []}
-    values: list[Array] = []
-    for number, matrix in enumerate(parts.values()):
-        rows = _codes(matrix.topics, topics)
-        columns = _codes(matrix.systems, runs)
-        values.append(matrix.values.ravel())
-        codes[TOPIC].append(np.repeat(rows, len(columns)))
-        codes[RUN].append(np.tile(columns, len(rows)))
-        codes[across or ""].append(np.full(matrix.values.size, number))
-    together = {name: np.concatenate(parts_of) for name, parts_of in codes.items()}
-    columns_of: Columns = {TOPIC: (topics, together[TOPIC])}
+    matrices = list(parts.values())
+    values = np.concatenate([matrix.values.ravel() for matrix in matrices])
+    rows = [np.repeat(_codes(matrix.topics, topics), len(matrix.systems)) for matrix in matrices]
+    run_codes = np.concatenate([np.tile(_codes(matrix.systems, runs), matrix.n) for matrix in matrices])
+    columns_of: Columns = {TOPIC: (topics, np.concatenate(rows))}
     run_factors = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
     for name, of_run in run_factors.items():
         levels = list(dict.fromkeys(of_run.values()))
-        columns_of[name] = levels, _codes([of_run[run] for run in runs], levels)[together[RUN]]
+        columns_of[name] = levels, _codes([of_run[run] for run in runs], levels)[run_codes]
     if across:
         if across in columns_of:
             raise UsageError(f"across == {across!r} is already the name of a factor; choose another name")
-        columns_of[across] = list(parts), together[across]
+        part_codes = np.repeat(np.arange(len(matrices)), [matrix.values.size for matrix in matrices])
+        columns_of[across] = list(parts), part_codes
     inside = _nesting(nested)
     if across == "collection":
         inside.setdefault(TOPIC, (across,))
@@ -141,11 +134,10 @@ def layout_of(
         _check_crossed(parts, across)
     alike = [tuple(of_run[run] for of_run in run_factors.values()) for run in runs]
     if len(set(alike)) < len(runs):
-        columns_of[RUN] = runs, together[RUN]
+        columns_of[RUN] = runs, run_codes
         inside[RUN] = tuple(run_factors)
-    first = next(iter(parts.values()))
-    notes = tuple(dict.fromkeys(note for matrix in parts.values() for note in matrix.notes))
-    return _layout(np.concatenate(values), columns_of, inside, first.measure, notes)
+    notes = tuple(dict.fromkeys(note for matrix in matrices for note in matrix.notes))
+    return _layout(values, columns_of, inside, matrices[0].measure, notes)
 
 
 def from_columns(columns: Any, value: str, factors: Sequence[str] | None, nested: Nested) -> Layout:

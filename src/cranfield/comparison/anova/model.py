@@ -134,18 +134,16 @@ class Model:
         y = self.layout.values - self.layout.values.mean()
         spaces = [term.factors for term in self.terms]
         full = self._fit(frozenset(spaces))
-        ss, df = [], []
+        parts: list[tuple[float, int]] = []
         for i, space in enumerate(spaces):
             if kind == "III" and any(space < other for other in spaces):
-                marginal, rank = self._marginal(i)
-                ss.append(marginal)
-                df.append(rank)
+                parts.append(self._marginal(i))
                 continue
             others = spaces[:i] if kind == "I" else [other for other in spaces if not space <= other]
             without, with_it = self._fit(frozenset(others)), self._fit(frozenset([*others, space]))
-            ss.append(max(0.0, without.rss - with_it.rss))
-            df.append(with_it.rank - without.rank)
-        return Sums(tuple(ss), tuple(df), full.rss, self.layout.n - full.rank, float(y @ y), full.residuals)
+            parts.append((max(0.0, without.rss - with_it.rss), with_it.rank - without.rank))
+        ss, df = tuple(part[0] for part in parts), tuple(part[1] for part in parts)
+        return Sums(ss, df, full.rss, self.layout.n - full.rank, float(y @ y), full.residuals)
 
     @cached_property
     def _fits(self) -> dict[frozenset[frozenset[str]], _Fit]:

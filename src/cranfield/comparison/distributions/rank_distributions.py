@@ -55,7 +55,7 @@ def tail(below: Array, above: Array, alternative: str) -> Array:
 
 
 def extremeness(distance: Array | float, alternative: str) -> Array:
-    """How far a distance from the null hypothesis speaks for the alternative."""
+    """The distance in the direction of the alternative; if it is two-sided, the size of the distance."""
     return np.abs(distance) if alternative == "two-sided" else np.multiply(distance, -1 if alternative == "less" else 1)
 
 

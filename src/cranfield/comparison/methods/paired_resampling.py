@@ -269,7 +269,9 @@ def randomisation_of_pairs(
         groups = [_topics_that_differ(group) for group in groups]
     two_sided, threads = settings.alternative == "two-sided", threads_of(settings.threads)
     sums = moments.mean * moments.n
-    limits = (np.abs(sums) if two_sided else sums) - TIE * moments.size - _rounding(matrix, first, second)
+    sizes = np.nansum(np.abs(matrix.values), axis=0)
+    rounding = 1e-14 * (sizes[first] + sizes[second])  # the most that rounding can add to a sum of signed scores
+    limits = (np.abs(sums) if two_sided else sums) - TIE * moments.size - rounding
 
     def count(group: Group, exact: bool, begin: int, end: int) -> Index64:
         limit = limits[group.pairs]
@@ -313,12 +315,6 @@ def _topics_that_differ(group: Group) -> Group:
     keep = differences(group.scores[group.first[0]], group.scores[group.second[0]]) != 0
     keep[0] |= not keep.any()
     return replace(group, scores=np.ascontiguousarray(group.scores[:, keep]))
-
-
-def _rounding(matrix: Matrix, first: Index64, second: Index64) -> Array:
-    """How much rounding can add to a sum of signed scores."""
-    sizes = np.nansum(np.abs(matrix.values), axis=0)
-    return np.asarray(1e-14 * (sizes[first] + sizes[second]))
 
 
 def _opposite(tests: PairTests) -> PairTests:

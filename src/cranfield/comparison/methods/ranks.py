@@ -64,7 +64,7 @@ def wilcoxon(
     n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), or ranked and then left out ("pratt").
     `method`: "exact" counts all 2ⁿ signs, with or without ties; "normal" uses z; "auto" is exact up to 100 differences.
     `continuity` is c: 1 is half the step of W, as in R; IR Evaluation, course notes, 2015 (17) uses 0.5. The test
-    assumes symmetric differences on an interval scale. The estimate is the median of the means of all two differences.
+    assumes symmetric differences on an interval scale. The estimate is the median of the means of any two differences.
     The effect is the share of ranks in favour of x minus the share in favour of y.
     References: Wilcoxon, Biometrics Bulletin 1(6), 1945; Pratt, JASA 54(287), 1959
 
@@ -316,7 +316,7 @@ _MOST_MEANS = 4_000_000
 
 
 def _pseudomedian(d: Array, alternative: str, level: float) -> tuple[float, Interval | None]:
-    """The median of the means of all two differences, and the interval that matches the test."""
+    """The median of the means of every two differences, and the interval that matches the test."""
     n = len(d)
     if n * (n + 1) // 2 > _MOST_MEANS:
         return math.nan, None
