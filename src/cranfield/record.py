@@ -1,7 +1,7 @@
 """Results as records: one mixin gives every result its table, JSON, LaTeX, HTML and frames.
 
 A record defines `columns()`: an array per column, all of one length. It may also have `notes`, sentences that a reader
-of the numbers needs, and `_metadata()`, facts that hold for all rows. Everything else follows from these three.
+of the numbers needs, and `facts`, the names of attributes that hold for all rows. The rest follows from these three.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,12 @@ from cranfield.table import Column, Table, number_kind
 
 class Record(Tidy):
     """A result that can be shown in a terminal, a notebook or a paper, and read as JSON or as a frame."""
+
+    facts: ClassVar[tuple[str, ...]] = ()
+    """The attributes that hold for all rows."""
+
+    def _metadata(self) -> dict[str, Any]:
+        return self._facts(*self.facts)
 
     def table(self) -> Table:
         """A row per entry of `columns`."""
@@ -38,6 +44,9 @@ class Record(Tidy):
     def to_latex(self) -> str:
         """The table in LaTeX."""
         return self.table().latex()
+
+    def __repr__(self) -> str:
+        return str(self)  # for dataclasses with repr=False, which define __str__
 
     def _repr_html_(self) -> str:
         return self.table().html()

@@ -29,8 +29,8 @@ def test_shapiro_wilk_agrees_with_scipy(n: int) -> None:
     w, p = shapiro_wilk(rows)
     witness = [stats.shapiro(row) for row in rows]
     # scipy's constants are in single precision
-    assert w == pytest.approx([one.statistic for one in witness], abs=1e-7)
-    assert p == pytest.approx([one.pvalue for one in witness], abs=1e-6)
+    assert w == pytest.approx([result.statistic for result in witness], abs=1e-7)
+    assert p == pytest.approx([result.pvalue for result in witness], abs=1e-6)
 
 
 def test_shapiro_wilk_is_undefined_for_constant_and_tiny_samples() -> None:
@@ -51,7 +51,7 @@ def test_brown_forsythe_agrees_with_scipy() -> None:
     assert same_variance(np.array([0.1, 0.1]), np.array([0.2, 0.2])).holds is None
 
 
-def test_few_topics() -> None:
+def test_fewer_than_25_topics_are_a_caution() -> None:
     assert few_topics(24).holds is False
     assert few_topics(25).holds is True
     assert few_topics(1).says.startswith("1 topic is few: the minimum is 25")
@@ -60,11 +60,11 @@ def test_few_topics() -> None:
 @pytest.mark.parametrize(("zeros", "holds"), [(15, True), (16, False)])
 def test_many_zeros_are_more_than_half(zeros: int, holds: bool) -> None:
     x = np.where(np.arange(30) < zeros, 0.0, 0.1 + np.arange(30) / 100)
-    text = {one.name: one.holds for one in check_paired(x)}
-    assert text["zeros"] is holds
+    by_name = {assumption.name: assumption.holds for assumption in check_paired(x)}
+    assert by_name["zeros"] is holds
     matrix = Matrix.of(np.stack([x, np.zeros(30)], axis=1))
-    text = {one.name: one.holds for one in check_matrix(matrix, np.array([0]), np.array([1]))}
-    assert text["zeros"] is holds
+    by_name = {assumption.name: assumption.holds for assumption in check_matrix(matrix, np.array([0]), np.array([1]))}
+    assert by_name["zeros"] is holds
 
 
 @pytest.mark.parametrize(
@@ -86,37 +86,38 @@ def test_each_test_states_why_it_needs_an_interval_scale() -> None:
     assert "ranks differences" in interval_scale("AP", RANKS_DIFFERENCES).says
 
 
-def test_pairs_are_checked_as_one_by_one() -> None:
+def test_checking_all_pairs_at_once_equals_checking_each() -> None:
     rng = np.random.default_rng(6)
     values = np.round(np.clip(rng.exponential(0.1, (30, 8)), 0, 0.9), 1)
     values[:, 1] = values[:, 0]
     first, second = np.triu_indices(8, 1)
-    text = {one.name: one for one in check_matrix(Matrix.of(values, "AP"), first, second)}
+    checked = {assumption.name: assumption for assumption in check_matrix(Matrix.of(values, "AP"), first, second)}
     one_by_one = [check_paired(np.round(values[:, a] - values[:, b], 6)) for a, b in zip(first, second, strict=True)]
-    by_name = [{one.name: one.holds for one in checks} for checks in one_by_one]
+    by_name = [{assumption.name: assumption.holds for assumption in checks} for checks in one_by_one]
     zeros = sum(checks["zeros"] is False for checks in by_name)
     crooked = sum(checks["normality"] is False for checks in by_name)
     assert zeros > 0
-    assert f"in {zeros} of 28 pairs" in text["zeros"].says
-    assert f"in {crooked} of 27 pairs" in text["normality"].says
-    assert text["normality"].holds is False
-    assert text["scale"].holds is False
+    assert f"in {zeros} of 28 pairs" in checked["zeros"].says
+    assert f"in {crooked} of 27 pairs" in checked["normality"].says
+    assert checked["normality"].holds is False
+    assert checked["scale"].holds is False
     ordinal = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=None)
-    assert [one.name for one in ordinal] == ["topics", "zeros"]
+    assert [assumption.name for assumption in ordinal] == ["topics", "zeros"]
     ranks = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=RANKS_DIFFERENCES)
-    assert [one.name for one in ranks] == ["topics", "zeros", "scale"]
+    assert [assumption.name for assumption in ranks] == ["topics", "zeros", "scale"]
     assert "ranks differences" in ranks[-1].says
 
 
 def test_normal_differences_raise_no_doubt() -> None:
     values = np.random.default_rng(2).normal(size=(40, 30))
     first, second = np.arange(0, 30, 2), np.arange(1, 30, 2)
-    text = {one.name: one for one in check_matrix(Matrix.of(values), first, second)}
-    assert all(one.holds for one in text.values())
+    checked = {assumption.name: assumption for assumption in check_matrix(Matrix.of(values), first, second)}
+    assert all(assumption.holds for assumption in checked.values())
 
 
-def test_unpaired_samples() -> None:
+def test_unpaired_samples_are_checked_for_normality_and_equal_variance() -> None:
     x, y = np.arange(30.0), np.arange(30.0) ** 3
-    text = check_unpaired(x, y, "AP", equal_variance=True)
-    assert [one.name for one in text] == ["topics", "normality", "normality", "equal variance", "scale"]
-    assert [one.holds for one in text] == [True, True, False, False, False]
+    checked = check_unpaired(x, y, "AP", equal_variance=True)
+    names = [assumption.name for assumption in checked]
+    assert names == ["topics", "normality", "normality", "equal variance", "scale"]
+    assert [assumption.holds for assumption in checked] == [True, True, False, False, False]

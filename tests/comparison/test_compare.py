@@ -22,16 +22,16 @@ SCORES = Scores.from_matrix(VALUES, runs=NAMES, topics=TOPICS, measure="nDCG@10"
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
 
 
-def test_every_pair_by_t_with_holm_is_scipy_and_statsmodels() -> None:
+def test_t_with_holms_correction_agrees_with_scipy_and_statsmodels() -> None:
     rows = list(cf.compare(SCORES).rows())
     expected = [stats.ttest_rel(VALUES[:, i], VALUES[:, j]) for i, j in PAIRS]
     assert [(row["system"], row["other"]) for row in rows] == [(NAMES[i], NAMES[j]) for i, j in PAIRS]
-    np.testing.assert_allclose([row["p"] for row in rows], [one.pvalue for one in expected], rtol=1e-9)
-    np.testing.assert_allclose([row["t"] for row in rows], [one.statistic for one in expected], rtol=1e-9)
-    holm = multipletests([one.pvalue for one in expected], method="holm")[1]
+    np.testing.assert_allclose([row["p"] for row in rows], [result.pvalue for result in expected], rtol=1e-9)
+    np.testing.assert_allclose([row["t"] for row in rows], [result.statistic for result in expected], rtol=1e-9)
+    holm = multipletests([result.pvalue for result in expected], method="holm")[1]
     np.testing.assert_allclose([row["p adjusted"] for row in rows], holm, rtol=1e-9)
-    for row, one in zip(rows, expected, strict=True):
-        interval = one.confidence_interval(0.95)
+    for row, result in zip(rows, expected, strict=True):
+        interval = result.confidence_interval(0.95)
         assert row["low"] == pytest.approx(interval.low)
         assert row["high"] == pytest.approx(interval.high)
 
@@ -52,7 +52,7 @@ def test_against_a_baseline_the_difference_is_system_minus_baseline() -> None:
     assert marks["fusion"] == "▲"
 
 
-def test_one_sided_against_a_baseline_is_scipys() -> None:
+def test_one_sided_tests_against_a_baseline_agree_with_scipy() -> None:
     rows = list(cf.compare(SCORES, baseline="bm25", alternative="greater").rows())
     expected = stats.ttest_rel(VALUES[:, 3], VALUES[:, 1], alternative="greater").pvalue
     assert next(row["p"] for row in rows if row["system"] == "fusion") == pytest.approx(expected, rel=1e-9)
@@ -119,12 +119,12 @@ def test_every_registered_test_finds_a_large_difference_and_not_a_null_one() -> 
 
 @pytest.mark.parametrize("test", ["bootstrap", "randomisation", "randomised-tukey"])
 def test_the_same_seed_gives_the_same_p_at_any_number_of_threads(test: str) -> None:
-    one, four, other = (
+    one_thread, four_threads, other_seed = (
         [row["p"] for row in cf.compare(SCORES, test=test, resamples=3000, seed=seed, threads=threads).rows()]
         for seed, threads in ((3, 1), (3, 4), (4, 2))
     )
-    assert one == four
-    assert one != other
+    assert one_thread == four_threads
+    assert one_thread != other_seed
 
 
 def test_listwise_drops_a_topic_everywhere_pairwise_only_where_needed() -> None:
@@ -138,7 +138,7 @@ def test_listwise_drops_a_topic_everywhere_pairwise_only_where_needed() -> None:
     assert pairwise == [29, 29, 29, 30, 30, 30]
 
 
-def test_a_measure_for_which_lower_is_better_is_ranked_so() -> None:
+def test_systems_are_ranked_ascending_if_lower_is_better() -> None:
     scores = Scores.from_matrix([[0.2, 0.5], [0.3, 0.4]], runs=["good", "bad"], measure="E")
     assert [row[1] for row in cf.compare(scores).ranking().rows] == ["good", "bad"]
 
@@ -151,24 +151,24 @@ def test_topics_are_sorted_by_their_difference() -> None:
 
 
 def test_json_has_all_fields_and_no_nan() -> None:
-    text = json.loads(cf.compare(SCORES, test="wilcoxon").to_json())
-    assert text["test"] == "wilcoxon"
-    assert text["comparisons"] == len(text["pairs"]) == 6
-    assert len(text["ranking"]) == 4
+    fields = json.loads(cf.compare(SCORES, test="wilcoxon").to_json())
+    assert fields["test"] == "wilcoxon"
+    assert fields["comparisons"] == len(fields["pairs"]) == 6
+    assert len(fields["ranking"]) == 4
 
 
 def test_latex_is_a_table_for_a_paper() -> None:
-    text = cf.compare(SCORES, baseline="bm25").to_latex()
-    assert r"\begin{tabular}{ll}" in text
-    assert r"\textbf{" in text
-    assert r"$^{\dagger}$" in text
-    caption = next(line for line in text.splitlines() if line.startswith(r"\caption"))
+    table = cf.compare(SCORES, baseline="bm25").to_latex()
+    assert r"\begin{tabular}{ll}" in table
+    assert r"\textbf{" in table
+    assert r"$^{\dagger}$" in table
+    caption = next(line for line in table.splitlines() if line.startswith(r"\caption"))
     for word in ("t test", "holm", r"$\alpha$ = 0.05", "n = 30"):
         assert word in caption
     assert r"$^{\mathrm{" in cf.compare(SCORES, test="tukey").to_latex()
 
 
-def test_as_frames() -> None:
+def test_frames_have_a_row_per_pair() -> None:
     result = cf.compare(SCORES)
     assert len(result.to_pandas()) == len(result.to_polars()) == result.to_arrow().num_rows == 6
 

@@ -41,7 +41,7 @@ def test_every_correction_is_compared_with_statsmodels() -> None:
 @settings(max_examples=12, deadline=None)  # statsmodels takes a tenth of a second for Holm's
 @given(p=probabilities)
 def test_agrees_with_statsmodels(name: str, p: list[float]) -> None:
-    p = [one if one < 1 else 0.75 for one in p]  # at p = 1 statsmodels' Šidák takes the logarithm of 0
+    p = [value if value < 1 else 0.75 for value in p]  # at p = 1 statsmodels' Šidák takes the logarithm of 0
     assert adjust(p, name) == pytest.approx(multipletests(p, method=STATSMODELS[name])[1], abs=1e-12)
 
 
@@ -86,7 +86,7 @@ def test_nan_does_not_count_as_a_test() -> None:
     assert adjust([[0.01, 0.04]], "bonferroni").tolist() == [[0.02, 0.08]]
 
 
-def test_family_wise_error_of_seed_004() -> None:
+def test_family_wise_error_of_ferro_and_maistro_2024() -> None:
     # 1 - (1 - α)^c: 1 - 0.95^8256 for the 8,256 pairs of TREC 8
     assert family_wise_error(0.05, 1) == pytest.approx(0.05)
     assert family_wise_error(0.05, 3) == pytest.approx(1 - 0.95**3)
@@ -94,7 +94,7 @@ def test_family_wise_error_of_seed_004() -> None:
     assert family_wise_error(1e-12, 10) == pytest.approx(1e-11)
 
 
-def test_names_and_bad_input() -> None:
+def test_aliases_are_known_and_bad_input_raises_an_error() -> None:
     assert {find_correction(name).name for name in ("BH", "fdr", "Benjamini_Hochberg")} == {"benjamini-hochberg"}
     assert find_correction("Šidák".replace("á", "a")).name == "sidak"
     with pytest.raises(UsageError, match="did you mean 'bonferroni'"):

@@ -93,7 +93,7 @@ def test_noncentrality_of_infinite_and_undefined_t() -> None:
 
 
 @pytest.mark.parametrize("kind", PAIRED_EFFECTS)
-def test_all_pairs_at_once_are_the_effects_of_each(kind: str) -> None:
+def test_effects_of_all_pairs_at_once_equal_those_of_each(kind: str) -> None:
     rng = np.random.default_rng(2)
     values = np.round(np.clip(rng.random((20, 1)) + rng.normal(0, 0.2, (20, 5)), 0, 1), 2)
     values[2, 0] = values[4, 1] = math.nan
@@ -101,8 +101,11 @@ def test_all_pairs_at_once_are_the_effects_of_each(kind: str) -> None:
     first, second = np.triu_indices(5, 1)
     result = paired_effects(Matrix.of(values), first, second, kind)
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
-        one = paired_effect(values[:, a], values[:, b], kind=kind)
-        assert tuple(part[i] for part in result) == pytest.approx((one.value, one.low, one.high), rel=1e-7), (a, b)
+        single = paired_effect(values[:, a], values[:, b], kind=kind)
+        assert tuple(part[i] for part in result) == pytest.approx((single.value, single.low, single.high), rel=1e-7), (
+            a,
+            b,
+        )
     assert [part[-1] for part in result] == [0, 0, 0]  # the same system twice
 
 
@@ -158,7 +161,7 @@ def test_bonetts_interval_has_its_level_if_variances_differ() -> None:
     assert held / 3000 == pytest.approx(0.95, abs=0.013)  # 3 standard errors; the interval is asymptotic
 
 
-def test_omega_squared_of_table_1_of_seed_004() -> None:
+def test_omega_squared_of_table_1_of_ferro_and_maistro_2024() -> None:
     assert omega_squared(251.9463, 49, 6450).value == pytest.approx(0.6559, abs=5e-5)  # topics
     assert omega_squared(34.4635, 128, 6450).value == pytest.approx(0.3991, abs=5e-5)  # systems
     assert omega_squared(0.5, 3, 100).value == 0  # negative counts as 0
@@ -177,7 +180,7 @@ def test_sizes_in_words() -> None:
     assert in_words(math.nan) == ""
 
 
-def test_no_variance() -> None:
+def test_without_variance_an_effect_is_0_or_infinite() -> None:
     same, up = [0.1, 0.5, 0.3], [0.2, 0.6, 0.4]
     for kind in PAIRED_EFFECTS:
         assert paired_effect(same, same, kind=kind).value == 0

@@ -35,21 +35,21 @@ def test_every_group_is_maximal(differ: np.ndarray) -> None:
             assert differ[other, members].any(), "another system would fit into the group"
 
 
-def test_nothing_differs() -> None:
+def test_systems_share_one_letter_if_nothing_differs() -> None:
     assert letters(np.zeros((3, 3), dtype=bool)) == ["a", "a", "a"]
 
 
-def test_everything_differs() -> None:
+def test_every_system_has_its_own_letter_if_everything_differs() -> None:
     assert letters(~np.eye(3, dtype=bool)) == ["a", "b", "c"]
 
 
-def test_more_groups_than_letters() -> None:
+def test_names_have_two_letters_if_there_are_more_groups_than_letters() -> None:
     shown = letters(~np.eye(30, dtype=bool))
     assert shown is not None
     assert shown[25:28] == ["z", "aa", "ab"]
 
 
-def test_too_many_groups_to_show() -> None:
+def test_too_many_groups_are_not_shown() -> None:
     pairs = np.zeros((40, 40), dtype=bool)  # twenty systems each of which differs from a partner only: 2^20 groups
     for i in range(0, 40, 2):
         pairs[i, i + 1] = pairs[i + 1, i] = True

@@ -108,13 +108,9 @@ def few_topics(n: int) -> Assumption:
     """
     if n >= FEW_TOPICS:
         return Assumption("topics", True, f"{n} topics; the minimum is {FEW_TOPICS}")
+    minimum = f"the minimum is {FEW_TOPICS} (Buckley & Voorhees, SIGIR 2000), and 50 may not be enough"
     what = "1 topic is" if n == 1 else f"{n} topics are"
-    return Assumption(
-        "topics",
-        False,
-        f"{what} few: the minimum is {FEW_TOPICS} (Buckley & Voorhees, SIGIR 2000), "
-        "and 50 may not be enough (Voorhees, SIGIR 2009)",
-    )
+    return Assumption("topics", False, f"{what} few: {minimum} (Voorhees, SIGIR 2009)")
 
 
 def normality(x: Array, what: str = "scores") -> Assumption:
@@ -167,10 +163,9 @@ def interval_scale(measure: Any, needs: str = MEANS) -> Assumption:
     if scale in ("interval", "ratio"):
         return Assumption("scale", True, f"{name} is on {'a' if scale == 'ratio' else 'an'} {scale} scale")
     if scale == "interval iff p = 1/2":
-        p, gain = getattr(parsed, "p", None), getattr(parsed, "gain", None)
-        if gain is not None:  # graded: p must be G / (G + 1), where G is the smallest gap between gains
+        if getattr(parsed, "gain", None) is not None:  # p must be G / (G + 1), where G is the smallest gap of gains
             return Assumption("scale", None, f"{name} is on an interval scale for one p only; {why}")
-        if p == 0.5:
+        if getattr(parsed, "p", None) == 0.5:
             return Assumption("scale", True, f"{name} is on an interval scale, because p = 1/2")
         return Assumption("scale", False, f"{name} is on an interval scale for p = 1/2 only; {why}")
     if scale.startswith("interval iff"):

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import check_matrix
 from cranfield.comparison.corrections import adjust, find_correction
-from cranfield.comparison.data import Matrix, all_pairs, check_nan
+from cranfield.comparison.data import NAN_RULES, Matrix, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import paired_effects
 from cranfield.comparison.registry import PairTest, TestSettings, find_test
@@ -64,14 +65,12 @@ def compare(
     """
     check_alpha("compare", alpha)
     check_alternative("compare", alternative)
-    check_nan("compare", nan)
+    check.one_of("compare", NAN_RULES, nan=nan)
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = find_test(test)
     correction = _correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
-        raise UsageError(
-            f"{chosen.name} needs a score of every system on every topic; use nan='listwise' or another test"
-        )
+        raise UsageError(f"{chosen.name} needs a score of every system on every topic; use nan='listwise'")
     settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress)
     families = []
     for collection, matrix in _matrices(data, measure):
@@ -109,9 +108,7 @@ def compare(
 def _correction(correction: str | None, test: PairTest) -> str:
     if test.simultaneous:
         if correction is not None and find_correction(correction).name != "none":
-            raise UsageError(
-                f"{test.name} holds for all pairs together and needs no correction; leave out correction={correction!r}"
-            )
+            raise UsageError(f"{test.name} holds for all pairs together; leave out correction={correction!r}")
         return "none"
     return find_correction("holm" if correction is None else correction).name
 
@@ -181,11 +178,8 @@ def _family(
 def _pairs(matrix: Matrix, baseline: str | None) -> tuple[Index64, Index64]:
     m = len(matrix.systems)
     if baseline is None:
-        if m * (m - 1) // 2 > MOST_PAIRS:
-            raise UsageError(
-                f"{m:,} systems have {m * (m - 1) // 2:,} pairs, more than {MOST_PAIRS:,}; "
-                "name a baseline, or compare fewer systems"
-            )
+        if (pairs := m * (m - 1) // 2) > MOST_PAIRS:
+            raise UsageError(f"{m:,} systems have {pairs:,} pairs, more than {MOST_PAIRS:,}; name a baseline")
         return all_pairs(m)
     at = matrix.column(baseline)
     others = np.array([i for i in range(m) if i != at], dtype=np.int64)

@@ -14,6 +14,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.check import nearest
+from cranfield.comparison.data import numbers
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.types import Array
@@ -76,7 +77,10 @@ def adjust(p: Any, method: str = "holm") -> Array:
     >>> adjust([0.01, float("nan"), 0.04], "bonferroni").tolist()
     [0.02, nan, 0.08]
     """
-    values = _probabilities(p)
+    values = numbers(p, "p must hold numbers, one per test")
+    outside = (values < 0) | (values > 1)
+    if outside.any():
+        raise UsageError(f"p == {values[outside].flat[0]:g}, must be between 0 and 1")
     correction = find_correction(method)
     flat = values.ravel()
     defined = np.flatnonzero(~np.isnan(flat))
@@ -127,17 +131,6 @@ def find_correction(name: str) -> Correction:
         if plain in (correction.name, *correction.aliases):
             return correction
     raise nearest(str(name), list(CORRECTIONS), "correction")
-
-
-def _probabilities(p: Any) -> Array:
-    try:
-        values = np.asarray(p, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UsageError(f"p must hold numbers, one per test; it is {type(p).__name__}") from None
-    outside = (values < 0) | (values > 1)
-    if outside.any():
-        raise UsageError(f"p == {values[outside].flat[0]:g}, must be between 0 and 1")
-    return values
 
 
 # -- the corrections of p-values in ascending order

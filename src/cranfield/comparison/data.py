@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.scores.labels import label
@@ -57,7 +56,10 @@ class Matrix:
             return _of_frame(data, measure)
         if isinstance(data, Mapping):
             return _of_mapping(data, measure)
-        return _of_scores(Scores.from_matrix(_two_dimensional(data), measure=_name_of(measure)), None)
+        values = numbers(data, "scores must be numbers, a row per topic and a column per system")
+        if values.ndim != 2:
+            raise UsageError(f"scores.shape == {values.shape}, must be topics × systems")
+        return _of_scores(Scores.from_matrix(values, measure=_name_of(measure)), None)
 
     @property
     def n(self) -> int:
@@ -126,6 +128,10 @@ class Pair:
     def difference(self) -> Array:
         """x − y, topic by topic."""
         return self.x - self.y
+
+    def facts(self, *notes: str) -> dict[str, Any]:
+        """The fields that every result has, with further notes."""
+        return {"measure": self.measure, "systems": self.names, "notes": (*self.notes, *notes)}
 
 
 def paired(x: Any, y: Any = None, *, systems: Sequence[str] | None = None, measure: Any = None) -> Pair:
@@ -223,10 +229,7 @@ def sample(values: Any, name: str = "x") -> Array:
     """
     if isinstance(values, Mapping):
         values = list(values.values())
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UsageError(f"{name} must hold numbers, one per topic; it is {type(values).__name__}") from None
+    array = numbers(values, f"{name} must hold numbers, one per topic")
     if array.ndim != 1:
         raise UsageError(f"{name}.shape == {array.shape}, must be one score per topic")
     if np.isinf(array).any():
@@ -234,15 +237,27 @@ def sample(values: Any, name: str = "x") -> Array:
     return array
 
 
-def check_topics(n: int, least: int, what: str) -> None:
-    """Raise an error if there are too few topics for a test or an effect size.
+def numbers(values: Any, expected: str) -> Array:
+    """The values as an array of numbers; `expected` begins the error message if they are not numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UsageError(f"{expected}; it is {type(values).__name__}") from None
+
+
+def check_topics(n: int, least: int, what: str, noun: str = "topic") -> None:
+    """Raise an error if there are too few topics (or systems, or scores) for a test or an effect size.
 
     >>> check_topics(1, 2, "a paired t test")
     Traceback (most recent call last):
     cranfield.errors.UsageError: 1 topic, a paired t test needs 2 or more
     """
     if n < least:
-        raise UsageError(f"{counted(n, 'topic')}, {what} needs {least} or more")
+        raise UsageError(f"{counted(n, noun)}, {what} needs {least} or more")
+
+
+def check_systems(count: int, what: str) -> None:
+    check_topics(count, 2, what, "system")
 
 
 def check_common_topics(n: Array, least: int, what: str) -> tuple[str, ...]:
@@ -251,21 +266,6 @@ def check_common_topics(n: Array, least: int, what: str) -> tuple[str, ...]:
         check_topics(int(n.max()), least, what)
     few = int((n < least).sum())
     return (f"{few:,} of {len(n):,} pairs were not tested: fewer than {least} topics in common",) if few else ()
-
-
-def check_systems(count: int, what: str) -> None:
-    """Raise an error if there are fewer than two systems.
-
-    >>> check_systems(1, "Friedman's test")
-    Traceback (most recent call last):
-    cranfield.errors.UsageError: 1 system, Friedman's test needs 2 or more
-    """
-    if count < 2:
-        raise UsageError(f"{counted(count, 'system')}, {what} needs 2 or more")
-
-
-def check_nan(who: str, rule: str) -> None:
-    check.one_of(who, NAN_RULES, nan=rule)
 
 
 def _name_of(measure: Any) -> str:
@@ -277,7 +277,7 @@ def _of_scores(scores: Scores, measure: Any) -> Matrix:
         scores = scores[measure]
     if len(scores.measures) != 1:
         raise UsageError(f"there are {len(scores.measures)} measures; choose one of {listed(scores.measures, 8)}")
-    notes = list(scores.notes)
+    name, notes = scores.measures[0], list(scores.notes)
     lacking = list(compress(scores.runs, np.asarray(scores.missing.any(axis=1))))
     if lacking:
         rule = "count as empty lists" if scores.missing_rule == "zero" else "have no score"
@@ -285,10 +285,8 @@ def _of_scores(scores: Scores, measure: Any) -> Matrix:
     values = np.ascontiguousarray(scores.values[0].T)
     if np.isinf(values).any():
         topic, run = (int(index[0]) for index in np.nonzero(np.isinf(values)))
-        raise UsageError(
-            f"{scores.measures[0]}: {scores.runs[run]} has an infinite score on topic {scores.topics[topic]}"
-        )
-    return Matrix(values, scores.topics, scores.runs, scores.measures[0], tuple(notes))
+        raise UsageError(f"{name}: {scores.runs[run]} has an infinite score on topic {scores.topics[topic]}")
+    return Matrix(values, scores.topics, scores.runs, name, tuple(notes))
 
 
 def _of_mapping(data: Mapping[Any, Any], measure: Any) -> Matrix:
@@ -332,16 +330,6 @@ def _is_frame(data: Any) -> bool:
     return hasattr(data, "columns") and hasattr(data, "__getitem__") and not isinstance(data, Mapping)
 
 
-def _two_dimensional(data: Any) -> Array:
-    try:
-        values = np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UsageError(f"scores must be numbers, a row per topic and a column per system; {type(data)}") from None
-    if values.ndim != 2:
-        raise UsageError(f"scores.shape == {values.shape}, must be topics × systems")
-    return values
-
-
 def _two_names(known: tuple[str, ...], systems: Sequence[str] | None) -> tuple[str, str]:
     if systems is None:
         if len(known) != 2:
@@ -361,9 +349,5 @@ def _matched(x: dict[Any, Any], y: dict[Any, Any]) -> tuple[list[Any], list[Any]
     if not shared:
         raise UsageError("the two systems have no topic in common")
     alone = len(x) + len(y) - 2 * len(shared)
-    notes = (
-        (f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out",)
-        if alone
-        else ()
-    )
-    return [x[t] for t in shared], [y[t] for t in shared], tuple(map(str, shared)), notes
+    note = f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out"
+    return [x[t] for t in shared], [y[t] for t in shared], tuple(map(str, shared)), (note,) if alone else ()

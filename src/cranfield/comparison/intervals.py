@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.data import check_topics, paired, single, unpaired
-from cranfield.comparison.methods.t import unpaired_t
+from cranfield.comparison.methods.t import welch_interval
 from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.errors import UsageError
 from cranfield.record import OneRow, one_row
@@ -25,9 +25,11 @@ _BLOCK = 4_000_000
 
 Summary = Callable[[Array], Any]
 """A function from an array to a number per row, such as `lambda rows: np.median(rows, axis=-1)`."""
+Picks = Sequence[NDArray[np.int64]]
+"""The entries that resamples draw: an array of indices (resamples × size) for each sample."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimated(OneRow):
     """A summary of scores with its interval."""
 
@@ -46,8 +48,6 @@ class Estimated(OneRow):
         n = " and ".join(map(str, self.n))
         what = f"{self.measure}, {' − '.join(self.systems)}: {self.name}"
         return "\n".join([f"{what} = {self.value:.4f} {self.interval}, n = {n}{drawn}", *self.notes])
-
-    __repr__ = __str__
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, summary, value, low, high, n."""
@@ -80,19 +80,16 @@ def mean_interval(
     _check("mean_interval", summary, method, level, resamples)
     values, name, measure_name, notes = single(x, system=system, measure=measure)
     check_topics(len(values), 2, "an interval")
-    interval, more = _of_one(values, summary, method, level, resamples, seed)
-    drawn = None if method == "t" else resamples
-    return Estimated(
-        name=_named(summary),
-        value=float(_summary(summary)(values[None, :])[0]),
-        interval=interval,
-        n=(len(values),),
-        resamples=drawn,
-        seed=None if drawn is None else seed,
-        notes=(*notes, *more),
-        measure=measure_name,
-        systems=(name,),
-    )
+    of = _summary(summary)
+    facts: dict[str, Any] = {"measure": measure_name, "systems": (name,), "notes": notes}
+    if method == "t":
+        value = float(of(values[None, :])[0])
+        return Estimated(_named(summary), value, _student(values, str(summary), level), (len(values),), **facts)
+
+    def picked(picks: Picks) -> Array:
+        return np.asarray(of(values[picks[0]]))
+
+    return _bootstrap(_named(summary), picked, (len(values),), method, level, resamples, seed, facts)
 
 
 def difference_interval(
@@ -123,35 +120,16 @@ def difference_interval(
     pair = (paired if matched else unpaired)(x, y, systems=systems, measure=measure)
     n, m = len(pair.x), len(pair.y)
     check_topics(min(n, m), 2, "an interval")
-    of = _summary(summary)
-    notes: tuple[str, ...] = ()
-    value = float(of(pair.x[None, :])[0] - of(pair.y[None, :])[0])
+    of, name, sizes = _summary(summary), f"difference of {_named(summary)}s", (n,) if matched else (n, m)
     if method == "t":
-        if matched:
-            interval, notes = _of_one(pair.difference, "mean", "t", level, resamples, seed)
-        else:
-            welch = unpaired_t(pair.x, pair.y, level=level).interval
-            assert welch is not None
-            interval = Interval(welch.low, welch.high, level, "Welch's t")
-    else:
-        samples = (n,) if matched else (n, m)
+        value = float(pair.x.mean() - pair.y.mean())
+        interval = _student(pair.difference, "mean", level) if matched else welch_interval(pair.x, pair.y, level)
+        return Estimated(name, value, interval, sizes, **pair.facts())
 
-        def gap(picks: Sequence[NDArray[np.int64]]) -> Array:
-            return np.asarray(of(pair.x[picks[0]]) - of(pair.y[picks[-1]]))
+    def picked(picks: Picks) -> Array:
+        return np.asarray(of(pair.x[picks[0]]) - of(pair.y[picks[-1]]))
 
-        interval, notes = _bootstrap(gap, value, samples, method, level, resamples, seed)
-    drawn = None if method == "t" else resamples
-    return Estimated(
-        name=f"difference of {_named(summary)}s",
-        value=value,
-        interval=interval,
-        n=(n,) if matched else (n, m),
-        resamples=drawn,
-        seed=None if drawn is None else seed,
-        notes=(*pair.notes, *notes),
-        measure=pair.measure,
-        systems=pair.names,
-    )
+    return _bootstrap(name, picked, sizes, method, level, resamples, seed, pair.facts())
 
 
 def _check(who: str, summary: str | Summary, method: str, level: float, resamples: int) -> None:
@@ -185,27 +163,23 @@ def _named(summary: str | Summary) -> str:
     return getattr(summary, "__name__", "summary") if callable(summary) else summary
 
 
-def _of_one(
-    values: Array, summary: str | Summary, method: str, level: float, resamples: int, seed: int
-) -> tuple[Interval, tuple[str, ...]]:
-    if method == "t":
-        low, high = t_interval(values, str(summary), level)
-        return Interval(float(low), float(high), level, "t"), ()
-    of = _summary(summary)
-    value = float(of(values[None, :])[0])
-    return _bootstrap(lambda p: np.asarray(of(values[p[0]])), value, (len(values),), method, level, resamples, seed)
+def _student(values: Array, summary: str, level: float) -> Interval:
+    low, high = t_interval(values, summary, level)
+    return Interval(float(low), float(high), level, "t")
 
 
 def _bootstrap(
-    of: Callable[[Sequence[NDArray[np.int64]]], Array],
-    value: float,
+    name: str,
+    of: Callable[[Picks], Array],
     sizes: tuple[int, ...],
     method: str,
     level: float,
     resamples: int,
     seed: int,
-) -> tuple[Interval, tuple[str, ...]]:
-    """`of` returns the summaries of resamples, from an array of indices (resamples × size) for each sample."""
+    facts: dict[str, Any],
+) -> Estimated:
+    """`of` returns the summaries of resamples, from their indices."""
+    value = float(of([np.arange(size)[None, :] for size in sizes])[0])
     rng = np.random.default_rng(seed)
     drawn = np.empty(resamples)
     step = max(1, _BLOCK // max(sizes))
@@ -214,15 +188,18 @@ def _bootstrap(
         drawn[block] = of([rng.integers(0, size, (block.stop - begin, size)) for size in sizes])
     if np.isnan(drawn).any():
         raise UsageError(f"summary is undefined for {int(np.isnan(drawn).sum())} of {resamples} resamples")
-    label = "bootstrap percentile" if method == "percentile" else "bootstrap BCa"
     close = 1e-12 * max(abs(value), float(np.abs(drawn).max()))
     if np.ptp(drawn) <= close:
-        return Interval(value, value, level, label), ("every resample has the same value, so the interval is a point",)
-    at = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bca":
-        at = _bca(at, drawn, value, close, _left_one_out(of, sizes))
-    low, high = np.quantile(drawn, at)
-    return Interval(float(low), float(high), level, label), ()
+        low = high = value
+        note = "every resample has the same value, so the interval is a point"
+        facts = {**facts, "notes": (*facts["notes"], note)}
+    else:
+        at = np.array([(1 - level) / 2, (1 + level) / 2])
+        if method == "bca":
+            at = _bca(at, drawn, value, close, _left_one_out(of, sizes))
+        low, high = map(float, np.quantile(drawn, at))
+    label = "bootstrap percentile" if method == "percentile" else "bootstrap BCa"
+    return Estimated(name, value, Interval(low, high, level, label), sizes, resamples, seed, **facts)
 
 
 def _bca(at: Array, drawn: Array, value: float, close: float, without: list[Array]) -> Array:
@@ -240,7 +217,7 @@ def _bca(at: Array, drawn: Array, value: float, close: float, without: list[Arra
     return np.asarray(ndtr(bias + z / (1 - acceleration * z)))
 
 
-def _left_one_out(of: Callable[[Sequence[NDArray[np.int64]]], Array], sizes: tuple[int, ...]) -> list[Array]:
+def _left_one_out(of: Callable[[Picks], Array], sizes: tuple[int, ...]) -> list[Array]:
     """The summary without each entry of each sample in turn."""
     out = []
     for which, size in enumerate(sizes):

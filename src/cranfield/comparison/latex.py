@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from cranfield.comparison.result import BETTER_MARK, WORSE_MARK
 from cranfield.table import DIGITS, escape_latex, one_line, printable
 
 if TYPE_CHECKING:
@@ -18,9 +18,10 @@ def latex(comparison: Comparison) -> str:
     that share a letter do not differ.
     """
     families = comparison.families
-    systems = list(dict.fromkeys(name for family in families for name in _best_first(family)))
-    heads = [_head(family, len({family.collection for family in families}) > 1) for family in families]
+    several = len({family.collection for family in families}) > 1
+    heads = [f"{family.collection if several else ''} {family.matrix.measure}".strip() for family in families]
     cells = [_cells(comparison, family) for family in families]
+    systems = dict.fromkeys(name for column in cells for name in column)
     lines = [f"% {printable(one_line(note))}" for note in comparison.notes]
     lines += [r"\begin{table}", r"\centering", rf"\caption{{{_caption(comparison)}}}"]
     lines += [rf"\begin{{tabular}}{{l{'l' * len(families)}}}", r"\toprule"]
@@ -31,36 +32,18 @@ def latex(comparison: Comparison) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
 
 
-def _best_first(family: Family) -> list[str]:
-    return [family.matrix.systems[column] for column in family.ranking.tolist()]
-
-
-def _head(family: Family, collections: bool) -> str:
-    return f"{family.collection} {family.matrix.measure}".strip() if collections else family.matrix.measure
-
-
 def _cells(comparison: Comparison, family: Family) -> dict[str, str]:
-    """The mean of every system as LaTeX."""
-    names = _best_first(family)
-    marks = _superscripts(comparison, family)
-    shown = {name: f"{family.means[family.matrix.column(name)]:.{DIGITS}f}" for name in names}
-    best = shown[names[0]]
-    return {
-        name: (rf"\textbf{{{text}}}" if text == best else text) + (rf"$^{{{marks[name]}}}$" if marks[name] else "")
-        for name, text in shown.items()
-    }
-
-
-def _superscripts(comparison: Comparison, family: Family) -> dict[str, str]:
-    names = _best_first(family)
+    """The mean of every system as LaTeX, best first."""
+    signs = {BETTER_MARK: r"\dagger", WORSE_MARK: r"\ddagger", "baseline": ""}
+    marks = comparison.marks(family)
     if comparison.baseline is None:
-        groups = family.letters(comparison.alpha) or [""] * len(names)
-        return {name: rf"\mathrm{{{group}}}" if group else "" for name, group in zip(names, groups, strict=True)}
-    marks = dict.fromkeys(names, "")
-    for system, difference, p in zip(family.first.tolist(), family.difference, family.adjusted, strict=True):
-        if not math.isnan(p) and p <= comparison.alpha:
-            marks[family.matrix.systems[system]] = r"\dagger" if difference > 0 else r"\ddagger"
-    return marks
+        signs = {mark: rf"\mathrm{{{mark}}}" for mark in marks if mark}
+    means = [f"{family.means[column]:.{DIGITS}f}" for column in family.ranking.tolist()]
+    cells = {}
+    for column, mean, mark in zip(family.ranking.tolist(), means, marks, strict=True):
+        text = rf"\textbf{{{mean}}}" if mean == means[0] else mean
+        cells[family.matrix.systems[column]] = text + (rf"$^{{{signs[mark]}}}$" if signs.get(mark) else "")
+    return cells
 
 
 def _caption(comparison: Comparison) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 MOST_GROUPS = 2_000
-"""With more groups, nobody could read the letters."""
+"""With more groups than this, the letters would be unreadable."""
 
 
 def letters(differ: NDArray[np.bool_]) -> list[str] | None:
@@ -26,10 +24,8 @@ def letters(differ: NDArray[np.bool_]) -> list[str] | None:
         return None
     ordered = sorted(groups, key=lambda group: [i for i in range(len(differ)) if group >> i & 1])
     names = [_letter(i) for i in range(len(ordered))]
-    return [
-        _joined([name for name, group in zip(names, ordered, strict=True) if group >> i & 1])
-        for i in range(len(differ))
-    ]
+    own = [[name for name, group in zip(names, ordered, strict=True) if group >> i & 1] for i in range(len(differ))]
+    return [("," if any(len(name) > 1 for name in shown) else "").join(shown) for shown in own]
 
 
 def _groups(differ: NDArray[np.bool_]) -> list[int] | None:
@@ -64,8 +60,3 @@ def _letter(number: int) -> str:
         number, digit = divmod(number - 1, 26)
         name = chr(ord("a") + digit) + name
     return name
-
-
-def _joined(names: Sequence[str]) -> str:
-    """Letters side by side, with commas if some names have two letters."""
-    return ("," if any(len(name) > 1 for name in names) else "").join(names)

@@ -39,9 +39,6 @@ class PairRecord(Record):
         """A row per pair."""
         return table_of(self.columns(), caption=self.sentence(), notes=self.notes)
 
-    def __repr__(self) -> str:
-        return str(self)
-
 
 def pair_columns(names: Sequence[str], first: Index64, second: Index64, **columns: Any) -> dict[str, NDArray[Any]]:
     """The names of both members of each pair, and then the other columns."""

@@ -72,22 +72,22 @@ class PairTest:
     """A test that `compare` knows."""
 
     name: str
-    aliases: tuple[str, ...]
     engine: Engine
-    function: Callable[..., Any] | None
-    """The same test for two samples, if there is such a function."""
     statistic: str
     """The name of the statistic."""
-    simultaneous: bool
-    """The p-values hold for all pairs together, so they need no correction."""
-    resampling: bool
-    complete: bool
-    """The test needs a score of every system on every topic; other topics are left out."""
-    normal: bool
-    """The test assumes normal differences."""
-    needs: str | None
-    """Why the test needs scores on an interval scale (Ferro & Maistro 2024 §7); None if it does not."""
     source: str
+    aliases: tuple[str, ...] = ()
+    function: Callable[..., Any] | None = None
+    """The same test for two samples, if there is such a function."""
+    simultaneous: bool = False
+    """The p-values hold for all pairs together, so they need no correction."""
+    resampling: bool = False
+    complete: bool = False
+    """The test needs a score of every system on every topic, so its matrix has no NaN; other topics are left out."""
+    normal: bool = False
+    """The test assumes normal differences."""
+    needs: str | None = MEANS
+    """Why the test needs scores on an interval scale (Ferro & Maistro 2024 §7); None if it does not."""
 
     @property
     def interval_scale(self) -> bool:
@@ -106,28 +106,11 @@ class PairTest:
 TESTS: dict[str, PairTest] = {}
 
 
-def pair_test(
-    name: str,
-    *,
-    aliases: tuple[str, ...] = (),
-    function: Callable[..., Any] | None = None,
-    statistic: str,
-    simultaneous: bool = False,
-    resampling: bool = False,
-    complete: bool = False,
-    normal: bool = False,
-    needs: str | None = MEANS,
-    source: str,
-) -> Callable[[E], E]:
-    """Register a test of pairs; the parameters are the fields of `PairTest`.
-
-    If `complete`, the matrix contains no NaN. Otherwise the test leaves out topics without a score itself.
-    """
+def pair_test(name: str, **fields: Any) -> Callable[[E], E]:
+    """Register a test of pairs; `fields` are the other fields of `PairTest`."""
 
     def register(engine: E) -> E:
-        TESTS[name] = PairTest(
-            name, aliases, engine, function, statistic, simultaneous, resampling, complete, normal, needs, source
-        )
+        TESTS[name] = PairTest(name, engine, **fields)
         return engine
 
     return register

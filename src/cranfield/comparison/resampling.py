@@ -73,7 +73,7 @@ class Resampling:
 
     total: int
     result: Any
-    """What the resamples so far have given, such as counts or statistics."""
+    """The result of the resamples so far, such as counts or statistics."""
     done: int = 0
 
     @property
@@ -92,13 +92,9 @@ def resample(
     more: Callable[[Any, int, int], Any],
     progress: Progress | None = None,
     *,
-    work: int | None = None,
     keep: bool = True,
 ) -> Resampling:
-    """Call `result = more(result, begin, end)` for blocks of `size` resamples; if `keep`, Ctrl-C keeps those done.
-
-    `work` is the total shown as progress, if more work follows the last resample.
-    """
+    """Call `result = more(result, begin, end)` for blocks of `size` resamples; if `keep`, Ctrl-C keeps those done."""
     state = Resampling(total, start)
     try:
         for begin in range(0, total, size):
@@ -106,7 +102,7 @@ def resample(
             result = more(state.result, begin, end)
             state = Resampling(total, result, end)  # one assignment, so that Ctrl-C comes before or after it
             if progress is not None:
-                progress(end, work or total)
+                progress(end, total)
     except KeyboardInterrupt:
         if state.done < FEWEST_KEPT or not keep:
             raise

@@ -18,14 +18,14 @@ from cranfield.comparison.letters import letters
 from cranfield.comparison.registry import PairTests
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
-from cranfield.record import Record, plain, rows_of
+from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.scores.summary import t_interval
-from cranfield.table import Cell, Column, Estimate, Table, number_kind
+from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import listed
 from cranfield.types import Array, Index64
 
 MOST_LETTERS = 200
-"""With more systems than this, groups are not shown as letters, because nobody would read them."""
+"""With more systems than this, groups are not shown as letters, because they would be unreadable."""
 FEW_PAIRS = 28
 """Up to this many pairs, those of eight systems, are shown with the ranking."""
 BETTER_MARK, WORSE_MARK = "▲", "▼"
@@ -101,6 +101,8 @@ class Comparison(Record):
     `rows`, `to_pandas` and the like return the pairs; `ranking` and `pairs` return tables; `topics` shows one pair.
     """
 
+    facts = ("test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "notes")
+
     families: tuple[Family, ...]
     test: str
     statistic: str
@@ -155,10 +157,6 @@ class Comparison(Record):
         """A dict per pair."""
         yield from rows_of(self.columns())
 
-    def _metadata(self) -> dict[str, Any]:
-        names = ("test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "notes")
-        return self._facts(*names)
-
     def to_dict(self) -> dict[str, Any]:
         """The settings, the ranking and the pairs, ready for JSON; undefined is None."""
         ranking = [row for family in self.families for row in self._ranked(family)]
@@ -181,7 +179,7 @@ class Comparison(Record):
         """A dict per system, best first."""
         low, high = family.intervals(1 - self.alpha)
         counts = (~np.isnan(family.matrix.values)).sum(axis=0)
-        shown = family.letters(self.alpha) if self.baseline is None else self._marks(family)
+        marks = self.marks(family)
         for place, column in enumerate(family.ranking.tolist()):
             yield {
                 "collection": family.collection,
@@ -191,15 +189,15 @@ class Comparison(Record):
                 "mean": float(family.means[column]),
                 "low": float(low[column]),
                 "high": float(high[column]),
-                "groups" if self.baseline is None else "against baseline": shown[place] if shown else "",
+                "groups" if self.baseline is None else "against baseline": marks[place],
                 "topics": int(counts[column]),
             }
 
-    def _marks(self, family: Family) -> list[str]:
-        """A mark for each system of the ranking: significantly higher or lower than the baseline, or neither."""
-        marks = dict.fromkeys(family.matrix.systems, "")
-        assert self.baseline is not None
-        marks[self.baseline] = "baseline"
+    def marks(self, family: Family) -> list[str]:
+        """For each system of the ranking: its letters, or whether it is significantly above or below the baseline."""
+        if self.baseline is None:
+            return family.letters(self.alpha) or [""] * len(family.ranking)
+        marks = {**dict.fromkeys(family.matrix.systems, ""), self.baseline: "baseline"}
         for system, difference, p in zip(family.first.tolist(), family.difference, family.adjusted, strict=True):
             if p <= self.alpha:
                 marks[family.matrix.systems[system]] = BETTER_MARK if difference > 0 else WORSE_MARK
@@ -209,23 +207,18 @@ class Comparison(Record):
         """Systems, best first, with intervals, and with letters (two systems differ if they share none) or marks."""
         several = len(self.families) > 1
         groups = "groups" if self.baseline is None else "against baseline"
-        columns = [Column("rank", "count"), Column("system"), Column("mean", "number"), Column(groups)]
-        columns.append(Column("topics", "count"))
-        context = ["measure"] if several else []
-        if several and any(family.collection for family in self.families):
-            context.insert(0, "collection")
+        names = ["rank", "system", "mean", groups, "topics"]
+        if several:
+            names = ["collection"] * any(family.collection for family in self.families) + ["measure", *names]
         rows: list[tuple[Cell, ...]] = []
-        for family in self.families:
-            for row in self._ranked(family):
-                mean = Estimate(
-                    row["measure"], row["system"], row["mean"], row["low"], row["high"], row["topics"], 0, 0
-                )
-                rows.append(
-                    (*(row[name] for name in context), row["rank"], row["system"], mean, row[groups], row["topics"])
-                )
-        head = tuple(Column(name) for name in context)
+        for row in (row for family in self.families for row in self._ranked(family)):
+            ends = row["low"], row["high"]
+            row["mean"] = Estimate(row["measure"], row["system"], row["mean"], *ends, row["topics"], 0, 0)
+            rows.append(tuple(row[name] for name in names))
+        kinds = {"rank": "count", "mean": "number", "topics": "count"}
+        heads = tuple(Column(name, kinds.get(name, "text")) for name in names)
         caption = "" if several else self.families[0].matrix.measure
-        return Table((*head, *columns), tuple(rows), caption=caption, notes=self.notes)
+        return Table(heads, tuple(rows), caption=caption, notes=self.notes)
 
     def table(self) -> Table:
         """The table of pairs."""
@@ -242,19 +235,13 @@ class Comparison(Record):
         order = np.lexsort((-np.abs(columns["difference"]), family_of))
         if only_significant:
             order = order[columns["significant"][order]]
-        cells = {name: column[order].tolist() for name, column in columns.items()}
-        cells["significant"] = ["yes" if significant else "" for significant in cells["significant"]]
-        cells["difference"] = [
-            Estimate("", "", value, low, high, topics, 0, 0)
-            for value, low, high, topics in zip(
-                *(cells[name] for name in ("difference", "low", "high", "topics")), strict=True
-            )
-        ]
-        shown = [name for name in columns if name not in hidden]
-        kinds = {"O": "text", "b": "text", "i": "count"}
-        heads = [Column(name, kinds.get(columns[name].dtype.kind) or number_kind(name)) for name in shown]
-        rows = zip(*(cells[name] for name in shown), strict=True)
-        return Table(tuple(heads), tuple(rows), notes=self.notes)
+        shown = {name: column for name, column in columns.items() if name not in hidden}
+        table, place = table_of(shown, order, notes=self.notes), list(shown).index("difference")
+        value, low, high, topics = (columns[name][order].tolist() for name in ("difference", "low", "high", "topics"))
+        numbers = zip(value, low, high, topics, strict=True)
+        estimates = (Estimate("", "", mean, start, end, n, 0, 0) for mean, start, end, n in numbers)
+        rows = zip(table.rows, estimates, strict=True)
+        return replace(table, rows=tuple((*row[:place], cell, *row[place + 1 :]) for row, cell in rows))
 
     def topics(self, system: str, other: str | None = None, *, measure: str | None = None) -> Table:
         """A row per topic, largest difference first: both scores, their difference, and the mean difference without it.
@@ -355,8 +342,6 @@ class Comparison(Record):
             return self.ranking().text()
         return replace(self.ranking(), notes=()).text() + "\n\n" + self.pairs().text()
 
-    __repr__ = __str__
-
     def _repr_html_(self) -> str:
         if self.comparisons > FEW_PAIRS:
             return self.ranking().html()
@@ -370,7 +355,7 @@ class Comparison(Record):
 
 
 def _topics_that_decide(difference: Array) -> int:
-    """The number of topics in favour of the leader that must go until it no longer leads; 0 if nobody leads."""
+    """The number of topics in favour of the leader that must go until it no longer leads; 0 if no system leads."""
     total = float(difference.sum())
     if total == 0:
         return 0

@@ -58,7 +58,7 @@ class Assumption:
     """A sentence for the reader, with the numbers behind it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TestResult(OneRow):
     """The result of one test.
 
@@ -105,8 +105,6 @@ class TestResult(OneRow):
         if self.effect:
             lines.append(str(self.effect))
         return "\n".join([*lines, *(f"caution: {sentence}" for sentence in self._cautions()), *self.notes])
-
-    __repr__ = __str__
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, test, alternative, n, statistic, p, estimate, low, high, effect."""

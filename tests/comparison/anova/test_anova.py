@@ -70,7 +70,7 @@ def same(ours: Any, theirs: pd.DataFrame, names: dict[str, str]) -> None:
 # -- published examples
 
 
-def test_table_1_of_seed_004_from_its_sums_of_squares() -> None:
+def test_table_1_of_ferro_and_maistro_2024_from_its_sums_of_squares() -> None:
     ss, df = {"topic": 167.9974, "system": 60.0299, "error": 85.3502}, {"topic": 49, "system": 128, "error": 6272}
     ms = {name: ss[name] / df[name] for name in ss}
     assert (round(ms["topic"], 4), round(ms["system"], 4), round(ms["error"], 4)) == (3.4285, 0.4690, 0.0136)
@@ -118,7 +118,7 @@ def test_confounded_terms_are_left_out_with_a_note() -> None:
 # -- other tools
 
 
-def test_one_way_is_scipy_s() -> None:
+def test_one_way_agrees_with_scipy() -> None:
     expected = stats.f_oneway(*PLANTS.values())
     result = one_way(PLANTS)["system"]
     assert (result.f, result.p) == pytest.approx((expected.statistic, expected.pvalue))
@@ -126,7 +126,7 @@ def test_one_way_is_scipy_s() -> None:
     assert one_way(unequal)["system"].p == pytest.approx(stats.f_oneway(*unequal.values()).pvalue)
 
 
-def test_two_way_is_statsmodels(rng: np.random.Generator) -> None:
+def test_two_way_agrees_with_statsmodels(rng: np.random.Generator) -> None:
     values = rng.random((8, 5))
     frame = long_frame(values, {"system": list("abcde")})
     theirs = anova_lm(smf.ols("value ~ C(topic) + C(system)", frame).fit())
@@ -135,7 +135,7 @@ def test_two_way_is_statsmodels(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("holes", [0, 5])
 @pytest.mark.parametrize("kind", ["I", "II", "III"])
-def test_components_and_interactions_are_statsmodels(rng: np.random.Generator, kind: str, holes: int) -> None:
+def test_components_and_interactions_agree_with_statsmodels(rng: np.random.Generator, kind: str, holes: int) -> None:
     values, table = grid(rng)
     values.ravel()[rng.permutation(values.size)[:holes]] = np.nan
     frame = long_frame(values, table)
@@ -144,7 +144,7 @@ def test_components_and_interactions_are_statsmodels(rng: np.random.Generator, k
     scores = dict(zip(table["run"], values.T, strict=True))
     ours = anova(scores, factors=table, interactions=["stemmer:model"], type=kind)
     assert ours.type == (kind if holes else "balanced")
-    names = {one: f"C({one}, Sum)" for one in ("topic", "stemmer", "model")}
+    names = {factor: f"C({factor}, Sum)" for factor in ("topic", "stemmer", "model")}
     same(ours, theirs, {**names, "stemmer:model": "C(stemmer, Sum):C(model, Sum)", "error": "Residual"})
 
 
@@ -158,7 +158,9 @@ def test_shards_are_replicates_of_topics_and_systems(rng: np.random.Generator) -
     formula = "value ~ C(topic) + C(system) + C(shard) + C(topic):C(system) + C(topic):C(shard) + C(system):C(shard)"
     theirs = anova_lm(smf.ols(formula, pd.DataFrame(rows)).fit())
     ours = anova(parts, across="shard", interactions="all")
-    names = {name: ":".join(f"C({one})" for one in name.split(":")) for name in ("topic", "shard", "topic:system")}
+    names = {
+        name: ":".join(f"C({factor})" for factor in name.split(":")) for name in ("topic", "shard", "topic:system")
+    }
     same(ours, theirs, {**names, "topic:shard": "C(topic):C(shard)", "error": "Residual"})
 
 
@@ -181,7 +183,7 @@ def test_shards_with_missing_scores_by_least_squares(rng: np.random.Generator) -
 
 
 @pytest.mark.parametrize("seeds", [(3, 3, 3), (2, 3, 4)])
-def test_seeds_nested_in_systems(rng: np.random.Generator, seeds: tuple[int, ...]) -> None:
+def test_systems_are_tested_against_seeds_nested_in_them(rng: np.random.Generator, seeds: tuple[int, ...]) -> None:
     runs = [(f"sys{s}", f"sys{s}-{i}") for s, count in enumerate(seeds) for i in range(count)]
     values = rng.normal(0.3, 0.1, (5, len(runs))) + rng.normal(0, 0.2, len(runs))  # seeds matter
     table = {"system": {run: system for system, run in runs}}
@@ -216,7 +218,7 @@ def test_seeds_crossed_with_systems_are_a_separate_factor(rng: np.random.Generat
     assert [ours[name].df for name in ("topic", "system", "seed", "error")] == [4, 2, 1, 22]
 
 
-def test_topics_nested_in_collections(rng: np.random.Generator) -> None:
+def test_collections_are_tested_against_topics_nested_in_them(rng: np.random.Generator) -> None:
     # Topics 1 to 5 are different ones in each collection.
     parts = {name: rng.random((n, 3)) + rng.normal(0, 1, (n, 1)) for name, n in (("old", 5), ("new", 8))}
     ours = anova(parts, across="collection", interactions="system:collection")
@@ -237,17 +239,17 @@ def test_topics_nested_in_collections(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("kind", ["I", "II", "III"])
-def test_least_squares_and_the_balanced_way_agree(rng: np.random.Generator, kind: str) -> None:
+def test_least_squares_agree_with_the_sums_of_a_balanced_layout(rng: np.random.Generator, kind: str) -> None:
     columns = {
         name: part.ravel().astype(str).tolist() for name, part in zip("abcd", np.indices((4, 3, 2, 2)), strict=True)
     }
     layout = from_columns({"y": rng.random(48), **columns}, "y", None, {"d": "b"})
     model = Model(layout, terms_of(layout, ["a:b", "b:c", "a:c"]))
     assert layout.balanced
-    one, other = model._balanced(), model._least_squares(kind)
-    assert one.ss == pytest.approx(other.ss)
-    assert one.df == other.df
-    assert (one.error_ss, one.error_df) == (pytest.approx(other.error_ss), other.error_df)
+    balanced, fitted = model._balanced(), model._least_squares(kind)
+    assert balanced.ss == pytest.approx(fitted.ss)
+    assert balanced.df == fitted.df
+    assert (balanced.error_ss, balanced.error_df) == (pytest.approx(fitted.error_ss), fitted.error_df)
 
 
 # -- means of levels
@@ -256,12 +258,12 @@ def test_least_squares_and_the_balanced_way_agree(rng: np.random.Generator, kind
 def test_means_of_a_balanced_factor(rng: np.random.Generator) -> None:
     values, table = grid(rng)
     ours = anova(dict(zip(table["run"], values.T, strict=True)), factors=table, interactions="stemmer:model")
-    text = ours.means("stemmer").columns()
-    assert text["stemmer"].tolist() == ["no", "yes"]
-    assert text["mean"] == pytest.approx([values[:, ::2].mean(), values[:, 1::2].mean()])
-    assert text["n"].tolist() == [21, 21]
+    columns = ours.means("stemmer").columns()
+    assert columns["stemmer"].tolist() == ["no", "yes"]
+    assert columns["mean"] == pytest.approx([values[:, ::2].mean(), values[:, 1::2].mean()])
+    assert columns["n"].tolist() == [21, 21]
     half = stats.t.ppf(0.975, ours["error"].df) * math.sqrt(ours["error"].ms / 21)
-    assert text["high"] - text["mean"] == pytest.approx([half, half])
+    assert columns["high"] - columns["mean"] == pytest.approx([half, half])
     joint = ours.means("stemmer", "model").columns()
     assert list(joint)[:2] == ["stemmer", "model"]
     assert joint["mean"][0] == pytest.approx(values[:, 0].mean())
@@ -274,14 +276,14 @@ def test_means_of_unbalanced_scores_are_least_squares_means(rng: np.random.Gener
     fit = smf.ols("value ~ C(topic) + C(system)", frame).fit()
     every = pd.DataFrame([{"topic": f"t{t}", "system": s} for s in "abc" for t in range(6)])
     expected = fit.predict(every).to_numpy().reshape(3, 6).mean(axis=1)
-    text = anova({name: values[:, i] for i, name in enumerate("abc")}).means("system")
-    assert text.mean == pytest.approx(expected)
+    means = anova({name: values[:, i] for i, name in enumerate("abc")}).means("system")
+    assert means.mean == pytest.approx(expected)
     # The standard error of a level's mean is that of the mean of its six predictions: l' (X'X)^-1 l.
     whole = pd.concat([frame[["topic", "system"]], every])
     design = np.column_stack([np.ones(len(whole)), pd.get_dummies(whole, drop_first=True).to_numpy(float)])
     x, line = design[: len(frame)], design[len(frame) :].reshape(3, 6, -1).mean(axis=1)
     variance = np.diag(line @ np.linalg.inv(x.T @ x) @ line.T) * fit.mse_resid
-    assert text.high - text.mean == pytest.approx(stats.t.ppf(0.975, fit.df_resid) * np.sqrt(variance))
+    assert means.high - means.mean == pytest.approx(stats.t.ppf(0.975, fit.df_resid) * np.sqrt(variance))
 
 
 # -- rejection rate
@@ -310,7 +312,7 @@ def test_every_output_format_has_the_same_content(rng: np.random.Generator) -> N
     assert "system" in result.sentence()
 
 
-def test_scores_frames_and_arrays_are_the_same(rng: np.random.Generator) -> None:
+def test_scores_frames_and_arrays_give_the_same_table(rng: np.random.Generator) -> None:
     values = rng.random((5, 3))
     scores = Scores.from_matrix(values, runs=["a", "b", "c"], measure="AP")
     expected = two_way(values)["system"].f
@@ -322,14 +324,14 @@ def test_scores_frames_and_arrays_are_the_same(rng: np.random.Generator) -> None
 # -- bad input
 
 
-def test_identical_systems(rng: np.random.Generator) -> None:
+def test_identical_systems_have_f_0(rng: np.random.Generator) -> None:
     result = two_way(np.repeat(rng.random((6, 1)), 3, axis=1))
     assert (result["system"].f, result["system"].p) == (0.0, 1.0)
     assert result["system"].effect is not None
     assert result["system"].effect.value == 0.0
 
 
-def test_constant_scores() -> None:
+def test_constant_scores_have_f_0_and_p_1() -> None:
     result = two_way(np.full((4, 3), 0.3))
     assert (result["system"].p, result["topic"].p) == (1.0, 1.0)
     assert "all scores are the same: F = 0 and p = 1" in result.notes

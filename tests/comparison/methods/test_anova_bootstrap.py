@@ -35,7 +35,7 @@ def slowly(scores: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     return np.asarray((1 + hits) / (1 + resamples))
 
 
-def test_the_python_version_counts_the_same(scores: np.ndarray) -> None:
+def test_a_loop_in_python_counts_the_same(scores: np.ndarray) -> None:
     assert bootstrap_anova(scores, resamples=300, seed=3).p.tolist() == slowly(scores, 300, 3).tolist()
 
 
@@ -75,7 +75,7 @@ def test_a_true_null_hypothesis_is_rejected_at_alpha() -> None:
     rng = np.random.default_rng(2)
     p = [bootstrap_anova(rng.exponential(size=(20, 3)), resamples=199, seed=i).p[0] for i in range(400)]
     # 400 trials at 0.05: 20, standard error 4.36.
-    assert 9 <= sum(one <= 0.05 for one in p) <= 31
+    assert 9 <= sum(value <= 0.05 for value in p) <= 31
 
 
 def test_the_engine_agrees_with_the_function(scores: np.ndarray) -> None:
@@ -93,14 +93,14 @@ def test_the_engine_agrees_with_the_function(scores: np.ndarray) -> None:
 
 
 def test_a_seed_fixes_the_result_and_progress_is_reported(scores: np.ndarray) -> None:
-    text: list[tuple[int, int]] = []
-    one = bootstrap_anova(scores, resamples=150, progress=lambda done, all_of: text.append((done, all_of)))
-    assert one.p.tolist() == bootstrap_anova(scores, resamples=150).p.tolist()
-    assert one.p.tolist() != bootstrap_anova(scores, resamples=150, seed=1).p.tolist()
-    assert text[-1] == (150, 150)
+    steps: list[tuple[int, int]] = []
+    result = bootstrap_anova(scores, resamples=150, progress=lambda done, total: steps.append((done, total)))
+    assert result.p.tolist() == bootstrap_anova(scores, resamples=150).p.tolist()
+    assert result.p.tolist() != bootstrap_anova(scores, resamples=150, seed=1).p.tolist()
+    assert steps[-1] == (150, 150)
 
 
-def test_input_formats(scores: np.ndarray) -> None:
+def test_every_input_format_gives_the_same_result(scores: np.ndarray) -> None:
     result = bootstrap_anova(scores, "AP", resamples=100)
     assert str(result).startswith("AP: ")
     assert result.to_pandas()["adjusted"].tolist() == result.adjusted.tolist()
@@ -108,7 +108,7 @@ def test_input_formats(scores: np.ndarray) -> None:
     assert "<table>" in result._repr_html_()
 
 
-def test_identical_systems(scores: np.ndarray) -> None:
+def test_identical_systems_do_not_differ(scores: np.ndarray) -> None:
     result = bootstrap_anova(np.repeat(scores[:, :1], 3, axis=1), resamples=100)
     assert result.p.tolist() == [1.0, 1.0, 1.0]
 

@@ -72,8 +72,8 @@ def test_identical_systems_are_practically_equal() -> None:
 
 
 def test_swapping_the_systems_swaps_the_result() -> None:
-    one, other = bayesian_signed_rank(X, Y, rope=1, seed=3), bayesian_signed_rank(Y, X, rope=1, seed=3)
-    assert (one.less, one.equal, one.greater) == (other.greater, other.equal, other.less)
+    posterior, swapped = bayesian_signed_rank(X, Y, rope=1, seed=3), bayesian_signed_rank(Y, X, rope=1, seed=3)
+    assert (posterior.less, posterior.equal, posterior.greater) == (swapped.greater, swapped.equal, swapped.less)
 
 
 def test_output_as_a_sentence_and_as_data() -> None:

@@ -44,7 +44,7 @@ def test_mucociliary_efficiency_as_r_prints_it() -> None:
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_both_are_scipy_s(scores: np.ndarray, ties: bool) -> None:
+def test_both_tests_agree_with_scipy(scores: np.ndarray, ties: bool) -> None:
     scores = scores.round(1) if ties else scores
     theirs = stats.friedmanchisquare(*scores.T)
     ours = friedman(scores)
@@ -55,7 +55,7 @@ def test_both_are_scipy_s(scores: np.ndarray, ties: bool) -> None:
     assert (len(np.unique(scores)) < scores.size) == ties
 
 
-def test_iman_and_davenport_s_f(scores: np.ndarray) -> None:
+def test_f_follows_iman_and_davenports_formula(scores: np.ndarray) -> None:
     result = friedman(scores)
     n, k = scores.shape
     # It is the two-way analysis of variance of the ranks.
@@ -68,7 +68,7 @@ def test_iman_and_davenport_s_f(scores: np.ndarray) -> None:
     assert result.effect == pytest.approx(result.statistic / (n * (k - 1)))  # Kendall's W
 
 
-def test_nemenyi_s_pairs(scores: np.ndarray) -> None:
+def test_pairs_follow_nemenyis_formula(scores: np.ndarray) -> None:
     result = friedman(scores)
     n, k = scores.shape
     # Demšar, JMLR 7, 2006: CD = q_α √(k(k + 1) / 6n), q_0.05 for 5 classifiers 2.728 (his Table 5a).
@@ -84,7 +84,7 @@ def test_tukey_kramer_on_mean_ranks() -> None:
     result = kruskal_wallis(MUCOCILIARY)
     values = np.concatenate(list(MUCOCILIARY.values()))
     ranks = np.split(stats.rankdata(values), [5, 9])
-    means = np.array([one.mean() for one in ranks])
+    means = np.array([sample.mean() for sample in ranks])
     n = np.array([5, 4, 5])
     variance = 14 * 15 / 12  # no ties
     first, second = np.triu_indices(3, 1)
@@ -103,10 +103,10 @@ def test_only_the_order_of_scores_matters(scores: np.ndarray) -> None:
 @pytest.mark.parametrize("test", [friedman, kruskal_wallis])
 def test_a_true_null_hypothesis_is_rejected_at_alpha(test: Any) -> None:
     rng = np.random.default_rng(8)
-    result = [test(rng.random((25, 4))) for _ in range(400)]
+    experiments = [test(rng.random((25, 4))) for _ in range(400)]
     # 400 trials at 0.05: 20, standard error 4.36; χ² and the normal pairs are a little cautious.
-    assert 7 <= sum(one.p_value <= 0.05 for one in result) <= 31
-    assert 5 <= sum(bool(one.differ.any()) for one in result) <= 31
+    assert 7 <= sum(experiment.p_value <= 0.05 for experiment in experiments) <= 31
+    assert 5 <= sum(bool(experiment.differ.any()) for experiment in experiments) <= 31
 
 
 @pytest.mark.parametrize(("name", "function"), [("friedman", friedman), ("kruskal-wallis", kruskal_wallis)])
@@ -137,7 +137,7 @@ def test_friedman_leaves_out_topics_without_a_score(scores: np.ndarray) -> None:
     assert "1 of 30 topics left out" in result.notes[0]
 
 
-def test_every_input_format(scores: np.ndarray) -> None:
+def test_every_input_format_gives_the_same_result(scores: np.ndarray) -> None:
     result = friedman(scores, "AP")
     assert json.loads(json.dumps(result.to_dict()))["pairs"][0]["p"] == result.p[0]
     assert "Friedman test" in str(result)
@@ -147,7 +147,7 @@ def test_every_input_format(scores: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("test", [friedman, kruskal_wallis])
-def test_identical_systems(test: Any) -> None:
+def test_identical_systems_have_p_1(test: Any) -> None:
     column = np.random.default_rng(0).random((6, 1)) if test is friedman else np.full((6, 1), 0.4)
     result = test(np.repeat(column, 3, axis=1))
     assert (result.statistic, result.p_value) == (0.0, 1.0)
@@ -155,7 +155,7 @@ def test_identical_systems(test: Any) -> None:
     assert "p = 1" in result.notes[-1]
 
 
-def test_all_topics_rank_systems_alike() -> None:
+def test_f_is_infinite_if_all_topics_rank_systems_alike() -> None:
     result = friedman(np.random.default_rng(0).random((6, 1)) + np.array([0.0, 1.0, 2.0]))
     assert (result.f, result.f_p, result.effect) == (math.inf, 0.0, pytest.approx(1.0))
 

@@ -30,7 +30,7 @@ ENGINES = ("bootstrap", "randomisation", "randomised-tukey")
 
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
 @pytest.mark.parametrize("n", [2, 3, 8, 25])
-def test_paired_bootstrap_is_figure_11_and_12(n, seed):
+def test_paired_bootstrap_follows_sakais_figures_11_and_12(n, seed):
     rng = np.random.default_rng(n)
     x, y = rng.integers(0, 6, (2, n)) / 10  # ties, zeros, and at n = 2 resamples without variance
     assert paired_bootstrap(x, y, resamples=300, seed=seed, asl="share").p == oracle.paired_bootstrap_asl(
@@ -44,11 +44,11 @@ def test_the_bootstrap_sample_of_the_paper():
     drawn = [w[i - 1] for i in (1, 3, 1, 2, 4)]
     assert drawn == [0.2, 0.1, 0.2, 0.0, 0.4]
     # The ratio the core compares, S1² / (n S2), is a function of t: t² = r (n − 1) / (1 − r).
-    ratio = sum(drawn) ** 2 / (5 * sum(one**2 for one in drawn))
+    ratio = sum(drawn) ** 2 / (5 * sum(value**2 for value in drawn))
     assert math.sqrt(ratio * 4 / (1 - ratio)) == pytest.approx(oracle.studentised(drawn))
 
 
-def test_the_half_width_of_the_bootstrap_interval_is_figure_3_s_borderline():
+def test_the_half_width_of_the_bootstrap_interval_is_the_borderline_of_sakais_figure_3():
     """Sakai 2013 Fig. 3 takes the Bα-th largest |t(w*)|; with B + 1 for B, p ≤ α exactly above it (199: the 10th)."""
     z = np.array(X) - np.array(Y)
     borderline, delta = oracle.bootstrap_delta(z.tolist(), 199, 3, 0.05)
@@ -69,7 +69,7 @@ def test_randomisation_flips_as_the_python_version_does(n):
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_exact_randomisation_is_brute_force_and_scipy(alternative):
+def test_exact_randomisation_agrees_with_brute_force_and_scipy(alternative):
     z = np.array(X) - np.array(Y)
     sums = np.array([np.dot(signs, z) for signs in product((1, -1), repeat=8)])
     reached = {
@@ -104,8 +104,8 @@ def test_monte_carlo_randomisation_agrees_with_exact_arithmetic():
     reach = int(np.abs(z).sum())
     chances = np.zeros(2 * reach + 1)
     chances[reach] = 1.0
-    for one in z:
-        chances = (np.roll(chances, one) + np.roll(chances, -one)) / 2
+    for difference in z:
+        chances = (np.roll(chances, difference) + np.roll(chances, -difference)) / 2
     exact = chances[np.abs(np.arange(-reach, reach + 1)) >= abs(z.sum())].sum()
     result = randomisation(z.astype(float), np.zeros(len(z)), resamples=50_000)
     assert not result.exact
@@ -116,12 +116,12 @@ def test_monte_carlo_randomisation_agrees_with_exact_arithmetic():
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_threads_change_nothing(name):
+def test_threads_do_not_change_the_result(name):
     values = scores(30, 9)
-    one, three = (run(name, values, resamples=700, seed=8, threads=threads) for threads in (1, 3))
+    one_thread, three_threads = (run(name, values, resamples=700, seed=8, threads=threads) for threads in (1, 3))
     for field in ("statistic", "p", "low", "high"):
-        np.testing.assert_array_equal(getattr(one, field), getattr(three, field))
-    assert (run(name, values, resamples=700, seed=9).p != one.p).any()
+        np.testing.assert_array_equal(getattr(one_thread, field), getattr(three_threads, field))
+    assert (run(name, values, resamples=700, seed=9).p != one_thread.p).any()
 
 
 def nothing_kept(pairs):
@@ -178,14 +178,14 @@ def test_bootstrap_randomisation_and_t_differ_little():
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_the_bootstrap_s_interval_contains_0_exactly_if_p_is_above_alpha(alternative):
+def test_the_bootstrap_interval_contains_0_exactly_if_p_is_above_alpha(alternative):
     result = run("bootstrap", scores(20, 25, spread=0.3), resamples=999, alternative=alternative, alpha=0.1)
     assert 0 < (result.p <= 0.1).sum() < len(result.p)
     np.testing.assert_array_equal(result.p <= 0.1, (result.low > 0) | (result.high < 0))
 
 
 @pytest.mark.parametrize("function", [paired_bootstrap, randomisation, unpaired_bootstrap, permutation])
-def test_one_sided_tests_look_one_way(function):
+def test_one_sided_tests_find_differences_in_one_direction_only(function):
     x, y = scores(30, 2, 6).T
     up, down = (function(x + 0.1, y, alternative=way) for way in ("greater", "less"))
     assert up.p < 0.2 < 0.8 < down.p
@@ -194,7 +194,7 @@ def test_one_sided_tests_look_one_way(function):
     assert down.interval.low == -math.inf
 
 
-def test_the_randomisation_s_interval_is_student_s():
+def test_the_interval_of_the_randomisation_test_is_students_t():
     theirs = stats.ttest_rel(X, Y).confidence_interval(0.9)
     result = randomisation(X, Y, level=0.9).interval
     assert (result.low, result.high) == pytest.approx((theirs.low, theirs.high))
@@ -250,7 +250,7 @@ def test_a_constant_difference_has_the_smallest_p_that_b_allows():
 
 
 @pytest.mark.parametrize("function", [paired_bootstrap, randomisation])
-def test_one_topic_is_too_few(function):
+def test_one_topic_raises_an_error(function):
     with pytest.raises(UsageError, match=r"1 topic, a .* test needs 2 or more"):
         function([0.4], [0.3])
 
@@ -359,7 +359,7 @@ def test_progress_reaches_its_end(name):
 
 
 def test_spellings_and_aliases_are_known():
-    spelled = {plain_name(one): name for name, test in TESTS.items() for one in (name, *test.aliases)}
+    spelled = {plain_name(spelling): name for name, test in TESTS.items() for spelling in (name, *test.aliases)}
     for name, other in [
         ("randomisation", "randomization"), ("randomisation", "Permutation"), ("bootstrap", "paired bootstrap"),
         ("randomised-tukey", "randomized_tukey"), ("randomised-tukey", "tukey-randomised"),

@@ -19,14 +19,14 @@ from tests.oracles import resample as oracle
 
 
 @pytest.mark.parametrize("m", [2, 3, 6])
-def test_randomised_tukey_is_figure_15(m):
+def test_randomised_tukey_follows_sakais_figure_15(m):
     u = np.random.default_rng(m).integers(0, 6, (7, m)) / 10
     result = randomised_tukey(u, resamples=300, seed=4, asl="share")
     for (first, second), p in oracle.randomised_tukey_asl(u.tolist(), 300, 4).items():
         assert result.p[first, second] == result.p[second, first] == p
 
 
-def test_figure_5_s_smallest_significant_difference_is_above_the_critical_one():
+def test_the_smallest_significant_difference_is_above_the_critical_difference():
     u = scores(30, 6, seed=3, spread=0.3)
     result = randomised_tukey(u, resamples=199)
     asl = oracle.randomised_tukey_asl(u.tolist(), 199, 0)
@@ -62,7 +62,7 @@ def test_randomised_tukey_of_two_systems_is_the_randomisation_test():
     assert p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 40_000))
 
 
-def test_randomised_tukey_s_interval_contains_0_exactly_if_p_is_above_alpha():
+def test_the_interval_contains_0_exactly_if_p_is_above_alpha():
     result = run("randomised-tukey", scores(20, 15, spread=0.4), resamples=999, alpha=0.1)
     assert 0 < (result.p <= 0.1).sum() < len(result.p)
     np.testing.assert_array_equal(result.p <= 0.1, (result.low > 0) | (result.high < 0))
@@ -78,26 +78,26 @@ def test_randomised_tukey_leaves_out_incomplete_topics_with_a_note():
     np.testing.assert_array_equal(result.p, randomised_tukey(np.delete(values, 2, axis=0), resamples=100).p)
 
 
-def test_all_systems_the_same_have_p_1_by_randomised_tukey():
+def test_identical_systems_have_p_1():
     result = randomised_tukey(np.tile(X, (3, 1)).T, resamples=50)
     assert (result.p == 1).all()
     assert not result.differ().any()
     assert "all systems have the same score" in str(result)
 
 
-def test_one_system_is_too_few():
+def test_one_system_raises_an_error():
     with pytest.raises(UsageError, match="1 system"):
         randomised_tukey([[0.1], [0.2]])
 
 
 def test_records_have_every_output_format():
-    found = randomised_tukey({"a": X, "b": Y, "c": [0.1] * 8}, resamples=99)
-    assert list(found.to_pandas().columns) == ["first", "second", "difference", "low", "high", "p"]
-    assert json.loads(found.to_json())["resamples"] == 99
-    assert "a − c" in str(found)
-    assert found.to_latex()
-    assert found._repr_html_()
-    assert found.differ(0.5).shape == (3, 3)
+    result = randomised_tukey({"a": X, "b": Y, "c": [0.1] * 8}, resamples=99)
+    assert list(result.to_pandas().columns) == ["first", "second", "difference", "low", "high", "p"]
+    assert json.loads(result.to_json())["resamples"] == 99
+    assert "a − c" in str(result)
+    assert result.to_latex()
+    assert result._repr_html_()
+    assert result.differ(0.5).shape == (3, 3)
     for result in (paired_bootstrap(X, Y), unpaired_bootstrap(X, Y), permutation(X, Y)):
         assert result.measure == "score"
         json.loads(result.to_json())

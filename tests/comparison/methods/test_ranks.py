@@ -63,7 +63,7 @@ def test_rank_sum_on_the_permeability_constants_as_r_prints_it() -> None:
 @pytest.mark.parametrize("zeros", ["wilcox", "pratt"])
 @settings(max_examples=30, deadline=None)
 @given(d=tenths)
-def test_wilcoxon_exact_is_all_signs_counted(zeros: str, alternative: str, d: np.ndarray) -> None:
+def test_exact_wilcoxon_counts_all_signs(zeros: str, alternative: str, d: np.ndarray) -> None:
     ranks = stats.rankdata(np.abs(d[d != 0]) if zeros == "wilcox" else np.abs(d))
     ranks = ranks if zeros == "wilcox" else ranks[d != 0]
     all_sums = [float(np.dot(signs, ranks)) for signs in product((-1, 1), repeat=len(ranks))]
@@ -76,7 +76,7 @@ def test_wilcoxon_exact_is_all_signs_counted(zeros: str, alternative: str, d: np
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 @settings(max_examples=30, deadline=None)
 @given(x=tenths.filter(lambda a: len(a) <= 5), y=tenths.filter(lambda a: len(a) <= 5))
-def test_rank_sum_exact_is_all_choices_counted(alternative: str, x: np.ndarray, y: np.ndarray) -> None:
+def test_exact_rank_sum_counts_all_choices(alternative: str, x: np.ndarray, y: np.ndarray) -> None:
     ranks = stats.rankdata(np.concatenate([x, y]))
     all_sums = [float(sum(chosen)) for chosen in combinations(ranks.tolist(), len(x))]
     result = rank_sum(x, y, alternative=alternative)
@@ -109,10 +109,10 @@ def test_agrees_with_scipy(alternative: str) -> None:
         assert (ours.statistic, ours.p) == pytest.approx((u.statistic, u.pvalue), rel=1e-9)
 
 
-def test_the_normal_approximation_of_seed_003() -> None:
+def test_the_normal_approximation_of_the_course_notes() -> None:
     # (14)-(17) literally: signed ranks, W, sigma = sqrt(n(n+1)(2n+1)/6), z = (W - 0.5)/sigma
     d = sorted(np.subtract(BEFORE, AFTER).tolist(), key=abs)
-    w = sum(rank if one > 0 else -rank for rank, one in enumerate(d, start=1))
+    w = sum(rank if difference > 0 else -rank for rank, difference in enumerate(d, start=1))
     n = len(d)
     z = (w - 0.5) / math.sqrt(n * (n + 1) * (2 * n + 1) / 6)
     result = wilcoxon(BEFORE, AFTER, method="normal", continuity=0.5, alternative="greater")
@@ -151,7 +151,7 @@ def test_sign_test_with_a_margin_and_split_ties() -> None:
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_all_pairs_at_once_are_the_tests_of_each(alternative: str) -> None:
+def test_testing_all_pairs_at_once_equals_testing_each(alternative: str) -> None:
     for values in (MATRIX.copy(), np.round(MATRIX, 1)):
         values[3, 0] = math.nan
         matrix = Matrix.of(values)
@@ -159,8 +159,10 @@ def test_all_pairs_at_once_are_the_tests_of_each(alternative: str) -> None:
         signs = sign_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
         assert result.exact
         for i, (a, b) in enumerate(zip(FIRST, SECOND, strict=True)):
-            one = wilcoxon(values[:, a], values[:, b], alternative=alternative)
-            assert (result.statistic[i], result.p[i], result.n[i]) == pytest.approx((one.statistic, one.p, one.n[0]))
+            single = wilcoxon(values[:, a], values[:, b], alternative=alternative)
+            assert (result.statistic[i], result.p[i], result.n[i]) == pytest.approx(
+                (single.statistic, single.p, single.n[0])
+            )
             two = sign_test(values[:, a], values[:, b], alternative=alternative)
             assert (signs.statistic[i], signs.p[i]) == pytest.approx((two.statistic, two.p))
 
@@ -203,7 +205,7 @@ def test_under_the_null_rank_tests_reject_at_most_at_alpha() -> None:
         assert (p <= 0.05).mean() == pytest.approx(reached, abs=3.5 * math.sqrt(0.05 * 0.95 / 3000))
 
 
-def test_mean_ranks_are_scipys() -> None:
+def test_mean_ranks_agree_with_scipy() -> None:
     rows = np.random.default_rng(2).integers(0, 5, (20, 9)).astype(float)
     assert np.array_equal(mean_ranks(rows), stats.rankdata(rows, axis=1))
 
@@ -211,8 +213,8 @@ def test_mean_ranks_are_scipys() -> None:
 def test_which_tests_need_an_interval_scale() -> None:
     assert find_test("wilcoxon").interval_scale
     assert not find_test("sign").interval_scale
-    assert [one.name for one in wilcoxon(BEFORE, AFTER, measure="AP").assumptions][-1] == "scale"
-    assert "scale" not in [one.name for one in sign_test(BEFORE, AFTER, measure="AP").assumptions]
+    assert [assumption.name for assumption in wilcoxon(BEFORE, AFTER, measure="AP").assumptions][-1] == "scale"
+    assert "scale" not in [assumption.name for assumption in sign_test(BEFORE, AFTER, measure="AP").assumptions]
 
 
 def test_bad_input_raises_an_error() -> None:

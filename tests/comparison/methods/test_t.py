@@ -73,17 +73,19 @@ def test_t_tests_agree_with_scipy(alternative: str, level: float) -> None:
 
 
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
-def test_all_pairs_at_once_are_the_tests_of_each(alternative: str) -> None:
+def test_testing_all_pairs_at_once_equals_testing_each(alternative: str) -> None:
     values = MATRIX.copy()
     values[3, 0] = values[5, 1] = math.nan
     matrix = Matrix.of(values)
     result = t_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
     welch = welch_of_pairs(matrix, FIRST, SECOND, TestSettings(alternative=alternative))
     for i, (a, b) in enumerate(zip(FIRST, SECOND, strict=True)):
-        one = paired_t(values[:, a], values[:, b], alternative=alternative)
-        assert one.interval is not None
+        single = paired_t(values[:, a], values[:, b], alternative=alternative)
+        assert single.interval is not None
         ours = (result.statistic[i], result.p[i], result.low[i], result.high[i], result.n[i])
-        assert ours == pytest.approx((one.statistic, one.p, one.interval.low, one.interval.high, one.n[0]), rel=1e-9)
+        assert ours == pytest.approx(
+            (single.statistic, single.p, single.interval.low, single.interval.high, single.n[0]), rel=1e-9
+        )
         two = unpaired_t(values[:, a], values[:, b], alternative=alternative)
         assert (welch.statistic[i], welch.p[i]) == pytest.approx((two.statistic, two.p), rel=1e-9)
 
@@ -93,7 +95,7 @@ def test_names_and_aliases_of_the_tests() -> None:
     assert find_test("unpaired-t").name == "welch"
 
 
-def test_anything_that_holds_two_systems() -> None:
+def test_every_input_format_gives_the_same_result() -> None:
     x, y = dict(zip("abcdefghij", SLEEP_1, strict=True)), dict(zip("jihgfedcba", SLEEP_2[::-1], strict=True))
     expected = paired_t(SLEEP_1, SLEEP_2).p
     both = np.stack([SLEEP_1, SLEEP_2], axis=1)
@@ -174,9 +176,10 @@ def test_under_the_null_t_rejects_at_alpha() -> None:
 
 
 def test_cautions_name_few_topics_and_the_scale() -> None:
-    text = {one.name: one for one in paired_t(SLEEP_1, SLEEP_2, measure="AP").assumptions}
-    assert text["topics"].holds is False
-    assert text["scale"].holds is False
+    by_name = {assumption.name: assumption for assumption in paired_t(SLEEP_1, SLEEP_2, measure="AP").assumptions}
+    assert by_name["topics"].holds is False
+    assert by_name["scale"].holds is False
     assert "interval scale" in str(paired_t(SLEEP_1, SLEEP_2, measure="AP"))
-    assert text["normality"].holds is False  # Shapiro-Wilk of the ten differences: W = 0.83, p = 0.033, by scipy below
+    # Shapiro-Wilk of the ten differences: W = 0.83, p = 0.033, by scipy below
+    assert by_name["normality"].holds is False
     assert stats.shapiro(np.subtract(SLEEP_1, SLEEP_2)).pvalue == pytest.approx(0.0334, abs=1e-4)

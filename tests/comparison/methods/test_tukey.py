@@ -33,7 +33,7 @@ WARPBREAKS = {
 
 
 @pytest.mark.parametrize(("k", "df"), [(2, 1), (3, 2), (3, 20), (10, 9), (20, 100), (129, 6272), (129, 50)])
-def test_the_studentized_range_is_scipy_s(k: int, df: float) -> None:
+def test_the_studentized_range_agrees_with_scipy(k: int, df: float) -> None:
     q = np.array([0.05, 0.3, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0])
     assert range_sf(q, k, df) == pytest.approx(stats.studentized_range.sf(q, k, df), abs=1e-8)
 
@@ -44,7 +44,7 @@ def test_the_studentized_range_of_a_known_deviation() -> None:
     assert range_sf(q, 5, math.inf) == pytest.approx(stats.studentized_range.sf(q, 5, np.inf), abs=1e-8)
 
 
-def test_two_means_are_a_t_test() -> None:
+def test_with_two_means_tukey_is_a_t_test() -> None:
     # The range of two normal values is √2 |z|, so Q_2 is √2 |t|: exact in the tails as well.
     t = np.array([0.1, 1.0, 3.0, 10.0, 40.0])
     assert range_sf(math.sqrt(2) * t, 2, 7) == pytest.approx(2 * stats.t.sf(t, 7), rel=1e-7)
@@ -85,7 +85,7 @@ def test_warpbreaks_as_r_prints_them() -> None:
         assert ours == pytest.approx(printed[pair], rel=1e-6, abs=5e-8), pair
 
 
-def test_seed_004_half_width_of_its_table_1() -> None:
+def test_half_width_of_table_1_of_ferro_and_maistro_2024() -> None:
     # §4.2.6: 129 systems, 50 topics, MS of the error 85.3502 / 6272: half-width 0.0515 by (11).
     half = range_quantile(0.05, 129, 6272) * math.sqrt(85.3502 / 6272 / 50) / 2
     assert round(half, 4) == 0.0515
@@ -94,7 +94,7 @@ def test_seed_004_half_width_of_its_table_1() -> None:
 # -- other tools
 
 
-def test_one_way_tukey_is_statsmodels_and_scipy_s() -> None:
+def test_one_way_tukey_agrees_with_statsmodels_and_scipy() -> None:
     rng = np.random.default_rng(2)
     groups = {name: rng.normal(i / 4, 1, n) for i, (name, n) in enumerate({"a": 8, "b": 8, "c": 8, "d": 8}.items())}
     result = tukey(one_way(groups))
@@ -113,7 +113,7 @@ def test_groups_of_different_sizes_are_tukey_kramer() -> None:
     assert "standard errors differ between pairs, so there is no single half-width" in result.notes
 
 
-def test_equations_9_to_11(scores: np.ndarray) -> None:
+def test_tukey_follows_equations_9_to_11_of_ferro_and_maistro_2024(scores: np.ndarray) -> None:
     analysis = two_way(scores)
     result = tukey(analysis)
     topics, systems = scores.shape
@@ -137,7 +137,7 @@ def test_intervals_overlap_exactly_if_two_systems_do_not_differ(scores: np.ndarr
     assert 0 < result.differ.sum() < len(result)  # otherwise the test could not fail
 
 
-def test_scheffe_is_stricter_than_tukey_and_by_its_formula(scores: np.ndarray) -> None:
+def test_scheffe_is_stricter_than_tukey_and_follows_its_formula(scores: np.ndarray) -> None:
     analysis = two_way(scores)
     result, hsd = scheffe(analysis), tukey(analysis)
     k, df = scores.shape[1], analysis["error"].df

@@ -15,7 +15,7 @@ from tests.oracles import resample as oracle
 
 
 @pytest.mark.parametrize("summary", ["mean", "gmean", "median"])
-def test_unpaired_bootstrap_is_figure_13_and_14(summary):
+def test_unpaired_bootstrap_follows_sakais_figures_13_and_14(summary):
     x, y = [0.1, 0.3, 0.4, 0.4], [0.2, 0.1, 0.1, 0.2, 0.3]
     of = {"mean": oracle.mean, "gmean": geometric_mean, "median": median}[summary]
     result = unpaired_bootstrap(x, y, summary=summary, resamples=400, seed=5, asl="share")
@@ -25,7 +25,7 @@ def test_unpaired_bootstrap_is_figure_13_and_14(summary):
 
 @pytest.mark.parametrize("summary", ["mean", "median", "gmean"])
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
-def test_exact_permutation_is_scipy_s(summary, alternative):
+def test_exact_permutation_agrees_with_scipy(summary, alternative):
     x, y = [0.11, 0.31, 0.47, 0.42], [0.23, 0.05, 0.13, 0.29, 0.37]
     of = {"mean": np.mean, "median": np.median, "gmean": stats.gmean}[summary]
     theirs = stats.permutation_test(
@@ -42,7 +42,7 @@ def test_exact_permutation_is_scipy_s(summary, alternative):
         assert result.p == pytest.approx(far.mean())
 
 
-def test_monte_carlo_permutation_agrees_with_all_deals():
+def test_monte_carlo_permutation_agrees_with_exact_permutation():
     x, y = scores(14, 1, 1)[:, 0], scores(13, 1, 2)[:, 0] + 0.1
     exact = stats.permutation_test(
         (x[:9], y[:9]), lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis), n_resamples=np.inf
@@ -57,12 +57,12 @@ def test_monte_carlo_permutation_agrees_with_all_deals():
 
 
 @pytest.mark.parametrize("function", [unpaired_bootstrap, permutation])
-def test_threads_change_nothing_for_two_samples(function):
+def test_threads_do_not_change_the_result(function):
     x, y = scores(30, 2).T
     assert function(x, y, threads=1, resamples=900).to_dict() == function(x, y, threads=4, resamples=900).to_dict()
 
 
-def test_topics_are_drawn_and_dealt_evenly():
+def test_every_topic_is_drawn_equally_often():
     """Chi-square of the core's own draws: the mean of one-hot scores shows which score was drawn."""
     one_hot = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     drawn = _core.two_sample_differences(one_hot, 1, "pool", "mean", 0, 0, 35_000, 1)
@@ -84,7 +84,7 @@ def test_a_test_of_two_samples_rejects_a_true_null_at_alpha(function):
     assert within_binomial_error(np.array(p) <= 0.05)
 
 
-def test_the_unpaired_bootstrap_s_interval_is_scipy_s_percentile():
+def test_the_interval_agrees_with_scipys_percentile_bootstrap():
     x, y = scores(40, 2, 4).T
     theirs = stats.bootstrap(
         (x, y), lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis), n_resamples=20_000, method="percentile", rng=1

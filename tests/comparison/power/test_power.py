@@ -34,7 +34,7 @@ def matrix(topics: int = 30, systems: int = 5, seed: int = 0) -> np.ndarray[Any,
 
 @pytest.mark.parametrize(("alternative", "theirs"), [("two-sided", "two-sided"), ("greater", "larger")])
 @pytest.mark.parametrize("alpha", [0.05, 0.001])
-def test_paired_t_as_statsmodels(alternative: str, theirs: str, alpha: float) -> None:
+def test_paired_t_agrees_with_statsmodels(alternative: str, theirs: str, alpha: float) -> None:
     mine = Experiment(find_design("t"), 4.0, alpha, alternative=alternative)
     for n in SIZES:
         for d in EFFECTS:
@@ -45,7 +45,7 @@ def test_paired_t_as_statsmodels(alternative: str, theirs: str, alpha: float) ->
                 assert mine.power(n, 2 * d) == pytest.approx(expected, abs=1e-9)
 
 
-def test_unpaired_t_as_statsmodels() -> None:
+def test_unpaired_t_agrees_with_statsmodels() -> None:
     mine = Experiment(find_design("unpaired"), 4.0, 0.05)
     for n in SIZES:
         for d in EFFECTS:
@@ -53,7 +53,7 @@ def test_unpaired_t_as_statsmodels() -> None:
 
 
 @pytest.mark.parametrize("systems", [2, 4, 20])
-def test_anova_as_statsmodels(systems: int) -> None:
+def test_anova_agrees_with_statsmodels(systems: int) -> None:
     mine = Experiment(find_design("anova"), 4.0, 0.05, systems)
     for n in SIZES:
         for d in EFFECTS:
@@ -89,7 +89,7 @@ def test_within_a_topic_of_nagatas_approximation(beta: float, effect: float) -> 
     assert abs(topic_set_size(difference=effect, variance=1.0, power=1 - beta).topics - math.ceil(about)) <= 1
 
 
-def test_tukeys_critical_value_is_scipys() -> None:
+def test_tukeys_critical_value_agrees_with_scipy() -> None:
     df, q = 9 * 19, stats.studentized_range.ppf(0.95, 10, 9 * 19)
     mine = Experiment(find_design("tukey"), 0.02, 0.05, 10)
     expected = stats.ncf.sf(q**2 / 2, 1, df, 20 * 0.1**2 / (2 * 0.02))
@@ -135,7 +135,7 @@ def test_difference_topics_and_power_are_one_relation(test: str) -> None:
         assert topic_set_size(difference=result * (1 + 1e-9), **common).topics == n
 
 
-def test_designs_of_a_kind_agree_for_two_systems() -> None:
+def test_similar_designs_agree_for_two_systems() -> None:
     """Sakai's designs for two samples and for an ANOVA of two systems differ by approximation; exactly they agree."""
     for n in SIZES:
         power = {
@@ -297,9 +297,9 @@ def test_the_curve_is_drawn() -> None:
 
 def test_answers_have_every_output_format() -> None:
     answer = topic_set_size(difference=0.05, variance=0.0225)
-    text = json.loads(answer.to_json())
-    assert (text["topics"], text["width"], text["variance_of"]) == (73, None, "differences")
-    assert text["curve"]["topics"][0] >= 2
+    fields = json.loads(answer.to_json())
+    assert (fields["topics"], fields["width"], fields["variance_of"]) == (73, None, "differences")
+    assert fields["curve"]["topics"][0] >= 2
     assert answer.to_pandas()["topics"].tolist() == [73]
     assert "73 topics are needed" in answer._repr_html_()
     assert r"\caption{73 topics are needed" in answer.to_latex()
@@ -327,7 +327,7 @@ def test_two_collections_are_compared_on_standardised_scores() -> None:
 
     assert p(easy, hard, "a", "a") < 1e-6  # the same system
     for method in ("z", "linear", "empirical"):
-        standard = [one.standardised(method) for one in (easy, hard)]
+        standard = [scores.standardised(method) for scores in (easy, hard)]
         assert p(*standard, "a", "a") > 0.05
         assert p(*standard, "a", "new") < 1e-6
     z = easy.standardised("z")
@@ -361,7 +361,7 @@ def test_two_collections_are_compared_on_standardised_scores() -> None:
         ({"data": [[0.1, 0.2]], "difference": 0.1}, "1 topic, a variance needs 2 or more"),
     ],
 )
-def test_bad_questions(settings: dict[str, Any], complaint: str) -> None:
+def test_bad_settings_raise_an_error(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         topic_set_size(**settings)
 

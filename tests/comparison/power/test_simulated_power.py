@@ -11,13 +11,13 @@ from cranfield.comparison.power.topic_set_size import achieved_power
 from cranfield.errors import UsageError
 
 
-def test_simulated_t_is_the_exact_one() -> None:
+def test_the_simulated_power_of_t_is_near_the_exact_power() -> None:
     exact = achieved_power(difference=0.05, topics=40, variance=0.0225).power
     simulated = simulated_power(difference=0.05, topics=40, variance=0.0225, test="t")
     assert abs(simulated.power - exact) < 4 * simulated.standard_error
 
 
-def test_simulated_sign_test_is_the_binomial_one() -> None:
+def test_the_simulated_power_of_the_sign_test_is_near_the_binomial_power() -> None:
     """A normal difference of mean 0.5 and variance 1 is above 0 with probability Φ(0.5)."""
     n = 30
     reject = [k for k in range(n + 1) if stats.binomtest(k, n).pvalue <= 0.05]
@@ -26,7 +26,7 @@ def test_simulated_sign_test_is_the_binomial_one() -> None:
     assert abs(simulated.power - exact) < 4 * simulated.standard_error
 
 
-def test_p_values_of_the_simulation_are_scipys() -> None:
+def test_p_values_of_the_simulation_agree_with_scipy() -> None:
     rng = np.random.default_rng(5)
     rows = np.round(rng.normal(0.1, 0.3, (50, 20)), 1)  # ties and zeros
     for row, sign, wilcoxon, t in zip(rows, *(P_VALUES[name](rows) for name in ("sign", "wilcoxon", "t")), strict=True):

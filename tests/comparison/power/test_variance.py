@@ -35,7 +35,7 @@ def test_the_variance_of_differences_is_that_of_all_pairs_on_average() -> None:
 
 def test_pooling_weighs_by_topics() -> None:
     small, large = matrix(10, 3, 1), matrix(40, 6, 2)
-    a, b = (estimated_variance(one, model="one-way").value for one in (small, large))
+    a, b = (estimated_variance(scores, model="one-way").value for scores in (small, large))
     pooled = pooled_variance({"small": small, "large": large}, model="one-way")
     assert pooled.value == pytest.approx((9 * a + 39 * b) / 48)
     assert "2 collections (3 systems on 10 topics; 6 systems on 40 topics)" in str(pooled)
@@ -60,10 +60,10 @@ def test_systems_that_vary_alike_raise_an_error(scores: Any) -> None:
 
 
 def test_one_system_has_a_variance_of_scores_only() -> None:
-    one = matrix(30, 1)
-    assert estimated_variance(one, model="one-way").value == pytest.approx(np.var(one, ddof=1))
+    single_system = matrix(30, 1)
+    assert estimated_variance(single_system, model="one-way").value == pytest.approx(np.var(single_system, ddof=1))
     with pytest.raises(UsageError, match="1 system, the two-way model needs 2 or more"):
-        topic_set_size(one, difference=0.1)
-    assert topic_set_size(one, difference=0.1, test="unpaired").topics > 2
-    bound = estimated_variance(one, model="one-way")
+        topic_set_size(single_system, difference=0.1)
+    assert topic_set_size(single_system, difference=0.1, test="unpaired").topics > 2
+    bound = estimated_variance(single_system, model="one-way")
     assert "at most, estimated from 1 system on 30 topics" in str(topic_set_size(variance=bound, difference=0.1))

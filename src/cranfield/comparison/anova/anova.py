@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.anova.factors import SYSTEM, Layout, from_columns, layout_of
 from cranfield.comparison.anova.model import SUMS, Model, Sums, terms_of
-from cranfield.comparison.data import Matrix, check_nan, sample
+from cranfield.comparison.data import NAN_RULES, Matrix, sample
 from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.test_result import Effect, check_alpha, shown_p
 from cranfield.errors import UsageError
@@ -49,9 +49,11 @@ class Source:
         return f"{self.source}: F({self.df}) = {self.f:.4f}, {shown_p(self.p)}{size}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LevelMeans(Record):
     """The means of the levels of a factor, or of combinations of levels, for a plot of main or joint effects."""
+
+    facts = ("factors", "level")
 
     factors: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
@@ -70,9 +72,6 @@ class LevelMeans(Record):
         }
         return {**out, "mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
 
-    def _metadata(self) -> dict[str, Any]:
-        return {"factors": list(self.factors), "level": self.level}
-
     def table(self) -> Table:
         """A row per level."""
         note = f"{100 * self.level:g}% intervals by t with the error of the model"
@@ -81,10 +80,8 @@ class LevelMeans(Record):
     def __str__(self) -> str:
         return self.table().text()
 
-    __repr__ = __str__
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Anova(Record):
     """The table of an analysis of variance, and its model.
 
@@ -102,7 +99,7 @@ class Anova(Record):
     measure: str
     type: str
     """The type of the sums of squares: I, II or III; `balanced` if they are all the same."""
-    model: Model = field(repr=False)
+    model: Model
     notes: tuple[str, ...] = ()
 
     @property
@@ -194,8 +191,6 @@ class Anova(Record):
     def __str__(self) -> str:
         return self.table().text()
 
-    __repr__ = __str__
-
 
 def one_way(data: Any, measure: Any = None) -> Anova:
     r"""Do systems differ, if each has a sample of topics of its own?
@@ -210,12 +205,12 @@ def one_way(data: Any, measure: Any = None) -> Anova:
     """
     if isinstance(data, Mapping) and data and not any(isinstance(scores, Mapping) for scores in data.values()):
         groups = {str(name): sample(values, repr(name)) for name, values in data.items()}
-        names = [name for name, values in groups.items() for _ in range(len(values))]
-        columns = {"score": np.concatenate(list(groups.values())), SYSTEM: np.array(names, dtype=object)}
+        names = np.repeat(np.array(list(groups), dtype=object), [len(values) for values in groups.values()])
+        columns = {"score": np.concatenate(list(groups.values())), SYSTEM: names}
     else:
         matrix = Matrix.of(data, measure)
-        names = list(np.tile(np.array(matrix.systems, dtype=object), matrix.n))
-        columns = {matrix.measure: matrix.values.ravel(), SYSTEM: np.array(names, dtype=object)}
+        names = np.tile(np.array(matrix.systems, dtype=object), matrix.n)
+        columns = {matrix.measure: matrix.values.ravel(), SYSTEM: names}
     return analyse(from_columns(columns, next(iter(columns)), [SYSTEM], None))
 
 
@@ -270,7 +265,7 @@ def anova(
     topic: large effect (ω² = 0.6957, p = 0.0049)
     """
     check.one_of("anova", SUMS, type=type)
-    check_nan("anova", nan)
+    check.one_of("anova", NAN_RULES, nan=nan)
     if value is not None:
         layout = from_columns(data, value, factors, nested)
     else:
@@ -322,12 +317,9 @@ def _table(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:
         effect = omega_squared(f, df[term.name], layout.n) if finite else Effect("ω²", 1.0, words="large")
         rows.append(Source(term.name, ss[term.name], df[term.name], ms, f, p if finite else 0.0, effect, against))
     if ss[ERROR] == 0.0:
-        if any(ss[term.name] for term in model.terms):
-            notes.append(
-                "there is no error variance: the terms explain every score, and F is infinite for terms that vary"
-            )
-        else:
-            notes.append("all scores are the same: F = 0 and p = 1")
+        explained = "there is no error variance: the terms explain every score, and F is infinite for terms that vary"
+        same = "all scores are the same: F = 0 and p = 1"
+        notes.append(explained if any(ss[term.name] for term in model.terms) else same)
     for term in model.terms:
         if ss[ERROR] and not ss[term.name]:
             notes.append(f"{term.name}: all levels have the same mean")

@@ -20,6 +20,10 @@ from cranfield.text import listed
 from cranfield.types import Array
 
 Codes = NDArray[np.int64]
+Columns = dict[str, tuple[Sequence[str], Codes]]
+"""{factor: (levels, the index of the level of each score)}."""
+Nested = Mapping[str, str | Sequence[str]] | None
+"""{child: parent}, or {child: parents}."""
 TOPIC, RUN, SYSTEM = "topic", "run", "system"
 
 
@@ -65,9 +69,8 @@ class Layout:
     def cells(self, names: frozenset[str]) -> tuple[Codes, int]:
         """The combination of levels of each score, numbered from 0, and the number of combinations."""
         if names not in self._cells:
-            ordered = [self.factors[name] for name in self.factors if name in names]
             joint = np.zeros(self.n, dtype=np.int64)
-            for factor in ordered:
+            for factor in (factor for name, factor in self.factors.items() if name in names):
                 joint = joint * len(factor.levels) + factor.codes
                 _, joint = np.unique(joint, return_inverse=True)
                 joint = joint.reshape(-1)
@@ -99,76 +102,58 @@ class Layout:
 
 
 def layout_of(
-    data: Any,
-    measure: Any = None,
-    *,
-    factors: Any = None,
-    across: str | None = None,
-    nested: Mapping[str, str | Sequence[str]] | None = None,
+    data: Any, measure: Any = None, *, factors: Any = None, across: str | None = None, nested: Nested = None
 ) -> Layout:
     """Topics × systems × other factors, from scores and a table of factors.
 
-    `data` is anything that `Matrix.of` accepts; with `across`, {level: scores}, an entry per shard, collection, ...
-    `factors` is {factor: {run: level}}, a table with a column `run` and a column per factor, or the file of such a
-    table. Without it, every run is a system. Runs with the same levels of all factors, such as seeds of one model, are
-    replicates: they become the factor `run`, nested in the other factors.
-    `nested` is {child: parent}. Topics are nested in `across` if it is called `collection`.
+    Parameters are those of `anova`. Without `factors`, every run is a system. Runs with the same levels of all factors,
+    such as seeds of one model, are replicates: they become the factor `run`, nested in the other factors. Topics are
+    nested in `across` if it is called `collection`.
     """
     parts = _parts(data, measure, across)
     runs = list(dict.fromkeys(system for matrix in parts.values() for system in matrix.systems))
     topics = list(dict.fromkeys(topic for matrix in parts.values() for topic in matrix.topics))
-    codes: dict[str, list[Codes]] = {TOPIC: [], RUN: [], across or "": []}
-    values: list[Array] = []
-    for number, matrix in enumerate(parts.values()):
-        rows = _codes(matrix.topics, topics)
-        columns = _codes(matrix.systems, runs)
-        values.append(matrix.values.ravel())
-        codes[TOPIC].append(np.repeat(rows, len(columns)))
-        codes[RUN].append(np.tile(columns, len(rows)))
-        codes[across or ""].append(np.full(matrix.values.size, number))
-    together = {name: np.concatenate(parts_of) for name, parts_of in codes.items()}
-    columns_of: dict[str, tuple[Sequence[str], Codes]] = {TOPIC: (topics, together[TOPIC])}
+    matrices = list(parts.values())
+    values = np.concatenate([matrix.values.ravel() for matrix in matrices])
+    rows = [np.repeat(_codes(matrix.topics, topics), len(matrix.systems)) for matrix in matrices]
+    run_codes = np.concatenate([np.tile(_codes(matrix.systems, runs), matrix.n) for matrix in matrices])
+    columns_of: Columns = {TOPIC: (topics, np.concatenate(rows))}
     run_factors = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
     for name, of_run in run_factors.items():
         levels = list(dict.fromkeys(of_run.values()))
-        columns_of[name] = levels, _codes([of_run[run] for run in runs], levels)[together[RUN]]
+        columns_of[name] = levels, _codes([of_run[run] for run in runs], levels)[run_codes]
     if across:
         if across in columns_of:
             raise UsageError(f"across == {across!r} is already the name of a factor; choose another name")
-        columns_of[across] = list(parts), together[across]
-    inside = {child: _names(parents) for child, parents in (nested or {}).items()}
+        part_codes = np.repeat(np.arange(len(matrices)), [matrix.values.size for matrix in matrices])
+        columns_of[across] = list(parts), part_codes
+    inside = _nesting(nested)
     if across == "collection":
         inside.setdefault(TOPIC, (across,))
     if across and TOPIC not in inside:
         _check_crossed(parts, across)
     alike = [tuple(of_run[run] for of_run in run_factors.values()) for run in runs]
     if len(set(alike)) < len(runs):
-        columns_of[RUN] = runs, together[RUN]
+        columns_of[RUN] = runs, run_codes
         inside[RUN] = tuple(run_factors)
-    first = next(iter(parts.values()))
-    notes = tuple(dict.fromkeys(note for matrix in parts.values() for note in matrix.notes))
-    return _layout(np.concatenate(values), columns_of, inside, first.measure, notes)
+    notes = tuple(dict.fromkeys(note for matrix in matrices for note in matrix.notes))
+    return _layout(values, columns_of, inside, matrices[0].measure, notes)
 
 
-def from_columns(
-    columns: Any, value: str, factors: Sequence[str] | None, nested: Mapping[str, str | Sequence[str]] | None
-) -> Layout:
+def from_columns(columns: Any, value: str, factors: Sequence[str] | None, nested: Nested) -> Layout:
     """A layout from a table with a row per score: a column of scores and a column per factor."""
     table = _table(columns)
     if value not in table:
         raise nearest(value, list(table), "column")
     names = [name for name in table if name != value] if factors is None else list(factors)
-    levels_of: dict[str, tuple[Sequence[str], Codes]] = {}
+    levels_of: Columns = {}
     for name in names:
         if name not in table:
             raise nearest(name, list(table), "factor")
         entries = [str(level) for level in table[name]]
-        if len(entries) != len(table[value]):
-            raise UsageError(f"column {name!r} has {len(entries)} entries, {value!r} has {len(table[value])}")
         levels = list(dict.fromkeys(entries))
         levels_of[name] = levels, _codes(entries, levels)
-    inside = {child: _names(parents) for child, parents in (nested or {}).items()}
-    return _layout(sample(list(table[value]), value), levels_of, inside, value, ())
+    return _layout(sample(list(table[value]), value), levels_of, _nesting(nested), value, ())
 
 
 def factor_table(factors: Any, runs: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -230,18 +215,11 @@ def _check_crossed(parts: dict[str, Matrix], across: str) -> None:
     (first, whole), *others = parts.items()
     for name, part in others:
         if not set(whole.topics) & set(part.topics):
-            raise UsageError(
-                f"no topic is in both {first!r} and {name!r}; if each {across} has its own topics, nest them: "
-                f"topic in {across}"
-            )
+            raise UsageError(f"no topic is in both {first!r} and {name!r}; nest topics in {across}: topic in {across}")
 
 
 def _layout(
-    values: Array,
-    columns: dict[str, tuple[Sequence[str], Codes]],
-    nested: Mapping[str, tuple[str, ...]],
-    measure: str,
-    notes: tuple[str, ...],
+    values: Array, columns: Columns, nested: dict[str, tuple[str, ...]], measure: str, notes: tuple[str, ...]
 ) -> Layout:
     """The layout without undefined scores and without factors that do not vary."""
     for name in columns:
@@ -252,9 +230,7 @@ def _layout(
             if name not in columns:
                 raise nearest(name, list(columns), "factor")
         if child in parents or any(parent in nested for parent in parents):
-            raise UsageError(
-                f"nested: {child!r} in {', '.join(parents)}: only one level of nesting is possible, and none in itself"
-            )
+            raise UsageError(f"nested: {child!r} in {', '.join(parents)}: only one level of nesting is possible")
     whole = ~np.isnan(values)
     if not whole.all():
         notes = (*notes, f"{int((~whole).sum()):,} of {len(values):,} scores are undefined and left out")
@@ -267,12 +243,10 @@ def _layout(
     flat = [name for name, factor in factors.items() if len(factor.levels) < 2]
     parents_flat = {parent for parents in nested.values() for parent in parents} & set(flat)
     for name in flat:
+        (level,) = factors.pop(name).levels
         if name in (TOPIC, SYSTEM):
-            raise UsageError(
-                f"{measure}: 1 {name} ({factors[name].levels[0]}), an analysis of variance needs 2 or more"
-            )
-        notes = (*notes, f"{name} left out: its only level is {factors[name].levels[0]}")
-        del factors[name]
+            raise UsageError(f"{measure}: 1 {name} ({level}), an analysis of variance needs 2 or more")
+        notes = (*notes, f"{name} left out: its only level is {level}")
     if not factors:
         raise UsageError(f"{measure}: no factor varies, so there is nothing to analyse")
     for child, parents in nested.items():
@@ -298,8 +272,10 @@ def _codes(names: Sequence[str], known: Sequence[str]) -> Codes:
     return np.fromiter((place[name] for name in names), dtype=np.int64, count=len(names))
 
 
-def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+def _nesting(nested: Nested) -> dict[str, tuple[str, ...]]:
+    """The parents of every nested factor."""
+    pairs = (nested or {}).items()
+    return {child: (parents,) if isinstance(parents, str) else tuple(parents) for child, parents in pairs}
 
 
 def _table(columns: Any) -> dict[str, list[Any]]:
@@ -309,9 +285,8 @@ def _table(columns: Any) -> dict[str, list[Any]]:
     if names is None:
         raise UsageError(f"expected a table of columns; it is {type(columns).__name__}")
     table = {str(name): list(getattr(columns[name], "to_pylist", columns[name].__iter__)()) for name in names}
+    expected = len(next(iter(table.values()), []))
     for name, column in table.items():
-        if len(column) != len(next(iter(table.values()))):
-            raise UsageError(
-                f"column {name!r} has {len(column)} entries, others have {len(next(iter(table.values())))}"
-            )
+        if len(column) != expected:
+            raise UsageError(f"column {name!r} has {len(column)} entries, others have {expected}")
     return table

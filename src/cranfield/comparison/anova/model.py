@@ -134,18 +134,16 @@ class Model:
         y = self.layout.values - self.layout.values.mean()
         spaces = [term.factors for term in self.terms]
         full = self._fit(frozenset(spaces))
-        ss, df = [], []
+        parts: list[tuple[float, int]] = []
         for i, space in enumerate(spaces):
             if kind == "III" and any(space < other for other in spaces):
-                marginal, rank = self._marginal(i)
-                ss.append(marginal)
-                df.append(rank)
+                parts.append(self._marginal(i))
                 continue
             others = spaces[:i] if kind == "I" else [other for other in spaces if not space <= other]
             without, with_it = self._fit(frozenset(others)), self._fit(frozenset([*others, space]))
-            ss.append(max(0.0, without.rss - with_it.rss))
-            df.append(with_it.rank - without.rank)
-        return Sums(tuple(ss), tuple(df), full.rss, self.layout.n - full.rank, float(y @ y), full.residuals)
+            parts.append((max(0.0, without.rss - with_it.rss), with_it.rank - without.rank))
+        ss, df = tuple(part[0] for part in parts), tuple(part[1] for part in parts)
+        return Sums(ss, df, full.rss, self.layout.n - full.rank, float(y @ y), full.residuals)
 
     @cached_property
     def _fits(self) -> dict[frozenset[frozenset[str]], _Fit]:
@@ -202,31 +200,14 @@ class Model:
         plain = np.bincount(codes, self.layout.values, minlength=count) / n
         if self.layout.balanced or any(len(term.factors) > 1 and self.holes(term) for term in self.terms):
             return Means(tuple(names), levels, plain, n, np.diag(1.0 / n), not self.layout.balanced)
-        return self._adjusted(tuple(names), inside, levels, plain, n)
-
-    def holes(self, term: Term) -> bool:
-        """Whether some combination of levels of an interaction has no score."""
-        flat = [self.layout.factors[name] for name in term.factors if not self.layout.factors[name].parents]
-        whole = frozenset(factor.name for factor in flat)
-        return self.layout.cells(whole)[1] < math.prod(len(factor.levels) for factor in flat)
-
-    def _adjusted(
-        self,
-        names: tuple[str, ...],
-        inside: frozenset[str],
-        levels: tuple[tuple[str, ...], ...],
-        plain: Array,
-        n: Codes,
-    ) -> Means:
         spaces = [term.factors for term in self.terms]
         largest = [space for space in spaces if not any(space < other for other in spaces)]
         cells = [self.layout.cells(space) for space in largest]
-        if sum(count for _, count in cells) > _LARGE:
-            return Means(names, levels, plain, n, np.diag(1.0 / n), True)
+        if sum(size for _, size in cells) > _LARGE:
+            return Means(tuple(names), levels, plain, n, np.diag(1.0 / n), True)
         gram = np.block([[_counts(a, b) for b in cells] for a in cells])
         inverse = _pseudo_inverse(gram)[0]
         beta = inverse @ np.concatenate([np.bincount(c, self.layout.values, minlength=k) for c, k in cells])
-        codes, count = self.layout.cells(inside)
         weights = []
         for space, cell in zip(largest, cells, strict=True):
             # Average over the cells that occur with each level of the shared factors.
@@ -236,11 +217,15 @@ class Model:
                 continue
             joint = self.layout.cells(shared)
             occurs = (_counts(joint, cell) > 0).astype(np.float64)
-            of_level = np.empty(count, dtype=np.int64)
-            of_level[codes] = joint[0]
-            weights.append((occurs / occurs.sum(axis=1, keepdims=True))[of_level])
+            weights.append((occurs / occurs.sum(axis=1, keepdims=True))[joint[0][first]])
         line = np.hstack(weights)
-        return Means(names, levels, line @ beta, n, line @ inverse @ line.T, False)
+        return Means(tuple(names), levels, line @ beta, n, line @ inverse @ line.T, False)
+
+    def holes(self, term: Term) -> bool:
+        """Whether some combination of levels of an interaction has no score."""
+        flat = [self.layout.factors[name] for name in term.factors if not self.layout.factors[name].parents]
+        whole = frozenset(factor.name for factor in flat)
+        return self.layout.cells(whole)[1] < math.prod(len(factor.levels) for factor in flat)
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,13 +54,17 @@ def tail(below: Array, above: Array, alternative: str) -> Array:
     return np.asarray({"greater": above, "less": below, "two-sided": both}[alternative])
 
 
+def extremeness(distance: Array | float, alternative: str) -> Array:
+    """The distance in the direction of the alternative; if it is two-sided, the size of the distance."""
+    return np.abs(distance) if alternative == "two-sided" else np.multiply(distance, -1 if alternative == "less" else 1)
+
+
 def normal_p(distance: Array, spread: Array, alternative: str, continuity: float) -> Array:
     """The p-value of a sum at this distance from its mean, by the normal approximation; 1 without variance."""
     from scipy.special import ndtr
 
-    size = {"two-sided": np.abs(distance), "greater": distance, "less": -distance}[alternative]
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = ndtr(-(size - continuity) / spread) * (2 if alternative == "two-sided" else 1)
+        p = ndtr(-(extremeness(distance, alternative) - continuity) / spread) * (2 if alternative == "two-sided" else 1)
     return np.where(spread == 0, 1.0, np.minimum(p, 1.0))
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_topics
+from cranfield.comparison.distributions.rank_distributions import extremeness
 from cranfield.comparison.pair_record import PairRecord, pair_columns
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import Resampling, check_resampling, resample
@@ -32,6 +33,8 @@ _TIED = 1e-9
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class BootstrapAnova(PairRecord):
     """The means of systems with intervals, and all pairs, by the bootstrap analysis of variance."""
+
+    facts = ("measure", "correction", "alpha", "topics", "shards", "resamples", "seed")
 
     systems: tuple[str, ...]
     mean: Array
@@ -66,9 +69,6 @@ class BootstrapAnova(PairRecord):
         """first, second, difference, low, high, p, adjusted, differ; a row per pair."""
         numbers = {name: getattr(self, name) for name in ("difference", "low", "high", "p", "adjusted", "differ")}
         return pair_columns(self.systems, self.first, self.second, **numbers)
-
-    def _metadata(self) -> dict[str, Any]:
-        return self._facts("measure", "correction", "alpha", "topics", "shards", "resamples", "seed")
 
     def __str__(self) -> str:
         return "\n".join([f"{self.measure}: {self.sentence()}", *self.notes])
@@ -192,9 +192,8 @@ def _drawn(residuals: Array, systems: int, settings: TestSettings) -> Resampling
     """The error of the mean of every system in every resample: systems × resamples."""
     most = _MOST_KEPT // systems
     if settings.resamples > most:
-        raise UsageError(
-            f"bootstrap-anova: resamples == {settings.resamples}, must be at most {most:,} for {systems:,} systems"
-        )
+        limit = f"must be at most {most:,} for {systems:,} systems"
+        raise UsageError(f"bootstrap-anova: resamples == {settings.resamples}, {limit}")
     size = len(residuals)
     rng = np.random.default_rng(settings.seed)
 
@@ -221,13 +220,8 @@ def _test_pairs(
         part = slice(begin, begin + step)
         error = errors[first[part]] - errors[second[part]]
         d = difference[part, None]
-        if settings.alternative == "two-sided":
-            reached = np.abs(error) >= np.abs(d) * (1 - _TIED)
-        elif settings.alternative == "greater":
-            reached = error >= d - _TIED * np.abs(d)
-        else:
-            reached = error <= d + _TIED * np.abs(d)
-        hits[part] = reached.sum(axis=1)
+        least = extremeness(d, settings.alternative) - _TIED * np.abs(d)
+        hits[part] = (extremeness(error, settings.alternative) >= least).sum(axis=1)
         error.sort(axis=1)  # to read off quantiles, which is faster than np.quantile
         ends[:, part] = [_quantile(error, share) for share in (settings.alpha / 2, 1 - settings.alpha / 2)]
     return (1 + hits) / (1 + errors.shape[1]), difference + ends[0], difference + ends[1]

@@ -1,14 +1,7 @@
 """How probable is it that one system is better, or that both are practically equal?
 
 The answer is how much of the posterior of the difference lies below, within and above a region of practical
-equivalence (the rope):
-
-- `bayesian_t`: the mean difference under a normal model with a noninformative prior, a Student distribution. With
-  `correlation` it is the correlated t of Corani & Benavoli (Machine Learning 100, 2015), for scores that share data.
-- `bayesian_signed_rank`: the pseudomedian under a Dirichlet process, without an assumption about the shape of the
-  distribution (Benavoli, Corani, Demšar & Zaffalon, JMLR 18(77), 2017).
-
-Neither is a significance test: the results are three probabilities that add up to 1, not p-values.
+equivalence (the rope): three probabilities that add up to 1, not p-values.
 """
 
 from __future__ import annotations
@@ -32,7 +25,7 @@ _BLOCK = 4_000_000
 """The number of weights in memory at once; it does not change results."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Posterior(OneRow):
     """The probabilities that x is worse than y, practically equal, or better."""
 
@@ -61,8 +54,6 @@ class Posterior(OneRow):
         ]
         return "\n".join([*lines, *self.notes])
 
-    __repr__ = __str__
-
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, method, less, equal, greater, rope, estimate, low, high, n."""
         numbers = {name: getattr(self, name) for name in ("less", "equal", "greater", "rope", "estimate")}
@@ -80,13 +71,14 @@ def bayesian_t(
     measure: Any = None,
     level: float = 0.95,
 ) -> Posterior:
-    r"""The posterior of the mean difference, a Student distribution.
+    r"""The posterior of the mean difference under a normal model with a noninformative prior, a Student distribution.
 
     .. math:: \mu \sim \bar d + s_d \sqrt{\tfrac1n + \tfrac{\rho}{1 - \rho}}\; T_{n-1}
 
     `correlation` is ρ: 0 for independent topics; for cross-validation, the share of the data in a test fold. `rope` is
     half the width of the region of practical equivalence, in the units of the measure. If all differences are equal,
     the posterior is a point, and a note says so.
+    Reference: Corani & Benavoli, Machine Learning 100, 2015
 
     >>> print(bayesian_t([0.5, 0.7, 0.3, 0.6], [0.4, 0.5, 0.3, 0.3], rope=0.01, measure="AP"))
     AP, Bayesian t, n = 4
@@ -104,10 +96,10 @@ def bayesian_t(
     if d.max() == d.min():
         mean = float(d[0])
         less, greater = float(mean < -rope), float(mean > rope)
-        half, notes = 0.0, (*pair.notes, "the difference is the same on every topic: the posterior is a point")
+        half, notes = 0.0, ["the difference is the same on every topic: the posterior is a point"]
     else:
         less, greater = (float(stdtr(n - 1, (-rope - centre) / scale)) for centre in (mean, -mean))
-        half, notes = float(stdtrit(n - 1, (1 + level) / 2)) * scale, pair.notes
+        half, notes = float(stdtrit(n - 1, (1 + level) / 2)) * scale, []
     return Posterior(
         method="correlated Bayesian t" if correlation else "Bayesian t",
         less=less,
@@ -118,9 +110,7 @@ def bayesian_t(
         estimate=mean,
         interval=Interval(mean - half, mean + half, level, "credible"),
         n=n,
-        notes=notes,
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes),
     )
 
 
@@ -143,6 +133,7 @@ def bayesian_signed_rank(
     and likewise :math:`\theta_l` (below −2r) and :math:`\theta_e`. The probabilities are the shares of draws in which
     each θ is the largest; ties count as practically equal. `prior` is s, the weight of an additional topic with a
     difference of 0. The estimate is the mean over draws of the weighted mean difference.
+    Reference: Benavoli, Corani, Demšar & Zaffalon, JMLR 18(77), 2017
 
     >>> posterior = bayesian_signed_rank([0.5, 0.7, 0.3, 0.6, 0.8], [0.4, 0.5, 0.3, 0.3, 0.6], rope=0.05, seed=1)
     >>> posterior.greater > 0.9
@@ -182,9 +173,7 @@ def bayesian_signed_rank(
         n=len(d),
         resamples=resamples,
         seed=seed,
-        notes=pair.notes,
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(),
     )
 
 

@@ -7,9 +7,9 @@ They only need scores that can be ordered, so they suit measures that are not on
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,13 +110,12 @@ def friedman(data: Any, measure: Any = None, *, alpha: float = 0.05) -> RankTest
     Iman–Davenport: F(2, 6) = 13.0000, p = 0.0066
     1 of 3 pairs differ at α = 0.05, half-width 0.8286 ranks (Nemenyi)
     """
-    return _friedman(data, measure, alpha)[0]
-
-
-def _friedman(data: Any, measure: Any, alpha: float) -> tuple[RankTest, float]:
-    """The test, and the standard error of a mean rank."""
-    check_alpha("friedman", alpha)
     matrix = Matrix.of(data, measure).complete()
+    return _friedman(matrix, alpha, *all_pairs(len(matrix.systems)))
+
+
+def _friedman(matrix: Matrix, alpha: float, first: Index64, second: Index64) -> RankTest:
+    check_alpha("friedman", alpha)
     k, n = len(matrix.systems), matrix.n
     check_systems(k, "Friedman's test")
     check_topics(n, 2, "Friedman's test")
@@ -124,17 +123,14 @@ def _friedman(data: Any, measure: Any, alpha: float) -> tuple[RankTest, float]:
     ranks = mean_ranks(matrix.values)
     variance = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
     means = np.asarray(ranks.mean(axis=0))
-    notes = matrix.notes
-    if variance == 0.0:
-        notes = (*notes, "all systems have the same score on every topic: χ² = 0 and p = 1")
     chi = n * float(((means - (k + 1) / 2) ** 2).sum()) / variance if variance else 0.0
     left = n * (k - 1) - chi
     perfect = left <= 1e-9 * n * (k - 1)  # all topics rank all systems alike
     f = math.inf if perfect else (n - 1) * chi / left
     f_df = (k - 1, (k - 1) * (n - 1))
     spread = math.sqrt(variance / n)
-    first, second = all_pairs(k)
-    result = RankTest(
+    z = (means[first] - means[second]) / spread if variance else np.zeros(len(first))
+    return RankTest(
         test="Friedman",
         measure=matrix.measure,
         systems=matrix.systems,
@@ -148,13 +144,16 @@ def _friedman(data: Any, measure: Any, alpha: float) -> tuple[RankTest, float]:
         effect=chi / (n * (k - 1)),
         mean_rank=means,
         n=(n,),
-        **_nemenyi(means, spread, first, second),
+        first=first,
+        second=second,
+        difference=means[first] - means[second],
+        z=z,
+        p=range_sf(z, k, math.inf) if variance else np.ones(len(first)),
         posthoc="Nemenyi",
         alpha=alpha,
         critical=range_quantile(alpha, k, math.inf) * spread,
-        notes=notes,
+        notes=(*matrix.notes, *_same_scores_note(variance, "systems have the same score on every topic")),
     )
-    return result, spread
 
 
 def kruskal_wallis(data: Any, measure: Any = None, *, posthoc: str = "tukey", alpha: float = 0.05) -> RankTest:
@@ -177,66 +176,66 @@ def kruskal_wallis(data: Any, measure: Any = None, *, posthoc: str = "tukey", al
     """
     check_alpha("kruskal_wallis", alpha)
     check.one_of("kruskal_wallis", POSTHOC, posthoc=posthoc)
-    names, samples, measure_name, notes = _samples(data, measure)
-    pooled = _pooled(names, samples)
-    k = len(names)
-    first, second = all_pairs(k)
-    critical = math.nan
-    if len(set(pooled.n)) == 1 and posthoc == "tukey":
-        critical = range_quantile(alpha, k, math.inf) * math.sqrt(pooled.variance / pooled.n[0])
-    if pooled.variance == 0.0:
-        notes = (*notes, "all scores are the same: χ² = 0 and p = 1")
+    groups = _groups(data, measure)
+    return _kruskal_wallis(groups, posthoc, alpha, *all_pairs(len(groups.names)))
+
+
+def _kruskal_wallis(groups: _Groups, posthoc: str, alpha: float, first: Index64, second: Index64) -> RankTest:
+    names, samples, measure, notes = groups
+    check_systems(len(names), "Kruskal and Wallis's test")
+    n = np.array([len(scores) for scores in samples])
+    if n.min() < 1:
+        raise UsageError(f"{names[int(n.argmin())]} has no score")
+    k, total = len(n), int(n.sum())
+    check_topics(total, 3, "Kruskal and Wallis's test", "score")
+    special = need("scipy.special", "Kruskal and Wallis's test")
+    ranks = mean_ranks(np.concatenate(samples)[None, :])[0]
+    variance = float(((ranks - (total + 1) / 2) ** 2).sum()) / (total - 1)  # of a rank, corrected for ties
+    means = np.add.reduceat(ranks, np.cumsum([0, *n[:-1]])) / n
+    statistic = float((n * (means - (total + 1) / 2) ** 2).sum()) / variance if variance else 0.0
+    z, p, critical = np.zeros(len(first)), np.ones(len(first)), math.nan
+    if variance:
+        z = (means[first] - means[second]) / np.sqrt(variance * (1 / n[first] + 1 / n[second]))
+        p = range_sf(math.sqrt(2) * z, k, math.inf)
+        if posthoc == "dunn":
+            p = np.minimum(1.0, k * (k - 1) // 2 * 2 * special.ndtr(-np.abs(z)))
+    if n.max() == n.min() and posthoc == "tukey":
+        critical = range_quantile(alpha, k, math.inf) * math.sqrt(variance / int(n[0]))
     return RankTest(
         test="Kruskal–Wallis",
-        measure=measure_name,
+        measure=measure,
         systems=names,
-        statistic=pooled.statistic,
+        statistic=statistic,
         df=k - 1,
-        p_value=pooled.p,
+        p_value=float(special.chdtrc(k - 1, statistic)),
         effect_name="ε²",
-        effect=pooled.statistic / (sum(pooled.n) - 1),
-        mean_rank=pooled.mean_rank,
-        n=pooled.n,
-        **_dunn(pooled, first, second, posthoc),
+        effect=statistic / (total - 1),
+        mean_rank=means,
+        n=tuple(n.tolist()),
+        first=first,
+        second=second,
+        difference=means[first] - means[second],
+        z=z,
+        p=p,
         posthoc="Tukey–Kramer on mean ranks" if posthoc == "tukey" else "Dunn, Bonferroni",
         alpha=alpha,
         critical=critical,
-        notes=notes,
+        notes=(*notes, *_same_scores_note(variance, "scores are the same")),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Pooled:
-    """All samples ranked together."""
-
-    mean_rank: Array
-    n: tuple[int, ...]
-    variance: float
-    """The variance of a rank, corrected for ties."""
-    statistic: float
-
-    @property
-    def p(self) -> float:
-        return float(need("scipy.special", "Kruskal and Wallis's test").chdtrc(len(self.n) - 1, self.statistic))
+def _same_scores_note(variance: float, what: str) -> tuple[str, ...]:
+    return () if variance else (f"all {what}: χ² = 0 and p = 1",)
 
 
-def _pooled(names: Sequence[str], samples: Sequence[Array]) -> _Pooled:
-    check_systems(len(samples), "Kruskal and Wallis's test")
-    n = tuple(map(len, samples))
-    if min(n) < 1:
-        raise UsageError(f"{names[n.index(0)]} has no score")
-    total = sum(n)
-    if total < 3:
-        raise UsageError(f"{total} scores, Kruskal and Wallis's test needs 3 or more")
-    ranks = mean_ranks(np.concatenate(samples)[None, :])[0]
-    variance = float(((ranks - (total + 1) / 2) ** 2).sum()) / (total - 1)
-    sums = np.add.reduceat(ranks, np.cumsum([0, *n[:-1]]))
-    means = sums / np.array(n)
-    spread = float((np.array(n) * (means - (total + 1) / 2) ** 2).sum())
-    return _Pooled(means, n, variance, spread / variance if variance else 0.0)
+class _Groups(NamedTuple):
+    names: tuple[str, ...]
+    samples: list[Array]
+    measure: str
+    notes: tuple[str, ...]
 
 
-def _samples(data: Any, measure: Any) -> tuple[tuple[str, ...], list[Array], str, tuple[str, ...]]:
+def _groups(data: Any, measure: Any) -> _Groups:
     if isinstance(data, Mapping) and data and not any(isinstance(scores, Mapping) for scores in data.values()):
         samples = [sample(values, repr(name)) for name, values in data.items()]
         measure_name = "score" if measure is None else str(measure)
@@ -247,31 +246,8 @@ def _samples(data: Any, measure: Any) -> tuple[tuple[str, ...], list[Array], str
         names, samples, measure_name, notes = matrix.systems, list(matrix.values.T), matrix.measure, matrix.notes
     kept = [scores[~np.isnan(scores)] for scores in samples]
     lost = sum(map(len, samples)) - sum(map(len, kept))
-    return names, kept, measure_name, (*notes, f"{lost} scores are undefined and left out") if lost else notes
-
-
-def _nemenyi(means: Array, spread: float, first: Index64, second: Index64) -> dict[str, Any]:
-    """The fields of a `RankTest` that have an entry per pair."""
-    difference = means[first] - means[second]
-    pairs = {"first": first, "second": second, "difference": difference}
-    if spread == 0.0:
-        return {**pairs, "z": np.zeros(len(first)), "p": np.ones(len(first))}
-    return {**pairs, "z": difference / spread, "p": range_sf(difference / spread, len(means), math.inf)}
-
-
-def _dunn(pooled: _Pooled, first: Index64, second: Index64, posthoc: str) -> dict[str, Any]:
-    """The fields of a `RankTest` that have an entry per pair."""
-    if pooled.variance == 0.0:
-        return _nemenyi(pooled.mean_rank, 0.0, first, second)
-    difference = pooled.mean_rank[first] - pooled.mean_rank[second]
-    n = np.array(pooled.n, dtype=np.float64)
-    z = difference / np.sqrt(pooled.variance * (1 / n[first] + 1 / n[second]))
-    if posthoc == "tukey":
-        p = range_sf(math.sqrt(2) * z, len(n), math.inf)
-    else:
-        tails = need("scipy.special", "Dunn's test").ndtr(-np.abs(z))
-        p = np.minimum(1.0, len(n) * (len(n) - 1) // 2 * 2 * tails)
-    return {"first": first, "second": second, "difference": difference, "z": z, "p": p}
+    more = (f"{lost} scores are undefined and left out",) if lost else ()
+    return _Groups(names, kept, measure_name, (*notes, *more))
 
 
 @pair_test(
@@ -286,11 +262,10 @@ def _dunn(pooled: _Pooled, first: Index64, second: Index64, posthoc: str) -> dic
 )
 def friedman_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     """Nemenyi's comparison of mean ranks within topics; it has no interval of the difference of scores."""
-    result, spread = _friedman(matrix, None, settings.alpha)
-    pairs = _nemenyi(result.mean_rank, spread, first, second)
+    result = _friedman(matrix, settings.alpha, first, second)
     none = np.full(len(first), np.nan)
     notes = (f"{result.headline()}; pairs by Nemenyi's test of mean ranks",)
-    return PairTests(pairs["z"], pairs["p"], none, none, np.full(len(first), matrix.n, dtype=np.int64), notes=notes)
+    return PairTests(result.z, result.p, none, none, np.full(len(first), matrix.n, dtype=np.int64), notes=notes)
 
 
 @pair_test(
@@ -304,12 +279,9 @@ def friedman_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
 )
 def kruskal_wallis_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     """Tukey–Kramer on mean ranks over all scores, as if topics were not shared; it has no interval."""
-    pooled = _pooled(matrix.systems, [scores[~np.isnan(scores)] for scores in matrix.values.T])
-    pairs = _dunn(pooled, first, second, "tukey")
+    result = _kruskal_wallis(_groups(matrix, None), "tukey", settings.alpha, first, second)
     none = np.full(len(first), np.nan)
-    n = np.array(pooled.n, dtype=np.int64)
-    note = (
-        f"Kruskal–Wallis test: χ²({len(n) - 1}) = {pooled.statistic:.4f}, {shown_p(pooled.p)}; "
-        "pairs by Tukey–Kramer on mean ranks, topics not matched"
-    )
-    return PairTests(pairs["z"], pairs["p"], none, none, np.minimum(n[first], n[second]), notes=(note,))
+    n = np.array(result.n, dtype=np.int64)
+    chi = result.headline().partition(", ε²")[0]
+    notes = (f"{chi}; pairs by Tukey–Kramer on mean ranks, topics not matched",)
+    return PairTests(result.z, result.p, none, none, np.minimum(n[first], n[second]), notes=notes)

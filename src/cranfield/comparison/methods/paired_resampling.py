@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.comparison.assumptions import check_paired
-from cranfield.comparison.data import Matrix, check_common_topics, check_topics, paired
+from cranfield.comparison.data import Matrix, Pair, check_common_topics, check_topics, paired
 from cranfield.comparison.differences import differences
 from cranfield.comparison.effects import paired_effect
 from cranfield.comparison.methods.t import t_of
@@ -75,9 +75,8 @@ def paired_bootstrap(
     """
     check_settings("paired_bootstrap", alternative, level)
     settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result(
-        "paired bootstrap", "t", "bootstrap-t", x, y, systems, measure, level, settings, asl, bootstrap_of_pairs
-    )
+    pair = paired(x, y, systems=systems, measure=measure)
+    return _result(pair, "paired bootstrap", "bootstrap-t", level, settings, asl)
 
 
 def randomisation(
@@ -110,31 +109,18 @@ def randomisation(
     """
     check_settings("randomisation", alternative, level)
     settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result(
-        "randomisation", "mean difference", "t", x, y, systems, measure, level, settings, asl, randomisation_of_pairs
-    )
+    return _result(paired(x, y, systems=systems, measure=measure), "randomisation", "t", level, settings, asl)
 
 
 randomization = randomisation
 
 
-def _result(
-    test: str,
-    statistic_name: str,
-    interval_method: str,
-    x: Any,
-    y: Any,
-    systems: Sequence[str] | None,
-    measure: Any,
-    level: float,
-    settings: TestSettings,
-    asl: str,
-    run: Callable[[Matrix, Index64, Index64, TestSettings, str], PairTests],
-) -> TestResult:
+def _result(pair: Pair, test: str, interval_method: str, level: float, settings: TestSettings, asl: str) -> TestResult:
     check_resampling(test, settings.resamples, settings.seed, settings.threads, asl)
-    pair = paired(x, y, systems=systems, measure=measure)
     check_topics(len(pair.x), 2, f"a {test} test")
-    tests = run(*one_pair(pair.x, pair.y), settings, asl)
+    bootstrap = interval_method == "bootstrap-t"
+    engine = bootstrap_of_pairs if bootstrap else randomisation_of_pairs
+    tests = engine(*one_pair(pair.x, pair.y), settings, asl)
     statistic, low, high = float(tests.statistic[0]), float(tests.low[0]), float(tests.high[0])
     difference = differences(pair.x, pair.y)
     notes: tuple[str, ...] = ()
@@ -146,7 +132,7 @@ def _result(
         notes = ("no resample has variance, so none reaches the observed t: p is the smallest that B allows",)
     return TestResult(
         test=test,
-        statistic_name=statistic_name,
+        statistic_name="t" if bootstrap else "mean difference",
         statistic=statistic,
         p=float(tests.p[0]),
         alternative=settings.alternative,
@@ -159,9 +145,7 @@ def _result(
         seed=None if tests.exact else settings.seed,
         exact=tests.exact,
         assumptions=check_paired(difference, pair.measure, normal=False),
-        notes=(*pair.notes, *notes, *tests.notes),
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes, *tests.notes),
     )
 
 
@@ -285,7 +269,9 @@ def randomisation_of_pairs(
         groups = [_topics_that_differ(group) for group in groups]
     two_sided, threads = settings.alternative == "two-sided", threads_of(settings.threads)
     sums = moments.mean * moments.n
-    limits = (np.abs(sums) if two_sided else sums) - TIE * moments.size - _rounding(matrix, first, second)
+    sizes = np.nansum(np.abs(matrix.values), axis=0)
+    rounding = 1e-14 * (sizes[first] + sizes[second])  # the most that rounding can add to a sum of signed scores
+    limits = (np.abs(sums) if two_sided else sums) - TIE * moments.size - rounding
 
     def count(group: Group, exact: bool, begin: int, end: int) -> Index64:
         limit = limits[group.pairs]
@@ -329,12 +315,6 @@ def _topics_that_differ(group: Group) -> Group:
     keep = differences(group.scores[group.first[0]], group.scores[group.second[0]]) != 0
     keep[0] |= not keep.any()
     return replace(group, scores=np.ascontiguousarray(group.scores[:, keep]))
-
-
-def _rounding(matrix: Matrix, first: Index64, second: Index64) -> Array:
-    """How much rounding can add to a sum of signed scores."""
-    sizes = np.nansum(np.abs(matrix.values), axis=0)
-    return np.asarray(1e-14 * (sizes[first] + sizes[second]))
 
 
 def _opposite(tests: PairTests) -> PairTests:

@@ -32,9 +32,11 @@ MOST_RESAMPLES = 50_000_000
 """One number is kept per resample; this many need less than 1 GB."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RandomisedTukey(Record):
     """All pairs of systems, tested together."""
+
+    facts = ("measure", "critical", "level", "n", "resamples", "seed", "notes")
 
     systems: tuple[str, ...]
     means: Array
@@ -48,13 +50,12 @@ class RandomisedTukey(Record):
     seed: int
     measure: str = "score"
     notes: tuple[str, ...] = ()
-    ranges: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    ranges: Array = field(default_factory=lambda: np.zeros(0))
     """The range of the means in each resample, largest first."""
 
     def differ(self, alpha: float | None = None) -> NDArray[np.bool_]:
         """Systems × systems: whether p is at most α (by default 1 − level)."""
-        if alpha is None:
-            alpha = 1 - self.level
+        alpha = 1 - self.level if alpha is None else alpha
         check_alpha("randomised_tukey", alpha)
         return np.asarray(self.p <= alpha + 1e-12)
 
@@ -70,9 +71,6 @@ class RandomisedTukey(Record):
         low, high = difference - self.critical, difference + self.critical
         p = self.p[first, second]
         return pair_columns(self.systems, first, second, difference=difference, low=low, high=high, p=p)
-
-    def _metadata(self) -> dict[str, Any]:
-        return self._facts("measure", "critical", "level", "n", "resamples", "seed", "notes")
 
     def table(self) -> Table:
         """A row per pair."""
@@ -101,8 +99,6 @@ class RandomisedTukey(Record):
         ]
         more = [f"and {len(first) - len(order):,} more pairs"] if len(first) > len(order) else []
         return "\n".join([self.sentence(), *lines, *more, *self.notes])
-
-    __repr__ = __str__
 
 
 def randomised_tukey(
@@ -148,18 +144,9 @@ def randomised_tukey(
     notes = (*matrix.notes, *state.notes)
     if np.ptp(matrix.values, axis=1).max() == 0:
         notes = (*notes, "all systems have the same score on every topic: p = 1")
+    critical = _critical(state.result, settings.alpha)
     return RandomisedTukey(
-        matrix.systems,
-        means,
-        p,
-        _critical(state.result, settings.alpha),
-        level,
-        matrix.n,
-        state.done,
-        seed,
-        matrix.measure,
-        notes,
-        state.result,
+        matrix.systems, means, p, critical, level, matrix.n, state.done, seed, matrix.measure, notes, state.result
     )
 
 

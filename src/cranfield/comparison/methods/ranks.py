@@ -64,7 +64,7 @@ def wilcoxon(
     n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), or ranked and then left out ("pratt").
     `method`: "exact" counts all 2ⁿ signs, with or without ties; "normal" uses z; "auto" is exact up to 100 differences.
     `continuity` is c: 1 is half the step of W, as in R; IR Evaluation, course notes, 2015 (17) uses 0.5. The test
-    assumes symmetric differences on an interval scale. The estimate is the median of the means of all two differences.
+    assumes symmetric differences on an interval scale. The estimate is the median of the means of any two differences.
     The effect is the share of ranks in favour of x minus the share in favour of y.
     References: Wilcoxon, Biometrics Bulletin 1(6), 1945; Pratt, JASA 54(287), 1959
 
@@ -92,7 +92,7 @@ def wilcoxon(
         p = float(tail(below, above, alternative)) if len(used) else 1.0
     else:
         p = float(normal_p(np.array([w]), np.sqrt([(used**2).sum()]), alternative, continuity)[0])
-    notes = [*pair.notes]
+    notes = []
     if len(used) == 0:
         notes.append(f"{SAME}: p = 1")
     elif len(used) < len(d):
@@ -113,9 +113,7 @@ def wilcoxon(
         effect=Effect("rank-biserial r", share, level=level),
         exact=exact,
         assumptions=check_paired(d, pair.measure, normal=False, needs=RANKS_DIFFERENCES),
-        notes=tuple(notes),
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes),
     )
 
 
@@ -154,7 +152,7 @@ def sign_test(
     wins, losses = int((d > within).sum()), int((d < -within).sum())
     tied = len(d) - wins - losses
     effect = Effect("wins − losses, share", (wins - losses) / len(d), level=level)
-    notes = [*pair.notes, f"{wins} wins, {tied} ties, {losses} losses"]
+    notes = [f"{wins} wins, {tied} ties, {losses} losses"]
     if ties == "split":
         wins, losses = wins + tied // 2, losses + tied // 2
     n = wins + losses
@@ -174,9 +172,7 @@ def sign_test(
         effect=effect,
         exact=True,
         assumptions=check_paired(d, pair.measure, normal=False, needs=None),
-        notes=tuple(notes),
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes),
     )
 
 
@@ -218,7 +214,7 @@ def rank_sum(
     total = float(ranks[:n].sum())
     u = total - n * (n + 1) / 2
     exact = method == "exact" or (method == "auto" and n + m <= MOST_EXACT)
-    notes = list(pair.notes)
+    notes = []
     if ranks.max() == ranks.min():
         p = 1.0
         notes.append("all scores are the same: p = 1")
@@ -242,9 +238,7 @@ def rank_sum(
         effect=effect_of_samples(pair.x, pair.y, "cliff", level) if min(n, m) > 1 else None,
         exact=exact,
         assumptions=check_unpaired(pair.x, pair.y, pair.measure, normal=False, needs=None),
-        notes=tuple(notes),
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes),
     )
 
 
@@ -322,17 +316,14 @@ _MOST_MEANS = 4_000_000
 
 
 def _pseudomedian(d: Array, alternative: str, level: float) -> tuple[float, Interval | None]:
-    """The median of the means of all two differences, and the interval that matches the test."""
+    """The median of the means of every two differences, and the interval that matches the test."""
     n = len(d)
     if n * (n + 1) // 2 > _MOST_MEANS:
         return math.nan, None
     i, j = np.triu_indices(n)
-    means = np.sort((d[i] + d[j]) / 2)
-    ranks = np.arange(1.0, n + 1)
-    if n <= MOST_EXACT:
-        return _between(means, lambda k: float(signed_rank_tails(ranks, k)[0]), alternative, level)
-    spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    return _between(means, lambda k: _normal_below(k, len(means), spread), alternative, level)
+    ranks = np.arange(1.0, n + 1) if n <= MOST_EXACT else None
+    below = None if ranks is None else lambda k: float(signed_rank_tails(ranks, k)[0])
+    return _between((d[i] + d[j]) / 2, below, math.sqrt(n * (n + 1) * (2 * n + 1) / 24), alternative, level)
 
 
 def _shift(x: Array, y: Array, alternative: str, level: float) -> tuple[float, Interval | None]:
@@ -340,43 +331,41 @@ def _shift(x: Array, y: Array, alternative: str, level: float) -> tuple[float, I
     n, m = len(x), len(y)
     if n * m > _MOST_MEANS:
         return math.nan, None
-    gaps = np.sort(np.subtract.outer(x, y).ravel())
     ranks, least = np.arange(1.0, n + m + 1), n * (n + 1) / 2
-    if n + m <= MOST_EXACT:
-        return _between(gaps, lambda k: float(rank_sum_tails(ranks, n, k + least)[0]), alternative, level)
-    spread = math.sqrt(n * m * (n + m + 1) / 12)
-    return _between(gaps, lambda k: _normal_below(k, n * m, spread), alternative, level)
-
-
-def _normal_below(k: float, most: int, spread: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr((k + 0.5 - most / 2) / spread))
+    below = (lambda k: float(rank_sum_tails(ranks, n, k + least)[0])) if n + m <= MOST_EXACT else None
+    return _between(np.subtract.outer(x, y).ravel(), below, math.sqrt(n * m * (n + m + 1) / 12), alternative, level)
 
 
 def _between(
-    ordered: Array, below: Callable[[float], float], alternative: str, level: float
-) -> tuple[float, Interval | None]:
-    """The median, and the order statistics that have at least the level of confidence between them."""
-    outside = (1 - level) / (2 if alternative == "two-sided" else 1)
+    values: Array, below: Callable[[float], float] | None, spread: float, alternative: str, level: float
+) -> tuple[float, Interval]:
+    """The median, and the order statistics that have at least the level of confidence between them.
+
+    `below` is the exact lower tail of the statistic; without it, the tail is normal with the deviation `spread`.
+    """
+    from scipy.special import ndtr
+
+    ordered = np.sort(values)
+    tail_of = below or (lambda k: float(ndtr((k + 0.5 - len(ordered) / 2) / spread)))
     low, high = 0, len(ordered)
     while low < high:  # the first count whose lower tail exceeds the error
         middle = (low + high) // 2
-        low, high = (low, middle) if below(middle) > outside else (middle + 1, high)
-    median = float(np.median(ordered))
-    if low == 0:  # with so few scores only the whole line has this level
-        return median, Interval(-math.inf, math.inf, level, "ranks")
-    ends = [
-        -math.inf if alternative == "less" else float(ordered[low - 1]),
-        math.inf if alternative == "greater" else float(ordered[len(ordered) - low]),
-    ]
-    return median, Interval(ends[0], ends[1], level, "ranks")
+        low, high = (low, middle) if tail_of(middle) > _outside(alternative, level) else (middle + 1, high)
+    # If there are very few scores, only the whole line has this level.
+    start = -math.inf if low == 0 or alternative == "less" else float(ordered[low - 1])
+    end = math.inf if low == 0 or alternative == "greater" else float(ordered[len(ordered) - low])
+    return float(np.median(ordered)), Interval(start, end, level, "ranks")
+
+
+def _outside(alternative: str, level: float) -> float:
+    """The probability beyond each end of an interval."""
+    return (1 - level) / (2 if alternative == "two-sided" else 1)
 
 
 def _clopper_pearson(wins: int, n: int, alternative: str, level: float) -> Interval:
     from scipy.special import betaincinv
 
-    outside = (1 - level) / (2 if alternative == "two-sided" else 1)
+    outside = _outside(alternative, level)
     low = 0.0 if wins == 0 or alternative == "less" else float(betaincinv(wins, n - wins + 1, outside))
     high = 1.0 if wins == n or alternative == "greater" else float(betaincinv(wins + 1, n - wins, 1 - outside))
     return Interval(low, high, level, "Clopper–Pearson")

@@ -7,6 +7,7 @@ p is 0 (1 in the other direction), its limit as the variance goes to 0. A note s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from cranfield import check
 from cranfield.comparison.assumptions import check_paired, check_sample, check_unpaired
 from cranfield.comparison.data import Matrix, check_common_topics, check_topics, paired, single, unpaired
 from cranfield.comparison.differences import difference_blocks, differences, gap, row_moments
+from cranfield.comparison.distributions.rank_distributions import extremeness
 from cranfield.comparison.effects import effect_of_samples, paired_effect, spread_of
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import interval_ends
-from cranfield.comparison.test_result import Effect, Interval, TestResult, check_settings
+from cranfield.comparison.test_result import Interval, TestResult, check_settings
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -52,20 +54,13 @@ def one_sample_t(
     values, name, measure_name, notes = single(x, system=system, measure=measure)
     check_topics(len(values), 2, "a one-sample t test")
     d = differences(values, mu)
-    t, p, low, high = _t_of_differences(d, alternative, level)
-    effect = paired_effect(d, np.zeros(len(d)), level=level)
     return TestResult(
         test="one-sample t",
-        statistic_name="t",
-        statistic=t,
-        p=p,
-        alternative=alternative,
+        **_t_of_differences(d, alternative, level, mu),
         n=(len(values),),
-        df=(len(values) - 1.0,),
         estimate_name="mean",
         estimate=float(values.mean()),
-        interval=Interval(low + mu, high + mu, level),
-        effect=Effect("Cohen's d", effect.value, effect.low, effect.high, level, effect.words),
+        effect=replace(paired_effect(d, np.zeros(len(d)), level=level), name="Cohen's d"),
         assumptions=check_sample(values, measure_name),
         notes=(*notes, *_constant_note(d, f"every score is {mu:g}", "every score is the same")),
         measure=measure_name,
@@ -103,26 +98,18 @@ def paired_t(
     pair = paired(x, y, systems=systems, measure=measure)
     d = differences(pair.x, pair.y)
     check_topics(len(d), 2, "a paired t test")
-    t, p, low, high = _t_of_differences(d, alternative, level)
-    note = _constant_note(
+    notes = _constant_note(
         d, "the systems have the same score on every topic", "the difference is the same on every topic"
     )
     return TestResult(
         test="paired t",
-        statistic_name="t",
-        statistic=t,
-        p=p,
-        alternative=alternative,
+        **_t_of_differences(d, alternative, level),
         n=(len(d),),
-        df=(len(d) - 1.0,),
         estimate_name="mean difference",
         estimate=float(d.mean()),
-        interval=Interval(low, high, level),
         effect=paired_effect(pair.x, pair.y, kind="d_z", level=level),
         assumptions=check_paired(d, pair.measure),
-        notes=(*pair.notes, *note),
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes),
     )
 
 
@@ -157,28 +144,27 @@ def unpaired_t(
     summaries = [(sample.mean(), spread_of(sample) ** 2, len(sample)) for sample in (pair.x, pair.y)]
     mean, variance, size = (np.array(part, dtype=np.float64)[:, None] for part in zip(*summaries, strict=True))
     difference, se, df = _two_means(mean[0], mean[1], variance[0], variance[1], size[0], size[1], equal_variance)
-    t, p, low, high = (float(part[0]) for part in t_of(difference, se, df, alternative, 1 - level))
-    notes = list(pair.notes)
+    notes = []
     if se[0] == 0:
         same = difference[0] == 0
         notes.append("all scores are the same: p = 1" if same else f"neither sample has variance: {LIMIT}")
     return TestResult(
         test="unpaired t" if equal_variance else "Welch's t",
-        statistic_name="t",
-        statistic=t,
-        p=p,
-        alternative=alternative,
+        **_t_fields(difference, se, df, alternative, level),
         n=(n, m),
-        df=(float(df[0]),),
         estimate_name="difference of means",
         estimate=float(difference[0]),
-        interval=Interval(low, high, level),
         effect=effect_of_samples(pair.x, pair.y, "hedges", level),
         assumptions=check_unpaired(pair.x, pair.y, pair.measure, equal_variance=equal_variance),
-        notes=tuple(notes),
-        measure=pair.measure,
-        systems=pair.names,
+        **pair.facts(*notes),
     )
+
+
+def welch_interval(x: Array, y: Array, level: float, alternative: str = "two-sided") -> Interval:
+    """The interval of Welch's test, under that name."""
+    interval = unpaired_t(x, y, alternative=alternative, level=level).interval
+    assert interval is not None
+    return replace(interval, method="Welch's t")
 
 
 # -- all pairs
@@ -247,7 +233,7 @@ def t_of(mean: Array, se: Array, df: Array, alternative: str, alpha: float) -> t
 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((mean == 0) & (se == 0), 0.0, mean / se)
-    tail = {"two-sided": -np.abs(t), "greater": -t, "less": t}[alternative]
+    tail = -extremeness(t, alternative)
     p = np.asarray(stdtr(df, tail)) * (2 if alternative == "two-sided" else 1)
     p = np.where(np.isinf(t), np.where(tail < 0, 0.0, 1.0), p)
     p = np.where((mean == 0) & (se == 0), 1.0, p)
@@ -260,10 +246,16 @@ def same_scores_note(pairs: int) -> tuple[str, ...]:
     return (f"the scores are the same on every topic in {counted(pairs, 'pair')}: p = 1",) if pairs else ()
 
 
-def _t_of_differences(d: Array, alternative: str, level: float) -> tuple[float, float, float, float]:
+def _t_of_differences(d: Array, alternative: str, level: float, mu: float = 0.0) -> dict[str, Any]:
     n, mean, spread = row_moments(d[None, :])
-    t, p, low, high = t_of(mean, spread / np.sqrt(n), n - 1, alternative, 1 - level)
-    return float(t[0]), float(p[0]), float(low[0]), float(high[0])
+    return _t_fields(mean, spread / np.sqrt(n), n - 1, alternative, level, mu)
+
+
+def _t_fields(mean: Array, se: Array, df: Array, alternative: str, level: float, mu: float = 0.0) -> dict[str, Any]:
+    """The fields of a `TestResult` that follow from a mean and its standard error; `mu` shifts the interval."""
+    t, p, low, high = (float(part[0]) for part in t_of(mean, se, df, alternative, 1 - level))
+    tested = {"statistic_name": "t", "statistic": t, "p": p, "alternative": alternative, "df": (float(df[0]),)}
+    return {**tested, "interval": Interval(low + mu, high + mu, level)}
 
 
 def _two_means(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ METHODS = {"tukey": "Tukey HSD", "scheffe": "Scheffé"}
 class LevelPairs(PairRecord):
     """All pairs of levels of a factor; the p-values hold for all pairs together."""
 
+    facts = ("method", "factor", "measure", "alpha", "df", "critical", "notes")
+
     method: str
     factor: str
     levels: tuple[str, ...]
@@ -40,8 +43,11 @@ class LevelPairs(PairRecord):
     df: int
     critical: float
     """The smallest difference that is significant; NaN if it is not the same for all pairs."""
-    half_width: float
-    """Half of `critical`: intervals of this half-width around the means overlap exactly if two levels do not differ."""
+
+    @property
+    def half_width(self) -> float:
+        """Half of `critical`: intervals of this half-width around means overlap exactly if the levels do not differ."""
+        return self.critical / 2
 
     def __len__(self) -> int:
         """The number of pairs."""
@@ -67,9 +73,6 @@ class LevelPairs(PairRecord):
         """first, second, difference, low, high, statistic, p, differ; a row per pair."""
         numbers = {name: getattr(self, name) for name in ("difference", "low", "high", "statistic", "p", "differ")}
         return pair_columns(self.levels, self.first, self.second, **numbers)
-
-    def _metadata(self) -> dict[str, Any]:
-        return self._facts("method", "factor", "measure", "alpha", "df", "critical", "notes")
 
     def table(self, *, only_different: bool = False, digits: int | None = None) -> Table:
         """A row per pair, sorted by p."""
@@ -139,14 +142,9 @@ def _test_levels(method: str, data: Any, measure: Any, factor: str, alpha: float
         first=first,
         second=second,
         difference=means.mean[first] - means.mean[second],
-        statistic=tests.statistic,
-        p=tests.p,
-        low=tests.low,
-        high=tests.high,
+        **{name: getattr(tests, name) for name in ("statistic", "p", "low", "high", "critical")},
         alpha=alpha,
         df=error.df,
-        critical=tests.critical,
-        half_width=tests.critical / 2,
         notes=(*notes, *tests.notes),
     )
 
@@ -184,7 +182,8 @@ def _test_pairs(
     )
 
 
-def _engine(method: str, matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+def _two_way_pairs(method: str, matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
+    """Tukey's or Scheffé's test with the error of the two-way model."""
     error = two_way(matrix)["error"]
     spread = np.full(len(first), math.sqrt(error.ms / matrix.n))
     mean = np.asarray(matrix.values.mean(axis=0))
@@ -192,31 +191,11 @@ def _engine(method: str, matrix: Matrix, first: Index64, second: Index64, settin
     return replace(tests, n=np.full(len(first), matrix.n, dtype=np.int64))
 
 
-@pair_test(
-    "tukey",
-    aliases=("tukey-hsd", "hsd"),
-    function=tukey,
-    statistic="tk",
-    simultaneous=True,
-    complete=True,
-    normal=True,
-    source="Tukey 1953; Ferro & Maistro 2024 (9)–(11)",
+_ALL_PAIRS: dict[str, Any] = {"statistic": "tk", "simultaneous": True, "complete": True, "normal": True}
+_TUKEY, _SCHEFFE = "Tukey 1953; Ferro & Maistro 2024 (9)–(11)", "Ferro & Maistro 2024 §4.2.4; Scheffé 1953"
+pair_test("tukey", aliases=("tukey-hsd", "hsd"), function=tukey, source=_TUKEY, **_ALL_PAIRS)(
+    partial(_two_way_pairs, "tukey")
 )
-def tukey_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
-    """Tukey's HSD with the error of the two-way model."""
-    return _engine("tukey", matrix, first, second, settings)
-
-
-@pair_test(
-    "scheffe",
-    aliases=("scheffé",),
-    function=scheffe,
-    statistic="tk",
-    simultaneous=True,
-    complete=True,
-    normal=True,
-    source="Ferro & Maistro 2024 §4.2.4; Scheffé 1953",
+pair_test("scheffe", aliases=("scheffé",), function=scheffe, source=_SCHEFFE, **_ALL_PAIRS)(
+    partial(_two_way_pairs, "scheffe")
 )
-def scheffe_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
-    """Scheffé's test with the error of the two-way model."""
-    return _engine("scheffe", matrix, first, second, settings)

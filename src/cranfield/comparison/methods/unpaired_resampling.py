@@ -14,7 +14,9 @@ from cranfield import _core, check
 from cranfield.comparison.assumptions import MEANS, check_unpaired
 from cranfield.comparison.data import Pair, check_topics, unpaired
 from cranfield.comparison.differences import gap
+from cranfield.comparison.distributions.rank_distributions import extremeness
 from cranfield.comparison.effects import effect_of_samples
+from cranfield.comparison.methods.t import welch_interval
 from cranfield.comparison.resampling import TIE, Resampling, check_resampling, p_of, resample, threads_of
 from cranfield.comparison.test_result import Interval, TestResult, check_settings
 from cranfield.scores.summary import GMEAN_FLOOR
@@ -57,24 +59,25 @@ def unpaired_bootstrap(
     (0.1917, 0.08)
     """
     check_resampling("unpaired_bootstrap", resamples, seed, threads, asl)
-    samples = _Samples.of("unpaired_bootstrap", x, y, systems, measure, summary, alternative, level)
+    pair = unpaired(x, y, systems=systems, measure=measure)
+    samples = _Samples.of("unpaired_bootstrap", pair, summary, alternative, level)
 
-    def draw(source: str, work: int, before: int) -> Resampling:
+    def draw(source: str, before: int) -> Resampling:
         def more(drawn: list[Array], begin: int, end: int) -> list[Array]:
             return [*drawn, samples.draw(source, seed, begin, end, threads)]
 
-        def shown(done: int, _: int) -> None:
+        def shown(done: int, total: int) -> None:
             if progress is not None:
-                progress(before + done, work)
+                progress(before + done, 2 * total)
 
         state = resample(resamples, samples.block, [], more, shown)
         return Resampling(state.total, np.concatenate(state.result), state.done)
 
-    state = draw("pool", 2 * resamples, 0)
+    state = draw("pool", 0)
     p = float(p_of(samples.hits(state.result), state.done, asl))
     interval, notes = None, state.notes
     if not state.interrupted:
-        again = draw("own", 2 * resamples, resamples)
+        again = draw("own", resamples)
         interval = _percentiles(again.result, alternative, level)
         notes = tuple(f"interval: {note}" for note in again.notes)
     return samples.result("unpaired bootstrap", p, interval, notes, state.done, seed)
@@ -108,8 +111,10 @@ def permutation(
     0.2
     """
     check_resampling("permutation", resamples, seed, threads, asl)
-    samples = _Samples.of("permutation", x, y, systems, measure, summary, alternative, level)
-    interval = samples.welch()
+    pair = unpaired(x, y, systems=systems, measure=measure)
+    samples = _Samples.of("permutation", pair, summary, alternative, level)
+    enough = summary == "mean" and min(len(pair.x), len(pair.y)) > 1
+    interval = welch_interval(pair.x, pair.y, level, alternative) if enough else None
     ways = math.comb(len(samples.entries), samples.n)
     if ways <= MOST_EXACT:
         hits = sum(samples.hits(block) for block in samples.all_divisions())
@@ -139,19 +144,9 @@ class _Samples:
     """A resampled difference counts as equal to the observed one within this distance."""
 
     @staticmethod
-    def of(
-        who: str,
-        x: Any,
-        y: Any,
-        systems: Sequence[str] | None,
-        measure: Any,
-        summary: str,
-        alternative: str,
-        level: float,
-    ) -> _Samples:
+    def of(who: str, pair: Pair, summary: str, alternative: str, level: float) -> _Samples:
         check.one_of(who, SUMMARIES, summary=summary)
         check_settings(who, alternative, level)
-        pair = unpaired(x, y, systems=systems, measure=measure)
         check_topics(len(pair.x) + len(pair.y), 3, f"{who} of both samples together")
         scores = np.concatenate([pair.x, pair.y])
         entries = np.log(np.maximum(scores, GMEAN_FLOOR)) if summary == "gmean" else scores
@@ -178,13 +173,8 @@ class _Samples:
 
     def hits(self, differences: Array) -> int:
         """The number of differences that are at least as extreme as the observed one."""
-        if self.alternative == "two-sided":
-            reached = np.abs(differences) >= abs(self.observed) - self.slack
-        elif self.alternative == "greater":
-            reached = differences >= self.observed - self.slack
-        else:
-            reached = differences <= self.observed + self.slack
-        return int(reached.sum())
+        observed = extremeness(self.observed, self.alternative)
+        return int((extremeness(differences, self.alternative) >= observed - self.slack).sum())
 
     def all_divisions(self) -> Iterator[Array]:
         """The differences of all divisions of the scores into two samples, in blocks."""
@@ -197,14 +187,6 @@ class _Samples:
             np.put_along_axis(rest, block, False, axis=1)
             others = np.broadcast_to(self.entries, rest.shape)[rest].reshape(len(block), total - self.n)
             yield _summary(self.entries[block], self.summary) - _summary(others, self.summary)
-
-    def welch(self) -> Interval | None:
-        from cranfield.comparison.methods.t import unpaired_t
-
-        if self.summary != "mean" or min(len(self.pair.x), len(self.pair.y)) < 2:
-            return None
-        interval = unpaired_t(self.pair.x, self.pair.y, alternative=self.alternative, level=self.level).interval
-        return None if interval is None else Interval(interval.low, interval.high, self.level, "Welch's t")
 
     def result(
         self,
@@ -235,9 +217,7 @@ class _Samples:
             seed=seed,
             exact=resamples is None,
             assumptions=check_unpaired(x, y, self.pair.measure, normal=False, needs=needs),
-            notes=(*self.pair.notes, *notes),
-            measure=self.pair.measure,
-            systems=self.pair.names,
+            **self.pair.facts(*notes),
         )
 
 

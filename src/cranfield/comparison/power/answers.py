@@ -22,7 +22,7 @@ BAR = 30
 """The length of a bar of 1, in characters."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PowerAnswer(Record):
     """The answer to one question, with everything that it depends on."""
 
@@ -53,8 +53,6 @@ class PowerAnswer(Record):
     def __str__(self) -> str:
         claim = self._claim()
         return f"{claim[0].upper()}{claim[1:]} ({self._basis()})"
-
-    __repr__ = __str__
 
     def _claim(self) -> str:
         experiment = self.experiment

@@ -26,7 +26,7 @@ _BLOCK = 2_000_000
 PValues = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SimulatedPower(Record):
     """The share of simulated experiments in which a test found the difference.
 
@@ -56,8 +56,6 @@ class SimulatedPower(Record):
             f"difference of {self.difference:g} is found with power {self.power:.3f} ± {margin:.3f} "
             f"at α = {self.alpha:g} ({self.test} test, {self.drawn_from})"
         )
-
-    __repr__ = __str__
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row."""
@@ -120,9 +118,7 @@ def _source(
     pair = paired(x, y, systems=systems, measure=measure)
     centred = pair.difference - pair.difference.mean()
     if not np.ptp(centred) > 0:
-        raise UsageError(
-            "simulated_power: the difference is the same on all topics, so there is no variance to draw from"
-        )
+        raise UsageError("simulated_power: the difference is the same on all topics: no variance to draw from")
     return lambda rng, shape: rng.choice(centred, shape), f"differences as on {len(centred)} topics"
 
 

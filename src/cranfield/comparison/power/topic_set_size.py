@@ -58,19 +58,16 @@ def topic_set_size(
     if (difference is None) == (width is None):
         raise UsageError("topic_set_size: either difference= (for a test) or width= (for an interval) is needed")
     design = _design(test, width is not None)
-    ground, systems = _ground(design, data, measure, variance, systems)
-    experiment = Experiment(design, ground.value, alpha, systems, alternative)
+    experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
     if width is not None:
         _above_zero(width=width)
         topics = experiment.fewest_topics(lambda n: bool(experiment.width(n) <= width))
-        return PowerAnswer("topics", experiment, ground, topics, width=width, measure=_named(measure, ground))
+        return PowerAnswer("topics", experiment, ground, topics, width=width, measure=name)
     assert difference is not None
     _above_zero(difference=difference)
     _check_power(power, alpha)
     topics = experiment.fewest_topics(lambda n: bool(experiment.power(n, difference) >= power))
-    return PowerAnswer(
-        "topics", experiment, ground, topics, difference=difference, power=power, measure=_named(measure, ground)
-    )
+    return PowerAnswer("topics", experiment, ground, topics, difference, power, measure=name)
 
 
 def detectable_difference(
@@ -93,15 +90,13 @@ def detectable_difference(
     0.0606
     """
     design = find_design(test)
-    ground, systems = _ground(design, data, measure, variance, systems)
+    experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
     n = _topics(topics, ground)
-    experiment = Experiment(design, ground.value, alpha, systems, alternative)
-    name = _named(measure, ground)
     if not design.tests:
         return PowerAnswer("width", experiment, ground, n, width=float(experiment.width(n)), measure=name)
     _check_power(power, alpha)
     smallest = float(experiment.smallest_difference(n, power))
-    return PowerAnswer("difference", experiment, ground, n, difference=smallest, power=power, measure=name)
+    return PowerAnswer("difference", experiment, ground, n, smallest, power, measure=name)
 
 
 def achieved_power(
@@ -129,17 +124,12 @@ def achieved_power(
     if not design.tests:
         raise UsageError(f"achieved_power: test == {test!r}, an interval has no power; use detectable_difference")
     if difference is None:
-        raise UsageError(
-            "achieved_power: state the difference that would matter, such as difference=0.05; "
-            "the power at the observed difference only restates the p-value"
-        )
+        raise UsageError("achieved_power: state the difference that would matter, such as difference=0.05")
     _above_zero(difference=difference)
-    ground, systems = _ground(design, data, measure, variance, systems)
+    experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
     n = _topics(topics, ground)
-    experiment = Experiment(design, ground.value, alpha, systems, alternative)
     power = float(experiment.power(n, difference))
-    name = _named(measure, ground)
-    return PowerAnswer("power", experiment, ground, n, difference=difference, power=power, measure=name)
+    return PowerAnswer("power", experiment, ground, n, difference, power, measure=name)
 
 
 def _design(test: str | None, interval: bool) -> Design:
@@ -152,10 +142,16 @@ def _design(test: str | None, interval: bool) -> Design:
     return design
 
 
-def _ground(
-    design: Design, data: Any, measure: Any, variance: float | Variance | None, systems: int | None
-) -> tuple[Variance, int]:
-    """The variance for the design, and the number of systems."""
+def _plan(
+    design: Design,
+    data: Any,
+    measure: Any,
+    variance: float | Variance | None,
+    systems: int | None,
+    alpha: float,
+    alternative: str,
+) -> tuple[Experiment, Variance, str]:
+    """The experiment, the variance it is based on, and the name of the measure."""
     if (data is None) == (variance is None):
         raise UsageError("either scores (to estimate the variance) or variance= is needed")
     if data is not None:
@@ -169,10 +165,14 @@ def _ground(
     elif ground.of == "differences":
         raise UsageError(f"{design.name} needs a variance of scores; this one is of differences")
     if not design.all_systems:
-        return ground, 2
-    if systems is None and len(ground.systems) != 1:
-        raise UsageError(f"{design.name} needs the number of systems: systems=")
-    return ground, ground.systems[0] if systems is None else systems
+        systems = 2
+    elif systems is None:
+        if len(ground.systems) != 1:
+            raise UsageError(f"{design.name} needs the number of systems: systems=")
+        systems = ground.systems[0]
+    name = label(measure) if measure is not None else ground.measure
+    experiment = Experiment(design, ground.value, alpha, systems, alternative)
+    return experiment, ground, "" if name == "score" else name  # "score" is the default name of a measure
 
 
 def _topics(topics: int | None, ground: Variance) -> int:
@@ -196,8 +196,3 @@ def _check_power(power: float, alpha: float) -> None:
 def _above_zero(**values: float) -> None:
     check.finite("power", **values)
     check.positive("power", **values)
-
-
-def _named(measure: Any, ground: Variance) -> str:
-    name = label(measure) if measure is not None else ground.measure
-    return "" if name == "score" else name  # the default name of a measure

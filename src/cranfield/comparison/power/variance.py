@@ -12,7 +12,6 @@ from cranfield import check
 from cranfield.comparison.data import Matrix, check_topics
 from cranfield.errors import UsageError
 from cranfield.text import counted
-from cranfield.types import Array
 
 MODELS = ("two-way", "one-way")
 OF = ("scores", "differences")
@@ -87,7 +86,12 @@ def estimated_variance(data: Any, measure: Any = None, *, model: str = "two-way"
     check_topics(n, 2, "a variance")
     if model == "two-way" and m < 2:
         raise UsageError(f"{m} system, the two-way model needs 2 or more; model='one-way' needs one")
-    value = _within(matrix.values) if model == "one-way" else _residual(matrix.values)
+    values, df = matrix.values, m * (n - 1)
+    residuals = values - values.mean(axis=0)
+    if model == "two-way":
+        residuals, df = residuals - values.mean(axis=1, keepdims=True) + values.mean(), (m - 1) * (n - 1)
+    rounding = 1e-12 * max(1.0, float(np.abs(values).max()))
+    value = 0.0 if float(np.abs(residuals).max()) <= rounding else float((residuals**2).sum() / df)
     few = (f"{n} topics are few to estimate a variance, so it is itself uncertain",) if n < FEW_TOPICS else ()
     return Variance(value, "scores", model, (m,), (n,), matrix.measure, (*matrix.notes, *few))
 
@@ -114,19 +118,3 @@ def pooled_variance(
     value = float(np.average([variance.value for variance in variances], weights=np.array(topics) - 1))
     notes = tuple(note for variance in variances for note in variance.notes)
     return Variance(value, "scores", model, systems, topics, variances[0].measure, notes)
-
-
-def _within(values: Array) -> float:
-    return _mean_square(values - values.mean(axis=0), values, values.shape[1] * (len(values) - 1))
-
-
-def _residual(values: Array) -> float:
-    n, m = values.shape
-    residuals = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
-    return _mean_square(residuals, values, (m - 1) * (n - 1))
-
-
-def _mean_square(residuals: Array, values: Array, df: int) -> float:
-    """The mean square of the residuals; 0 if they are only rounding."""
-    rounding = 1e-12 * max(1.0, float(np.abs(values).max()))
-    return 0.0 if float(np.abs(residuals).max()) <= rounding else float((residuals**2).sum() / df)
