@@ -40,8 +40,8 @@ def find_columns(names: Sequence[str], words: Mapping[str, Sequence[str]]) -> di
     {'topic': 0, 'doc': 2}
     """
     keys = [column_key(name) for name in names]
-    places = {role: [keys.index(word) for word in known if word in keys] for role, known in words.items()}
-    return {role: found[0] for role, found in places.items() if found}
+    first = {role: next((word for word in known if word in keys), None) for role, known in words.items()}
+    return {role: keys.index(word) for role, word in first.items() if word is not None}
 
 
 def run_or_qrels_columns(names: Sequence[str], kind: str) -> dict[str, int]:

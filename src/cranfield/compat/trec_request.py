@@ -88,6 +88,7 @@ class Request:
             elif entry.summary in ("runid", "num_q"):
                 out.append(Column(entry.name, np.zeros(0), entry.summary))
             else:
+                assert entry.compute is not None
                 values = entry.compute(lists, setting, parameters)
                 if entry.name != "G":  # 0/0 has the sign bit, the logarithm of a negative number does not
                     values = [np.where(np.isnan(value), -np.nan, value) for value in values]
