@@ -157,9 +157,9 @@ def test_every_measure_of_ir_measures_is_supported(name: str) -> None:
     assert (mine.NAME, mine.params) == (theirs.NAME, theirs.params)
     absent = ir_measures.measures.base._NOT_PROVIDED
     defaults = {key: info.default for key, info in theirs.SUPPORTED_PARAMS.items()}
-    assert dict(mine.kind.defaults) == {key: None if value is absent else value for key, value in defaults.items()}
-    if mine.kind.at in defaults:
-        assert mine.kind.at == theirs.AT_PARAM
+    assert dict(mine._defaults) == {key: None if value is absent else value for key, value in defaults.items()}
+    if mine._at in defaults:
+        assert mine._at == theirs.AT_PARAM
 
 
 # -- C/W/L, Compat and Accuracy, compared with cwl-eval and ir_measures

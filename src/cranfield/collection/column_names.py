@@ -22,6 +22,8 @@ VALUE = {"qrels": "grade", "run": "score"}
 
 _HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
 DELIMITERS = ("\t", ",", ";", "|")
+DELIMITER = {"csv": ",", "tsv": "\t"}
+"""The usual delimiter of a format."""
 
 
 def column_key(name: str) -> str:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cranfield import _core
@@ -123,7 +124,7 @@ def _is_json_lines(lines: list[str]) -> bool:
     return bool(_JSON.match(first)) and whole and (several or (first.count("{") == 1 and ":" in first))
 
 
-def _is_delimited(lines: list[str], *delimiters: str) -> bool:
+def _is_delimited(delimiters: tuple[str, ...], lines: list[str]) -> bool:
     return header_delimiter(lines[0].strip("\r")) in delimiters
 
 
@@ -138,14 +139,10 @@ STRUCTURED = {
             "jsonl", structured.read_json_lines, writing.to_json_lines, structured.json_names, (".jsonl", ".ndjson"),
             recognised=_is_json_lines,
         ),
-        Structured(
-            "csv", structured.read_csv, writing.to_csv, structured.header_names, (".csv",),
-            recognised=lambda lines: _is_delimited(lines, ",", ";", "|"),
-        ),
-        Structured(
-            "tsv", structured.read_tsv, writing.to_tsv, structured.header_names, (".tsv",),
-            recognised=lambda lines: _is_delimited(lines, "\t"),
-        ),
+        *(Structured(
+            name, partial(structured.read_delimited, name), partial(writing.to_table, name), structured.header_names,
+            (f".{name}",), recognised=partial(_is_delimited, delimiters),
+        ) for name, delimiters in {"csv": (",", ";", "|"), "tsv": ("\t",)}.items()),
         Structured(
             "parquet", structured.read_parquet, writing.to_parquet, structured.parquet_names, (".parquet", ".pq"),
             magic=b"PAR1",

@@ -13,23 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
-from cranfield.collection import formats, structured, writing
+from cranfield.collection import formats, source, structured, writing
 from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.grade_labels import levels_as_numbers
-from cranfield.collection.source import (
-    DATA_LINE,
-    HEAD,
-    Buffer,
-    PathLike,
-    Readable,
-    load,
-    read_stream,
-    shown_path,
-    unmarked,
-    unpacked,
-    write_bytes,
-)
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
 from cranfield.text import counted
 
@@ -61,17 +48,17 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         path = os.fspath(thing)
         if path.startswith(DATASET_PREFIXES):
             return _from_dataset(path, reading), path
-        return from_buffer(load(path), reading, shown_path(path)), "" if path == "-" else path
+        return from_buffer(source.load(path), reading, source.shown_path(path)), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
-        return from_buffer(unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
+        return from_buffer(source.unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
     if structured.is_frame(thing):
         columns = structured.from_frame(thing, reading.kind)
         return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
     if isinstance(thing, Mapping):
         return from_mapping(thing, reading.kind, name), ""
-    if isinstance(thing, Readable):
+    if isinstance(thing, source.Readable):
         path = str(getattr(thing, "name", ""))
-        return from_buffer(read_stream(thing), reading, path or "<stream>"), path
+        return from_buffer(source.read_stream(thing), reading, path or "<stream>"), path
     if isinstance(thing, Iterable):
         columns = structured.from_records(thing, reading.kind)
         return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
@@ -81,7 +68,7 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
     )
 
 
-def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
+def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.Table:
     """The table in the bytes of a file; the first line that cannot be read is an error."""
     kind = reading.kind
     format = formats.named(reading.format, kind) if reading.format else formats.detect(buffer, kind, origin)
@@ -105,10 +92,10 @@ def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
     return _warned(table, reading, origin)
 
 
-def _check_header(buffer: Buffer, layout: formats.Layout, origin: str) -> None:
+def _check_header(buffer: source.Buffer, layout: formats.Layout, origin: str) -> None:
     """Refuse a file that lacks the header of its format: its first line of data would be lost."""
-    head = unmarked(bytes(buffer[:HEAD]))
-    first = DATA_LINE.search(head)
+    head = source.unmarked(bytes(buffer[: source.HEAD]))
+    first = source.DATA_LINE.search(head)
     last = first[0].split(layout.delimiter.encode())[-1].strip() if first else b""
     if first and _core.parse_number(last) is not None:
         line = head.count(b"\n", 0, first.start()) + 1
@@ -293,15 +280,15 @@ class Records:
 
     def to_arrow(self) -> Any:
         """An Arrow table, with the columns of `to_pandas`."""
-        return writing.to_arrow(self.outgoing().named(), self.name)
+        return writing.to_frame("pyarrow", self.outgoing().named(), self.name)
 
-    def write(self, path: PathLike, format: str | None = None, *, allow_loss: bool = False) -> None:
+    def write(self, path: source.PathLike, format: str | None = None, *, allow_loss: bool = False) -> None:
         """Write a file, whole or not at all, in the format given, or that of the suffix, or TREC's.
 
         Data that the format cannot hold is an error, unless `allow_loss`. Suffixes .gz, .bz2, .xz and .zst compress.
         """
         chosen = formats.format_for(path, format, self.kind)
-        write_bytes(path, writing.encode(self.outgoing(), chosen, os.fspath(path), allow_loss=allow_loss))
+        source.write_bytes(path, writing.encode(self.outgoing(), chosen, os.fspath(path), allow_loss=allow_loss))
 
     # ---- equality
 

@@ -68,7 +68,9 @@ def load(path: PathLike) -> Buffer:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        raise DataError(name, None, _OPEN_ERRORS.get(type(error)) or f"cannot be read: {error.strerror or error}") from None
+        raise DataError(
+            name, None, _OPEN_ERRORS.get(type(error)) or f"cannot be read: {error.strerror or error}"
+        ) from None
     except DataError:
         raise
     except ValueError as error:  # a NUL in the name
