@@ -119,5 +119,5 @@ def test_too_many_tags_are_an_error() -> None:
 
 def test_a_byte_order_mark_between_lines_is_reported(tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(RUN + b"\xef\xbb\xbf2 Q0 a 1 2.0 t\n")
-    found = check_files(runs=[tmp_path / "r"])
-    assert [(one.line, one.severity, one.code) for one in found] == [(3, "warning", "byte-order-mark")]
+    findings = check_files(runs=[tmp_path / "r"])
+    assert [(f.line, f.severity, f.code) for f in findings] == [(3, "warning", "byte-order-mark")]

@@ -78,9 +78,9 @@ def no_column(what: str, names: Iterable[object], words: Iterable[str]) -> str:
 
 
 def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
-    """As `run_or_qrels_columns`; it is an error if the topic, the document or the number is missing.
+    """Like `run_or_qrels_columns`, but a missing topic, document or number is an error.
 
-    A run with ranks and no scores has its ranks as the value.
+    A run with ranks and no scores uses its ranks as the value.
     """
     columns = run_or_qrels_columns(names, kind)
     if message := repeated_column(names, columns.values()):

@@ -283,7 +283,7 @@ class Records:
         return writing.to_frame("pyarrow", self.outgoing().named(), self.name)
 
     def write(self, path: source.PathLike, format: str | None = None, *, allow_loss: bool = False) -> None:
-        """Write a file, whole or not at all, in the format given, or that of the suffix, or TREC's.
+        """Write a file, whole or not at all, in `format`, or that of the suffix, or TREC's.
 
         Data that the format cannot hold is an error, unless `allow_loss`. Suffixes .gz, .bz2, .xz and .zst compress.
         """

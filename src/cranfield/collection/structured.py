@@ -148,14 +148,11 @@ def _positions(rows: list[Any], kind: str, origin: str, unit: str) -> dict[str, 
     most = 3 if kind == "run" else 4
     expected = "(topic, doc, score)" if kind == "run" else "(topic, doc, grade) or (topic, doc, grade, iteration)"
     size = len(rows[0])
-    wrong = 0 if not 3 <= size <= most else next((i for i, row in enumerate(rows) if not _sized(row, size)), None)
+    bad = (i for i, row in enumerate(rows) if not isinstance(row, (tuple, list)) or len(row) != size)
+    wrong = next(bad, None) if 3 <= size <= most else 0
     if wrong is not None:
         raise DataError(origin, None, f"{unit} {wrong + 1} is {shown(rows[wrong])}, expected {expected}")
     return {"topic": 0, "doc": 1, "value": 2} | ({"label": 3} if size == 4 else {})
-
-
-def _sized(row: Any, size: int) -> bool:
-    return isinstance(row, (tuple, list)) and len(row) == size
 
 
 # --------------------------------------------------------------------------------------------------------- JSON

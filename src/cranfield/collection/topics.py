@@ -76,7 +76,7 @@ class Topic(_Picklable):
     """One topic: an id, the usual three texts, and everything else in its file as `fields`.
 
     A missing text is empty; empty fields are dropped. Texts in other languages are fields such as `title@fr`; `lang` is
-    the language of `title`, `description` and `narrative`, if the file has it.
+    the language of `title`, `description` and `narrative`, if the file states it.
     A field that a file repeats is a tuple. Values of JSON files keep their types; lists become tuples.
 
     >>> Topic("301", "International Organized Crime").title

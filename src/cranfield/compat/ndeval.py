@@ -45,7 +45,7 @@ HELP = f"""{USAGE}
 
 Prints the output of ndeval 4.5 (cranfield {__version__}).
 """
-VERSION = "ndeval: version 4.5, as cranfield has it"
+VERSION = "ndeval: version 4.5, reimplemented by cranfield"
 
 CUTOFFS = (5, 10, 20)
 DEPTH = CUTOFFS[-1]
@@ -89,7 +89,7 @@ def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | N
     """Run ndeval with these arguments (without the name of the program) and return the exit code.
 
     >>> main(["-version"])
-    ndeval: version 4.5, as cranfield has it
+    ndeval: version 4.5, reimplemented by cranfield
     0
     """
 

@@ -103,10 +103,7 @@ class Curves:
         stays = [(parameters.irbu_persistence or 0.0) ** rank for rank in ranks]
         scale = ranked.highest + 1
         self.ebr, self.irbu = (
-            _running(
-                w * left * gain / (ranked.highest + 1)
-                for w, left, gain in zip(weights, unsatisfied, gains, strict=False)
-            )
+            _running(w * left * gain / scale for w, left, gain in zip(weights, unsatisfied, gains, strict=False))
             for weights in (blended, stays)
         )
         hits = [rank for rank in range(1, self.length + 1) if ranked.relevant[rank - 1]]

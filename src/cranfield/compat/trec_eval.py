@@ -87,14 +87,14 @@ def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | N
     """Run trec_eval with these arguments (without the name of the program) and return the exit code.
 
     >>> main(["-v"], stderr=sys.stdout)
-    trec_eval version 9.0.8, as cranfield has it
+    trec_eval version 9.0.8, reimplemented by cranfield
     0
     """
 
     def output() -> str:
         options = read_options(argv)
         if options.show_version:
-            version = f"trec_eval version {VERSIONS[options.dialect]}, as cranfield has it"
+            version = f"trec_eval version {VERSIONS[options.dialect]}, reimplemented by cranfield"
             print(version, file=stderr or sys.stderr)
             return ""
         request = Request(options.measures or ["official"], options.dialect)

@@ -152,7 +152,7 @@ class Scores(Tidy):
 
     @property
     def undefined(self) -> Mask:
-        """measures × runs × topics: there is no value, for another reason than a missing topic that was skipped."""
+        """measures × runs × topics: NaN, but not because the topic is missing and skipped."""
         return np.asarray(np.isnan(self.values) & ~(self.missing & (self.missing_rule == "skip")))
 
     # -- one number per run
