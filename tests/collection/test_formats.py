@@ -247,16 +247,16 @@ def test_datasets_by_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
     import ir_datasets
     from ir_datasets.formats import TrecQrel
 
-    asked = []
+    requested = []
 
     def load(name: str) -> FakeDataset:
-        asked.append(name)
+        requested.append(name)
         return FakeDataset([TrecQrel("q1", "d1", 2, "0"), TrecQrel("q1", "d2", 0, "0"), TrecQrel("q2", "d1", 1, "0")])
 
     monkeypatch.setattr(ir_datasets, "load", load)
     assert Qrels.of("irds:some/dev/small").to_dict() == GRADES
     assert Qrels.of("ir_datasets:some/dev").to_dict() == GRADES
-    assert asked == ["some/dev/small", "some/dev"]
+    assert requested == ["some/dev/small", "some/dev"]
     with pytest.raises(DataError, match="irds:some: this dataset has no scoreddocs"):
         Run.of("irds:some")
 

@@ -13,7 +13,7 @@ import pytest
 from cranfield.collection.lint import check_files
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import FIRST_BYTES, load, read_stream
+from cranfield.collection.source import HEAD, load, read_stream
 from cranfield.errors import DataError
 
 RUN = b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
@@ -84,7 +84,7 @@ def test_binary_from_a_pipe_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPat
 
 
 def test_utf16_and_parquet_from_a_pipe_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    for data in ("<top>" * FIRST_BYTES).encode("utf-16"), b"PAR1" + b"\0" * 2 * FIRST_BYTES:
+    for data in ("<top>" * HEAD).encode("utf-16"), b"PAR1" + b"\0" * 2 * HEAD:
         monkeypatch.setattr(sys, "stdin", type("Standard", (), {"buffer": io.BytesIO(data)})())
         assert load("-") == data
 
@@ -119,5 +119,5 @@ def test_too_many_tags_are_an_error() -> None:
 
 def test_a_byte_order_mark_between_lines_is_reported(tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(RUN + b"\xef\xbb\xbf2 Q0 a 1 2.0 t\n")
-    found = check_files(runs=[tmp_path / "r"])
-    assert [(one.line, one.severity, one.code) for one in found] == [(3, "warning", "byte-order-mark")]
+    findings = check_files(runs=[tmp_path / "r"])
+    assert [(f.line, f.severity, f.code) for f in findings] == [(3, "warning", "byte-order-mark")]

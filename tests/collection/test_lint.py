@@ -81,7 +81,7 @@ def test_faults_beyond_a_thousand_are_counted(folder: Folder) -> None:
     ],
 )
 def test_files_that_cannot_be_read(folder: Folder, data: bytes, code: str) -> None:
-    assert [(severity, found) for _, severity, found, _ in folder.qrels(data)] == [("error", code)]
+    assert [(severity, reported) for _, severity, reported, _ in folder.qrels(data)] == [("error", code)]
 
 
 def test_missing_files(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_files_together(folder: Folder) -> None:
 
 
 def test_two_files_of_judgments(folder: Folder) -> None:
-    one, two = folder.file("q1", b"1 0 a 1\n"), folder.file("q2", b"1 0 b 1\n")
-    assert as_tuples(check_files([one, two])) == [
-        (None, "warning", "judged-twice", f"topics that {one} also judges: 1")
+    first, second = folder.file("q1", b"1 0 a 1\n"), folder.file("q2", b"1 0 b 1\n")
+    assert as_tuples(check_files([first, second])) == [
+        (None, "warning", "judged-twice", f"topics that {first} also judges: 1")
     ]
 
 

@@ -105,8 +105,8 @@ def assert_same(
         if "rank" in layout.columns:
             assert all(map(same, ranks[begin:end], [row.rank for row in rows]))
         if "label" in layout.columns:
-            found = [labels[i] for i in label[begin:end]] if label else [labels[0]] * (end - begin)
-            assert found == [row.label for row in rows]
+            row_labels = [labels[i] for i in label[begin:end]] if label else [labels[0]] * (end - begin)
+            assert row_labels == [row.label for row in rows]
 
 
 @settings(max_examples=300, deadline=None)

@@ -205,6 +205,6 @@ def test_globs_are_expanded_where_they_stand(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     for name in ("b.run", "a.run", "c.txt", "deep/d.run"):
         (tmp_path / name).touch()
-    given = [f"{tmp_path}/c.txt", f"{tmp_path}/[ab].run", "-", f"{tmp_path}/**/d.run", "none.run"]
-    names = [os.path.relpath(path, tmp_path) if os.path.isabs(path) else path for path in expand(given)]
+    patterns = [f"{tmp_path}/c.txt", f"{tmp_path}/[ab].run", "-", f"{tmp_path}/**/d.run", "none.run"]
+    names = [os.path.relpath(path, tmp_path) if os.path.isabs(path) else path for path in expand(patterns)]
     assert names == ["c.txt", "a.run", "b.run", "-", "deep/d.run", "none.run"]

@@ -700,9 +700,9 @@ def read_back(topics: Topics, format: str) -> Topics:
         topics.write(path, format=format)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            given, detected = Topics.read(path, format=format), Topics.read(path)
-    assert given == detected
-    return given
+            named, detected = Topics.read(path, format=format), Topics.read(path)
+    assert named == detected
+    return named
 
 
 def assert_round_trip(topics: Topics, format: str) -> None:

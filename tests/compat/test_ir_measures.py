@@ -39,9 +39,11 @@ def test_measures_have_the_names_and_values_of_ir_measures(name: str) -> None:
 @given(judgments(), runs())
 def test_every_topic_of_random_collections(qrels: dict[str, dict[str, int]], run: Lists) -> None:
     """ir_measures computes each measure alone: together, nDCG and NumRet may get parameters of another measure."""
-    asked = [ir_measures.parse_measure(name) for name in NAMES]
-    theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
-    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(asked, qrels, run)}
+    chosen = [ir_measures.parse_measure(name) for name in NAMES]
+    theirs = {
+        (m.query_id, m.measure): m.value for measure in chosen for m in ir_measures.iter_calc([measure], qrels, run)
+    }
+    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(chosen, qrels, run)}
     undefined = {key for key, value in theirs.items() if value != value}
     assert mine.keys() == theirs.keys()
     assert all(mine[key] == 0 for key in undefined)  # precision of an empty list: 0 here, 0/0 in C
@@ -50,7 +52,7 @@ def test_every_topic_of_random_collections(qrels: dict[str, dict[str, int]], run
 
 
 def test_judged_where_no_scores_are_equal() -> None:
-    """ir_measures orders equal scores by ascending document for this one, so there are none here."""
+    """No scores are equal here, since ir_measures orders ties by ascending document for this measure."""
     for name in ("Judged", "Judged@1", "Judged@3", "Judged@10"):
         measure = ir_measures.parse_measure(name)
         theirs = ir_measures.calc_aggregate([measure], QRELS, RUN)[measure]
@@ -157,9 +159,9 @@ def test_every_measure_of_ir_measures_is_supported(name: str) -> None:
     assert (mine.NAME, mine.params) == (theirs.NAME, theirs.params)
     absent = ir_measures.measures.base._NOT_PROVIDED
     defaults = {key: info.default for key, info in theirs.SUPPORTED_PARAMS.items()}
-    assert dict(mine.kind.defaults) == {key: None if value is absent else value for key, value in defaults.items()}
-    if mine.kind.at in defaults:
-        assert mine.kind.at == theirs.AT_PARAM
+    assert dict(mine._defaults) == {key: None if value is absent else value for key, value in defaults.items()}
+    if mine._at in defaults:
+        assert mine._at == theirs.AT_PARAM
 
 
 # -- C/W/L, Compat and Accuracy, compared with cwl-eval and ir_measures
@@ -173,7 +175,7 @@ WITHOUT_TIES = [
 
 
 def untied(run: Lists) -> Lists:
-    """The run with scores 1, 2, 3, ... in the same order: for equal ones each tool behind ir_measures has its own."""
+    """The run with scores 1, 2, 3, ... in the same order, since the tools behind ir_measures order ties differently."""
     return {
         topic: {doc: float(n) for n, doc in enumerate(sorted(docs, key=lambda doc: (docs[doc], doc)), 1)}
         for topic, docs in run.items()
@@ -185,9 +187,11 @@ def untied(run: Lists) -> Lists:
 def test_models_of_readers_on_random_collections(qrels: dict[str, dict[str, int]], run: Lists) -> None:
     """Grades outside of min_rel and max_rel count as the nearer of the two on both sides."""
     run = untied(run)
-    asked = [ir_measures.parse_measure(name) for name in WITHOUT_TIES]
-    theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
-    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(asked, qrels, run)}
+    chosen = [ir_measures.parse_measure(name) for name in WITHOUT_TIES]
+    theirs = {
+        (m.query_id, m.measure): m.value for measure in chosen for m in ir_measures.iter_calc([measure], qrels, run)
+    }
+    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(chosen, qrels, run)}
     assert mine.keys() == theirs.keys()
     for key in theirs:
         assert mine[key] == pytest.approx(theirs[key], abs=1e-9), key
@@ -198,12 +202,12 @@ def test_models_of_readers_on_random_collections(qrels: dict[str, dict[str, int]
 def test_accuracy_on_random_collections(qrels: dict[str, dict[str, int]], run: Lists, name: str) -> None:
     """With another measure, so that topics without a pair to compare are reported, as 0."""
     run = untied(run) | {"no relevant one": {"x": 1.0}}
-    asked = [ir_measures.parse_measure(name), ir_measures.Compat]
+    chosen = [ir_measures.parse_measure(name), ir_measures.Compat]
     try:
-        theirs = {m.query_id: m.value for m in ir_measures.iter_calc(asked, qrels, run) if m.measure == asked[0]}
+        theirs = {m.query_id: m.value for m in ir_measures.iter_calc(chosen, qrels, run) if m.measure == chosen[0]}
     except ZeroDivisionError:  # nothing but relevant documents
         return
-    mine = {m.query_id: m.value for m in ours.iter_calc(asked[:1], qrels, run)}
+    mine = {m.query_id: m.value for m in ours.iter_calc(chosen[:1], qrels, run)}
     assert mine == pytest.approx(theirs, abs=1e-12)
 
 
@@ -223,22 +227,24 @@ DIVERSITY = [
 @st.composite
 def judged_by_intent(draw: st.DrawFn) -> list[ir_measures.Qrel]:
     """Two topics with two or three intents each; every intent has a highly relevant document."""
-    found = []
+    judgments = []
     for topic in ("1", "2"):
         for intent in draw(st.sampled_from([("1", "2"), ("1", "2", "5")])):
             docs = st.dictionaries(st.sampled_from(DOCS[:12]), st.sampled_from([0, 1, 2]), max_size=8)
             grades = draw(docs) | {draw(st.sampled_from(DOCS[:12])): 2}
-            found += [ir_measures.Qrel(topic, doc, grade, intent) for doc, grade in grades.items()]
-    return found
+            judgments += [ir_measures.Qrel(topic, doc, grade, intent) for doc, grade in grades.items()]
+    return judgments
 
 
 @settings(max_examples=40, deadline=None)
 @given(judged_by_intent(), runs())
 def test_diversity_on_random_collections(qrels: list[ir_measures.Qrel], run: Lists) -> None:
     run = untied(run)
-    asked = [ir_measures.parse_measure(name) for name in DIVERSITY]
-    theirs = {(m.query_id, m.measure): m.value for one in asked for m in ir_measures.iter_calc([one], qrels, run)}
-    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(asked, qrels, run)}
+    chosen = [ir_measures.parse_measure(name) for name in DIVERSITY]
+    theirs = {
+        (m.query_id, m.measure): m.value for measure in chosen for m in ir_measures.iter_calc([measure], qrels, run)
+    }
+    mine = {(m.query_id, m.measure): m.value for m in ours.iter_calc(chosen, qrels, run)}
     assert mine.keys() == theirs.keys()
     for key in theirs:
         assert mine[key] == pytest.approx(theirs[key], abs=1e-6), key
@@ -249,17 +255,17 @@ BY_INTENT = [("q", "a", 1, "1"), ("q", "b", 0, "1"), ("q", "a", 2, "2"), ("q", "
 
 def test_judged_only_and_other_measures_with_judgments_by_intent() -> None:
     """By hand: without x the list is a c; of grades 2 (the higher one of a) and 1."""
-    qrels = [ours.Qrel(*one) for one in BY_INTENT]
+    qrels = [ours.Qrel(*judgment) for judgment in BY_INTENT]
     run = {"q": {"x": 3.0, "a": 2.0, "c": 1.0}}
-    asked = [ours.P_IA @ 2, ours.P_IA(judged_only=True) @ 2, ours.P(rel=2) @ 2, ours.NumRet, ours.NumQ]
-    assert list(ours.calc_aggregate(asked, qrels, run).values()) == [
+    chosen = [ours.P_IA @ 2, ours.P_IA(judged_only=True) @ 2, ours.P(rel=2) @ 2, ours.NumRet, ours.NumQ]
+    assert list(ours.calc_aggregate(chosen, qrels, run).values()) == [
         (1 / 2 + 1 / 2) / 2,
         (1 / 2 + 2 / 2) / 2,
         0.5,
         3,
         1,
     ]
-    assert list(ours.calc_aggregate(asked[:2], qrels, {"other": {"a": 1.0}}).values()) == [0, 0]
+    assert list(ours.calc_aggregate(chosen[:2], qrels, {"other": {"a": 1.0}}).values()) == [0, 0]
 
 
 def test_diversity_needs_intents() -> None:

@@ -99,8 +99,8 @@ def wrapped(qrels: Judged, run: Lists, alpha: float, beta: float) -> dict[int, l
     scored = [
         (str(topic), doc, float(len(docs) - place)) for topic, docs in run.items() for place, doc in enumerate(docs)
     ]
-    found = pyndeval.ndeval(flat, scored, measures=list(COLUMNS), alpha=alpha, beta=beta)
-    return {int(topic): [row[name] for name in COLUMNS] for topic, row in found.items()}
+    results = pyndeval.ndeval(flat, scored, measures=list(COLUMNS), alpha=alpha, beta=beta)
+    return {int(topic): [row[name] for name in COLUMNS] for topic, row in results.items()}
 
 
 @settings(deadline=None, max_examples=150)
@@ -169,8 +169,8 @@ BAD = {
 def test_wrong_calls_and_data_are_reported(arguments: str, code: int, message: str) -> None:
     for name, text in BAD.items():
         Path(name).write_text(text)
-    found, out, err = call(arguments)
-    assert (found, out) == (code, "")
+    exit_code, out, err = call(arguments)
+    assert (exit_code, out) == (code, "")
     assert err.startswith(f"ndeval: {message}")
 
 
@@ -205,4 +205,4 @@ def test_topics_of_one_intent() -> None:
 
 def test_help_and_version() -> None:
     assert "-riskAlpha a" in call("-help")[1]
-    assert call("-version") == (0, "ndeval: version 4.5, as cranfield has it\n", "")
+    assert call("-version") == (0, "ndeval: version 4.5, reimplemented by cranfield\n", "")

@@ -151,23 +151,23 @@ def test_without_a_prefix_lines_begin_with_a_blank_and_the_cutoff_is_1000() -> N
 def test_preferences_of_a_condensed_list_by_hand() -> None:
     """d2 d1 d3: gains 0 3 1; R = 4, N = 1; d2 stands above both relevant documents, penalties 3/3 and 1/1."""
     Path("lab").write_text(printed("label -j -r rel res"))
-    found = values(printed("compute -j -r rel -g 1:2:3 lab"))
-    assert [*found][-7:] == [
+    results = values(printed("compute -j -r rel -g 1:2:3 lab"))
+    assert [*results][-7:] == [
         "bpref=", "bpref_R=", "bpref_N=", "bpref_relative=", "rpref_N=", "rpref_relative=", "rpref_relative2=",
     ]  # fmt: skip
-    assert found["bpref="] == 0  # 1 - 1 / min(4, 1), twice
-    assert found["bpref_R="] == 0.375  # 2 (1 - 1/4) / 4
-    assert found["bpref_N="] == 0
-    assert found["bpref_relative="] == 0.125  # (0 + 1/2) / 4
-    assert found["rpref_N="] == 0.3571  # (3 + 1) (1 - 1 / (5 - 7/3)) / 7
-    assert found["rpref_relative="] == 0.0714  # (0 + 1/2) / 7
-    assert found["rpref_relative2="] == 0.3095  # (3/2 + 2/3) / 7
+    assert results["bpref="] == 0  # 1 - 1 / min(4, 1), twice
+    assert results["bpref_R="] == 0.375  # 2 (1 - 1/4) / 4
+    assert results["bpref_N="] == 0
+    assert results["bpref_relative="] == 0.125  # (0 + 1/2) / 4
+    assert results["rpref_N="] == 0.3571  # (3 + 1) (1 - 1 / (5 - 7/3)) / 7
+    assert results["rpref_relative="] == 0.0714  # (0 + 1/2) / 7
+    assert results["rpref_relative2="] == 0.3095  # (3/2 + 2/3) / 7
 
 
 def test_nothing_relevant_found_scores_zero() -> None:
     Path("lab").write_text("x\nd2 L0\n")
-    found = values(printed("compute -r rel -g 1:2:3 -cutoffs 1,10 -gap lab"))
-    assert set(found.values()) == {0.0}
+    results = values(printed("compute -r rel -g 1:2:3 -cutoffs 1,10 -gap lab"))
+    assert set(results.values()) == {0.0}
     Path("lab").write_text("")
     assert set(values(printed("compute -r rel -g 1:2:3 lab")).values()) == {0.0}
 
@@ -186,7 +186,7 @@ def test_values_are_those_of_pyNTCIREVAL(listed: list[int | None], missed: list[
     Path("rel").write_text("".join(f"{doc} L{level}\n" for doc, level in judged.items()))
     Path("lab").write_text("".join(f"{doc}\n" if level is None else f"{doc} L{level}\n" for doc, level in labels))
     ladder = ":".join(map(str, gains))
-    found = values(printed(f"compute -r rel -g {ladder} -s 1:2:3 -cutoffs 1,5,50 -beta 2 -gamma 0.8 -rbp 0.7 lab"))
+    results = values(printed(f"compute -r rel -g {ladder} -s 1:2:3 -cutoffs 1,5,50 -beta 2 -gamma 0.8 -rbp 0.7 lab"))
     numbers = Labeler(judged).compute_per_level_doc_num(4)
     peers = {
         "RR=": RR(),
@@ -213,7 +213,7 @@ def test_values_are_those_of_pyNTCIREVAL(listed: list[int | None], missed: list[
             f"Hit@{k:04}=": Hit(k),
         }
     for name, peer in peers.items():
-        assert found[name] == pytest.approx(peer.compute(labels), abs=0.5001e-4), name
+        assert results[name] == pytest.approx(peer.compute(labels), abs=0.5001e-4), name
 
 
 @settings(deadline=None, max_examples=60)
@@ -267,10 +267,10 @@ def test_labels_by_global_gain_give_the_d_measures(grades: dict[str, list[int]],
     ).mean()["run"]
     for command, name in (("glabel -I ideal", "D-nDCG@5"), ("dinlabel -din din", "DIN-nDCG@5")):
         Path("lab").write_text(printed(f"{command} res"))
-        found = values(printed("gcompute -I ideal -cutoffs 5 lab"))
-        assert found["MSnDCG@0005="] == pytest.approx(scores[name], abs=2e-4)  # labels have four digits
-    found = values(printed("irec -cutoffs 5 res rel1 rel2 rel3"))
-    assert found["I-rec@0005="] == pytest.approx(scores["I-rec@5"], abs=0.5001e-4)
+        results = values(printed("gcompute -I ideal -cutoffs 5 lab"))
+        assert results["MSnDCG@0005="] == pytest.approx(scores[name], abs=2e-4)  # labels have four digits
+    results = values(printed("irec -cutoffs 5 res rel1 rel2 rel3"))
+    assert results["I-rec@0005="] == pytest.approx(scores["I-rec@5"], abs=0.5001e-4)
 
 
 def test_irec_by_hand() -> None:
@@ -356,8 +356,8 @@ FILES = {
 def test_wrong_calls_and_data_are_reported(arguments: str, code: int, message: str) -> None:
     for name, text in FILES.items():
         Path(name).write_text(text)
-    found, out, err = call(arguments)
-    assert (found, out) == (code, "")
+    exit_code, out, err = call(arguments)
+    assert (exit_code, out) == (code, "")
     assert err.startswith(f"ntcireval: {message}")
 
 

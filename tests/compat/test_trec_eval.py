@@ -199,7 +199,7 @@ def test_agrees_with_pytrec_eval_on_parameters(
     if not topics:
         return
     write(qrels, run)
-    names = [f"{name}.{','.join(map(str, sorted(map(str, given))))}" for name, given in parameters]
+    names = [f"{name}.{','.join(map(str, sorted(map(str, numbers))))}" for name, numbers in parameters]
     code, out, _ = call(["-q", "-n", *(part for name in names for part in ("-m", name)), "qrels", "run"])
     typed = {name: text.replace(".", "_", 1) for (name, _), text in zip(parameters, names, strict=True)}
     lines = []
@@ -215,7 +215,7 @@ def test_agrees_with_pytrec_eval_on_parameters(
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("options", "equivalent"),
     [
         ("-q -m map qrels run", "qrels run -m map -q"),
         ("-qn -m map qrels run", "-q -n -m map qrels run"),
@@ -229,9 +229,9 @@ def test_agrees_with_pytrec_eval_on_parameters(
         ("--dialect 10 -m all_trec qrels run", "--dialect 10 -m all_trec -m rbp -m unj qrels run"),
     ],
 )
-def test_equivalent_options(one: str, other: str) -> None:
-    assert call(one) == call(other)
-    assert call(one)[0] == 0
+def test_equivalent_options(options: str, equivalent: str) -> None:
+    assert call(options) == call(equivalent)
+    assert call(options)[0] == 0
 
 
 def test_one_topic_only() -> None:
@@ -247,7 +247,7 @@ def test_help_and_version_need_no_files() -> None:
     code, out, err = call("-h")
     assert (code, err) == (0, "")
     assert "all_trec" in out
-    assert call("-v --dialect 10")[0::2] == (0, "trec_eval version 10.0, as cranfield has it\n")
+    assert call("-v --dialect 10")[0::2] == (0, "trec_eval version 10.0, reimplemented by cranfield\n")
 
 
 @pytest.mark.parametrize(

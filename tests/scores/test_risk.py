@@ -40,10 +40,10 @@ matrices = st.integers(2, 4).flatmap(
 @given(matrices, st.floats(0, 5))
 def test_georisk_follows_its_definition(matrix: list[list[float]], alpha: float) -> None:
     runs, topics = len(matrix[0]), len(matrix)
-    found = Scores.from_matrix(matrix).risk("GeoRisk", alpha=alpha).values[0]
+    risks = Scores.from_matrix(matrix).risk("GeoRisk", alpha=alpha).values[0]
     total = sum(map(sum, matrix))
     if total == 0:
-        assert np.isnan(found).all()
+        assert np.isnan(risks).all()
         return
     for i in range(runs):
         z = 0.0
@@ -53,7 +53,7 @@ def test_georisk_follows_its_definition(matrix: list[list[float]], alpha: float)
                 part = (row[i] - expected) / math.sqrt(expected)
                 z += part if part > 0 else (1 + alpha) * part
         effect = sum(r[i] for r in matrix) / topics
-        assert found[i] == pytest.approx(math.sqrt(effect * NormalDist().cdf(z / topics)), abs=1e-9)
+        assert risks[i] == pytest.approx(math.sqrt(effect * NormalDist().cdf(z / topics)), abs=1e-9)
 
 
 def test_topics_without_a_value_are_left_out() -> None:

@@ -159,17 +159,17 @@ def test_skipped_and_undefined_topics_differ() -> None:
     skip = small("skip")
     assert np.isnan(skip.values[0, 1]).tolist() == [False, True, True]
     assert skip.undefined[0, 1].tolist() == [False, True, False]
-    one = skip.summary(interval=None)["AP", "b"]
-    assert (one.topics, one.undefined, one.missing) == (1, 1, 1)
+    estimate = skip.summary(interval=None)["AP", "b"]
+    assert (estimate.topics, estimate.undefined, estimate.missing) == (1, 1, 1)
 
 
 def test_the_mean_of_nothing_is_undefined() -> None:
     nothing = Scores(["AP"], ["a"], ["1", "2"], [[[NAN, NAN]]])
     for name in aggregate.STATISTICS:
-        one = nothing.summary(name)["AP", "a"]
-        assert math.isnan(one.value)
-        assert math.isnan(one.low)
-        assert one.topics == 0
+        estimate = nothing.summary(name)["AP", "a"]
+        assert math.isnan(estimate.value)
+        assert math.isnan(estimate.low)
+        assert estimate.topics == 0
     no_topics = Scores(["AP"], ["a"], [], np.empty((1, 1, 0)))
     assert all(math.isnan(no_topics.summary(name, interval=None)["AP", "a"].value) for name in aggregate.STATISTICS)
 
@@ -214,12 +214,12 @@ def test_gmean_is_trec_evals_gm_map() -> None:
 def test_t_interval_is_scipys() -> None:
     x = np.array([0.12, 0.5, 0.33, 0.71, 0.05])
     scores = Scores.from_matrix(x[:, None], runs=["a"])
-    one = scores.summary(interval=0.9)["score", "a"]
+    estimate = scores.summary(interval=0.9)["score", "a"]
     expected = scipy.stats.ttest_1samp(x, 0).confidence_interval(0.9)
-    assert (one.low, one.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
     logs = scipy.stats.ttest_1samp(np.log(x), 0).confidence_interval(0.9)
-    one = scores.summary("gmean", interval=0.9)["score", "a"]
-    assert (one.low, one.high) == pytest.approx((np.exp(logs.low), np.exp(logs.high)), rel=1e-12)
+    estimate = scores.summary("gmean", interval=0.9)["score", "a"]
+    assert (estimate.low, estimate.high) == pytest.approx((np.exp(logs.low), np.exp(logs.high)), rel=1e-12)
 
 
 def test_t_interval_leaves_out_undefined_topics() -> None:
@@ -232,10 +232,10 @@ def test_t_interval_leaves_out_undefined_topics() -> None:
 def test_a_single_topic_has_no_interval() -> None:
     scores = Scores.from_matrix([[0.5]], runs=["a"])
     for method in ("t", "bootstrap"):
-        one = scores.summary(method=method)["score", "a"]
-        assert one.value == 0.5
-        assert math.isnan(one.low)
-        assert math.isnan(one.high)
+        estimate = scores.summary(method=method)["score", "a"]
+        assert estimate.value == 0.5
+        assert math.isnan(estimate.low)
+        assert math.isnan(estimate.high)
 
 
 @pytest.mark.parametrize("name", ["mean", "median", "std", "gmean"])
@@ -246,8 +246,8 @@ def test_bootstrap_interval_is_that_of_all_resamples(name: str) -> None:
     exact = aggregate.statistic(resamples, name)
     low, high = np.quantile(exact, [0.25, 0.75], method="inverted_cdf")
     scores = Scores.from_matrix(np.array(x)[:, None], runs=["a"])
-    one = scores.summary(name, interval=0.5, method="bootstrap", resamples=20_000)["score", "a"]
-    assert (one.low, one.high) == pytest.approx((low, high), abs=1e-9)
+    estimate = scores.summary(name, interval=0.5, method="bootstrap", resamples=20_000)["score", "a"]
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-9)
 
 
 def test_bootstrap_interval_agrees_with_scipys() -> None:
@@ -275,8 +275,8 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
     at_once = scores.summary(method="bootstrap", resamples=1000)
     monkeypatch.setattr(aggregate, "_BLOCK", 1500)
     in_blocks = scores.summary(method="bootstrap", resamples=1000)
-    for one, other in zip(at_once, in_blocks, strict=True):
-        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)
+    for estimate, other in zip(at_once, in_blocks, strict=True):
+        assert (estimate.low, estimate.high) == pytest.approx((other.low, other.high), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -653,8 +653,8 @@ def test_header_and_topic_column_of_a_matrix_can_be_given(tmp_path: Path) -> Non
 
 
 def test_dicts_in_json_are_read(tmp_path: Path) -> None:
-    one = written(tmp_path, '{"301": {"map": 0.5}, "302": {"map": 0.7}}', "bm25.json")
-    assert Scores.read(one).mean() == {"bm25": {"map": 0.6}}
+    path = written(tmp_path, '{"301": {"map": 0.5}, "302": {"map": 0.7}}', "bm25.json")
+    assert Scores.read(path).mean() == {"bm25": {"map": 0.6}}
     two = written(tmp_path, '{"a": {"301": {"map": 0.5}}, "b": {"301": {"map": 0.7}}}', "both.json")
     assert Scores.read(two).mean() == {"a": {"map": 0.5}, "b": {"map": 0.7}}
 

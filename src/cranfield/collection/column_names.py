@@ -22,6 +22,8 @@ VALUE = {"qrels": "grade", "run": "score"}
 
 _HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
 DELIMITERS = ("\t", ",", ";", "|")
+DELIMITER = {"csv": ",", "tsv": "\t"}
+"""The usual delimiter of a format."""
 
 
 def column_key(name: str) -> str:
@@ -40,8 +42,8 @@ def find_columns(names: Sequence[str], words: Mapping[str, Sequence[str]]) -> di
     {'topic': 0, 'doc': 2}
     """
     keys = [column_key(name) for name in names]
-    places = {role: [keys.index(word) for word in known if word in keys] for role, known in words.items()}
-    return {role: found[0] for role, found in places.items() if found}
+    first = {role: next((word for word in known if word in keys), None) for role, known in words.items()}
+    return {role: keys.index(word) for role, word in first.items() if word is not None}
 
 
 def run_or_qrels_columns(names: Sequence[str], kind: str) -> dict[str, int]:
@@ -76,9 +78,9 @@ def no_column(what: str, names: Iterable[object], words: Iterable[str]) -> str:
 
 
 def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
-    """As `run_or_qrels_columns`; it is an error if the topic, the document or the number is missing.
+    """Like `run_or_qrels_columns`, but a missing topic, document or number is an error.
 
-    A run with ranks and no scores has its ranks as the value.
+    A run with ranks and no scores uses its ranks as the value.
     """
     columns = run_or_qrels_columns(names, kind)
     if message := repeated_column(names, columns.values()):

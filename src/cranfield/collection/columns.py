@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -92,7 +94,7 @@ class Columns:
         try:
             numbers = np.asarray(column, dtype=np.float64)
         except OverflowError:
-            row = next(row for row, value in enumerate(column) if not _fits(value))
+            row = next(row for row, value in enumerate(column) if sys.float_info.max < abs(value) < math.inf)
             raise self.fault(row, f"the {what} is {shown(column[row])}, too large for a 64-bit number") from None
         if np.isnan(numbers).any():
             row = int(np.flatnonzero(np.isnan(numbers))[0])
@@ -109,11 +111,3 @@ def shown(value: object) -> str:
     """A value for a message, cut off if it is long."""
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."
-
-
-def _fits(value: Any) -> bool:
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True

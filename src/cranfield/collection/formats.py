@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cranfield import _core
 from cranfield.collection import structured, writing
 from cranfield.collection.column_names import header_delimiter
 from cranfield.collection.columns import Columns
-from cranfield.collection.source import Buffer, PathLike, data_start, head_of, unmarked, without_compression
+from cranfield.collection.source import DATA_LINE, Buffer, PathLike, data_start, head_of, unmarked, without_compression
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
 
@@ -105,6 +106,12 @@ QRELS = {
     )
 }
 
+_BY_WIDTH = {
+    kind: {len(layout.columns): layout for layout in layouts.values() if layout.detected and not layout.header}
+    for kind, layouts in {"run": RUNS, "qrels": QRELS}.items()
+}
+"""The formats without a header, by their number of columns."""
+
 _JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')
 """The start of JSON; a topic called `[1]` or `{x}` does not match."""
 
@@ -117,7 +124,7 @@ def _is_json_lines(lines: list[str]) -> bool:
     return bool(_JSON.match(first)) and whole and (several or (first.count("{") == 1 and ":" in first))
 
 
-def _is_delimited(lines: list[str], *delimiters: str) -> bool:
+def _is_delimited(delimiters: tuple[str, ...], lines: list[str]) -> bool:
     return header_delimiter(lines[0].strip("\r")) in delimiters
 
 
@@ -132,14 +139,10 @@ STRUCTURED = {
             "jsonl", structured.read_json_lines, writing.to_json_lines, structured.json_names, (".jsonl", ".ndjson"),
             recognised=_is_json_lines,
         ),
-        Structured(
-            "csv", structured.read_csv, writing.to_csv, structured.header_names, (".csv",),
-            recognised=lambda lines: _is_delimited(lines, ",", ";", "|"),
-        ),
-        Structured(
-            "tsv", structured.read_tsv, writing.to_tsv, structured.header_names, (".tsv",),
-            recognised=lambda lines: _is_delimited(lines, "\t"),
-        ),
+        *(Structured(
+            name, partial(structured.read_delimited, name), partial(writing.to_table, name), structured.header_names,
+            (f".{name}",), recognised=partial(_is_delimited, delimiters),
+        ) for name, delimiters in {"csv": (",", ";", "|"), "tsv": ("\t",)}.items()),
         Structured(
             "parquet", structured.read_parquet, writing.to_parquet, structured.parquet_names, (".parquet", ".pq"),
             magic=b"PAR1",
@@ -158,7 +161,7 @@ def formats_of(kind: str) -> dict[str, Layout | Structured]:
 
 
 def named(format: str, kind: str) -> Layout | Structured:
-    """The format of this name; an unknown name is an error."""
+    """The format with this name."""
     formats = formats_of(kind)
     if format not in formats:
         raise UsageError(f"format == {format!r}, must be one of {', '.join(formats)} for {kind}")
@@ -185,49 +188,58 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | Structu
     >>> detect(b"query-id\\tcorpus-id\\tscore\\nq1\\td1\\t1\\n", "qrels").name
     'beir'
     """
-    head = head_of(buffer)
+    head = unmarked(head_of(buffer))
     for format in STRUCTURED.values():
         if format.magic and head.startswith(format.magic):
             return format
-    layouts = RUNS if kind == "run" else QRELS
-    skipped = bytes(buffer[: data_start(buffer)]).count(b"\n")
+
+    def line_of(position: int) -> int:
+        return bytes(buffer[: data_start(buffer)]).count(b"\n") + head.count(b"\n", 0, position) + 1
+
     if b"\0" in head:
-        line = skipped + head[: head.index(b"\0")].count(b"\n") + 1
-        raise DataError(path, line, f"a NUL byte: a binary file, expected {kind} as text, JSON, CSV or Parquet")
-    every_line = unmarked(head).decode("utf-8", "replace").split("\n")
-    lines = [line for line in every_line if line.strip() and not line.lstrip().startswith("#")]
-    if not lines:
+        what = f"a NUL byte: a binary file, expected {kind} as text, JSON, CSV or Parquet"
+        raise DataError(path, line_of(head.index(b"\0")), what)
+    match = DATA_LINE.search(head)
+    layouts = RUNS if kind == "run" else QRELS
+    if match is None:
         raise DataError(path, None, f"is empty, expected {kind} (lines of {layouts['trec'].expected})")
-    header = lines[0].strip("\r").lower()
-    for layout in layouts.values():
-        if layout.header and header == layout.expected.replace(" ", layout.delimiter):
-            return layout
-    for format in STRUCTURED.values():
-        if format.recognised(lines):
-            return format
-    words = lines[0].split()
-    plain = [layout for layout in layouts.values() if layout.detected and not layout.header]
-    by_width = {len(layout.columns): layout for layout in reversed(plain)}
-    layout = by_width.get(len(words), layouts["trec"])  # whose reader reports any other number of columns
+    first = match[0].decode("utf-8", "replace")
+    words = first.split()
+    layout = _BY_WIDTH[kind].get(len(words))
+    if layout is None or not _is_entry(words, layout):
+        other = _by_header(first, head, layouts)
+        if other is not None:
+            return other
+    layout = layout or layouts["trec"]  # whose reader reports the wrong number of columns
     if "rank" in layout.columns and layout.columns.index("rank") == 2:
-        _check_rank(words, layout, path, skipped + every_line.index(lines[0]) + 1)
+        _check_rank(words, layout, path, line_of(match.start()))
     return layout
+
+
+def _is_entry(words: list[str], layout: Layout) -> bool:
+    """Whether these words are an entry: neither JSON nor a header, since the column of the number has a number."""
+    place = layout.columns.index("value" if "value" in layout.columns else "rank")
+    return words[0][0] not in "{[" and _core.parse_number(words[place].encode()) is not None
+
+
+def _by_header(first: str, head: bytes, layouts: dict[str, Layout]) -> Layout | Structured | None:
+    """The format with this header, or JSON; None if the line is neither."""
+    for layout in layouts.values():
+        if layout.header and first.strip("\r").lower() == layout.expected.replace(" ", layout.delimiter):
+            return layout
+    lines = [line.decode("utf-8", "replace") for line in DATA_LINE.findall(head)]
+    return next((format for format in STRUCTURED.values() if format.recognised(lines)), None)
 
 
 def _check_rank(words: list[str], layout: Layout, path: str, line: int) -> None:
     """Refuse a third column that is not a rank: scores read as ranks would reverse every list."""
-    third = words[2]
+    message = f"{len(words)} columns, the third is {words[2]!r}, expected a rank ({layout.expected})"
     try:
-        whole = float(third).is_integer()
+        whole = float(words[2]).is_integer()
     except ValueError:
         if len(words) == 3:
             return  # the reader reports it
-        raise DataError(
-            path, line, f"4 columns, the third is {third!r}, expected a rank ({layout.expected}); is this a run?"
-        ) from None
+        raise DataError(path, line, f"{message}; is this a run?") from None
     if not whole and "value" not in layout.columns:
-        raise DataError(
-            path, line,
-            f"3 columns, the third is {third!r}, expected a rank ({layout.expected}); a file of scores needs a first "
-            "line query-id corpus-id score, with tabs",
-        )  # fmt: skip
+        what = f"{message}; a file of scores needs a first line query-id corpus-id score, with tabs"
+        raise DataError(path, line, what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cranfield.collection.source import Buffer, count_data_lines, first_line, unmarked
+from cranfield.collection.source import DATA_LINE, Buffer, first_line, unmarked
 
 LETTERS = {"S": 3, "A": 2, "B": 1, "C": 0}
 """Highly relevant, relevant, partially relevant (Sakai, On the Properties of Evaluation Metrics for Finding One Highly
@@ -45,6 +45,6 @@ def levels_as_numbers(buffer: Buffer) -> tuple[Buffer, str]:
     if _LETTER.search(first):
         whole = unmarked(bytes(buffer))
         text, count = _LETTER.subn(lambda match: b"%d" % LETTERS[match[1].decode()], whole)
-        if count == count_data_lines(whole):
+        if count == len(DATA_LINE.findall(whole)):
             return text, "grades S, A, B, C are read as 3, 2, 1, 0"
     return buffer, ""

@@ -41,9 +41,8 @@ def check_files(
     qrels_files = [_check_file(path, "qrels", findings) for path in qrels]
     run_files = [_check_file(path, "run", findings) for path in runs]
     topic_files = [_check_topics(path, findings) for path in topics]
-    findings.extend(_compare_files(*(
-        [file for file in files if file] for files in (qrels_files, run_files, topic_files)
-    )))  # fmt: skip
+    readable = ([file for file in files if file] for files in (qrels_files, run_files, topic_files))
+    findings.extend(_compare_files(*readable))
     order = {path: place for place, path in enumerate([*qrels, *runs, *topics])}
     return sorted(findings, key=lambda f: (order[f.path], f.line or 0, SEVERITIES.index(f.severity), f.code))
 
@@ -81,30 +80,19 @@ def _check_file(path: str, kind: str, findings: list[Finding]) -> File | None:
 
 
 def _fault(path: str, error: CranfieldError) -> Finding:
-    what = error.what if isinstance(error, DataError) else str(error)
-    line = error.line if isinstance(error, DataError) else None
+    what, line = (error.what, error.line) if isinstance(error, DataError) else (str(error), None)
     return Finding(path, line, "error", _code(what), what)
 
 
 def _code(what: str) -> str:
     """A short name for a fault, from the words of its message."""
     words = {
-        "not valid JSON": "not-json",
-        "no such file": "missing-file",
-        "is a directory": "directory",
-        "cannot be read": "unreadable",
-        "is empty": "empty",
-        "empty, expected": "empty",
-        "ends too early": "truncated",
-        "is damaged": "damaged",
-        "NUL byte": "binary",
-        "with grades": "different-grades",
-        "appears twice": "duplicate",
-        "expected a number": "not-a-number",
-        "not a number that can": "nan",
-        "column": "columns",
+        "not valid JSON": "not-json", "no such file": "missing-file", "is a directory": "directory",
+        "cannot be read": "unreadable", "is empty": "empty", "empty, expected": "empty", "ends too early": "truncated",
+        "is damaged": "damaged", "NUL byte": "binary", "with grades": "different-grades", "appears twice": "duplicate",
+        "expected a number": "not-a-number", "not a number that can": "nan", "column": "columns",
         "bytes, at most": "long-id",
-    }
+    }  # fmt: skip
     return next((code for text, code in words.items() if text in what), "format")
 
 
@@ -119,8 +107,7 @@ def _read(path: str, buffer: Buffer, layout: formats.Layout, kind: str, findings
         more = ("at least " if len(faults) == MOST_FAULTS else "") + counted(rest, "more fault")
         findings.append(Finding(path, faults[MOST_SHOWN][1], "error", "more", f"{more}, from this line on"))
     if not len(table) and not faults:
-        what = f"is empty, expected lines of {layout.expected}"
-        findings.append(Finding(path, None, "error", "empty", what))
+        findings.append(Finding(path, None, "error", "empty", f"is empty, expected lines of {layout.expected}"))
     return table
 
 
@@ -194,8 +181,7 @@ def _different_topics(file: File, known: Sequence[str], state: str, where: str) 
             yield Finding(file.path, None, "warning", "missing-topics", what)
     spelled = {plain_id(topic): topic for topic in lacking}
     for topic in extra:
-        other = spelled.get(plain_id(topic))
-        if other is not None:
+        if (other := spelled.get(plain_id(topic))) is not None:
             what = f"topic {topic!r} is {other!r} in {where}: they differ by leading zeros or case"
             yield Finding(file.path, None, "warning", "topic-ids", what)
 
@@ -203,16 +189,14 @@ def _different_topics(file: File, known: Sequence[str], state: str, where: str) 
 def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
     """A run without any judged document probably has other document ids than the judgments."""
     assert run.table is not None
+    tables = [file.table for file in qrels if file.table is not None]
     hits = 0
-    for file in qrels:
-        assert file.table is not None
-        judged = _core.judged(file.table, "max")
+    for table in tables:
+        judged = _core.judged(table, "max")
         if not set(judged.topics) & set(run.topics):
             return
         hits += len(_core.join_tables(judged, [run.table], "score", False, 0)["row"])
     if not hits:
-        first = qrels[0].table
-        assert first is not None
-        here, there = run.table.docs(0, 1)[0], first.docs(0, 1)[0]
+        here, there = run.table.docs(0, 1)[0], tables[0].docs(0, 1)[0]
         what = f"no retrieved document is judged: an id here is {here!r}, one in the judgments {there!r}"
         yield Finding(run.path, None, "warning", "no-judged-document", what)

@@ -72,12 +72,9 @@ def _scattered(entries: Entries) -> Iterator[Finding]:
     changes = np.flatnonzero(np.append(True, lists[1:] != lists[:-1]))
     if len(changes) > len(entries.sizes):
         _, first = np.unique(lists[changes], return_index=True)
-        again = np.delete(changes, first)
-        rows = in_file[again]
-        yield Finding(
-            entries.path, entries.first(rows), "info", "scattered",
-            f"the lines of a topic are not together: {entries.lists(rows)}",
-        )  # fmt: skip
+        rows = in_file[np.delete(changes, first)]
+        what = f"the lines of a topic are not together: {entries.lists(rows)}"
+        yield Finding(entries.path, entries.first(rows), "info", "scattered", what)
 
 
 def _topic_ids(entries: Entries) -> Iterator[Finding]:
@@ -118,10 +115,8 @@ def _negative(entries: Entries) -> Iterator[Finding]:
 def _fractional(entries: Entries) -> Iterator[Finding]:
     finite = np.isfinite(entries.values)
     rows = np.flatnonzero(finite & (entries.values != np.rint(entries.values)))
-    rest = "; trec_eval reads the part before the point"
-    yield from entries.find(
-        rows, "info", "fractional-grades", "grade is not an integer", "grades are not integers", rest
-    )
+    words = ("grade is not an integer", "grades are not integers", "; trec_eval reads the part before the point")
+    yield from entries.find(rows, "info", "fractional-grades", *words)
 
 
 def _irrelevant(entries: Entries) -> Iterator[Finding]:
@@ -168,11 +163,8 @@ def _ties(entries: Entries) -> Iterator[Finding]:
     tied = following[entries.values[row] == entries.values[following]]
     if len(tied):
         share = len(np.unique(entries.list[tied])) / len(entries.sizes)
-        yield Finding(
-            entries.path, entries.first(tied), "info", "ties",
-            f"{counted(len(tied), 'document has', 'documents have')} the score of another ({share:.0%} of the lists); "
-            "tied documents are ordered by id",
-        )  # fmt: skip
+        what = f"{counted(len(tied), 'document has', 'documents have')} the score of another ({share:.0%} of the lists)"
+        yield Finding(entries.path, entries.first(tied), "info", "ties", f"{what}; tied documents are ordered by id")
 
 
 def _single_precision(entries: Entries) -> Iterator[Finding]:
@@ -203,10 +195,9 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
     ):
         lists = np.flatnonzero(wrong)
         if len(lists):
-            yield Finding(
-                entries.path, entries.first(starts[lists]), "warning", code,
-                f"{counted(len(lists), 'list begins', 'lists begin')} {what}: {entries.lists(starts[lists])}",
-            )  # fmt: skip
+            begins = counted(len(lists), "list begins", "lists begin")
+            message = f"{begins} {what}: {entries.lists(starts[lists])}"
+            yield Finding(entries.path, entries.first(starts[lists]), "warning", code, message)
     row, following = _neighbours(entries, entries.ranks)
     with np.errstate(invalid="ignore"):
         step = entries.ranks[following] - entries.ranks[row]

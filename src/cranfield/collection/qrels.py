@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.collection import structured
-from cranfield.collection.records import Reading, Records, from_mapping, matrix_columns, table_of
+from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError
@@ -79,10 +79,7 @@ class Qrels(Records):
     def read(
         cls, path: PathLike, *, format: str | None = None, on_duplicate: str = "error", threads: int | None = None
     ) -> Qrels:
-        """Qrels from a file; the format is detected unless given.
-
-        `format="diversity"` makes column 2 the intent, which is not detected if every topic has only one.
-        """
+        """Qrels from a file; the format is detected unless given. See `of`."""
         return cls.of(path, format=format, on_duplicate=on_duplicate, threads=threads)
 
     @classmethod
@@ -132,8 +129,7 @@ class Qrels(Records):
         label = self.table.label
         if not len(label):
             return ()
-        lengths = np.diff(self.starts)
-        first = np.repeat(label[np.minimum(self.starts[:-1], len(label) - 1)], lengths)
+        first = np.repeat(label[np.minimum(self.starts[:-1], len(label) - 1)], np.diff(self.starts))
         return tuple(self.table.labels) if bool((label != first).any()) else ()
 
     @property
@@ -147,12 +143,11 @@ class Qrels(Records):
 
     def numbers(self, values: NDArray[np.float64]) -> list[Any]:
         """Grades as Python numbers: integers if all are whole."""
-        whole = bool(np.isfinite(self.values).all() and (self.values == np.rint(self.values)).all())
-        return list(values.astype(np.int64).tolist() if whole and self._small else values.tolist())
+        return list(values.astype(np.int64).tolist() if self._whole else values.tolist())
 
     @cached_property
-    def _small(self) -> bool:
-        return bool((np.abs(self.values) < 2**53).all())
+    def _whole(self) -> bool:
+        return are_whole(self.values)
 
     def grades(self, topic: Any, intent: str | None = None) -> dict[str, Any]:
         """{doc: grade} of one topic, or of one intent of it.
@@ -166,21 +161,16 @@ class Qrels(Records):
             return {doc: grade for doc, grade, label in zip(docs, values, labels, strict=True) if label == intent}
         grades = dict(zip(docs, values, strict=True))
         if len(grades) != len(docs):
-            raise DataError(
-                self.path or self.name, None,
-                f"topic {topic!r} is judged by intent; choose one, such as intent={self.intents[0]!r}",
-            )  # fmt: skip
+            message = f"topic {topic!r} is judged by intent; choose one, such as intent={self.intents[0]!r}"
+            raise DataError(self.path or self.name, None, message)
         return grades
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{topic: {doc: grade}}; grades are integers if all are whole."""
         lists = super().to_dict()
         if sum(map(len, lists.values())) != len(self):
-            raise DataError(
-                self.path or self.name, None,
-                "judged by intent: a document has several grades, which {topic: {doc: grade}} cannot hold; use "
-                "grades(topic, intent)",
-            )  # fmt: skip
+            message = "judged by intent: a document has several grades, which {topic: {doc: grade}} cannot hold"
+            raise DataError(self.path or self.name, None, f"{message}; use grades(topic, intent)")
         return lists
 
     def outgoing(self) -> Outgoing:
@@ -195,14 +185,9 @@ class Qrels(Records):
         return map(Judgment, columns.topics, columns.docs, columns.values, labels)
 
     def _content(self) -> dict[str, Any]:
-        docs, values = self.table.docs(0, len(self)), self.values.tolist()
-        labels = self.row_labels or ["0"] * len(self)
-        keys = list(zip(docs, ["0" if label == "Q0" else label for label in labels], strict=True))
-        ends = self.starts.tolist()
-        return {
-            topic: dict(zip(keys[begin:end], values[begin:end], strict=True))
-            for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False)
-        }
+        labels = ["0" if label == "Q0" else label for label in self.row_labels or ["0"] * len(self)]
+        keys = list(zip(self.table.docs(0, len(self)), labels, strict=True))
+        return self._by_topic(keys, self.values.tolist())
 
     def __reduce__(self) -> tuple[Any, ...]:
         reduced: tuple[Any, ...] = super().__reduce__()
@@ -220,10 +205,8 @@ class Qrels(Records):
             try:
                 self._judged[on_duplicate] = _core.judged(self.table, on_duplicate)
             except ValueError as error:
-                raise DataError(
-                    self.path or self.name, None,
-                    f"{error}; to take its highest grade: on_duplicate='max'; or use measures of diversity",
-                ) from None  # fmt: skip
+                message = f"{error}; to take its highest grade: on_duplicate='max'; or use measures of diversity"
+                raise DataError(self.path or self.name, None, message) from None
         return self._judged[on_duplicate]
 
 

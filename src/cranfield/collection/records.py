@@ -13,21 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
-from cranfield.collection import formats, structured, writing
+from cranfield.collection import formats, source, structured, writing
 from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.grade_labels import levels_as_numbers
-from cranfield.collection.source import (
-    Buffer,
-    PathLike,
-    Readable,
-    load,
-    read_stream,
-    shown_path,
-    unmarked,
-    unpacked,
-    write_bytes,
-)
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
 from cranfield.text import counted
 
@@ -45,7 +34,7 @@ class Reading:
     on_duplicate: str = "error"
     threads: int | None = None
     notes: list[str] = field(default_factory=list)
-    """Notes for readers of the scores, filled while reading."""
+    """Notes for readers of the scores; reading adds to them."""
 
     def __post_init__(self) -> None:
         check.one_of("read", ("error", "first", "max"), on_duplicate=self.on_duplicate)
@@ -59,17 +48,17 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         path = os.fspath(thing)
         if path.startswith(DATASET_PREFIXES):
             return _from_dataset(path, reading), path
-        return from_buffer(load(path), reading, shown_path(path)), "" if path == "-" else path
+        return from_buffer(source.load(path), reading, source.shown_path(path)), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
-        return from_buffer(unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
+        return from_buffer(source.unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
     if structured.is_frame(thing):
         columns = structured.from_frame(thing, reading.kind)
         return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
     if isinstance(thing, Mapping):
         return from_mapping(thing, reading.kind, name), ""
-    if isinstance(thing, Readable):
+    if isinstance(thing, source.Readable):
         path = str(getattr(thing, "name", ""))
-        return from_buffer(read_stream(thing), reading, path or "<stream>"), path
+        return from_buffer(source.read_stream(thing), reading, path or "<stream>"), path
     if isinstance(thing, Iterable):
         columns = structured.from_records(thing, reading.kind)
         return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
@@ -79,7 +68,7 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
     )
 
 
-def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
+def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.Table:
     """The table in the bytes of a file; the first line that cannot be read is an error."""
     kind = reading.kind
     format = formats.named(reading.format, kind) if reading.format else formats.detect(buffer, kind, origin)
@@ -90,7 +79,8 @@ def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
         if not columns.docs:
             raise DataError(origin, None, "is empty, expected records after the header")
         return _warned(columns.table(kind, reading.on_duplicate), reading, origin)
-    _check_header(buffer, format, origin)
+    if format.header:
+        _check_header(buffer, format, origin)
     if kind == "qrels":
         buffer, note = levels_as_numbers(buffer)
         reading.notes.extend([note] if note else [])
@@ -102,17 +92,14 @@ def from_buffer(buffer: Buffer, reading: Reading, origin: str) -> _core.Table:
     return _warned(table, reading, origin)
 
 
-def _check_header(buffer: Buffer, layout: formats.Layout, origin: str) -> None:
+def _check_header(buffer: source.Buffer, layout: formats.Layout, origin: str) -> None:
     """Refuse a file that lacks the header of its format: its first line of data would be lost."""
-    if not layout.header:
-        return
-    head = unmarked(bytes(buffer[:65536]))
-    for number, line in enumerate(head.split(b"\n"), 1):
-        if line.strip() and not line.startswith(b"#"):
-            last = line.split(layout.delimiter.encode())[-1].strip()
-            if _core.parse_number(last) is not None:
-                raise DataError(origin, number, f"no header, expected the line {layout.expected} first")
-            return
+    head = source.unmarked(bytes(buffer[: source.HEAD]))
+    first = source.DATA_LINE.search(head)
+    last = first[0].split(layout.delimiter.encode())[-1].strip() if first else b""
+    if first and _core.parse_number(last) is not None:
+        line = head.count(b"\n", 0, first.start()) + 1
+        raise DataError(origin, line, f"no header, expected the line {layout.expected} first")
 
 
 def from_mapping(lists: Mapping[Any, Any], kind: str, name: str = "", origin: str = "") -> _core.Table:
@@ -241,11 +228,13 @@ class Records:
     @cached_property
     def row_labels(self) -> list[str] | None:
         """Column 2 of each entry; None if it has no meaning."""
-        labels = self.table.labels
-        if not NO_LABEL.issuperset(labels):
-            label = self.table.label
-            return [labels[0]] * len(self) if not len(label) else np.array(labels, dtype=object)[label].tolist()
-        return None
+        return None if NO_LABEL.issuperset(self.table.labels) else self._labels()
+
+    def _labels(self) -> list[str] | None:
+        labels, label = self.table.labels, self.table.label
+        if not labels:
+            return None
+        return list(np.array(labels, dtype=object)[label].tolist() if len(label) else labels * len(self))
 
     @cached_property
     def row_topics(self) -> list[str]:
@@ -263,18 +252,21 @@ class Records:
         """Values as Python numbers."""
         return list(values.tolist())
 
+    # ---- output
+
     def outgoing(self) -> writing.Outgoing:
         """The data to write."""
         raise NotImplementedError
 
-    # ---- output
-
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{topic: {doc: value}}."""
-        docs, values = self.table.docs(0, len(self)), self.numbers(self.values)
+        return self._by_topic(self.table.docs(0, len(self)), self.numbers(self.values))
+
+    def _by_topic(self, keys: list[Any], values: list[Any]) -> dict[str, dict[Any, Any]]:
+        """{topic: {key: value}} for keys and values in the order of the table."""
         ends = self.starts.tolist()
         return {
-            topic: dict(zip(docs[begin:end], values[begin:end], strict=True))
+            topic: dict(zip(keys[begin:end], values[begin:end], strict=True))
             for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False)
         }
 
@@ -288,20 +280,20 @@ class Records:
 
     def to_arrow(self) -> Any:
         """An Arrow table, with the columns of `to_pandas`."""
-        return writing.to_arrow(self.outgoing().named(), self.name)
+        return writing.to_frame("pyarrow", self.outgoing().named(), self.name)
 
-    def write(self, path: PathLike, format: str | None = None, *, allow_loss: bool = False) -> None:
-        """Write a file, whole or not at all, in the format given, or that of the suffix, or TREC's.
+    def write(self, path: source.PathLike, format: str | None = None, *, allow_loss: bool = False) -> None:
+        """Write a file, whole or not at all, in `format`, or that of the suffix, or TREC's.
 
         Data that the format cannot hold is an error, unless `allow_loss`. Suffixes .gz, .bz2, .xz and .zst compress.
         """
         chosen = formats.format_for(path, format, self.kind)
-        write_bytes(path, writing.encode(self.outgoing(), chosen, os.fspath(path), allow_loss=allow_loss))
+        source.write_bytes(path, writing.encode(self.outgoing(), chosen, os.fspath(path), allow_loss=allow_loss))
 
     # ---- equality
 
     def _content(self) -> dict[str, Any]:
-        """By topic, what is the same in equal values."""
+        """The data of each topic that must be the same for two values to be equal."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -320,16 +312,16 @@ class Records:
         return f"<{type(self).__name__} {self.name!r}: {len(self.topics):,} topics, {len(self):,} {entries}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ranks = self.table.ranks.tolist() if len(self.table.ranks) else None
         if self.empty_topics:  # only a dict can hold topics without documents
             return _rebuild_dict, (type(self), self.to_dict(), self.name, self.path)
-        labels = self.table.labels
-        label = self.table.label
-        rows = None
-        if labels:
-            rows = np.array(labels, dtype=object)[label].tolist() if len(label) else labels * len(self)
-        docs = self.table.docs(0, len(self))
-        return _rebuild, (type(self), self.row_topics, docs, self.values.tolist(), ranks, rows, self.name, self.path)
+        ranks = self.table.ranks.tolist() if len(self.table.ranks) else None
+        columns = (self.row_topics, self.table.docs(0, len(self)), self.values.tolist(), ranks, self._labels())
+        return _rebuild, (type(self), *columns, self.name, self.path)
+
+
+def are_whole(values: NDArray[np.float64]) -> bool:
+    """Whether all values are whole numbers that a 64-bit float holds exactly."""
+    return bool((values == np.rint(values)).all() and (np.abs(values) < 2**53).all())
 
 
 def _rebuild(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.collection.columns import Columns
-from cranfield.collection.records import Reading, Records, from_mapping, matrix_columns, table_of
+from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
@@ -59,9 +59,8 @@ class Run(Records):
         runs = runs_of(thing, name, format=format, on_duplicate=on_duplicate)
         if len(runs) != 1:
             tags = listed((run.name for run in runs), most=10)
-            raise DataError(
-                runs[0].path or "<data>", None, f"{len(runs)} runs ({tags}), expected one; read_runs reads several"
-            )
+            message = f"{len(runs)} runs ({tags}), expected one; read_runs reads several"
+            raise DataError(runs[0].path or "<data>", None, message)
         return runs[0]
 
     @classmethod
@@ -141,8 +140,7 @@ class Run(Records):
         begin, end = self._slice(topic)
         positions, _ = self.table.order(self._place[str(topic)], order, precision == 32)
         docs, scores = self.table.docs(begin, end), self.values
-        places = positions.tolist()
-        return [Ranked(rank, docs[p - begin], float(scores[p])) for rank, p in enumerate(places, 1)]
+        return [Ranked(rank, docs[p - begin], float(scores[p])) for rank, p in enumerate(positions.tolist(), 1)]
 
     def top(self, k: int, order: str = "score") -> Run:
         """The first `k` documents of every list, best first.
@@ -166,8 +164,7 @@ class Run(Records):
         """All entries as lists, column by column."""
         columns = super().columns()
         if self.has_ranks:
-            whole = bool((self.ranks == np.rint(self.ranks)).all() and (np.abs(self.ranks) < 2**53).all())
-            columns.ranks = self.ranks.astype(np.int64).tolist() if whole else self.ranks.tolist()
+            columns.ranks = (self.ranks.astype(np.int64) if are_whole(self.ranks) else self.ranks).tolist()
         columns.names = [self.name] * len(self)
         return columns
 
@@ -187,19 +184,14 @@ class Run(Records):
 
     def _content(self) -> dict[str, Any]:
         docs, scores = self.table.docs(0, len(self)), self.values.tolist()
-        ends = self.starts.tolist()
-        return {
-            topic: (docs[begin:end], scores[begin:end])
-            for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False)
-        }
+        return {topic: list(entries.items()) for topic, entries in self._by_topic(docs, scores).items()}
 
     def __eq__(self, other: object) -> bool:
         equal = super().__eq__(other)
         if equal is not True or not isinstance(other, Run) or not (self.has_ranks and other.has_ranks):
             return equal
-        return {t: self.ranks[slice(*self._slice(t))].tolist() for t in self.topics} == {
-            t: other.ranks[slice(*other._slice(t))].tolist() for t in other.topics
-        }
+        mine, theirs = ({t: run.ranks[slice(*run._slice(t))].tolist() for t in run.topics} for run in (self, other))
+        return mine == theirs
 
     __hash__ = Records.__hash__
 
@@ -220,11 +212,8 @@ def runs_of(
         run_name = name or (tags[0] if tags and tags[0] else stem(path) if path else "run")
         return [Run(table if tags == [run_name] else table.renamed(run_name), run_name, path)]
     row_tag = np.repeat(table.list_name, np.diff(table.list_start))
-    runs = []
-    for number, tag in enumerate(tags):
-        run_name = f"{name}:{tag}" if name else tag
-        runs.append(Run(table.take(np.flatnonzero(row_tag == number), run_name), run_name, path))
-    return runs
+    names = [f"{name}:{tag}" if name else tag for tag in tags]
+    return [Run(table.take(np.flatnonzero(row_tag == i), names[i]), names[i], path) for i in range(len(tags))]
 
 
 def read_runs(

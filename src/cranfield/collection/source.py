@@ -10,6 +10,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import IO, Any, Protocol, runtime_checkable
 
 from cranfield.errors import DataError, UsageError
@@ -29,9 +30,15 @@ SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """Files with these suffixes are compressed when they are written."""
 
 STDIN, STDOUT = "standard input", "standard output"
-FIRST_BYTES = 1 << 16
 BINARY = (b"PAR1", b"\xff\xfe", b"\xfe\xff")
 """How data with NUL bytes may begin: Parquet, and topics in UTF-16."""
+
+
+_OPEN_ERRORS: dict[type, str] = {
+    IsADirectoryError: "is a directory, expected a file",
+    FileNotFoundError: "no such file",
+    PermissionError: "cannot be read: permission denied",
+}
 
 
 @runtime_checkable
@@ -60,16 +67,12 @@ def load(path: PathLike) -> Buffer:
             if not head:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise DataError(
+            name, None, _OPEN_ERRORS.get(type(error)) or f"cannot be read: {error.strerror or error}"
+        ) from None
     except DataError:
         raise
-    except IsADirectoryError:
-        raise DataError(name, None, "is a directory, expected a file") from None
-    except FileNotFoundError:
-        raise DataError(name, None, "no such file") from None
-    except PermissionError:
-        raise DataError(name, None, "cannot be read: permission denied") from None
-    except OSError as error:
-        raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a NUL in the name
         raise DataError(repr(name), None, f"cannot be read: {error}") from None
 
@@ -88,7 +91,7 @@ def _standard_input() -> IO[bytes]:
 def _drained(stream: IO[bytes], name: str) -> bytes:
     """Read a pipe or a device to its end, but not if it is binary: /dev/zero has no end."""
     try:
-        head = stream.read(FIRST_BYTES)
+        head = stream.read(HEAD)
         if b"\0" in head and compression(head) is None and not head.startswith(BINARY):
             line = head[: head.index(b"\0")].count(b"\n") + 1
             raise DataError(name, line, "a NUL byte: binary data, expected text, JSON, CSV or Parquet")
@@ -140,19 +143,12 @@ def unpacked(data: bytes, name: str) -> bytes:
 
 def unpack(data: bytes, kind: str) -> bytes:
     """Decompress; errors are those of the standard library."""
+    if kind == "zstd":
+        return bytes(_zstd().decompress(data))
+    library = import_module({"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}[kind])
     if kind == "gzip":
-        import gzip
-
-        return gzip.decompress(data)
-    if kind == "bzip2":
-        import bz2
-
-        return _streams(data, bz2.BZ2Decompressor)
-    if kind == "xz":
-        import lzma
-
-        return _streams(data, lzma.LZMADecompressor)
-    return bytes(_zstd().decompress(data))
+        return bytes(library.decompress(data))
+    return _streams(data, library.BZ2Decompressor if kind == "bzip2" else library.LZMADecompressor)
 
 
 def _zstd() -> Any:
@@ -178,18 +174,9 @@ def _streams(data: bytes, decompressor: Callable[[], Any]) -> bytes:
 def pack(data: bytes, path: str) -> bytes:
     """Compress as the suffix of the path says: .gz, .bz2, .xz or .zst; with any other suffix return the data as is."""
     suffix = os.path.splitext(path)[1]
-    if suffix == ".gz":
-        import gzip
-
-        return gzip.compress(data, mtime=0)
-    if suffix == ".bz2":
-        import bz2
-
-        return bz2.compress(data)
-    if suffix == ".xz":
-        import lzma
-
-        return lzma.compress(data)
+    if suffix in (".gz", ".bz2", ".xz"):
+        library = import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[suffix])
+        return bytes(library.compress(data, **({"mtime": 0} if suffix == ".gz" else {})))
     if suffix == ".zst":
         zstd = _zstd()
         # Like the zstd command, write a checksum: without one, damage would go unnoticed.
@@ -289,10 +276,10 @@ def stem(path: str) -> str:
 
 def read_stream(stream: IO[bytes] | Readable) -> bytes:
     """Return the content of an open file."""
-    name = str(getattr(stream, "name", "")) or "stream"
     try:
         data = stream.read()
     except (OSError, ValueError) as error:  # closed, not open for reading, or text of another encoding
+        name = str(getattr(stream, "name", "")) or "stream"
         raise DataError(name, None, f"cannot be read: {error}") from None
     return data.encode("utf-8", "surrogateescape") if isinstance(data, str) else unpacked(bytes(data), "stream")
 
@@ -300,15 +287,15 @@ def read_stream(stream: IO[bytes] | Readable) -> bytes:
 # ---- the first lines
 
 HEAD = 1 << 16
-_DATA = re.compile(rb"^[ \t\r]*[^\s#]", re.MULTILINE)
-"""The start of a line that is neither blank nor a comment."""
+DATA_LINE = re.compile(rb"^[ \t\r\v\f]*[^\s#][^\n]*", re.MULTILINE)
+"""A line that is neither blank nor a comment."""
 
 
 def data_start(buffer: Buffer) -> int:
     """Where to look at a file: at its start, or at its first line of data after many blank lines and comments."""
-    if _DATA.search(bytes(buffer[:HEAD])) or len(buffer) <= HEAD:
+    if len(buffer) <= HEAD or DATA_LINE.search(bytes(buffer[:HEAD])):
         return 0
-    match = _DATA.search(buffer)
+    match = DATA_LINE.search(buffer)
     return match.start() if match else 0
 
 
@@ -319,15 +306,10 @@ def head_of(buffer: Buffer) -> bytes:
     return head if b"\n" in head else bytes(buffer[begin : begin + (1 << 25)])
 
 
-def count_data_lines(data: bytes) -> int:
-    """The number of lines that are neither blank nor comments."""
-    return len(_DATA.findall(data))
-
-
 def first_line(buffer: Buffer) -> bytes:
     """The first line that is neither blank nor a comment; empty if there is none."""
-    lines = unmarked(head_of(buffer)).split(b"\n")
-    return next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    match = DATA_LINE.search(unmarked(head_of(buffer)))
+    return match[0] if match else b""
 
 
 def text_of(buffer: Buffer) -> str:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.records import DATASET_PREFIXES
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand
 from cranfield.errors import UsageError
@@ -43,9 +44,22 @@ class Spread:
         if not len(counts):
             return cls(0, 0.0, 0, 0.0, 0)
         values = np.asarray(counts)
-        return cls(
-            int(values.sum()), float(values.mean()), int(values.min()), float(np.median(values)), int(values.max())
-        )
+        low, high = int(values.min()), int(values.max())
+        return cls(int(values.sum()), float(values.mean()), low, float(np.median(values)), high)
+
+
+def _spread(count: str) -> Any:
+    """A property of a record with `per_topic`: the spread of this count."""
+    return property(lambda self: Spread.of([getattr(topic, count) for topic in self.per_topic]))
+
+
+class _PerTopic:
+    per_topic: tuple[Any, ...]
+
+    @property
+    def topics(self) -> int:
+        """The number of judged topics."""
+        return len(self.per_topic)
 
 
 @dataclass(frozen=True)
@@ -60,7 +74,7 @@ class TopicJudgments:
 
 
 @dataclass(frozen=True)
-class QrelsStatistics:
+class QrelsStatistics(_PerTopic):
     """The judgments of a collection. Documents judged by intent count once, with their highest grade.
 
     >>> of_qrels({"q1": {"d1": 2, "d2": 1, "d3": 0}, "q2": {"d1": 0}}).relevant
@@ -75,20 +89,10 @@ class QrelsStatistics:
     per_topic: tuple[TopicJudgments, ...]
     intents: tuple[str, ...]
 
-    @property
-    def topics(self) -> int:
-        """The number of judged topics."""
-        return len(self.per_topic)
-
-    @property
-    def judged(self) -> Spread:
-        """Judged documents per topic."""
-        return Spread.of([topic.judged for topic in self.per_topic])
-
-    @property
-    def relevant(self) -> Spread:
-        """Relevant documents per topic."""
-        return Spread.of([topic.relevant for topic in self.per_topic])
+    judged = _spread("judged")
+    """Judged documents per topic."""
+    relevant = _spread("relevant")
+    """Relevant documents per topic."""
 
     @property
     def by_level(self) -> Mapping[float, Spread]:
@@ -124,7 +128,7 @@ class TopicRetrieved:
 
 
 @dataclass(frozen=True)
-class RunStatistics:
+class RunStatistics(_PerTopic):
     """The documents that a run retrieved for its judged topics."""
 
     name: str
@@ -134,25 +138,12 @@ class RunStatistics:
     unjudged_topics: tuple[str, ...]
     """Topics of the run without judgments."""
 
-    @property
-    def topics(self) -> int:
-        """The number of judged topics of the run."""
-        return len(self.per_topic)
-
-    @property
-    def retrieved(self) -> Spread:
-        """Retrieved documents per topic."""
-        return Spread.of([topic.retrieved for topic in self.per_topic])
-
-    @property
-    def relevant(self) -> Spread:
-        """Retrieved relevant documents per topic."""
-        return Spread.of([topic.relevant for topic in self.per_topic])
-
-    @property
-    def unjudged(self) -> Spread:
-        """Retrieved unjudged documents per topic."""
-        return Spread.of([topic.unjudged for topic in self.per_topic])
+    retrieved = _spread("retrieved")
+    """Retrieved documents per topic."""
+    relevant = _spread("relevant")
+    """Retrieved relevant documents per topic."""
+    unjudged = _spread("unjudged")
+    """Retrieved unjudged documents per topic."""
 
     def judged_share(self, depth: int | None = None) -> float:
         """The share of judged documents among the first `depth` (10 or 100) or all retrieved ones, mean over topics.
@@ -161,16 +152,19 @@ class RunStatistics:
         """
         if depth is not None and depth not in DEPTHS:
             raise UsageError(f"depth == {depth!r}, must be one of {', '.join(map(str, DEPTHS))} or None")
-        shares = [
-            topic.judged_at[depth] if depth is not None else topic.judged / topic.retrieved if topic.retrieved else 0.0
+        return _mean([
+            topic.judged / max(1, topic.retrieved) if depth is None else topic.judged_at[depth]
             for topic in self.per_topic
-        ]
-        return float(np.mean(shares)) if shares else 0.0
+        ])  # fmt: skip
 
     @property
     def tied_share(self) -> float:
         """The share of lists in which some documents have the same score."""
-        return float(np.mean([topic.tied for topic in self.per_topic])) if self.per_topic else 0.0
+        return _mean([topic.tied for topic in self.per_topic])
+
+
+def _mean(shares: Sequence[float]) -> float:
+    return float(np.mean(shares)) if shares else 0.0
 
 
 @dataclass(frozen=True)
@@ -187,8 +181,8 @@ def of_collection(qrels: Any, runs: Any = (), rel: float = 1) -> CollectionStati
     several = runs if isinstance(runs, Iterable) and not isinstance(runs, str | bytes | Mapping | Run) else [runs]
     opened: list[Run] = []
     for run in several:
-        paths = expand([run]) if isinstance(run, str) and not run.startswith(("irds:", "ir_datasets:")) else [run]
-        opened.extend(member for path in paths for member in runs_of(path))
+        is_path = isinstance(run, str) and not run.startswith(DATASET_PREFIXES)
+        opened.extend(member for path in (expand([run]) if is_path else [run]) for member in runs_of(path))
     return CollectionStatistics(of_qrels(judgments, rel), tuple(of_run(run, judgments, rel) for run in opened))
 
 
@@ -223,15 +217,12 @@ def of_run(run: Any, qrels: Any, rel: float = 1) -> RunStatistics:
     present = np.flatnonzero(joined["missing"] == 0).tolist()
     per_topic = tuple(
         TopicRetrieved(
-            names[t],
-            int(retrieved[t]),
-            int(judged_documents[t]),
-            int(relevant[t]),
+            names[t], int(retrieved[t]), int(judged_documents[t]), int(relevant[t]),
             {depth: int(at[depth][t]) / max(1, min(depth, int(retrieved[t]))) for depth in DEPTHS},
             names[t] in with_ties,
         )
         for t in present
-    )
+    )  # fmt: skip
     missing = tuple(names[t] for t in np.flatnonzero(joined["missing"]).tolist())
     return RunStatistics(run.name, per_topic, missing, tuple(joined["unjudged_topics"][0]))
 

@@ -17,24 +17,18 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.column_names import VALUE, header_delimiter, required_columns, run_or_qrels_columns
+from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, required_columns, run_or_qrels_columns
 from cranfield.collection.columns import Columns, shown
 from cranfield.collection.source import Buffer, text_of
-from cranfield.errors import CranfieldError, DataError
+from cranfield.errors import DataError
+from cranfield.frames import need
 from cranfield.text import counted
 
 
 def _columns(get: Callable[[int], list[Any]], places: dict[str, int], origin: str) -> Columns:
     """Columns from a function that returns the column at a position."""
-    return Columns(
-        get(places["topic"]),
-        get(places["doc"]),
-        get(places["value"]),
-        ranks=get(places["rank"]) if "rank" in places else None,
-        names=get(places["name"]) if "name" in places else None,
-        labels=get(places["label"]) if "label" in places else None,
-        origin=origin,
-    )
+    columns: dict[str, Any] = {f"{role}s": get(place) for role, place in places.items()}
+    return Columns(**columns, origin=origin)
 
 
 def _score_by_rank(columns: Columns, places: dict[str, int]) -> Columns:
@@ -67,7 +61,7 @@ def frame_columns(frame: Any) -> tuple[list[str], Callable[[int], list[Any]]]:
     if root == "pandas":
         return list(map(str, frame.columns)), lambda i: list(frame.iloc[:, i].tolist())
     if not hasattr(frame, "column_names"):
-        frame = pyarrow("reading an Arrow stream").table(frame)
+        frame = need("pyarrow", "an Arrow stream").table(frame)
     return list(frame.column_names), lambda i: list(frame.column(i).to_pylist())
 
 
@@ -78,17 +72,7 @@ def from_frame(frame: Any, kind: str, origin: str = "frame") -> Columns:
     return _score_by_rank(_columns(get, places, origin), places)
 
 
-def pyarrow(purpose: str) -> Any:
-    """Import pyarrow, or say how to install it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise CranfieldError(f"{purpose} needs pyarrow: pip install 'cranfield[frames]'") from None
-    return pyarrow
-
-
 def read_parquet(buffer: Buffer, kind: str, origin: str) -> Columns:
-    """The columns of a Parquet file."""
     return from_frame(parquet_table(buffer, origin), kind, origin)
 
 
@@ -103,9 +87,7 @@ def parquet_names(buffer: Buffer, origin: str) -> list[str]:
 
 
 def _parquet(function: str, buffer: Buffer, origin: str) -> Any:
-    arrow = pyarrow(f"{origin}: reading Parquet")
-    from pyarrow import parquet
-
+    arrow, parquet = need("pyarrow", f"{origin}: Parquet"), need("pyarrow.parquet", f"{origin}: Parquet")
     try:
         return getattr(parquet, function)(arrow.BufferReader(arrow.py_buffer(buffer)))
     except (arrow.ArrowException, OSError) as error:
@@ -137,18 +119,16 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
     elif isinstance(first, (tuple, list)):
         places, pick = _positions(rows, kind, origin, unit), itemgetter
     else:
-        raise DataError(
-            origin, None, f"{unit} 1 is {shown(first)}, expected a dict, a named tuple or (topic, doc, {VALUE[kind]})"
-        )
+        what = f"{unit} 1 is {shown(first)}, expected a dict, a named tuple or (topic, doc, {VALUE[kind]})"
+        raise DataError(origin, None, what)
 
     def get(place: int) -> list[Any]:
         try:
             return list(map(pick(place), rows))
         except (KeyError, IndexError, AttributeError, TypeError):
             row = next(row for row, record in enumerate(rows) if not _has(pick(place), record))
-            raise DataError(
-                origin, None, f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
-            ) from None
+            what = f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
+            raise DataError(origin, None, what) from None
 
     columns = _columns(get, places, origin)
     columns.unit = unit
@@ -168,14 +148,11 @@ def _positions(rows: list[Any], kind: str, origin: str, unit: str) -> dict[str, 
     most = 3 if kind == "run" else 4
     expected = "(topic, doc, score)" if kind == "run" else "(topic, doc, grade) or (topic, doc, grade, iteration)"
     size = len(rows[0])
-    wrong = 0 if not 3 <= size <= most else next((i for i, row in enumerate(rows) if not _sized(row, size)), None)
+    bad = (i for i, row in enumerate(rows) if not isinstance(row, (tuple, list)) or len(row) != size)
+    wrong = next(bad, None) if 3 <= size <= most else 0
     if wrong is not None:
         raise DataError(origin, None, f"{unit} {wrong + 1} is {shown(rows[wrong])}, expected {expected}")
     return {"topic": 0, "doc": 1, "value": 2} | ({"label": 3} if size == 4 else {})
-
-
-def _sized(row: Any, size: int) -> bool:
-    return isinstance(row, (tuple, list)) and len(row) == size
 
 
 # --------------------------------------------------------------------------------------------------------- JSON
@@ -243,9 +220,8 @@ def parsed_json(text: str, origin: str, line: int | None = None) -> Any:
     try:
         return json.loads(text, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
-        raise DataError(
-            origin, line or error.lineno, f"is not valid JSON: {error.msg} (column {error.colno})"
-        ) from None
+        what = f"is not valid JSON: {error.msg} (column {error.colno})"
+        raise DataError(origin, line or error.lineno, what) from None
     except RecursionError:
         raise DataError(origin, line, "is JSON nested too deeply") from None
     except ValueError as error:
@@ -282,26 +258,16 @@ def _json_shapes(kind: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- CSV
 
 
-def read_csv(buffer: Buffer, kind: str, origin: str) -> Columns:
-    """Read CSV with a header."""
-    return _read_delimited(buffer, kind, origin, "csv", ",")
-
-
-def read_tsv(buffer: Buffer, kind: str, origin: str) -> Columns:
-    """Read tab-separated values with a header."""
-    return _read_delimited(buffer, kind, origin, "tsv", "\t")
-
-
 def header_names(buffer: Buffer, origin: str) -> list[str]:
     """The names in the header of CSV or TSV."""
     first = _without_comments(text_of(buffer))[1].partition("\n")[0].strip("\r")
     return [word.strip().strip('"') for word in first.split(header_delimiter(first) or ",")]
 
 
-def _read_delimited(buffer: Buffer, kind: str, origin: str, format: str, default: str) -> Columns:
-    """Read a table with a header, which shows the delimiter."""
+def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Columns:
+    """Read `csv` or `tsv` with a header, which shows the delimiter."""
     skipped, text = _without_comments(text_of(buffer))
-    delimiter = header_delimiter(text.partition("\n")[0].rstrip("\r")) or default
+    delimiter = header_delimiter(text.partition("\n")[0].rstrip("\r")) or DELIMITER[format]
 
     def reader() -> Any:
         return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -310,8 +276,7 @@ def _read_delimited(buffer: Buffer, kind: str, origin: str, format: str, default
     try:
         rows = list(filter(None, lines))
     except csv.Error as error:
-        line_number = skipped + max(1, lines.line_num)
-        raise DataError(origin, line_number, f"is not valid {format.upper()}: {error}") from None
+        raise DataError(origin, skipped + max(1, lines.line_num), f"is not valid {format.upper()}: {error}") from None
     if not rows:
         raise DataError(origin, None, f"is empty, expected a header and lines of topic, doc, {VALUE[kind]}")
     header = rows.pop(0)

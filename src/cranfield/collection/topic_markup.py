@@ -265,8 +265,7 @@ def read_xml(text: str, path: str) -> Found:
     if topics and others:
         names = ", ".join(sorted({f"<{element.name}>" for element in others}))
         ignored = counted(len(others), "element outside the topics was", "elements outside the topics were")
-        message = f"{path}: {ignored} ignored: {names}"
-        warnings.warn(message, CranfieldWarning, stacklevel=3)
+        warnings.warn(f"{path}: {ignored} ignored: {names}", CranfieldWarning, stacklevel=3)
     for element in topics or root.children:
         yield element.line, _record(element, root.lang, path)
 
@@ -297,8 +296,8 @@ def _parsed_xml(text: str, path: str) -> _Element:
         opened.append(element)
 
     def entity(name: str, *_: object) -> None:
-        what = f"entity {name!r}: entities are not allowed, write the text itself"
-        raise DataError(path, parser.CurrentLineNumber, what)
+        message = f"entity {name!r}: entities are not allowed, write the text itself"
+        raise DataError(path, parser.CurrentLineNumber, message)
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda name: opened.pop()

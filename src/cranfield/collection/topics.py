@@ -48,7 +48,14 @@ FORMATS = tuple(_FORMATS)
 
 
 @dataclass(frozen=True)
-class Subtopic:
+class _Picklable:
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle read-only mappings as dicts, since pickle cannot handle them."""
+        return type(self), tuple(_thawed(getattr(self, part.name)) for part in dataclasses.fields(self))
+
+
+@dataclass(frozen=True)
+class Subtopic(_Picklable):
     """One of the needs behind a topic, as in the TREC Web track and NTCIR Intent tasks.
 
     `number` is the name of the intent in diversity qrels; `type` is `inf` or `nav`, for example; `fields` has
@@ -63,16 +70,13 @@ class Subtopic:
     def __post_init__(self) -> None:
         _settle(self, f"subtopic {self.number!r}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reduced(self)
-
 
 @dataclass(frozen=True)
-class Topic:
+class Topic(_Picklable):
     """One topic: an id, the usual three texts, and everything else in its file as `fields`.
 
     A missing text is empty; empty fields are dropped. Texts in other languages are fields such as `title@fr`; `lang` is
-    the language of `title`, `description` and `narrative`, if the file has it.
+    the language of `title`, `description` and `narrative`, if the file states it.
     A field that a file repeats is a tuple. Values of JSON files keep their types; lists become tuples.
 
     >>> Topic("301", "International Organized Crime").title
@@ -95,9 +99,6 @@ class Topic:
         for number, count in Counter(subtopic.number for subtopic in self.subtopics).items():
             if count > 1:
                 raise UsageError(f"topic {self.id}: subtopic {number} appears twice, numbers must differ")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _reduced(self)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -130,11 +131,6 @@ def _settle(value: Topic | Subtopic, who: str) -> None:
         if not isinstance(name, str) or not name or name in own:
             raise UsageError(f"{who}: a field is named {name!r}, must be text and none of {', '.join(own)}")
     object.__setattr__(value, "fields", _frozen({name: each for name, each in value.fields.items() if each != ""}))
-
-
-def _reduced(value: Topic | Subtopic) -> tuple[Any, ...]:
-    """For pickle, which cannot handle read-only mappings."""
-    return type(value), tuple(_thawed(getattr(value, part.name)) for part in dataclasses.fields(value))
 
 
 def _rebuilt(value: Any, mapping: type, sequence: type) -> Any:
@@ -217,8 +213,7 @@ class Topics(Mapping[str, Topic]):
         where = os.fspath(path)
         format = _format_named(where) if format is None else format
         if format is None:
-            choices = ", ".join(FORMATS)
-            raise UsageError(f"{where}: the suffix is not that of a format; use format= one of {choices}")
+            raise UsageError(f"{where}: the suffix is not that of a format; use format= one of {', '.join(FORMATS)}")
         check.one_of("Topics.write", FORMATS, format=format)
         if not self:
             raise DataError(where, None, "no topics to write")

@@ -7,11 +7,11 @@ import io
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cranfield.collection.column_names import DELIMITER
 from cranfield.collection.columns import Columns
-from cranfield.collection.structured import pyarrow
 from cranfield.errors import DataError
 from cranfield.frames import need
 from cranfield.text import listed
@@ -36,7 +36,7 @@ class Outgoing:
     scores_matter: bool = False
     """The scores do not follow from the ranks."""
     intents: bool = False
-    empty_topics: Sequence[str] = field(default=())
+    empty_topics: Sequence[str] = ()
     """Topics without documents, which only {topic: {doc: value}} can hold."""
 
     @property
@@ -52,40 +52,37 @@ class Outgoing:
     def named(self) -> dict[str, list[Any]]:
         """The columns, under the names that ir_datasets and ir_measures use."""
         columns = self.columns
-        out = {"query_id": columns.topics, "doc_id": columns.docs}
-        out["score" if self.kind == "run" else "relevance"] = columns.values
-        if columns.ranks is not None:
-            out["rank"] = columns.ranks
-        if columns.labels is not None:
-            out["intent" if self.intents else "iteration"] = columns.labels
-        if columns.names is not None:
-            out["run"] = columns.names
-        return out
+        out = {
+            "query_id": columns.topics,
+            "doc_id": columns.docs,
+            "score" if self.kind == "run" else "relevance": columns.values,
+            "rank": columns.ranks,
+            "intent" if self.intents else "iteration": columns.labels,
+            "run": columns.names,
+        }
+        return {name: column for name, column in out.items() if column is not None}
 
 
 def encode(out: Outgoing, format: Layout | Structured, path: str, *, allow_loss: bool = False) -> bytes:
     """The bytes of a file; an error if the format cannot hold everything, unless `allow_loss`."""
     lost = losses(out, format)
     if lost and not allow_loss:
-        raise DataError(
-            path, None, f"{format.name} cannot hold {' or '.join(lost)}; to leave that out: allow_loss=True"
-        )
+        what = f"{format.name} cannot hold {' or '.join(lost)}; to leave that out: allow_loss=True"
+        raise DataError(path, None, what)
     return format.encode(out, path)
 
 
 def losses(out: Outgoing, format: Layout | Structured) -> list[str]:
     """The parts of the data that a format cannot hold; not counting the tag of a single run, which its file names."""
-    lost = []
+    needed = {
+        "label": (out.columns.labels is not None, "intents" if out.intents else "iterations"),
+        "value": (out.scores_matter, "scores"),
+        "rank": (out.ranks_matter, "ranks that do not follow the scores"),
+        "name": (out.several_runs, "several runs"),
+    }
+    lost = [what for role, (matters, what) in needed.items() if matters and role not in format.columns]
     if out.empty_topics and not (format.name == "json" and out.nests):
-        lost.append(f"topics without documents ({listed(out.empty_topics)})")
-    if out.columns.labels is not None and "label" not in format.columns:
-        lost.append("intents" if out.intents else "iterations")
-    if out.scores_matter and "value" not in format.columns:
-        lost.append("scores")
-    if out.ranks_matter and "rank" not in format.columns:
-        lost.append("ranks that do not follow the scores")
-    if out.several_runs and "name" not in format.columns:
-        lost.append("several runs")
+        lost.insert(0, f"topics without documents ({listed(out.empty_topics)})")
     return lost
 
 
@@ -161,16 +158,10 @@ def to_json_lines(out: Outgoing, path: str) -> bytes:
     return _encoded("\n".join([*json_objects(out.named()), ""]))
 
 
-def to_csv(out: Outgoing, path: str) -> bytes:
-    """Comma-separated values with a header."""
-    _check_ids(out, "csv", path, "quote", labels=False)
-    return _encoded(to_delimited(out.named(), ","))
-
-
-def to_tsv(out: Outgoing, path: str) -> bytes:
-    """Tab-separated values with a header."""
-    _check_ids(out, "tsv", path, "quote", labels=False)
-    return _encoded(to_delimited(out.named(), "\t"))
+def to_table(format: str, out: Outgoing, path: str) -> bytes:
+    """The bytes of `csv` or `tsv` with a header."""
+    _check_ids(out, format, path, "quote", labels=False)
+    return _encoded(to_delimited(out.named(), DELIMITER[format]))
 
 
 def _dump(value: Any) -> str:
@@ -216,28 +207,17 @@ def to_delimited(data: dict[str, list[Any]], delimiter: str) -> str:
     return out.getvalue()
 
 
-def to_arrow(data: dict[str, list[Any]], origin: str) -> Any:
-    """Columns as an Arrow table."""
-    arrow = pyarrow(f"{origin}: an Arrow table")
-    try:
-        return arrow.table(data)
-    except UnicodeEncodeError as error:
-        raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, as Arrow needs") from None
-
-
 def to_parquet(out: Outgoing, path: str) -> bytes:
     """The bytes of a Parquet file."""
-    table = to_arrow(out.named(), path)
-    from pyarrow import parquet
-
     sink = io.BytesIO()
-    parquet.write_table(table, sink)
+    need("pyarrow.parquet", f"{path}: Parquet").write_table(to_frame("pyarrow", out.named(), path), sink)
     return sink.getvalue()
 
 
 def to_frame(library: str, data: dict[str, list[Any]], origin: str) -> Any:
-    """Columns as a frame of pandas or polars."""
+    """Columns as a frame of pandas or polars, or as a table of pyarrow."""
+    module = need(library, f"{origin}: a {library} {'table' if library == 'pyarrow' else 'frame'}")
     try:
-        return need(library, f"{origin}: a {library} frame").DataFrame(data)
+        return module.table(data) if library == "pyarrow" else module.DataFrame(data)
     except UnicodeEncodeError as error:
         raise DataError(origin, None, f"the id {error.object!r} is not UTF-8 text, as {library} needs") from None

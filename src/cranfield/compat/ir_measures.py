@@ -34,7 +34,6 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,49 +65,37 @@ __all__ = [
 # -- measures
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A measure of ir_measures: its parameters with their defaults, and which one `@` sets."""
-
-    name: str
-    defaults: Mapping[str, Any]
-    at: str = "cutoff"
-
-
 class Measure:
-    """A measure with its parameters, written as in ir_measures.
+    """A measure with its parameters, written as in ir_measures; `@` sets the parameter `at`.
 
     >>> nDCG @ 10, AP(rel=2), P(rel=2, judged_only=True) @ 5
     (nDCG@10, AP(rel=2), P(rel=2,judged_only=True)@5)
     """
 
-    def __init__(self, kind: _Kind, params: Mapping[str, Any]) -> None:
-        for name in params:
-            if name not in kind.defaults:
-                raise UsageError(
-                    f"{kind.name}: no parameter {name!r}; its parameters: {', '.join(kind.defaults) or 'none'}"
-                )
-        self.kind = kind
-        self.params = dict(params)
-        self.NAME = kind.name
+    def __init__(self, name: str, defaults: Mapping[str, Any], at: str = "cutoff", **params: Any) -> None:
+        for parameter in params:
+            if parameter not in defaults:
+                known = ", ".join(defaults) or "none"
+                raise UsageError(f"{name}: no parameter {parameter!r}; its parameters: {known}")
+        self.NAME = name
+        self.params = params
+        self._defaults = defaults
+        self._at = at
 
     def __call__(self, **params: Any) -> Measure:
-        return Measure(self.kind, {**self.params, **params})
+        return Measure(self.NAME, self._defaults, self._at, **{**self.params, **params})
 
     def __matmul__(self, at: float) -> Measure:
-        return self(**{self.kind.at: at})
+        return self(**{self._at: at})
 
     def __getitem__(self, name: str) -> Any:
-        return self.params.get(name, self.kind.defaults[name])
+        return self.params.get(name, self._defaults[name])
 
     def __repr__(self) -> str:
-        others = [
-            f"{name}={value!r}"
-            for name, value in self.params.items()
-            if name != self.kind.at and value != self.kind.defaults[name]
-        ]
-        at = f"@{self.params[self.kind.at]}" if self.kind.at in self.params else ""
-        return self.NAME + (f"({','.join(others)})" if others else "") + at
+        shown = {name: value for name, value in self.params.items() if value != self._defaults[name]}
+        others = ",".join(f"{name}={value!r}" for name, value in shown.items() if name != self._at)
+        at = f"@{self.params[self._at]}" if self._at in self.params else ""
+        return self.NAME + (f"({others})" if others else "") + at
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Measure) and repr(self) == repr(other)
@@ -117,20 +104,16 @@ class Measure:
         return hash(repr(self))
 
     def iter_calc(self, qrels: Any, run: Any) -> Iterator[Metric]:
-        """This measure on every topic."""
         return iter_calc([self], qrels, run)
 
     def calc_aggregate(self, qrels: Any, run: Any) -> float:
-        """This measure over all topics."""
         return calc_aggregate([self], qrels, run)[self]
 
     def calc(self, qrels: Any, run: Any) -> CalcResults:
-        """This measure over all topics and on every topic."""
         results = calc([self], qrels, run)
         return CalcResults(results.aggregated[self], results.per_query)
 
     def evaluator(self, qrels: Any) -> Evaluator:
-        """This measure for many runs."""
         return evaluator([self], qrels)
 
 
@@ -143,49 +126,49 @@ _SCALED_AT: dict[str, Any] = {"cutoff": None, **_SCALED}
 _NOVELTY: dict[str, Any] = {**_RANKED, "alpha": 0.5}
 _RANK_BIASED: dict[str, Any] = {"rel": 1, "alpha": 0.5, "beta": 0.5}
 
-nDCG = NDCG = Measure(_Kind("nDCG", _NDCG), {})
-AP = MAP = Measure(_Kind("AP", _RANKED), {})
-P = Precision = Measure(_Kind("P", _RANKED), {})
-RR = MRR = Measure(_Kind("RR", _RANKED), {})
-R = Recall = Measure(_Kind("R", _RANKED), {})
-Success = Measure(_Kind("Success", _RANKED), {})
-Rprec = RPrec = Measure(_Kind("Rprec", _SET), {})
-Bpref = BPref = Measure(_Kind("Bpref", _REL), {})
-infAP = Measure(_Kind("infAP", _REL), {})
-IPrec = Measure(_Kind("IPrec", {"recall": None, **_SET}, at="recall"), {})
-Judged = Measure(_Kind("Judged", {"cutoff": None}), {})
-SetP = Measure(_Kind("SetP", {**_SET, "relative": False}), {})
+nDCG = NDCG = Measure("nDCG", _NDCG)
+AP = MAP = Measure("AP", _RANKED)
+P = Precision = Measure("P", _RANKED)
+RR = MRR = Measure("RR", _RANKED)
+R = Recall = Measure("R", _RANKED)
+Success = Measure("Success", _RANKED)
+Rprec = RPrec = Measure("Rprec", _SET)
+Bpref = BPref = Measure("Bpref", _REL)
+infAP = Measure("infAP", _REL)
+IPrec = Measure("IPrec", {"recall": None, **_SET}, at="recall")
+Judged = Measure("Judged", {"cutoff": None})
+SetP = Measure("SetP", {**_SET, "relative": False})
 SetRelP = SetP(relative=True)
-SetR = Measure(_Kind("SetR", _REL), {})
-SetF = Measure(_Kind("SetF", {**_SET, "beta": 1.0}), {})
-SetAP = Measure(_Kind("SetAP", _SET), {})
-NumQ = Measure(_Kind("NumQ", {}), {})
-NumRet = Measure(_Kind("NumRet", {"rel": None}), {})
+SetR = Measure("SetR", _REL)
+SetF = Measure("SetF", {**_SET, "beta": 1.0})
+SetAP = Measure("SetAP", _SET)
+NumQ = Measure("NumQ", {})
+NumRet = Measure("NumRet", {"rel": None})
 NumRelRet = NumRet(rel=1)
-NumRel = Measure(_Kind("NumRel", _REL), {})
-RBP = Measure(_Kind("RBP", {"cutoff": None, "p": 0.8, "rel": None}), {})
-ERR = Measure(_Kind("ERR", {"cutoff": None}), {})
-Accuracy = Measure(_Kind("Accuracy", {"cutoff": None, "rel": 1}), {})
-Compat = Measure(_Kind("Compat", {"p": 0.95, "normalize": True}), {})
+NumRel = Measure("NumRel", _REL)
+RBP = Measure("RBP", {"cutoff": None, "p": 0.8, "rel": None})
+ERR = Measure("ERR", {"cutoff": None})
+Accuracy = Measure("Accuracy", {"cutoff": None, "rel": 1})
+Compat = Measure("Compat", {"p": 0.95, "normalize": True})
 
-SDCG = Measure(_Kind("SDCG", {**_SCALED_AT, "dcg": "log2"}), {})
-BPM = Measure(_Kind("BPM", {**_SCALED_AT, "T": 1.0}), {})
-INST = Measure(_Kind("INST", {"T": 1.0, **_SCALED}), {})
-INSQ = Measure(_Kind("INSQ", {"T": 1.0, **_SCALED}), {})
-NERR8 = Measure(_Kind("NERR8", _SCALED_AT), {})
-NERR9 = Measure(_Kind("NERR9", _SCALED_AT), {})
-NERR10 = Measure(_Kind("NERR10", {"p": 0.9, **_SCALED}), {})
-NERR11 = Measure(_Kind("NERR11", {"T": 1.0, **_SCALED}), {})
+SDCG = Measure("SDCG", {**_SCALED_AT, "dcg": "log2"})
+BPM = Measure("BPM", {**_SCALED_AT, "T": 1.0})
+INST = Measure("INST", {"T": 1.0, **_SCALED})
+INSQ = Measure("INSQ", {"T": 1.0, **_SCALED})
+NERR8 = Measure("NERR8", _SCALED_AT)
+NERR9 = Measure("NERR9", _SCALED_AT)
+NERR10 = Measure("NERR10", {"p": 0.9, **_SCALED})
+NERR11 = Measure("NERR11", {"T": 1.0, **_SCALED})
 
-alpha_DCG = α_DCG = Measure(_Kind("alpha_DCG", _NOVELTY), {})
-alpha_nDCG = α_nDCG = Measure(_Kind("alpha_nDCG", _NOVELTY), {})
-ERR_IA = Measure(_Kind("ERR_IA", _RANKED), {})
-nERR_IA = Measure(_Kind("nERR_IA", _RANKED), {})
-AP_IA = MAP_IA = Measure(_Kind("AP_IA", _SET), {})
-P_IA = Measure(_Kind("P_IA", _RANKED), {})
-NRBP = Measure(_Kind("NRBP", _RANK_BIASED), {})
-nNRBP = Measure(_Kind("nNRBP", _RANK_BIASED), {})
-StRecall = Measure(_Kind("StRecall", {"cutoff": None, "rel": 1}), {})
+alpha_DCG = α_DCG = Measure("alpha_DCG", _NOVELTY)
+alpha_nDCG = α_nDCG = Measure("alpha_nDCG", _NOVELTY)
+ERR_IA = Measure("ERR_IA", _RANKED)
+nERR_IA = Measure("nERR_IA", _RANKED)
+AP_IA = MAP_IA = Measure("AP_IA", _SET)
+P_IA = Measure("P_IA", _RANKED)
+NRBP = Measure("NRBP", _RANK_BIASED)
+nNRBP = Measure("nNRBP", _RANK_BIASED)
+StRecall = Measure("StRecall", {"cutoff": None, "rel": 1})
 
 _NAMED: dict[str, Measure] = {name: thing for name, thing in list(globals().items()) if isinstance(thing, Measure)}
 
@@ -218,29 +201,21 @@ def parse_measure(measure: str | Measure) -> Measure:
     return parsed if at is None else parsed @ at
 
 
-TREC_NAMES: dict[str, tuple[Measure, str, tuple[float, ...]]] = {
-    "ndcg": (nDCG, "", ()),
+TREC_NAMES: dict[str, Measure] = {
+    "ndcg": nDCG, "map": AP, "recip_rank": RR, "Rprec": Rprec, "bpref": Bpref, "infAP": infAP, "set_P": SetP,
+    "set_relative_P": SetRelP, "set_recall": SetR, "set_map": SetAP, "num_q": NumQ, "num_ret": NumRet,
+    "num_rel": NumRel, "num_rel_ret": NumRelRet,
+}  # fmt: skip
+TREC_NAMES_WITH_PARAMETERS: dict[str, tuple[Measure, str, tuple[float, ...]]] = {
     "ndcg_cut": (nDCG, "cutoff", CUTOFFS),
-    "map": (AP, "", ()),
     "map_cut": (AP, "cutoff", CUTOFFS),
     "P": (P, "cutoff", CUTOFFS),
     "recall": (R, "cutoff", CUTOFFS),
     "success": (Success, "cutoff", (1, 5, 10)),
-    "recip_rank": (RR, "", ()),
-    "Rprec": (Rprec, "", ()),
-    "bpref": (Bpref, "", ()),
-    "infAP": (infAP, "", ()),
     "iprec_at_recall": (IPrec, "recall", ranked.ELEVEN),
-    "set_P": (SetP, "", ()),
-    "set_relative_P": (SetRelP, "", ()),
-    "set_recall": (SetR, "", ()),
-    "set_map": (SetAP, "", ()),
     "set_F": (SetF, "beta", (1.0,)),
-    "num_q": (NumQ, "", ()),
-    "num_ret": (NumRet, "", ()),
-    "num_rel": (NumRel, "", ()),
-    "num_rel_ret": (NumRelRet, "", ()),
 }
+"""The measure, the parameter that follows the name, and its default values."""
 
 
 def parse_trec_measure(measure: str) -> list[Measure]:
@@ -249,18 +224,18 @@ def parse_trec_measure(measure: str) -> list[Measure]:
     >>> parse_trec_measure("P.5,10"), parse_trec_measure("map")
     ([P@5, P@10], [AP])
     """
-    for name in sorted(TREC_NAMES, key=len, reverse=True):
-        base, parameter, values = TREC_NAMES[name]
-        match = re.fullmatch(rf"{re.escape(name)}(?:[._]([\d.]+(?:,[\d.]+)*))?", measure)
-        if not match:
-            continue
-        if match.group(1):
-            if not parameter:
-                raise ValueError(f"unknown argument for {name}: {match.group(1)}")
-            convert = int if parameter == "cutoff" else float
-            values = tuple(convert(value) for value in match.group(1).split(","))
-        return [base(**{parameter: value}) for value in values] if parameter else [base]
-    raise ValueError(f"unknown measure {measure}")
+    match = re.fullmatch(r"(.+?)(?:[._]([\d.]+(?:,[\d.]+)*))?", measure)
+    name, typed = match.groups() if match else (measure, None)
+    if name in TREC_NAMES:
+        if typed:
+            raise ValueError(f"unknown argument for {name}: {typed}")
+        return [TREC_NAMES[name]]
+    if name not in TREC_NAMES_WITH_PARAMETERS:
+        raise ValueError(f"unknown measure {measure}")
+    base, parameter, values = TREC_NAMES_WITH_PARAMETERS[name]
+    if typed:
+        values = tuple(map(int if parameter == "cutoff" else float, typed.split(",")))
+    return [base(**{parameter: value}) for value in values]
 
 
 # -- from measures of ir_measures to those of cranfield

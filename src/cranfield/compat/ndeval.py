@@ -17,6 +17,7 @@ Differences:
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,7 +45,7 @@ HELP = f"""{USAGE}
 
 Prints the output of ndeval 4.5 (cranfield {__version__}).
 """
-VERSION = "ndeval: version 4.5, as cranfield has it"
+VERSION = "ndeval: version 4.5, reimplemented by cranfield"
 
 CUTOFFS = (5, 10, 20)
 DEPTH = CUTOFFS[-1]
@@ -57,6 +58,15 @@ COLUMNS = (
 NOTHING = (0.0,) * len(COLUMNS)
 NAN = math.copysign(math.nan, -1.0)
 """The value of 0/0 on x86-64."""
+
+
+LIMITS = {
+    "-alpha": ("between 0 and 1", 0, 1),
+    "-beta": ("between 0 and 1", 0, 1),
+    "-M": ("1 or more", 1, math.inf),
+    "-riskAlpha": ("0 or more", 0, math.inf),
+}
+"""The values that numeric options allow, as messages call them, and the lowest and the highest."""
 
 
 @dataclass
@@ -79,7 +89,7 @@ def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | N
     """Run ndeval with these arguments (without the name of the program) and return the exit code.
 
     >>> main(["-version"])
-    ndeval: version 4.5, as cranfield has it
+    ndeval: version 4.5, reimplemented by cranfield
     0
     """
 
@@ -102,7 +112,7 @@ def read_options(words: list[str]) -> Options:
         word = rest.pop(0) if rest else ""
         if word == "-traditional":
             options.traditional = True
-        elif word in ("-alpha", "-beta", "-M", "-baseline", "-riskAlpha") and len(rest) >= 3:
+        elif word in (*LIMITS, "-baseline") and len(rest) >= 3:
             _set(options, word, rest.pop(0))
         elif len(word) > 1 and word[0] == "-" and set(word[1:]) <= set("ca") and len(rest) >= 2:
             options.complete |= "c" in word
@@ -119,25 +129,19 @@ def _set(options: Options, name: str, text: str) -> None:
     if name == "-baseline":
         options.baseline = text
         return
-    if name == "-M":
-        if not text.isdecimal() or int(text) < 1:
-            raise UsageError(f"-M {text}: must be 1 or more")
-        options.depth = int(text)
-        return
     try:
-        value = float(text)
+        value = int(text) if name == "-M" else float(text)
     except ValueError:
-        raise UsageError(f"{name} {text}: must be a number") from None
-    if name == "-riskAlpha":
-        if not value >= 0:
-            raise UsageError(f"-riskAlpha {text}: must be 0 or more")
+        value = math.nan
+    expected, low, high = LIMITS[name]
+    if not low <= value <= high:
+        raise UsageError(f"{name} {text}: must be {'a number, ' if math.isnan(value) else ''}{expected}")
+    if name == "-M":
+        options.depth = int(value)
+    elif name == "-riskAlpha":
         options.risk, options.risk_text = value, text
-    elif not 0 <= value <= 1:
-        raise UsageError(f"{name} {text}: must be between 0 and 1")
-    elif name == "-alpha":
-        options.alpha = value
     else:
-        options.beta = value
+        setattr(options, name[1:], value)
 
 
 # -- reading
@@ -151,17 +155,17 @@ def _lines(path: str) -> Iterator[tuple[int, list[bytes]]]:
             yield number, cells
 
 
-def _natural(cell: bytes) -> int | None:
-    return int(cell) if cell.isdigit() else None
-
-
-def _grade(cell: bytes) -> int | None:
-    """A grade; it may be below 0, like -2 for junk pages in TREC's Web tracks."""
-    return -number if cell[:1] == b"-" and (number := _natural(cell[1:])) is not None else _natural(cell)
-
-
 def _shown(cell: bytes) -> str:
     return repr(cell.decode("utf-8", "replace"))
+
+
+def _whole(path: str, line: int, what: str, cell: bytes, digits: bytes | None = None) -> int:
+    """The whole number in a cell. A grade may be below 0, like -2 for junk pages in TREC's Web tracks."""
+    text = cell if digits is None else digits
+    if not (text.removeprefix(b"-") if what == "grade" else text).isdigit():
+        expected = "" if what == "grade" else ", such as 51 or wt09-51" if digits is not None else ", 0 or more"
+        raise DataError(path, line, f"the {what} is {_shown(cell)}, expected a whole number{expected}")
+    return int(text)
 
 
 @dataclass(frozen=True)
@@ -173,11 +177,7 @@ class Topic:
     @cached_property
     def documents_of(self) -> dict[int, int]:
         """The number of relevant documents of each intent that has any."""
-        count: dict[int, int] = {}
-        for intents in self.relevant.values():
-            for intent in intents:
-                count[intent] = count.get(intent, 0) + 1
-        return dict(sorted(count.items()))
+        return dict(sorted(Counter(intent for intents in self.relevant.values() for intent in intents).items()))
 
 
 def read_qrels(path: str) -> dict[int, Topic]:
@@ -186,27 +186,20 @@ def read_qrels(path: str) -> dict[int, Topic]:
     for line, cells in _lines(path):
         if len(cells) < 4:
             raise DataError(path, line, f"{len(cells)} columns, expected 4: topic intent doc grade")
-        numbers = [_natural(cells[0]), _natural(cells[1]), _grade(cells[3])]
-        for name, place, number in zip(("topic", "intent", "grade"), (0, 1, 3), numbers, strict=True):
-            if number is None:
-                expected = "a whole number" if name == "grade" else "a whole number, 0 or more"
-                raise DataError(path, line, f"the {name} is {_shown(cells[place])}, expected {expected}")
-        topic, intent, grade = (number or 0 for number in numbers)
+        topic, intent = _whole(path, line, "topic", cells[0]), _whole(path, line, "intent", cells[1])
         row = grades.setdefault(topic, {})
         if (cells[2], intent) in row:
-            raise DataError(
-                path, line, f"document {_shown(cells[2])} appears twice for intent {intent} of topic {topic}"
-            )
-        row[cells[2], intent] = grade > 0
+            what = f"document {_shown(cells[2])} appears twice for intent {intent} of topic {topic}"
+            raise DataError(path, line, what)
+        row[cells[2], intent] = _whole(path, line, "grade", cells[3]) > 0
     if not grades:
         raise DataError(path, None, "is empty, expected lines of topic intent doc grade")
     topics = {}
     for topic, row in sorted(grades.items()):
-        relevant: dict[bytes, list[int]] = {}
-        for (doc, intent), counts in row.items():
-            if counts:
-                relevant.setdefault(doc, []).append(intent)
-        topics[topic] = Topic({doc: tuple(sorted(intents)) for doc, intents in relevant.items()})
+        relevant: dict[bytes, tuple[int, ...]] = {}
+        for doc, intent in sorted(pair for pair, is_relevant in row.items() if is_relevant):
+            relevant[doc] = (*relevant.get(doc, ()), intent)
+        topics[topic] = Topic(relevant)
     return topics
 
 
@@ -221,32 +214,26 @@ class Ranking:
 def read_run(path: str, options: Options) -> Ranking:
     """Documents by rank or, with -traditional, by score and then by name, both descending."""
     entries: dict[int, dict[bytes, tuple[int, float]]] = {}
-    ranks: dict[int, set[int]] = {}
+    ranks: set[tuple[int, int]] = set()
     name = ""
     for line, cells in _lines(path):
         if len(cells) < 6:
             raise DataError(path, line, f"{len(cells)} columns, expected 6: topic Q0 doc rank score tag")
         # A topic may begin with the name of the task, as in wt09-51.
         digits = cells[0] if cells[0][:1].isdigit() else cells[0].partition(b"-")[2]
-        topic, rank = _natural(digits), _natural(cells[3])
-        if topic is None:
-            raise DataError(
-                path, line, f"the topic is {_shown(cells[0])}, expected a whole number, such as 51 or wt09-51"
-            )
-        if rank is None:
-            raise DataError(path, line, f"the rank is {_shown(cells[3])}, expected a whole number, 0 or more")
+        topic, rank = _whole(path, line, "topic", cells[0], digits), _whole(path, line, "rank", cells[3])
         try:
             score = float(cells[4])
         except ValueError:
-            raise DataError(path, line, f"the score is {_shown(cells[4])}, expected a number") from None
+            score = math.nan
         if math.isnan(score):
-            raise DataError(path, line, "the score is NaN, expected a number")
+            raise DataError(path, line, f"the score is {_shown(cells[4])}, expected a number")
         documents = entries.setdefault(topic, {})
         if cells[2] in documents:
             raise DataError(path, line, f"document {_shown(cells[2])} appears twice for topic {topic}")
-        if not options.traditional and rank in ranks.setdefault(topic, set()):
+        if not options.traditional and (topic, rank) in ranks:
             raise DataError(path, line, f"rank {rank} appears twice for topic {topic}; -traditional orders by score")
-        ranks.setdefault(topic, set()).add(rank)
+        ranks.add((topic, rank))
         documents[cells[2]] = (rank, score)
         name = name or cells[5].decode("utf-8", "surrogateescape")
     if not entries:
@@ -254,10 +241,10 @@ def read_run(path: str, options: Options) -> Ranking:
     lists = {}
     for topic, documents in sorted(entries.items()):
         if options.traditional:
-            order = sorted(documents, key=lambda doc, of=documents: (of[doc][1], doc), reverse=True)  # type: ignore[misc]
+            order = sorted(((score, doc) for doc, (_, score) in documents.items()), reverse=True)
         else:
-            order = sorted(documents, key=lambda doc, of=documents: of[doc][0])  # type: ignore[misc]
-        lists[topic] = order[: options.depth]
+            order = sorted((rank, doc) for doc, (rank, _) in documents.items())
+        lists[topic] = [doc for _, doc in order[: options.depth]]
     return Ranking(name, lists)
 
 
@@ -377,7 +364,7 @@ def _map(topic: Topic, hits: Hits) -> float:
         for intent in intents:
             seen[intent] += 1
             total[intent] += seen[intent] / (place + 1)
-    mean = 0.0
+    mean = 0.0  # without `sum`, which may keep more digits than C does
     for intent, documents in topic.documents_of.items():
         mean += total[intent] / documents
     return mean / len(total)
@@ -400,10 +387,9 @@ def evaluated(options: Options) -> str:
     count = len(qrels) if options.complete else len(qrels.keys() & mine.keys())
     if base is not None:
         count = max(count, len(rows))
-    totals = [0.0] * len(COLUMNS)
+    totals = NOTHING  # added topic by topic, as in ndeval
     for row in rows.values():
-        for column, value in enumerate(row):
-            totals[column] += value
+        totals = tuple(map(float.__add__, totals, row))
     lines = [f"{name},{topic},{_cells(row)}" for topic, row in rows.items()]
     mean = [_divided(total, count) for total in totals]
     return "\n".join([f"runid,topic,{','.join(COLUMNS)}", *lines, f"{name},amean,{_cells(mean)}", ""])

@@ -28,9 +28,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from functools import partial
+from typing import IO, TypeVar
 
 from cranfield import __version__
 from cranfield.collection.qrels import Qrels
@@ -40,6 +41,8 @@ from cranfield.compat.ntcireval_scores import Curves, Parameters, Ranked, scores
 from cranfield.compat.output import run_program
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
+
+T = TypeVar("T")
 
 FORMS = {
     "label": "label -r REL [-j] [-truncate RANK] [-sep CHARS] [LIST]",
@@ -66,25 +69,19 @@ eval is only in cranfield: all topics of whole files at once, in any format that
 Prints the output of NTCIREVAL 190111 (cranfield {__version__}).
 """
 
-SCORING = {"-cutoffs", "-beta", "-gamma", "-logb", "-rbp"}
-TAKES = {
-    "label": {"-r", "-sep", "-truncate"},
-    "compute": {"-r", "-g", "-s", "-rbup", "-out", "-sep", *SCORING},
-    "glabel": {"-I", "-sep", "-truncate"},
-    "dinlabel": {"-din", "-sep", "-truncate"},
-    "gcompute": {"-I", "-out", "-sep", *SCORING},
-    "irec": {"-cutoffs", "-out", "-sep"},
-    "eval": {"-g", "-s", "-rbup", "-truncate", *SCORING},
-}
-"""Options with a value."""
-FLAGS = {
-    "label": {"-j"}, "compute": {"-j", "-gap"}, "glabel": {"-j"}, "dinlabel": {"-j"}, "gcompute": {"-j", "-gap"},
-    "irec": set(), "eval": {"-j", "-gap"},
-}  # fmt: skip
-NEEDS = {
-    "label": ("-r",), "compute": ("-r", "-g"), "glabel": ("-I",), "dinlabel": ("-din",), "gcompute": ("-I",),
-    "irec": (), "eval": ("-g",),
-}  # fmt: skip
+SCORING = "[-cutoffs K] [-beta B] [-gamma G] [-logb B] [-rbp P] [-gap]"
+
+
+def _options(command: str) -> tuple[list[str], list[str], list[str]]:
+    """The options of a command, from its form: those with a value, those without, and those that are required.
+
+    >>> _options("glabel")
+    (['-I', '-truncate', '-sep'], ['-j'], ['-I'])
+    """
+    form = FORMS[command].replace("[scoring]", SCORING if command == "gcompute" else f"{SCORING} [-rbup P]")
+    return re.findall(r"(-\w+) [A-Z]", form), re.findall(r"\[(-\w+)\]", form), re.findall(r" (-\w+)", form)
+
+
 MOST_LEVELS = 15
 
 
@@ -111,8 +108,7 @@ class Call:
 
     @property
     def depth(self) -> int | None:
-        text = self.values.get("-truncate")
-        return None if text is None else _whole("-truncate", text)
+        return _whole("-truncate", self.values["-truncate"]) if "-truncate" in self.values else None
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
@@ -190,14 +186,15 @@ def read_call(words: Sequence[str]) -> Call:
     if command not in FORMS:
         raise UsageError(f"no command {command!r}, must be one of {', '.join(FORMS)}\n{USAGE}")
     call = Call(command)
+    takes, flags, required = _options(command)
     rest = iter(words[1:])
     for word in rest:
-        if word in TAKES[command]:
+        if word in takes:
             value = next(rest, None)
             if value is None:
                 raise UsageError(f"{command}: {word} needs a value")
             call.values[word] = value
-        elif word in FLAGS[command]:
+        elif word in flags:
             call.flags.add(word)
         elif word in ("-ec", "-v"):
             raise UsageError(f"{command}: {word} is not supported")
@@ -205,9 +202,9 @@ def read_call(words: Sequence[str]) -> Call:
             raise UsageError(f"{command}: no option {word}: {FORMS[command]}")
         else:
             call.files.append(word)
-    missing = [name for name in NEEDS[command] if name not in call.values]
-    if missing:
-        raise UsageError(f"{command}: {missing[0]} is missing: {FORMS[command]}")
+    for name in required:
+        if name not in call.values:
+            raise UsageError(f"{command}: {name} is missing: {FORMS[command]}")
     return call
 
 
@@ -230,16 +227,16 @@ def _fields(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-def _first_two(path: str, separator: str, expected: str) -> Iterator[tuple[int, str, str]]:
+def _read_judged(path: str, separator: str, expected: str, parse: Callable[[int, str], T]) -> dict[str, T]:
+    """{document: value} from the first two columns; `parse` returns the value of a line number and a text."""
+    judged: dict[str, T] = {}
     for number, cells in _fields(path, separator):
         if len(cells) < 2:
             raise DataError(path, number, f"1 column, expected 2: {expected}")
-        yield number, cells[0], cells[1]
-
-
-def _once(path: str, number: int, doc: str, table: Container[str]) -> None:
-    if doc in table:
-        raise DataError(path, number, f"document {doc!r} appears twice")
+        if cells[0] in judged:
+            raise DataError(path, number, f"document {cells[0]!r} appears twice")
+        judged[cells[0]] = parse(number, cells[1])
+    return judged
 
 
 def _gain(path: str, number: int, text: str) -> float:
@@ -252,7 +249,7 @@ def _gain(path: str, number: int, text: str) -> float:
     return value
 
 
-def _level(path: str, number: int, label: str, levels: int) -> int:
+def _level(levels: int, path: str, number: int, label: str) -> int:
     if not re.fullmatch(r"L\d+", label):
         raise DataError(path, number, f"the level is {label!r}, expected L0, L1, ...")
     if int(label[1:]) > levels:
@@ -260,30 +257,22 @@ def _level(path: str, number: int, label: str, levels: int) -> int:
     return int(label[1:])
 
 
-def _read_levels(path: str, separator: str, levels: int) -> dict[str, int]:
-    levels_of: dict[str, int] = {}
-    for number, doc, label in _first_two(path, separator, "doc level"):
-        _once(path, number, doc, levels_of)
-        levels_of[doc] = _level(path, number, label, levels)
-    return levels_of
-
-
-def _read_gains(path: str, separator: str) -> dict[str, float]:
-    gains: dict[str, float] = {}
-    for number, doc, text in _first_two(path, separator, "doc gain"):
-        _once(path, number, doc, gains)
-        gains[doc] = _gain(path, number, text)
-    return gains
+def _read_gains(call: Call) -> dict[str, float]:
+    path = call.values["-I"]
+    return _read_judged(path, call.separator, "doc gain", partial(_gain, path))
 
 
 # -- labelling
 
 
-def labelled(call: Call, labels: dict[str, str]) -> Iterator[str]:
+def _documents(call: Call) -> list[str]:
+    documents = [doc for _, doc in _text_lines(call.the_list())]
+    return documents[: call.depth]
+
+
+def labelled(call: Call, labels: Mapping[str, str]) -> Iterator[str]:
     """The list with the labels of its documents."""
-    for place, (_, doc) in enumerate(_text_lines(call.the_list())):
-        if call.depth is not None and place >= call.depth:
-            return
+    for doc in _documents(call):
         if doc in labels:
             yield f"{doc}{call.separator}{labels[doc]}"
         elif not call.condensed:
@@ -291,17 +280,11 @@ def labelled(call: Call, labels: dict[str, str]) -> Iterator[str]:
 
 
 def label(call: Call) -> Iterator[str]:
-    path = call.values["-r"]
-    levels: dict[str, str] = {}
-    for number, doc, level in _first_two(path, call.separator, "doc level"):
-        _once(path, number, doc, levels)
-        levels[doc] = level
-    return labelled(call, levels)
+    return labelled(call, _read_judged(call.values["-r"], call.separator, "doc level", lambda _, level: level))
 
 
 def glabel(call: Call) -> Iterator[str]:
-    gains = _read_gains(call.values["-I"], call.separator)
-    return labelled(call, {doc: f"{gain:.4f}" for doc, gain in gains.items()})
+    return labelled(call, {doc: f"{gain:.4f}" for doc, gain in _read_gains(call).items()})
 
 
 def dinlabel(call: Call) -> Iterator[str]:
@@ -316,18 +299,15 @@ def dinlabel(call: Call) -> Iterator[str]:
         gain = _gain(path, number, cells[3])
         entries.setdefault(cells[2], []).append((cells[0], cells[1] == "nav", gain))
     served: set[str] = set()
-    for place, (_, doc) in enumerate(_text_lines(call.the_list())):
-        if call.depth is not None and place >= call.depth:
-            return
-        if doc not in entries:
-            if not call.condensed:
-                yield doc
-            continue
-        total = 0.0
-        for intent, navigational, gain in entries[doc]:
-            total += 0.0 if navigational and intent in served else gain
-            served.add(intent)
-        yield f"{doc}{call.separator}{total:.4f}"
+    for doc in _documents(call):
+        if doc in entries:
+            total = 0.0
+            for intent, navigational, gain in entries[doc]:
+                total += 0.0 if navigational and intent in served else gain
+                served.add(intent)
+            yield f"{doc}{call.separator}{total:.4f}"
+        elif not call.condensed:
+            yield doc
 
 
 # -- scoring
@@ -346,10 +326,10 @@ def _printed(out: str, ranked: Ranked, parameters: Parameters) -> list[str]:
     ]
 
 
-def _check_judged(path: str, relevant: int, nonrelevant: int, condensed: bool) -> None:
-    if not relevant:
+def _check_judged(path: str, gains: Collection[float], condensed: bool) -> None:
+    if not any(gains):
         raise DataError(path, None, "no document is relevant, so nothing can be computed")
-    if condensed and not nonrelevant:
+    if condensed and 0 not in gains:
         raise DataError(path, None, "no document is judged nonrelevant, which -j needs for bpref")
 
 
@@ -376,28 +356,27 @@ def _by_levels(listed: Iterable[int | None], judged: Iterable[int], call: Call) 
 
 def compute(call: Call) -> list[str]:
     path, levels = call.values["-r"], len(call.ladder("-g"))
-    judged = _read_levels(path, call.separator, levels)
-    _check_judged(path, sum(map(bool, judged.values())), list(judged.values()).count(0), call.condensed)
+    read_level = partial(_level, levels)
+    judged = _read_judged(path, call.separator, "doc level", partial(read_level, path)).values()
+    _check_judged(path, judged, call.condensed)
     where = call.the_list()
     listed = [
-        _level(where, number, cells[1], levels) if len(cells) > 1 else None
+        read_level(where, number, cells[1]) if len(cells) > 1 else None
         for number, cells in _fields(where, call.separator)
     ]
-    return _printed(call.out, _by_levels(listed, list(judged.values()), call), call.parameters)
+    return _printed(call.out, _by_levels(listed, judged, call), call.parameters)
 
 
 def gcompute(call: Call) -> list[str]:
-    path = call.values["-I"]
-    judged = list(_read_gains(path, call.separator).values())
-    relevant = sum(gain > 0 for gain in judged)
-    _check_judged(path, relevant, judged.count(0.0), call.condensed)
+    judged = list(_read_gains(call).values())
+    _check_judged(call.values["-I"], judged, call.condensed)
     where = call.the_list()
     gains = [
         _gain(where, number, cells[1]) if len(cells) > 1 else 0.0
         for number, cells in _fields(where, call.separator)
         if len(cells) > 1 or not call.condensed
     ]
-    ideal = judged[:relevant]
+    ideal = judged[: sum(gain > 0 for gain in judged)]
     ranked = Ranked(
         gains, [gain > 0 for gain in gains], ideal, gains, ideal, highest=max(judged), nonrelevant=judged.count(0.0)
     )
@@ -411,31 +390,15 @@ def irec(call: Call) -> Iterator[str]:
     documents = [doc for _, doc in _text_lines(call.files[0])]
     intents = [{cells[0] for _, cells in _fields(path, call.separator)} for path in call.files[1:]]
     yield f"{call.out} #intent_num={len(intents)}"
-    cutoffs = call.cutoffs
-
-    def recall(depth: int) -> float:
-        return sum(any(doc in intent for doc in documents[:depth]) for intent in intents) / len(intents)
-
-    for rank in range(1, len(documents) + 1):
-        for cutoff in cutoffs:
-            if cutoff == rank:
-                yield _line(call.out, f"I-rec@{cutoff:04d}", recall(rank))
-        if rank == len(intents):
-            yield _line(call.out, "I-rec@n", recall(rank))
-    for cutoff in cutoffs:
-        if cutoff > len(documents):
-            yield _line(call.out, f"I-rec@{cutoff:04d}", recall(cutoff))
-    if len(intents) > len(documents):
-        yield _line(call.out, "I-rec@n", recall(len(intents)))
+    depths = [(f"I-rec@{cutoff:04d}", cutoff) for cutoff in call.cutoffs] + [("I-rec@n", len(intents))]
+    # By rank, but those beyond the list come in the order of the options.
+    for name, depth in sorted(depths, key=lambda entry: min(entry[1], len(documents) + 1)):
+        served = sum(any(doc in intent for doc in documents[:depth]) for intent in intents)
+        yield _line(call.out, name, served / len(intents))
 
 
-COMMANDS = {
-    "label": label,
-    "compute": compute,
-    "glabel": glabel,
-    "dinlabel": dinlabel,
-    "gcompute": gcompute,
-    "irec": irec,
+COMMANDS: dict[str, Callable[[Call], Iterable[str]]] = {
+    command.__name__: command for command in (label, compute, glabel, dinlabel, gcompute, irec)
 }
 
 
@@ -445,24 +408,22 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
         raise UsageError(f"eval: {counted(len(call.files), 'file')}, must be 2: {FORMS['eval']}")
     qrels, run = Qrels.read(call.files[0]), Run.read(call.files[1])
     if qrels.has_intents:
-        raise DataError(
-            call.files[0], None,
-            "is judged by intent, which eval does not support; use glabel and gcompute, or D#-nDCG in cranfield eval",
-        )  # fmt: skip
+        message = (
+            "is judged by intent, which eval does not support; use glabel and gcompute, or D#-nDCG in cranfield eval"
+        )
+        raise DataError(call.files[0], None, message)
     levels = len(call.ladder("-g"))
     lines: list[str] = []
     for topic in qrels.topics:
         judged = {doc: _whole_level(call.files[0], topic, grade, levels) for doc, grade in qrels.grades(topic).items()}
         try:
-            _check_judged(
-                f"topic {topic}", sum(map(bool, judged.values())), list(judged.values()).count(0), call.condensed
-            )
+            _check_judged(f"topic {topic}", judged.values(), call.condensed)
         except DataError as error:
             print(f"ntcireval: {error}", file=err)
             continue
         documents = [place.doc for place in run.ranking(topic, "file")] if topic in run else []
         listed = [judged.get(doc) for doc in documents[: call.depth] if not call.condensed or doc in judged]
-        lines += _printed(topic, _by_levels(listed, list(judged.values()), call), call.parameters)
+        lines += _printed(topic, _by_levels(listed, judged.values(), call), call.parameters)
     return lines
 
 

@@ -7,8 +7,10 @@ probability of satisfaction is g / (the highest gain + 1) in ERR, nERR, EBR and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 
 Score = tuple[str, float]
 
@@ -72,51 +74,47 @@ class Curves:
     def __init__(self, ranked: Ranked, parameters: Parameters) -> None:
         self.length, self.rel = len(ranked.gains), len(ranked.ideal)
         self.last = max(self.length, self.rel)
-        self.gain = [0.0, *ranked.gains]
-        relevant = [False, *ranked.relevant]
-        base = parameters.log_base
-        self.ideal_cg, self.ideal_dcg, self.ideal_msdcg = [0.0], [0.0], [0.0]
-        self.ideal_err, self.ideal_gap = [0.0], [0.0]
-        unsatisfied = 1.0
-        for rank in range(1, self.last + 1):
-            gain = ranked.ideal[rank - 1] if rank <= self.rel else 0.0
-            weight = ranked.ideal_weights[rank - 1] if rank <= self.rel else 0.0
-            chance = gain / (ranked.highest + 1)
-            self.ideal_cg.append(self.ideal_cg[-1] + gain)
-            self.ideal_dcg.append(self.ideal_dcg[-1] + gain / dcg_discount(base, rank))
-            self.ideal_msdcg.append(self.ideal_msdcg[-1] + gain / math.log(rank + 1))
-            self.ideal_err.append(self.ideal_err[-1] + (unsatisfied / rank) * chance)
-            self.ideal_gap.append(self.ideal_gap[-1] + weight * (weight + 1))
-            unsatisfied *= 1 - chance
-        self.count, self.cg, self.dcg, self.msdcg = [0.0], [0.0], [0.0], [0.0]
-        self.blended, self.rbp, self.err, self.ebr, self.irbu = [0.0], [0.0], [0.0], [0.0], [0.0]
-        unsatisfied, power = 1.0, 1.0
-        for rank in range(1, self.length + 1):
-            gain = self.gain[rank]
-            chance = gain / (ranked.highest + 1)
-            self.count.append(self.count[-1] + relevant[rank])
-            self.cg.append(self.cg[-1] + gain)
-            self.dcg.append(self.dcg[-1] + gain / dcg_discount(base, rank))
-            self.msdcg.append(self.msdcg[-1] + gain / math.log(rank + 1))
-            self.blended.append(
-                (parameters.beta * self.cg[-1] + self.count[-1]) / (parameters.beta * self.ideal_cg[rank] + rank)
+        ranks, beta = range(1, self.last + 1), parameters.beta
+
+        def padded(values: Sequence[float]) -> list[float]:
+            return [*values, *[0.0] * (self.last - len(values))]
+
+        def sums(gains: list[float]) -> tuple[list[float], ...]:
+            """CG, DCG, MSDCG and ERR, and the probability that no document above a rank satisfies."""
+            chances = [gain / (ranked.highest + 1) for gain in gains]
+            unsatisfied = list(accumulate((1 - chance for chance in chances), mul, initial=1.0))
+            return (
+                _running(gains),
+                _running(gain / dcg_discount(parameters.log_base, rank) for rank, gain in enumerate(gains, 1)),
+                _running(gain / math.log(rank + 1) for rank, gain in enumerate(gains, 1)),
+                _running(unsatisfied[rank - 1] / rank * chances[rank - 1] for rank in ranks),
+                unsatisfied,
             )
-            self.rbp.append(self.rbp[-1] + gain * power)
-            self.err.append(self.err[-1] + (unsatisfied / rank) * chance)
-            self.ebr.append(self.ebr[-1] + self.blended[-1] * unsatisfied * gain / (ranked.highest + 1))
-            stays = (parameters.irbu_persistence or 0.0) ** rank
-            self.irbu.append(self.irbu[-1] + stays * unsatisfied * gain / (ranked.highest + 1))
-            power *= parameters.persistence
-            unsatisfied *= 1 - chance
-        for curve in (self.count, self.cg, self.dcg, self.msdcg, self.rbp, self.err, self.ebr, self.irbu):
-            curve.extend([curve[-1]] * (self.last - self.length))
-        self.first = next((rank for rank in range(1, self.length + 1) if relevant[rank]), 0)
-        weights = [0.0, *ranked.weights]
-        best = max((weights[rank] for rank in range(1, self.length + 1) if relevant[rank]), default=0.0)
-        self.preferred = next(
-            (rank for rank in range(1, self.length + 1) if relevant[rank] and weights[rank] == best), 0
+
+        self.ideal_cg, self.ideal_dcg, self.ideal_msdcg, self.ideal_err, _ = sums(padded(ranked.ideal))
+        self.ideal_gap = _running(weight * (weight + 1) for weight in padded(ranked.ideal_weights))
+        gains = padded(ranked.gains)
+        self.gain = [0.0, *ranked.gains]
+        self.cg, self.dcg, self.msdcg, self.err, unsatisfied = sums(gains)
+        self.count = _running(padded(ranked.relevant))
+        blended = [(beta * self.cg[rank] + self.count[rank]) / (beta * self.ideal_cg[rank] + rank) for rank in ranks]
+        self.blended = [0.0, *blended]
+        self.rbp = _running(map(mul, gains, accumulate([parameters.persistence] * self.last, mul, initial=1.0)))
+        stays = [(parameters.irbu_persistence or 0.0) ** rank for rank in ranks]
+        scale = ranked.highest + 1
+        self.ebr, self.irbu = (
+            _running(w * left * gain / scale for w, left, gain in zip(weights, unsatisfied, gains, strict=False))
+            for weights in (blended, stays)
         )
+        hits = [rank for rank in range(1, self.length + 1) if ranked.relevant[rank - 1]]
+        self.first = hits[0] if hits else 0
+        self.preferred = max(hits, key=lambda rank: ranked.weights[rank - 1], default=0)
         self.useful = [rank for rank in range(1, self.length + 1) if self.gain[rank] > 0]
+
+
+def _running(terms: Iterable[float]) -> list[float]:
+    """The sums of the first terms, from none to all, added term by term."""
+    return list(accumulate(terms, initial=0.0))
 
 
 def scores(ranked: Ranked, parameters: Parameters, curves: Curves) -> list[Score]:
@@ -215,7 +213,4 @@ def _preferences(ranked: Ranked, curves: Curves) -> Iterator[Score]:
 
 def _added(numbers: Iterable[float]) -> float:
     """Add term by term; `sum` may keep more digits than C does."""
-    total = 0.0
-    for number in numbers:
-        total += number
-    return total
+    return _running(numbers)[-1]

@@ -44,11 +44,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     >>> parse_run(["q1 Q0 d1 1 2.5 mine"])["q1"]
     {'d1': 2.5}
     """
-    run: dict[str, dict[str, float]] = defaultdict(dict)
-    for number, line in enumerate(f_run, 1):
-        topic, _, doc, _, score, _ = line.split()
-        _add(run[topic], doc, float(score), topic, number)
-    return run
+    return _parsed(f_run, 6, lambda cells: float(cells[4]))
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -57,17 +53,20 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     >>> parse_qrel(["q1 0 d1 2"])["q1"]
     {'d1': 2}
     """
-    qrel: dict[str, dict[str, int]] = defaultdict(dict)
-    for number, line in enumerate(f_qrel, 1):
-        topic, _, doc, relevance = line.split()
-        _add(qrel[topic], doc, int(relevance), topic, number)
-    return qrel
+    return _parsed(f_qrel, 4, lambda cells: int(cells[3]))
 
 
-def _add(documents: dict[str, Any], doc: str, value: float, topic: str, line: int) -> None:
-    if doc in documents:  # an AssertionError, since callers of pytrec_eval catch that
-        raise AssertionError(f"line {line}: document {doc!r} appears twice for topic {topic!r}")
-    documents[doc] = value
+def _parsed(lines: Iterable[str], width: int, value: Callable[[list[str]], T]) -> dict[str, dict[str, T]]:
+    lists: dict[str, dict[str, T]] = defaultdict(dict)
+    for number, line in enumerate(lines, 1):
+        cells = line.split()
+        if len(cells) != width:
+            raise ValueError(f"line {number}: {len(cells)} columns, expected {width}")
+        topic, doc = cells[0], cells[2]
+        if doc in lists[topic]:  # an AssertionError, since callers of pytrec_eval catch that
+            raise AssertionError(f"line {number}: document {doc!r} appears twice for topic {topic!r}")
+        lists[topic][doc] = value(cells)
+    return lists
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
@@ -127,17 +126,14 @@ class RelevanceEvaluator:
         names = [column.name for column in columns]
         rows = [(topic, row) for topic in scores if (row := self._row.get(topic)) is not None]
         at = np.array([row for _, row in rows], dtype=np.int64)
-        cells = []
-        for column in columns:
-            if column.summary in ("runid", "text"):  # not numbers: pytrec_eval has 0 here
-                cells.append([0.0] * len(rows))
-            elif column.summary == "num_q":
-                cells.append([1.0] * len(rows))
-            else:
-                cells.append(np.asarray(column.values)[at].tolist())
-        if not cells:
-            return {topic: {} for topic, _ in rows}
-        by_topic = zip(*cells, strict=True)
+        constant = {"runid": 0.0, "text": 0.0, "num_q": 1.0}  # the values of pytrec_eval for these on a topic
+        cells = [
+            [constant[column.summary]] * len(rows)
+            if column.summary in constant
+            else np.asarray(column.values)[at].tolist()
+            for column in columns
+        ]
+        by_topic = zip(*cells, strict=True) if cells else [()] * len(rows)
         return {topic: dict(zip(names, values, strict=True)) for (topic, _), values in zip(rows, by_topic, strict=True)}
 
 

@@ -57,23 +57,11 @@ HELP = """
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = {
-    "help": "h",
-    "version": "v",
-    "query_eval_wanted": "q",
-    "measure=": "m",
-    "complete_rel_info_wanted": "c",
-    "level_for_rel=": "l",
-    "nosummary": "n",
-    "Debug_level=": "D",
-    "Judged_docs_only": "J",
-    "Number_docs_in_coll=": "N",
-    "Max_retrieved_per_topic=": "M",
-    "Rel_info_format=": "R",
-    "Results_format=": "T",
-    "Output_old_results_format=": "o",
-    "Zscore=": "Z",
-    "dialect=": "dialect",
-}
+    "help": "h", "version": "v", "query_eval_wanted": "q", "measure=": "m", "complete_rel_info_wanted": "c",
+    "level_for_rel=": "l", "nosummary": "n", "Debug_level=": "D", "Judged_docs_only": "J", "Number_docs_in_coll=": "N",
+    "Max_retrieved_per_topic=": "M", "Rel_info_format=": "R", "Results_format=": "T", "Output_old_results_format=": "o",
+    "Zscore=": "Z", "dialect=": "dialect",
+}  # fmt: skip
 
 
 @dataclass
@@ -99,14 +87,14 @@ def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | N
     """Run trec_eval with these arguments (without the name of the program) and return the exit code.
 
     >>> main(["-v"], stderr=sys.stdout)
-    trec_eval version 9.0.8, as cranfield has it
+    trec_eval version 9.0.8, reimplemented by cranfield
     0
     """
 
     def output() -> str:
         options = read_options(argv)
         if options.show_version:
-            version = f"trec_eval version {VERSIONS[options.dialect]}, as cranfield has it"
+            version = f"trec_eval version {VERSIONS[options.dialect]}, reimplemented by cranfield"
             print(version, file=stderr or sys.stderr)
             return ""
         request = Request(options.measures or ["official"], options.dialect)
@@ -165,10 +153,9 @@ def _set(options: Options, letter: str, value: str) -> None:
 
 def _help(dialect: int) -> str:
     names = [name for name in NICKNAMES["all_trec"] if name in Request([], dialect).known]
-    nicknames = ", ".join(NICKNAMES)
     return (
         f"{USAGE}\n{HELP}\n\nEvaluates a run as trec_eval {VERSIONS[dialect]} does (cranfield {__version__}).\n"
-        f"Measures: {', '.join(names)}\nSeveral at once: {nicknames} (without -m: official)\n"
+        f"Measures: {', '.join(names)}\nSeveral at once: {', '.join(NICKNAMES)} (without -m: official)\n"
     )
 
 
@@ -215,36 +202,27 @@ def read_qrels(path: str) -> TrecQrels:
 
 
 SIX_FIELDS = re.compile(rb"^([ \t]*(?:\S+[ \t]+){5}\S+)[ \t][^\n]*", re.MULTILINE)
-TOO_MANY = re.compile(r"(\d+) columns, expected 6")
 
 
 def join_run(qrels: TrecQrels, path: str, buffer: Buffer, options: Options) -> _core.Joined:
     """Join the run with the judgments; anything after the sixth field of a line is ignored."""
     expected = "topic Q0 doc rank score tag"
-    for attempt in (buffer, None):
-        joined, faults = _core.join_files(
-            qrels.core,
-            [SIX_FIELDS.sub(rb"\1", bytes(buffer)) if attempt is None else attempt],
-            ["topic", "label", "doc", "rank", "value", "skip"],  # not the tag: a file is one run for trec_eval
-            " ",
-            False,
-            expected,
-            "score",
-            options.dialect == 9,
-            "error",
-            options.depth or 0,
-            os.cpu_count() or 1,
-            None,
-        )
-        if joined is not None:
-            if not joined["names"]:
-                raise DataError(path, None, f"is empty, expected lines of {expected}")
-            return joined
-        _, line, message = faults[0]
-        too_many = TOO_MANY.match(message)
-        if attempt is None or not too_many or int(too_many.group(1)) < 6:
-            break
-    raise DataError(path, line, message)
+
+    def join(data: Buffer) -> tuple[_core.Joined | None, list[tuple[int, int, str]]]:
+        columns = ["topic", "label", "doc", "rank", "value", "skip"]  # not the tag: a file is one run for trec_eval
+        return _core.join_files(
+            qrels.core, [data], columns, " ", False, expected, "score", options.dialect == 9, "error",
+            options.depth or 0, os.cpu_count() or 1, None,
+        )  # fmt: skip
+
+    joined, faults = join(buffer)
+    if joined is None and re.match(r"([7-9]|\d\d+) columns, expected 6", faults[0][2]):
+        joined, faults = join(SIX_FIELDS.sub(rb"\1", bytes(buffer)))
+    if joined is None:
+        raise DataError(path, faults[0][1], faults[0][2])
+    if not joined["names"]:
+        raise DataError(path, None, f"is empty, expected lines of {expected}")
+    return joined
 
 
 def _rows(lists: TrecLists, options: Options) -> list[int]:
@@ -290,20 +268,12 @@ def _each_topic(columns: list[Column], lists: TrecLists, rows: list[int]) -> str
     for column in columns:
         if column.summary in ("runid", "num_q", "log"):
             continue
-        name = column.name.replace("%", "%%")
-        if column.summary == "text":
-            template += f"{name:<22}\t{TOPIC}\t'%s'\n"
-            cells.append([column.values[row] for row in rows])
-            continue
         values = np.asarray(column.values)[rows]
-        if column.summary == "sum":
-            template += f"{name:<22}\t{TOPIC}\t%d\n"
-        elif np.isnan(values).any():
-            template += f"{name:<22}\t{TOPIC}\t%s\n"
-            cells.append([shown(value) for value in values.tolist()])
-            continue
-        else:
-            template += f"{name:<22}\t{TOPIC}\t%6.4f\n"
+        form = {"text": "'%s'", "sum": "%d"}.get(column.summary, "%6.4f")
+        if form == "%6.4f" and np.isnan(values).any():
+            form, values = "%s", np.array([shown(value) for value in values.tolist()])
+        name = column.name.replace("%", "%%")
+        template += f"{name:<22}\t{TOPIC}\t{form}\n"
         cells.append(values.tolist())
     if not cells:
         return ""
@@ -321,10 +291,10 @@ def _summary(columns: list[Column], lists: TrecLists, rows: list[int], options: 
             value = run_name(run)
         elif column.summary == "num_q":
             value = str(number)
+        elif column.name == "num_rel" and options.complete:  # of all judged topics, ignoring -l
+            value = str(int((lists.judged.grade > 0).sum()))
         elif column.summary == "sum":
             value = str(int(np.asarray(column.values)[rows].sum()))
-            if column.name == "num_rel" and options.complete:  # of all judged topics, ignoring -l
-                value = str(int((lists.judged.grade > 0).sum()))
         else:
             total = 0.0 + float(np.cumsum(np.asarray(column.values)[rows])[-1])  # term by term from 0, like C
             if column.summary == "log":

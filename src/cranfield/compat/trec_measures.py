@@ -23,7 +23,7 @@ from cranfield.types import Array
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 LEAST = 0.00001
-"""What replaces 0 in a geometric mean."""
+"""Smaller scores count as this in a geometric mean."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,14 @@ class Entry:
     """A measure of the table.
 
     `takes` is the kind of its parameters: `none`, `cutoffs` (whole numbers, sorted), `points` (numbers, sorted),
-    `numbers` (in the order given), `gains` (level=gain pairs). `summary` is how values of topics are combined: `mean`,
-    `sum`, `log` (the exponential of the mean of logarithms; not printed per topic), `text` (per topic only), `runid` or
-    `num_q` (over all topics only).
+    `numbers` (not sorted), `gains` (level=gain pairs). `summary` is how values of topics are combined: `mean`, `sum`,
+    `log` (the exponential of the mean of logarithms; not printed per topic), `text` (only per topic), `runid` or
+    `num_q` (only over all topics).
     """
 
     name: str
-    compute: Compute
+    compute: Compute | None
+    """None for runid, num_q and relstring, which are computed elsewhere."""
     takes: str = "none"
     defaults: Parameters = ()
     summary: str = "mean"
@@ -111,37 +112,30 @@ def _log_of(compute: Compute) -> Compute:
     return logs
 
 
-def _num_rel(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
-    return [lists.num_rel(setting.level)]
+def _counts(lists: TrecLists, setting: Setting) -> tuple[Array, Array, Array]:
+    """The numbers of relevant documents retrieved, of documents retrieved and of relevant documents of each topic."""
+    return lists.relevant(setting.level).count, lists.retrieved.astype(np.float64), lists.num_rel(setting.level)
 
 
-def _found(lists: TrecLists, setting: Setting) -> Array:
-    return lists.relevant(setting.level).count
-
-
-def _num_rel_ret(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
-    return [_found(lists, setting)]
-
-
-def _num_ret(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
-    return [lists.retrieved.astype(np.float64)]
+def _count(place: int) -> Compute:
+    return lambda lists, setting, _: [_counts(lists, setting)[place]]
 
 
 def _utility(lists: TrecLists, setting: Setting, coefficients: Parameters) -> list[Array]:
     if len(coefficients) != 4:
         raise UsageError(f"utility: {len(coefficients)} coefficients, must be 4, as in utility.1,-1,0,0")
     a, b, c, d = coefficients
-    found, retrieved, relevant = _found(lists, setting), lists.retrieved, lists.num_rel(setting.level)
-    elsewhere = setting.documents + found - retrieved - relevant
-    return [a * found + b * (retrieved - found) + c * (relevant - found) + d * elsewhere]
+    hits, retrieved, relevant = _counts(lists, setting)
+    elsewhere = setting.documents + hits - retrieved - relevant
+    return [a * hits + b * (retrieved - hits) + c * (relevant - hits) + d * elsewhere]
 
 
 def _set_f(lists: TrecLists, setting: Setting, betas: Parameters) -> list[Array]:
-    x, found, relevant = betas[0], _found(lists, setting), lists.num_rel(setting.level)
+    x, (hits, retrieved, relevant) = betas[0], _counts(lists, setting)
     with np.errstate(divide="ignore", invalid="ignore"):
-        precision, recall = found / lists.retrieved, found / relevant
+        precision, recall = hits / retrieved, hits / relevant
         score = (x + 1.0) * precision * recall / (x * precision + recall)
-    return [np.where(found > 0, score, 0.0)]
+    return [np.where(hits > 0, score, 0.0)]
 
 
 def _multiples(lists: TrecLists, setting: Setting, multiples: Parameters) -> list[Array]:
@@ -149,28 +143,28 @@ def _multiples(lists: TrecLists, setting: Setting, multiples: Parameters) -> lis
     out = []
     for multiple in multiples:
         depth = np.trunc(multiple * relevant + 0.9)
-        found = np.bincount(hits.row[hits.rank <= depth[hits.row]], minlength=lists.rows)
-        out.append(np.divide(found, depth, out=np.zeros(lists.rows), where=depth > 0))
+        above = np.bincount(hits.row[hits.rank <= depth[hits.row]], minlength=lists.rows)
+        out.append(np.divide(above, depth, out=np.zeros(lists.rows), where=depth > 0))
     return out
 
 
 def _interpolated(lists: TrecLists, setting: Setting, points: Parameters) -> list[Array]:
     """Interpolated precision at each recall point; trec_eval matches the points from the last to the first.
 
-    A point that needs more relevant documents than were found is 0 if no point has been matched before. Otherwise
-    matching stops there: this point and all before it get the best precision of the whole list, as do points that need
-    no document at all. With sorted points only the latter happens.
+    A point that needs more relevant documents than the list has is 0 if no point has been matched before. Otherwise
+    matching stops: this point and all earlier ones get the best precision of the whole list. So do points that need
+    no document. With sorted points only the latter happens.
     """
-    hits, relevant, found = lists.relevant(setting.level), lists.num_rel(setting.level), _found(lists, setting)
+    hits, (count, retrieved, relevant) = lists.relevant(setting.level), _counts(lists, setting)
     best = np.append(hits.running_max_from_below(hits.nth / hits.rank), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        whole = np.where(found > 0, best[hits.start[:-1]], found / lists.retrieved)
+        whole = np.where(count > 0, best[hits.start[:-1]], count / retrieved)
     passing, waiting = np.ones(lists.rows, dtype=bool), np.ones(lists.rows, dtype=bool)
-    last_matched = found
+    last_matched = count
     out = []
     for point in reversed(points):
         needed = _needed(point * relevant, setting.dialect)
-        passing &= needed > found
+        passing &= needed > count
         waiting &= passing | ((needed >= 1) & (needed <= last_matched))
         matched = waiting & ~passing
         at = np.where(matched, hits.start[:-1] + needed.astype(np.int64) - 1, 0)
@@ -236,14 +230,11 @@ def relstring(lists: TrecLists, how_many: float) -> list[str]:
 
 def _persistence(pairs: Parameters) -> tuple[float, Parameters]:
     """p, and the gain pairs without it."""
-    p = 0.9
-    for level, value in pairs:
-        if level == "p":
-            p = value
-    return p, numbered(pairs)
+    return {"p": 0.9, **dict(pairs)}["p"], numbered(pairs)
 
 
 def numbered(pairs: Parameters) -> Parameters:
+    """The pairs whose level is a number."""
     return tuple(pair for pair in pairs if not isinstance(pair[0], str))
 
 
@@ -255,7 +246,7 @@ def _rbp(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
     np.maximum.at(top, lists.judged.topic, lists.judged.grade)
     named = [worth for _, worth in pairs]
     low = min([0.0, *named])
-    unnamed = np.array([max(_unnamed_levels(level, pairs), default=0.0) for level in top.tolist()])
+    unnamed = np.array([_highest_unnamed(level, pairs) for level in top.tolist()])
     high = np.maximum(max([1.0, *named]), unnamed)[lists.set_of_row]
     hits, gains = gained(lists, gain)
     scaled = (low < 0) | (high > 1)
@@ -263,28 +254,20 @@ def _rbp(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
     return [(1.0 - p) * hits.sum(gains * ranked.persistence(p, hits.rank))]
 
 
-def _unnamed_levels(top: float, pairs: Parameters) -> list[float]:
+def _highest_unnamed(top: float, pairs: Parameters) -> float:
+    """The highest level up to `top` that no pair names, 0 if there is none."""
     named = {level for level, _ in pairs}
-    while top >= 0 and top in named:
+    while top > 0 and top in named:
         top -= 1.0
-    return [top] if top >= 0 else []
-
-
-def _rbp_resid(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
-    return [trec.rbp_resid(_persistence(pairs)[0]).evaluate(lists)]
-
-
-def _no_value(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
-    """runid, num_q and relstring are computed elsewhere."""
-    return []
+    return max(top, 0.0)
 
 
 TABLE: tuple[Entry, ...] = (
-    Entry("runid", _no_value, summary="runid"),
-    Entry("num_q", _no_value, summary="num_q"),
-    Entry("num_ret", _num_ret, summary="sum"),
-    Entry("num_rel", _num_rel, summary="sum"),
-    Entry("num_rel_ret", _num_rel_ret, summary="sum"),
+    Entry("runid", None, summary="runid"),
+    Entry("num_q", None, summary="num_q"),
+    Entry("num_ret", _count(1), summary="sum"),
+    Entry("num_rel", _count(2), summary="sum"),
+    Entry("num_rel_ret", _count(0), summary="sum"),
     Entry("map", _ours(ranked.AP)),
     Entry("gm_map", _log_of(_ours(ranked.AP)), summary="log"),
     Entry("Rprec", lambda lists, setting, _: _multiples(lists, setting, (1.0,))),
@@ -292,7 +275,7 @@ TABLE: tuple[Entry, ...] = (
     Entry("recip_rank", _ours(first.RR)),
     Entry("iprec_at_recall", _interpolated, "points", ranked.ELEVEN),
     Entry("P", _cut(sets.P), "cutoffs", CUTOFFS),
-    Entry("relstring", _no_value, "numbers", (10.0,), "text"),
+    Entry("relstring", None, "numbers", (10.0,), "text"),
     Entry("recall", _cut(sets.R), "cutoffs", CUTOFFS),
     Entry("infAP", _ours(incomplete.infAP)),
     Entry("gm_bpref", _log_of(_ours(incomplete.bpref)), summary="log"),
@@ -318,7 +301,9 @@ TABLE: tuple[Entry, ...] = (
     Entry("num_nonrel_judged_ret", _ours(trec.NumNonrelRet), summary="sum"),
     Entry("yaap", _ours(trec.yaap)),
     Entry("rbp", _rbp, "gains", since=10),
-    Entry("rbp_resid", _rbp_resid, "gains", since=10),
+    Entry(
+        "rbp_resid", lambda lists, _, pairs: [trec.rbp_resid(_persistence(pairs)[0]).evaluate(lists)], "gains", since=10
+    ),
     Entry("unj", _cut(trec.unj), "cutoffs", (5, 10, 20), since=10),
 )
 

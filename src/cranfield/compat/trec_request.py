@@ -17,7 +17,7 @@ from cranfield.types import Array
 ELSEWHERE = re.compile(r"prefs.*|all_prefs|.*_avgjg|qrels_jg|qrels_prefs")
 """Names of measures on preferences and on groups of judges."""
 SHARED = ("dcg", "ideal_dcg", "ndcg")
-"""trec_eval 10 has one set of gains for these three: the last one given, in table order."""
+"""trec_eval 10 uses the same gains for these three: those of the last one that has gains, in table order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,7 @@ class Request:
             elif entry.summary in ("runid", "num_q"):
                 out.append(Column(entry.name, np.zeros(0), entry.summary))
             else:
+                assert entry.compute is not None
                 values = entry.compute(lists, setting, parameters)
                 if entry.name != "G":  # 0/0 has the sign bit, the logarithm of a negative number does not
                     values = [np.where(np.isnan(value), -np.nan, value) for value in values]

@@ -39,16 +39,15 @@ def positions(wanted: Any, names: Sequence[str], kind: str) -> list[int]:
         return list(range(len(names)))
     several = isinstance(wanted, Iterable) and not isinstance(wanted, (str, type))
     position_of = {name: position for position, name in enumerate(names)}
-    found = []
-    for item in wanted if several else [wanted]:
-        name = label(item)
+    places = []
+    for name in map(label, wanted if several else [wanted]):
         position = position_of.get(name)
         if position is None and kind == "measure":
             position = same_measure(name, names)
         if position is None:
             raise nearest(name, names, kind)
-        found.append(position)
-    return found
+        places.append(position)
+    return places
 
 
 def same_measure(name: str, names: Sequence[str]) -> int | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
+from cranfield.scores.summary import mean, statistic
 from cranfield.types import Array
 
 
@@ -62,7 +63,7 @@ def urisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
     [-0.15]
     """
     check.not_negative("URisk", alpha=alpha)
-    return _mean(weighed(scores, baseline, alpha))
+    return mean(weighed(scores, baseline, alpha))
 
 
 def trisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
@@ -78,11 +79,9 @@ def trisk(scores: Array, baseline: Array, alpha: float = 1.0) -> Array:
     """
     check.not_negative("TRisk", alpha=alpha)
     values = weighed(scores, baseline, alpha)
-    count = (~np.isnan(values)).sum(axis=-1)
-    mean = _mean(values)
+    count, spread = (~np.isnan(values)).sum(axis=-1), statistic(values, "std")
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.sqrt(np.nansum((values - mean[..., None]) ** 2, axis=-1) / (count - 1))
-        return np.where((count > 1) & (spread > 0), mean / (spread / np.sqrt(count)), np.nan)
+        return np.where(spread > 0, mean(values) / (spread / np.sqrt(count)), np.nan)
 
 
 def georisk(scores: Array, alpha: float = 1.0) -> Array:
@@ -111,9 +110,3 @@ def georisk(scores: Array, alpha: float = 1.0) -> Array:
     z = np.divide(values - expected, np.sqrt(expected), out=np.zeros_like(values), where=expected > 0)
     total = np.where(z < 0, (1 + alpha) * z, z).sum(axis=1)
     return np.asarray(np.sqrt(values.mean(axis=1) * ndtr(total / topics)))
-
-
-def _mean(values: Array) -> Array:
-    count = (~np.isnan(values)).sum(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(count > 0, np.nansum(values, axis=-1) / count, np.nan)

@@ -16,18 +16,9 @@ from cranfield.collection.column_names import COLUMNS, column_key, find_columns,
 from cranfield.collection.source import read_bytes, stem, without_compression
 from cranfield.collection.structured import parquet_table, parsed_json
 from cranfield.errors import DataError
+from cranfield.scores import score_tables
 from cranfield.scores.labels import repeated
-from cranfield.scores.score_tables import (
-    MISSING_RULES,
-    SCORE_COLUMNS,
-    Cells,
-    from_columns,
-    from_frame,
-    from_matrix,
-    from_nested,
-    number,
-    parsed_number,
-)
+from cranfield.scores.score_tables import MISSING_RULES, SCORE_COLUMNS, Cells, number, parsed_number
 from cranfield.text import counted
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".parquet": "parquet", ".pq": "parquet"}
@@ -63,7 +54,7 @@ class ScoreFile:
         kind = self.format or format_of(self.path)
         if kind == "parquet":
             table = parquet_table(read_bytes(self.path), self.path)
-            return from_frame(table, self.measure, self._run_name, self.missing, self.path)
+            return score_tables.from_frame(table, self.measure, self._run_name, self.missing, self.path)
         text = self._text()
         if kind == "json" or (kind is None and text.lstrip()[:1] == "{"):
             return self._json(text)
@@ -112,7 +103,7 @@ class ScoreFile:
         def fault(i: int | None, what: str) -> DataError:
             return self._fault(None if i is None else rows[i][0], what)
 
-        return from_columns(columns, facts, fault, self.measure, self._run_name, self.missing)
+        return score_tables.from_columns(columns, facts, fault, self.measure, self._run_name, self.missing)
 
     def _tidy(self, rows: _Rows) -> Cells:
         (_, header), *body = rows
@@ -133,8 +124,7 @@ class ScoreFile:
     def _matrix(self, rows: _Rows) -> Cells:
         line, first = rows[0]
         header = self._has_header(line, first) if self.header is None else self.header
-        names = first if header else None
-        body = rows[1:] if header else rows
+        names, body = (first, rows[1:]) if header else (None, rows)
         if not body:
             raise self._fault(line, "a header and no scores")
         width = len(body[0][1])
@@ -157,7 +147,9 @@ class ScoreFile:
             names = names[len(names) - width + start :]
             if i := repeated(names):
                 raise self._fault(line, f"run {names[i]!r} appears twice")
-        return replace(from_matrix(values, names, topics, self.measure), missing_rule=self.missing or "zero")
+        return replace(
+            score_tables.from_matrix(values, names, topics, self.measure), missing_rule=self.missing or "zero"
+        )
 
     def _has_header(self, line: int, cells: list[str]) -> bool:
         """Whether the first line of a matrix names the runs: no cell after the first is a number."""
@@ -224,7 +216,7 @@ class ScoreFile:
             nested = isinstance(data, dict) and all(isinstance(row, dict) for row in data.values())
             if nested and not any(isinstance(x, dict) for row in data.values() for x in row.values()):
                 data = {self._run_name: data}  # {topic: {measure: value}}, the result of evaluators for one run
-            return from_nested(data, self.measure, self.missing, {}, self.path)
+            return score_tables.from_nested(data, self.measure, self.missing, {}, self.path)
         lists = ("notes", "measures", "runs", "topics")
         for kind, expected in {"scores": dict, "missing": dict, **dict.fromkeys(lists, list)}.items():
             if not isinstance(data.get(kind), expected):
@@ -232,7 +224,7 @@ class ScoreFile:
         for run, topics in data["missing"].items():
             if not isinstance(topics, list):
                 raise self._fault(None, f"'missing' of run {run!r} is {topics!r}, expected list")
-        return from_nested(data["scores"], self.measure, self.missing, data, self.path)
+        return score_tables.from_nested(data["scores"], self.measure, self.missing, data, self.path)
 
 
 def _looks_like_trec(text: str) -> bool:

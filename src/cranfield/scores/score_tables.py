@@ -42,13 +42,9 @@ class Cells:
 
 
 def grid(
-    names: Mapping[str, Sequence[str]],
-    value: Array,
-    flagged: Mask,
-    rule: str | None,
-    facts: Mapping[str, Any],
+    names: Mapping[str, Sequence[str]], value: Array, flagged: Mask, rule: str | None, facts: Mapping[str, Any],
     fault: Fault,
-) -> Cells:
+) -> Cells:  # fmt: skip
     """Arrange entries, one per score and in any order, as measures × runs × topics.
 
     A (run, topic) without any entry is missing. If `rule` is None, it is `skip` if no entry flagged as missing has a
@@ -77,12 +73,9 @@ def grid(
         scored[m, 0, t] = True
         values[absent[None] & scored] = 0.0
         some = ", ".join(f"{runs[i]} {topics[j]}" for i, j in np.argwhere(absent)[:3])
-        warnings.warn(
-            f"{absent.sum()} of {absent.size} lists have no score and count as 0: {some}"
-            f"{', ...' if absent.sum() > 3 else ''}; missing='skip' leaves them out",
-            CranfieldWarning,
-            stacklevel=4,
-        )
+        message = f"{absent.sum()} of {absent.size} lists have no score and count as 0: {some}"
+        more = ", ..." if absent.sum() > 3 else ""
+        warnings.warn(f"{message}{more}; missing='skip' leaves them out", CranfieldWarning, stacklevel=4)
     return Cells(measures, runs, topics, values, missing, rule, tuple(map(str, facts.get("notes", ()))))
 
 
@@ -108,13 +101,9 @@ def from_matrix(
 
 
 def from_columns(
-    columns: Mapping[str, Sequence[Any]],
-    facts: Mapping[str, Any],
-    fault: Fault,
-    measure: str | None = None,
-    run: str | None = None,
-    missing: str | None = None,
-) -> Cells:
+    columns: Mapping[str, Sequence[Any]], facts: Mapping[str, Any], fault: Fault,
+    measure: str | None = None, run: str | None = None, missing: str | None = None,
+) -> Cells:  # fmt: skip
     """From columns by role; `measure` and `run` replace a column that is missing."""
     for kind in ("topic", "value"):
         if kind not in columns:
@@ -152,8 +141,7 @@ def from_frame(frame: Any, measure: str | None, run: str | None, missing: str | 
     if b"cranfield" in about:
         facts = parsed_json(about[b"cranfield"].decode(), origin)
     every = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None) or frame.columns
-    names = [str(name) for name in every]
-    columns = {}
+    names, columns = [str(name) for name in every], {}
     places = find_columns(names, SCORE_COLUMNS)
     if message := repeated_column(names, places.values()):
         raise fault(None, message)

@@ -69,8 +69,7 @@ def html_text(scores: Scores) -> str:
         for run, *cells in rows
     )
     below = "".join(f"<p>{escape(note)}</p>" for note in (*["..."][: int(more)], *scores.notes))
-    title = escape(_title(scores))
-    return f"<p>{title}</p><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{below}"
+    return f"<p>{escape(_title(scores))}</p><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
 def _means(scores: Scores, runs: int, measures: int) -> tuple[list[list[str]], bool]:

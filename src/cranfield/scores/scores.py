@@ -139,8 +139,7 @@ class Scores(Tidy):
         Traceback (most recent call last):
         cranfield.errors.UsageError: no run 'c'; there are 'a', 'b'
         """
-        m = positions(measures, self.measures, "measure")
-        r = positions(runs, self.runs, "run")
+        m, r = positions(measures, self.measures, "measure"), positions(runs, self.runs, "run")
         t = positions(topics, self.topics, "topic")
         return replace(
             self,
@@ -153,7 +152,7 @@ class Scores(Tidy):
 
     @property
     def undefined(self) -> Mask:
-        """measures × runs × topics: there is no value, for another reason than a missing topic that was skipped."""
+        """measures × runs × topics: NaN, but not because the topic is missing and skipped."""
         return np.asarray(np.isnan(self.values) & ~(self.missing & (self.missing_rule == "skip")))
 
     # -- one number per run
@@ -203,9 +202,8 @@ class Scores(Tidy):
                 low, high = summaries.t_interval(self.values, statistic, interval)
             else:
                 seed = seed if rng is None else int(rng.integers(2**63))
-                low, high = summaries.bootstrap_interval(
-                    self.values, statistic, interval, resamples=resamples, seed=seed
-                )
+                options = {"resamples": resamples, "seed": seed}
+                low, high = summaries.bootstrap_interval(self.values, statistic, interval, **options)
         used = (~np.isnan(self.values)).sum(axis=-1)
         lacking = np.broadcast_to(self.missing.sum(axis=-1), used.shape)
         columns = (values, low, high, used, self.undefined.sum(axis=-1), lacking)
@@ -222,10 +220,7 @@ class Scores(Tidy):
         `z`: :math:`(x - m_t) / s_t`, with `cdf=True` through the normal distribution function (Webber, Moffat & Zobel,
         SIGIR 2008, 51-58). `linear`: :math:`a z + b` cut off at 0 and 1 (Sakai, ICTIR 2016, 95-104). `empirical`: the
         share of reference runs that score no higher (Urbano, Lima & Hanjalic, SIGIR 2019, 1061-1064,
-        doi:10.1145/3331184.3331315).
-
-        z and linear are undefined on a topic where all reference runs score the same, or fewer than two have a score.
-        The empirical share is undefined only if no reference run has a score.
+        doi:10.1145/3331184.3331315). `standardise` says when these are undefined.
 
         >>> scores = Scores.from_matrix([[0.1, 0.2, 0.6]], runs=["a", "b", "c"])
         >>> scores.standardised("empirical").values.round(3).tolist()
@@ -288,10 +283,7 @@ class Scores(Tidy):
         }
 
     def to_csv(self, path: PathLike | None = None, *, sep: str = ",") -> str:
-        """CSV with the columns measure, run, topic, value, missing, and notes (in the first row). Returns the text.
-
-        An undefined value is empty. Values have all their digits.
-        """
+        """CSV with the columns measure, run, topic, value (all digits, or empty), missing, and notes (first row)."""
         return _written(score_text.csv_text(self, sep), path)
 
     def to_json(self, path: PathLike | None = None) -> str:
@@ -380,9 +372,8 @@ class Scores(Tidy):
         """
         rules = {part.missing_rule for part in parts if part.missing.any()}
         if missing is None and len(rules) > 1:
-            raise UsageError(
-                "combine: missing topics count as 0 in some parts, not in others; use missing='zero' or 'skip'"
-            )
+            what = "missing topics count as 0 in some parts, not in others"
+            raise UsageError(f"combine: {what}; use missing='zero' or 'skip'")
         columns = [part.columns() for part in parts]
         cells = score_tables.grid(
             {axis: [x for part in columns for x in part[axis].tolist()] for axis in AXES},
