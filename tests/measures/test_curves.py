@@ -32,7 +32,7 @@ def test_precision_and_recall_of_one_list() -> None:
     assert repr(precision_recall(two_runs(), "good", "2")) == "Curve(precision against recall: (1, 1))"
 
 
-def test_unknown_runs_and_topics() -> None:
+def test_unknown_runs_and_topics_are_errors() -> None:
     with pytest.raises(UsageError, match="there is no run 'best'; the runs are good, bad"):
         precision_recall(two_runs(), "best", "1")
     with pytest.raises(UsageError, match="there is no topic '9'"):
@@ -82,7 +82,7 @@ def test_the_area_under_the_roc_curve_is_the_share_of_pairs_in_order(graded: Gra
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_roc_over_a_collection_reads_the_unjudged_as_non_relevant(graded: Graded) -> None:
+def test_roc_over_a_collection_counts_unjudged_documents_as_non_relevant(graded: Graded) -> None:
     grades, missed = graded
     filled: list[float | None] = [grade or 0 for grade in grades]
     others = [grade for grade in missed if grade >= 1]
@@ -113,7 +113,7 @@ def test_roc_by_hand() -> None:
     assert roc(two_runs()).mean().area == pytest.approx(np.array([1.0, 0.0]))
 
 
-def test_roc_of_a_collection_that_is_too_small() -> None:
+def test_roc_refuses_a_collection_that_is_too_small() -> None:
     with pytest.raises(UsageError, match="N == 2, but a topic has 3 documents"):
         roc(Assessed.one([1, 0, 0]), N=2)
 

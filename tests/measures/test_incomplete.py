@@ -21,7 +21,7 @@ def penalty(gains: list[float], at: int) -> float:
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(lowest=-1))
 @pytest.mark.parametrize("gain", ["linear", "exp"])
-def test_all_three_are_their_definitions(gain: str, graded: Graded) -> None:
+def test_all_three_agree_with_their_definitions(gain: str, graded: Graded) -> None:
     def worth(grades: list[float | None] | list[float]) -> list[float]:
         return [2.0**g - 1 if gain == "exp" else g for g in grades if g is not None and g >= 0]
 
@@ -46,7 +46,7 @@ def test_by_hand() -> None:
     assert rpref_relative2().of(grades, [3]) == pytest.approx((2 * (1 - 1 / 2) + 1 * (1 - 1 / 3)) / 6)
 
 
-def test_the_flaw_at_the_first_rank_and_its_cure() -> None:
+def test_rpref_relative2_corrects_the_first_rank() -> None:
     assert rpref_relative().of([1]) == 0
     assert rpref_relative2().of([1]) == 1
 
@@ -57,7 +57,7 @@ def test_the_flaw_at_the_first_rank_and_its_cure() -> None:
 @pytest.mark.parametrize(
     ("one", "other"), [(rpref_N(), bpref_N()), (rpref_relative2(), AP().view("condensed"))], ids=str
 )
-def test_when_binary(one: Measure, other: Measure, graded: Graded) -> None:
+def test_with_binary_grades_they_are_other_measures(one: Measure, other: Measure, graded: Graded) -> None:
     assert one.of(*graded) == pytest.approx(other.of(*graded), nan_ok=True)
 
 
@@ -77,5 +77,5 @@ def test_all_judged_equally_good() -> None:
     assert rpref_N().of([2, 2], [2]) == pytest.approx(2 / 3)
 
 
-def test_rpref_is_a_name_for_the_first() -> None:
+def test_rpref_means_rpref_N() -> None:
     assert parse("rpref") == rpref_N()

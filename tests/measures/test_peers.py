@@ -99,8 +99,8 @@ def test_gain_tables_of_trec_eval(collection: Collection) -> None:
     regained = {t: {d: gains.get(grade, grade) for d, grade in of.items()} for t, of in judgments.items()}
     for topic, values in trec_eval((regained, run), ["ndcg", "ndcg_rel", "Rndcg", "G"]).items():
         for name, expected in values.items():
-            found = zero_for_undefined(ours(collection, parse(f"{name}_1=4,2=9"))[topic])
-            assert found == pytest.approx(expected, abs=1e-12), name
+            actual = zero_for_undefined(ours(collection, parse(f"{name}_1=4,2=9"))[topic])
+            assert actual == pytest.approx(expected, abs=1e-12), name
 
 
 def test_set_f_of_both_peers_does_not_square_beta() -> None:
@@ -129,12 +129,12 @@ IR_MEASURES = [
 def test_measure_strings_of_ir_measures(collection: Collection) -> None:
     judgments, run = collection
     theirs = {name: ir_measures.parse_measure(name) for name in [*IR_MEASURES, "Judged@5", "Judged"]}
-    # nDCG with gains is asked for on its own: beside another nDCG the peer takes one's gains for the other's, or not,
-    # as Python's hash seed has it
+    # nDCG with gains is computed alone: next to another nDCG, the peer may use the gains of one for the other,
+    # depending on Python's hash seed
     alone = [[peer] for name, peer in theirs.items() if "gains" in name]
     values: dict[object, dict[str, float]] = {}
-    for some in [[peer for peer in theirs.values() if [peer] not in alone], *alone]:
-        for metric in ir_measures.iter_calc(some, judgments, run):
+    for batch in [[peer for peer in theirs.values() if [peer] not in alone], *alone]:
+        for metric in ir_measures.iter_calc(batch, judgments, run):
             values.setdefault(metric.measure, {})[metric.query_id] = metric.value
     lists = joined(judgments, {"run": run})
     for name, peer in theirs.items():

@@ -41,7 +41,7 @@ def at(ranks: list[int], length: int) -> list[float | None]:
         ([1, 98, 99, 100], 1 - (298 / 4 - 2.5) / 100),
     ],
 )
-def test_PRES_of_the_systems_in_its_paper(ranks: list[int], expected: float) -> None:
+def test_PRES_agrees_with_its_paper(ranks: list[int], expected: float) -> None:
     grades, missed = at(ranks, 100), [1.0] * (4 - len(ranks))
     assert (PRES() @ 100).of(grades, missed) == pytest.approx(expected)
     assert PRES(N_max=100).of(grades, missed) == pytest.approx(expected)
@@ -49,10 +49,10 @@ def test_PRES_of_the_systems_in_its_paper(ranks: list[int], expected: float) -> 
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(), deep=st.integers(1, 20))
-def test_PRES_is_its_definition(graded: Graded, deep: int) -> None:
+def test_PRES_agrees_with_its_definition(graded: Graded, deep: int) -> None:
     ranks, relevant = ranks_of(graded)
-    found = [rank for rank in ranks if rank <= deep]
-    every = found + [deep + i for i in range(len(found) + 1, relevant + 1)]
+    within = [rank for rank in ranks if rank <= deep]
+    every = within + [deep + i for i in range(len(within) + 1, relevant + 1)]
     expected = 1 - (sum(every) / relevant - (relevant + 1) / 2) / deep if relevant else math.nan
     assert (PRES() @ deep).of(*graded) == pytest.approx(expected, nan_ok=True, abs=1e-12)
     assert (PRES(N_max=deep) @ 50).of(*graded) == pytest.approx(expected, nan_ok=True, abs=1e-12)
@@ -62,7 +62,7 @@ def test_PRES_is_its_definition(graded: Graded, deep: int) -> None:
             assert relevant * recall**2 / deep - 1e-12 <= expected <= recall + 1e-12  # the bounds in the paper
 
 
-def test_PRES_of_an_endless_reader_is_recall() -> None:
+def test_PRES_with_a_huge_N_max_is_recall() -> None:
     assert PRES(N_max=10**30).of([1, 0], missed=[1]) == 0.5
 
 
@@ -87,7 +87,7 @@ def tie(grades: list[float]) -> Assessed:
 
 @pytest.mark.parametrize("relevant", [1, 2, 3])
 @pytest.mark.parametrize("others", [0, 1, 3])
-def test_ESL_of_a_tie_is_the_formula_of_Cooper(relevant: int, others: int) -> None:
+def test_ESL_with_ties_agrees_with_the_formula_of_Cooper(relevant: int, others: int) -> None:
     lists = tie([1.0] * relevant + [0.0] * others)
     for wanted in range(1, relevant + 1):
         expected = wanted * others / (relevant + 1)
@@ -103,7 +103,7 @@ def test_the_rest_of_the_collection_is_a_tie() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(), wanted=st.integers(1, 5))
-def test_ESL_counts_what_stands_above(graded: Graded, wanted: int) -> None:
+def test_ESL_counts_the_documents_above(graded: Graded, wanted: int) -> None:
     ranks, _ = ranks_of(graded)
     expected = ranks[wanted - 1] - wanted if len(ranks) >= wanted else math.nan
     assert ESL(wanted=wanted).of(*graded) == pytest.approx(expected, nan_ok=True)
@@ -159,7 +159,7 @@ def test_LastRel_is_the_search_length_for_all(graded: Graded) -> None:
 
 
 @pytest.mark.parametrize("measure", [ESL(N=2, wanted=2), WSS(N=2) @ 0.9, LastRel(N=2)], ids=str)
-def test_a_collection_that_is_too_small(measure: Measure) -> None:
+def test_a_collection_that_is_too_small_is_refused(measure: Measure) -> None:
     with pytest.raises(UsageError, match="N == 2, but a topic has 4 documents retrieved or relevant"):
         measure.of([1, 0, 0], missed=[1])
 
@@ -177,6 +177,6 @@ def test_a_collection_that_is_too_small(measure: Measure) -> None:
         ("ESL@5", "takes no cutoff"),
     ],
 )
-def test_parameters_out_of_range(name: str, message: str) -> None:
+def test_parameters_out_of_range_are_refused(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse(name)

@@ -52,13 +52,13 @@ def slow_xinfap(pool: Pool, retrieved: int) -> float:
 
 
 def slow_infndcg(pool: Pool, retrieved: int) -> float:
-    """Each drawn document stands for size/drawn of its stratum; the ideal list is filled rank by rank."""
+    """Each drawn document represents size/drawn documents of its stratum; the ideal list is filled rank by rank."""
 
     def scale(stratum: str) -> float:
         grades = [g for g, s in pool if s == stratum]
         return len(grades) / sum(g >= 0 for g in grades)
 
-    found = sum(scale(s) * g / log2(i + 2) for i, (g, s) in enumerate(pool[:retrieved]) if g > 0)
+    numerator = sum(scale(s) * g / log2(i + 2) for i, (g, s) in enumerate(pool[:retrieved]) if g > 0)
     waiting = sorted(([g, scale(s)] for g, s in pool if g > 0), reverse=True)
     ideal, rank = 0.0, 1
     while waiting:
@@ -71,7 +71,7 @@ def slow_infndcg(pool: Pool, retrieved: int) -> float:
             if waiting[0][1] < 1e-12:
                 waiting.pop(0)
         rank += 1
-    return found / ideal
+    return numerator / ideal
 
 
 def score(measure: Any, pool: Pool, retrieved: int) -> float:
@@ -84,12 +84,12 @@ pools = documents.filter(lambda pool: any(g > 0 for g, _ in pool))
 
 
 @given(pools, st.integers(0, 14))
-def test_xinfap_is_as_defined(pool: Pool, retrieved: int) -> None:
+def test_xinfap_agrees_with_its_definition(pool: Pool, retrieved: int) -> None:
     assert score(xinfAP(), pool, retrieved) == pytest.approx(slow_xinfap(pool, retrieved))
 
 
 @given(pools, st.integers(0, 14))
-def test_infndcg_is_as_defined(pool: Pool, retrieved: int) -> None:
+def test_infndcg_agrees_with_its_definition(pool: Pool, retrieved: int) -> None:
     assert score(infNDCG(), pool, retrieved) == pytest.approx(slow_infndcg(pool, retrieved))
 
 
@@ -174,33 +174,33 @@ def test_xinfap_is_near_ap_on_average() -> None:
 
 
 def test_expectation_of_statap_over_independent_draws() -> None:
-    # Each document is drawn on its own. R is unbiased; in the sum of precisions so are pairs of documents, and one that
-    # is paired with itself counts 1/π in place of 1.
+    # Documents are drawn independently. The estimate of R is unbiased. In the sum of precisions, pairs of different
+    # documents are unbiased too, but a document paired with itself counts 1/π instead of 1.
     grades, chances = [1, 0, 1, 1], [0.9, 0.5, 0.4, 0.7]
     expected = sum(
         (sum(grades[:k]) + 1 / chances[k]) / (k + 1) for k in range(len(grades)) if grades[k]
     )  # over the relevant documents; those above count once each
-    total, found = 0.0, 0.0
+    total, weighted_score = 0.0, 0.0
     for draw in product([0, 1], repeat=4):
         weight = float(np.prod([p if d else 1 - p for p, d in zip(chances, draw, strict=True)]))
         judged = [g if d else -1 for g, d in zip(grades, draw, strict=True)]
         relevant = sum(1 / p for p, g in zip(chances, judged, strict=True) if g == 1)
         total += weight * relevant
         if relevant:
-            found += weight * relevant * statAP().of(judged, inclusion=chances)
+            weighted_score += weight * relevant * statAP().of(judged, inclusion=chances)
     assert total == pytest.approx(sum(grades))
-    assert found == pytest.approx(expected)
+    assert weighted_score == pytest.approx(expected)
 
 
 @settings(max_examples=50)
 @given(pools, st.integers(0, 14), st.data())
-def test_statap_is_as_defined(pool: Pool, retrieved: int, data: st.DataObject) -> None:
+def test_statap_agrees_with_its_definition(pool: Pool, retrieved: int, data: st.DataObject) -> None:
     grades = [g for g, _ in pool]
     chances = data.draw(st.lists(st.sampled_from([0.1, 0.25, 0.5, 1.0]), min_size=len(pool), max_size=len(pool)))
     worth = [(1 / p if g >= 1 else 0.0) for g, p in zip(grades, chances, strict=True)]
-    found = sum(worth[i] * sum(worth[: i + 1]) / (i + 1) for i in range(min(retrieved, len(pool))))
-    given_score = statAP().of(grades[:retrieved], grades[retrieved:], inclusion=chances)
-    assert given_score == pytest.approx(found / sum(worth))
+    numerator = sum(worth[i] * sum(worth[: i + 1]) / (i + 1) for i in range(min(retrieved, len(pool))))
+    score = statAP().of(grades[:retrieved], grades[retrieved:], inclusion=chances)
+    assert score == pytest.approx(numerator / sum(worth))
 
 
 def test_missing_data_is_named() -> None:

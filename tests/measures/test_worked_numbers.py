@@ -300,7 +300,7 @@ def test_float_grades_are_read_as_they_are() -> None:
     assert AP(rel=0.5).of([0.5, 1.5]) == 1
 
 
-def test_a_cutoff_just_above_the_lowest_hit_of_all_cuts_it_off() -> None:
+def test_a_cutoff_just_above_the_lowest_hit_leaves_it_out() -> None:
     # relevant at 1 and 3 of 3: down to 2 only the first counts, down to 3 and below both do
     lists = Assessed.one([1, 0, 1])
     assert [len(lists.hits(k)) for k in (2, 3, 4)] == [2, 3, 3]

@@ -49,14 +49,14 @@ def _reader_columns(plain: Measure, lists: Assessed) -> dict[str, Array]:
     """For a measure that follows a reader: where the readers of each intent are at each rank, one column per intent."""
     if plain.needs != "lengths":
         return {}
-    apart = ByIntent().apply(lists, plain.rank_cutoff)
-    terms = plain.terms(apart)
+    lists_by_intent = ByIntent().apply(lists, plain.rank_cutoff)
+    terms = plain.terms(lists_by_intent)
     if terms is None:
         return {}
     names, row = intents_of(lists).names, terms.hits.row
     return {
         f"{column} for {names[intent]}": np.asarray(terms.columns[column])[row == at]
-        for at, intent in enumerate(apart.set_of_row.tolist())
+        for at, intent in enumerate(lists_by_intent.set_of_row.tolist())
         for column in ("time", "offset")
         if column in terms.columns
     }
