@@ -1,4 +1,4 @@
-"""Hits by intent: the core against slow Python versions, and the arguments that it refuses."""
+"""Hits by intent: the core compared with slow Python versions, and the arguments that it refuses."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_greedy_ideal_checks_bounds(topic_start: Any, intents: Any, lasting: flo
 
 @pytest.mark.parametrize("worth", [[1.0, 1.0], [1.0] * 4, [1.0, -1.0, 1.0], [math.nan, 1.0, 1.0], [1.0, 1.0, math.inf]])
 def test_greedy_ideal_needs_a_worth_for_every_entry(worth: list[float]) -> None:
-    start, nth = ONE[3:]  # the first document has entries of both intents, the second one of the second
+    start, nth = ONE[3:]  # the first document has entries for both intents, the second only for the second intent
     worths = np.array([0.25, 1.0, 3.0])
     # 3 for the second document; then the first one's 0.25, and half of 1
     assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, worths, 0.5, 9)[1].tolist() == [3.0, 0.75]

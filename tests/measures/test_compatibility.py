@@ -1,4 +1,4 @@
-"""Compatibility beside ir_measures, and as a loop over depths."""
+"""Compatibility: compared with ir_measures and with a loop over depths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C/W/L: against the definition written out, cwl-eval and ir_measures, and the measures of ours that are members."""
+"""C/W/L measures: compared with their definition, cwl-eval, ir_measures and measures that have a C/W/L form."""
 
 from __future__ import annotations
 
@@ -81,22 +81,22 @@ def test_INSQ_by_hand() -> None:
 
 def test_BPM_by_hand() -> None:
     assert BPM(T=2, K=10).of([1, 0, 1, 1]) == close(2 / 3)  # satisfied at rank 3
-    assert BPM(T=9, K=4).of([1, 0, 1, 1, 1]) == close(3 / 4)  # the patience of four documents is over
-    assert BPM(T=2).of([1, 0, 0]) == close(1 / 10)  # K is 10 unless given
+    assert BPM(T=9, K=4).of([1, 0, 1, 1, 1]) == close(3 / 4)  # the cost limit of 4 is reached at rank 4
+    assert BPM(T=2).of([1, 0, 0]) == close(1 / 10)  # K is 10 by default
     assert (BPM(T=2) @ 5).of([1, 0, 0]) == close(1 / 5)  # or the cutoff
 
 
 def test_dynamic_BPM_by_hand() -> None:
-    # nothing at ranks 1 and 2 takes 2 · 0.5 off K = 4: at rank 3 the limit is 3, which is spent
+    # no gain at ranks 1 and 2 lowers K = 4 by 2 · 0.5: at rank 3 the limit is 3, and 3 is spent
     assert cwl_vectors(BPM(T=9, K=4, hc=1), [0, 0, 0, 1]).C[:4].tolist() == [1, 1, 0, 0]
-    # and off T = 2: at rank 3 one is enough
+    # it lowers T = 2 in the same way: at rank 3 a gain of 1 is enough
     assert BPM(T=2, K=10, hb=1).of([0, 0, 1]) == close(1 / 3)
-    # a find at rank 1 adds 0.5 to K = 2: rank 2 does not exhaust it
+    # a gain at rank 1 adds 0.5 to K = 2, so the reader goes on after rank 2
     assert cwl_vectors(BPM(T=9, K=2, hc=1), [1, 1, 1]).C[:3].tolist() == [1, 1, 0]
 
 
 def test_thirds_add_up_to_the_wanted_gain_in_any_order() -> None:
-    # 1/3 + 1/3 + 1 + 1/3 = 2 is reached at rank 4, where half of what was examined has been gained
+    # 1/3 + 1/3 + 1 + 1/3 = 2 is reached at rank 4: a gain of 1/2 per document
     for grades in ([1, 1, 3, 1], [1, 1, 1, 3]):
         assert BPM(T=2, max_grade=3).of([*grades, 0]) == close(1 / 2), grades
 
@@ -129,7 +129,7 @@ def test_a_list_is_followed_by_documents_that_gain_nothing() -> None:
 
 
 def test_costs_by_grade() -> None:
-    # four documents, of which the unjudged and the non-relevant cost 1 and the relevant 3
+    # four documents: unjudged and non-relevant ones cost 1, relevant ones 3
     reading = CWL(continuation="P", cost={0: 1, 1: 3}) @ 4
     assert reading.replace(report="EC").of([1, None, 0, 1]) == close(8 / 4)
     assert reading.replace(report="ETC").of([1, None, 0, 1]) == close(8)
@@ -137,11 +137,11 @@ def test_costs_by_grade() -> None:
     assert BPM(T=9, K=4, cost={0: 1, 1: 3}).of([1, 0, 1]) == close(1 / 2)
 
 
-# -- the definition, written out
+# -- the definition as a loop
 
 
 def chance(measure: Any, rank: int, gains: list[float], costs: list[float]) -> float:
-    """C at a rank from what was seen down to it."""
+    """C at a rank, from the gains and costs down to it."""
     gain, cost, gain_here = sum(gains[:rank]), sum(costs[:rank]), gains[rank - 1]
     if isinstance(measure, INST):
         below = rank + measure.T + measure.T - gain
@@ -219,7 +219,7 @@ PEERS: list[tuple[Any, CWLMeasure]] = [
     (theirs.INSQCWLMetric(2.0), INSQ(T=2)),
     (theirs.BPMCWLMetric(2, 10), BPM(T=2)),
     (theirs.BPMCWLMetric(2, 5), BPM(T=2) @ 5),
-    (theirs.BPMDCWLMetric(2, 10, 0.5, 0.0, 0.25), BPM(T=2, hb=0.5, median=0.25)),  # theirs moves T only
+    (theirs.BPMDCWLMetric(2, 10, 0.5, 0.0, 0.25), BPM(T=2, hb=0.5, median=0.25)),  # cwl-eval only moves T
     (theirs.IFTGoalCWLMetric(2.0, 0.9, 1), IFT(rule="C1")),
     (theirs.IFTRateCWLMetric(0.2, 0.9, 1), IFT(rule="C2")),
     (theirs.IFTGoalRateCWLMetric(2.0, 0.9, 1, 0.2, 0.9, 1), IFT()),
@@ -307,7 +307,7 @@ def test_other_measures_have_no_cwl_form() -> None:
             cwl_vectors(measure, [1])
 
 
-# -- what holds for all
+# -- laws for all C/W/L measures
 
 
 @settings(max_examples=30, deadline=None)

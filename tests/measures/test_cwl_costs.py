@@ -1,4 +1,4 @@
-"""What documents cost a C/W/L reader, document by document: by hand, and where it must agree with costs by grade."""
+"""C/W/L measures with the cost of each document: by hand, and compared with costs by grade."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_bad_input_is_refused(measure: str, options: dict[str, Any], message: st
 
 
 def test_costs_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """2 + 4 to rank 2, by the column cost and not by the words beside it."""
+    """Reading to rank 2 costs 2 + 4: the column `cost` counts, not the column `words`."""
     monkeypatch.chdir(tmp_path)
     Path("qrels").write_text("q 0 a 1\nq 0 b 0\n")
     Path("run").write_text("q Q0 a 1 2 mine\nq Q0 b 2 1 mine\n")

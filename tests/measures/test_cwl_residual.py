@@ -1,4 +1,4 @@
-"""The residual of C/W/L measures: what documents that nobody judged, or that are not there, might still gain."""
+"""The residual of C/W/L measures: what unjudged documents, and ranks below the end of the list, could add."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ close = pytest.approx
 
 
 def test_the_residual_of_a_fixed_C_is_the_weight_of_unjudged_ranks() -> None:
-    # W = 1/2, 1/4, 1/8, ...: rank 2 is unjudged, and nothing stands below rank 3
+    # W = 1/2, 1/4, 1/8, ...: rank 2 is unjudged, and the list ends at rank 3
     assert CWL(p=0.5, report="residual").of([1, None, 1]) == close(1 / 4 + 1 / 8)
     # @2: W = 2/3, 1/3, for the discounts 1 and 1/log2(3) scaled; the unjudged first rank
     weight = 1 / (1 + 1 / np.log2(3))

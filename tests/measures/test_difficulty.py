@@ -24,7 +24,7 @@ from cranfield.measures.novelty_ideal import GREEDY, greedy_ideal
 from tests.oracles.diverse import Diverse, Weight, diverse, logarithmic, reciprocal
 
 FAMILY = {"alpha#-nDCG-IA": "alpha-nDCG", "alpha#-nERR-IA": "nERR-IA", "alpha#-nNRBP-IA": "nNRBP"}
-"""What each member is without emphasis."""
+"""The measure that each member equals if intents and topics count equally."""
 
 PLAIN: dict[str, Any] = {"intents": "equal", "topics": "equal"}
 
@@ -41,7 +41,7 @@ def test_a_list_by_hand() -> None:
     total = 0.5 * 2 / math.log2(2) + (0.5 * 1 / 2 + 1) / math.log2(4)
     # ideal: a1c3 for 1/2 + 3, then a1b1 for 1/4 + 1, a2 for 2/2 · 1/4, a1 for 1/2 · 1/8
     ideal = 3.5 + 1.25 / math.log2(3) + 0.25 / math.log2(4) + 0.0625 / math.log2(5)
-    # a1c3 and a1b1 serve all intents: z = 2; two of four documents never miss a, and b or c with 3/4 · 2/3 each
+    # a1c3 and a1b1 serve all intents: z = 2. Two of four documents never miss a, and miss b or c each with 3/4 · 2/3
     difficult = (0 + 1 / 2 + 1 / 2) / 3
     assert parse("alpha#-nDCG-IA").evaluate(lists)[0] == pytest.approx(difficult * total / ideal, abs=1e-15)
     assert parse("alpha#-nDCG-IA(topics='equal')").evaluate(lists)[0] == pytest.approx(total / ideal, abs=1e-15)
@@ -71,7 +71,8 @@ def test_an_intent_with_probability_0_does_not_count() -> None:
 
 
 def test_with_grades_a_score_has_no_upper_bound() -> None:
-    # the greedy list begins with a little for all intents, after which nothing counts; the other has each one's best
+    # the greedy list begins with a low grade for all intents, after which nothing counts; the other list has the best
+    # document of each intent
     many = [dict.fromkeys("abcdefghij", 1)]
     best = [{intent: 9} for intent in "abcdefghij"]
     score = parse("alpha#-nDCG-IA(alpha=1,topics='equal')").of(best, missed=many)
@@ -83,7 +84,7 @@ def test_with_grades_a_score_has_no_upper_bound() -> None:
 
 
 def cover(documents: Sequence[set[str]]) -> int:
-    """How many documents the greedy list takes to serve every intent, of equal ones the last."""
+    """The number of documents that the greedy list needs to serve every intent; it takes the last of equal ones."""
     left, missing, count = list(documents)[::-1], set().union(*documents), 0
     while missing:
         best = max(left, key=lambda document: len(document & missing))
@@ -113,20 +114,20 @@ def test_topics_without_relevant_documents_have_difficulty_0() -> None:
     judged = b"1 a x 1\n1 a y 1\n1 b y 1\n2 a x 0\n3 a x 1\n3 b x 1\n"
     with pytest.warns(cf.CranfieldWarning, match="2/a"):
         lists = join(judged, {"run": {"1": {"x": 1.0}, "2": {"x": 1.0}, "3": {"x": 1.0}}})
-    # of topic 1 one document is enough, and one of two orders misses b; of topic 3 there is only one document
+    # topic 1: one document is enough, and one of two orders misses b; topic 3 has only one document
     assert difficulty(intents_of(lists), 1).tolist() == [0.25, 0, 0]
     scores = parse("alpha#-nDCG-IA").evaluate(lists)
     assert np.isnan(scores).tolist() == [False, True, False]
     assert scores[2] == 0
 
 
-# -- slow twins
+# -- the definition as slow loops
 
 GRADES = {"linear": LINEAR, "table": Gain.of({1: 1, 2: 5, 3: 4})}
 
 
 def worths(case: Diverse, rel: int, rare: bool, gain: Gain) -> dict[tuple[str, int], float]:
-    """What a document of a grade for an intent is worth."""
+    """The worth of a document, by intent and grade."""
     many = {i: sum(document.get(i, 0) >= rel for document in case.judged) for i in case.intents}
     weight = {i: case.probability(i) / (n if rare else 1) for i, n in many.items() if n}
     return {
@@ -326,7 +327,7 @@ def test_explain_shows_gains_and_the_difficulty_of_the_topic(name: str) -> None:
     explanation = cf.explain(JUDGED, RUN, "1", name)
     measure: Measure = parse(name)
     first, second = (line.counts for line in explanation.lines)
-    # R_a = 2, R_b = 1, equally likely: a weighs half of b; the second document is a's second
+    # R_a = 2, R_b = 1, equally likely: a weighs half as much as b; the second document repeats a
     assert [first["novelty-biased gain"], second["novelty-biased gain"]] == [0.5, 0.5 * 2 * 0.5 + 1]
     assert [first["new intents"], second["intents so far"]] == [1, 2]
     assert [first["topic difficulty"], second["topic difficulty"]] == [0.25, 0.25]

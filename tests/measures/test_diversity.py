@@ -1,4 +1,4 @@
-"""Measures of diversity: against ndeval, against slow twins, the papers' numbers and reductions."""
+"""Diversity measures: compared with ndeval, slow loops, numbers in papers and simpler measures."""
 
 from __future__ import annotations
 
@@ -174,11 +174,11 @@ def test_000_novelty_biased_gains_of_one_intent() -> None:
     assert terms.columns["novelty-biased gain"].tolist() == [1, 0.5, 0.25]
 
 
-# -- slow twins
+# -- the definitions as slow loops
 
 
 def twin(kind: str, case: Diverse, alpha: float, cutoff: int, beta: float) -> float:
-    """Each measure of novelty from its definition."""
+    """Each novelty measure from its definition."""
     weight: Callable[[int], float] = logarithmic
     if "ERR" in kind:
         weight = reciprocal
@@ -270,7 +270,7 @@ def test_the_greedy_ideal_agrees_with_slow_python_at_every_rank(alpha: float) ->
 def test_the_greedy_ideal_is_computed_once_for_all_measures_and_cutoffs() -> None:
     intents = intents_of(with_intents([{"a": 1}] * 300))
     first = greedy_ideal(intents, 1, 0.5, 10)
-    assert greedy_ideal(intents, 1, 0.5, 20) is first  # it reaches down to 100 at once
+    assert greedy_ideal(intents, 1, 0.5, 20) is first  # computed down to rank 100 at once
     deeper = greedy_ideal(intents, 1, 0.5, 150)
     assert len(deeper.gain) == 150
     assert deeper.gain[: len(first.gain)].tolist() == first.gain.tolist()
@@ -469,7 +469,7 @@ def test_a_cutoff_reads_only_the_top(case: Diverse) -> None:
         cut = Diverse(case.documents[: measure.k], [*(d for d in case.documents[measure.k :] if d), *case.missed],
                       case.weights, case.navigational)  # fmt: skip
         if measure.name.startswith(("alpha-n", "alpha#-n", "n")):
-            continue  # documents have other numbers then, and the greedy list may break ties in another way
+            continue  # documents are numbered differently, so the greedy list may break ties differently
         same = measure.evaluate(case.lists())[0], measure.evaluate(cut.lists())[0]
         assert same[0] == pytest.approx(same[1], abs=1e-12, nan_ok=True), measure
 
@@ -494,7 +494,7 @@ def test_ties_are_the_mean_over_the_orders_of_tied_documents(case: Diverse, firs
     lists = case.lists().replace(tie_first=low, tie_last=high)
     orders = []
     for order in permutations(range(size)):
-        # the documents keep their numbers: they only stand elsewhere
+        # the documents keep their numbers and only change places
         at = [*range(first), *(first + n for n in order), *range(first + size, len(case.documents))]
         assert len(head) + size + len(tail) == len(at)
         number = {place: n for n, place in enumerate(place for place, d in enumerate(case.documents) if d is not None)}
@@ -578,7 +578,7 @@ def test_parameters_out_of_range_are_refused(text: str, message: str) -> None:
         parse(text)
 
 
-# -- explained
+# -- explain
 
 
 @quiet

@@ -1,4 +1,4 @@
-"""ADM: by hand, against a plain loop, and what it says of scores that are no estimates."""
+"""ADM: by hand, compared with a plain loop, and its errors for scores that are not estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUN = {"q1": {"d1": 0.9, "d9": 0.6, "d2": 0.5, "d3": 0.1}, "q2": {"d5": 1.0, "d1
 BY_HAND = {
     # largest grade 2, so judgments are 1, 0, 1/2, 1; d4 was not retrieved
     "ADM": (1 - (0.1 + 0.5 + 0.4 + 1) / 4, 1 - (0.5 + 0) / 2),
-    # d9 is read as judged 0
+    # d9 counts as judged 0
     'ADM(over="all")': (1 - (0.1 + 0.6 + 0.5 + 0.4 + 1) / 5, 1 - (0.5 + 0) / 2),
     # from 0.1 to 0.9: 1, 5/8, 1/2, 0
     'ADM(estimate="minmax")': (1 - (0 + 1 / 2 + 1 / 2 + 1) / 4, 1 - 0.5 / 2),

@@ -1,4 +1,4 @@
-"""One good document: O, P-measure, P+, WRR and NWRR by the text that defines them, by hand and by NTCIREVAL."""
+"""One good document: O, P-measure, P+, WRR and NWRR from the defining papers, by hand and from NTCIREVAL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.oracles.joined import graded_lists, side_by_side
 close = pytest.approx
 Graded = tuple[list[float | None], list[float]]
 
-# Sakai 2007 (Sakai 2007): levels S, A, B are grades 3, 2, 1, with gains 3, 2, 1 and penalties 2, 3, 4.
+# Sakai 2007: levels S, A, B are grades 3, 2, 1, with gains 3, 2, 1 and penalties 2, 3, 4.
 S, A, B = 3, 2, 1
 PENALTY = {S: 2, A: 3, B: 4}
 
@@ -49,7 +49,7 @@ PENALTY = {S: 2, A: 3, B: 4}
         # 000 after (14): marginal at 2, high at 4 and 6: rp = 4, C(rp) = 2; gains 1 and 3, all retrieved
         (Pplus(), [0, 1, 0, 3, 0, 3], [], ((1 + 1) / (2 + 6) + (2 + 4) / (4 + 7)) / 2),
         (Pmeasure(), [0, 1, 0, 3, 0, 3], [], (2 + 4) / (4 + 7)),
-        # rp is found after the cut (Sakai 2013 §2.1): among the first three only the marginal one is left
+        # rp is determined after the cut (Sakai 2013 §2.1): among the first three only the marginal one is left
         (Pplus() @ 3, [0, 1, 0, 3, 0, 3], [], 2 / (2 + 6)),
         (Pmeasure() @ 3, [0, 1, 0, 3, 0, 3], [], 2 / (2 + 6)),
         # nothing relevant retrieved, or not before the cut
@@ -57,7 +57,7 @@ PENALTY = {S: 2, A: 3, B: 4}
         (Pplus() @ 2, [0, 0, S], [], 0),
         (NWRR() @ 2, [0, 0, S], [], 0),
         (WRR() @ 2, [0, 0, S], [], 0),
-        # gains of the relevant only; a higher threshold
+        # only relevant documents gain; a higher threshold
         (O(rel=2), [B, 0, A], [], (1 + 2) / (3 + 2)),
         # by default the penalties are 2, 3, 4 when the judgments go up to 3, and 2 when they are binary
         (NWRR(), [0, A], [S, B], (1 - 1 / 2) / (2 - 1 / 3)),
@@ -91,11 +91,11 @@ def test_topic_034_of_the_appendix() -> None:
     assert O().of(grades, missed) == 0.250
 
 
-# -- the definitions once more, as slow loops over exact fractions
+# -- the definitions as slow loops over exact fractions
 
 
 def naive(name: str, grades: list[float | None], missed: list[float], beta: int = 1) -> Fraction:
-    """Sakai 2007 (2), (3), (6), (7) as they are written, with gains that are the grades."""
+    """Sakai 2007 (2), (3), (6), (7) as written; the gains are the grades."""
     levels = [int(grade or 0) for grade in grades]
     ideal = sorted([int(grade) for grade in grades if grade] + [int(grade) for grade in missed], reverse=True)
 
@@ -198,8 +198,8 @@ def test_without_gains_o_is_the_reciprocal_rank(graded: Graded) -> None:
 def test_with_huge_penalties_it_is_the_reciprocal_rank(graded: Graded) -> None:
     # Sakai 2007 §3.2: with β = ∞ for all levels WRR is RR
     for measure in (WRR, NWRR):
-        boundless = measure(penalty={1: 1e12, 2: 1e12, 3: 1e12})
-        assert boundless.of(*graded) == close(RR().of(*graded), abs=1e-9)
+        huge = measure(penalty={1: 1e12, 2: 1e12, 3: 1e12})
+        assert huge.of(*graded) == close(RR().of(*graded), abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -266,6 +266,6 @@ def test_names_parse_back(written: str, expected: Measure) -> None:
 
 
 def test_err_of_enormous_grades_does_not_overflow() -> None:
-    # 2^5000 is no double, but (2^5000 - 1) / 2^5000 is 1 to the last bit, and (2^4999 - 1) / 2^5000 is 1/2
+    # 2^5000 overflows a double, but (2^5000 - 1) / 2^5000 is 1 to the last bit, and (2^4999 - 1) / 2^5000 is 1/2
     assert ERR().of([5000]) == 1.0
     assert ERR().of([4999, 0], missed=[5000]) == 0.5

@@ -1,4 +1,4 @@
-"""Gains, discounts, notes, errors at scoring time, and the segment operations that measures are written in."""
+"""Gains, discounts, notes, errors at scoring time, and the segment operations that measures use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_grade_missing_from_the_table_is_an_error() -> None:
 
 def test_grades_of_0_and_below_gain_what_a_table_says() -> None:
     assert CG(gain={-1: 0.25, 0: 0.5, 1: 1}).of([1, -1, 0, None]) == 1.75
-    # the ideal list holds what is worth having: 1 and 0.5
+    # the ideal list has the gains above 0: 1 and 0.5
     assert (nDCG(gain={0: 0.5, 1: 1}) @ 2).of([-1, 1, 0]) == pytest.approx(1 / math.log2(3) / (1 + 0.5 / math.log2(3)))
 
 
@@ -141,7 +141,7 @@ def test_impossible_cutoffs_are_refused(cutoff: float) -> None:
         nDCG() @ cutoff
 
 
-# -- segment operations, against plain loops
+# -- segment operations, compared with plain loops
 
 
 @st.composite

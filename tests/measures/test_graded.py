@@ -1,4 +1,4 @@
-"""gAP and GAP against their definitions, written out as loops, and against each other and AP."""
+"""gAP and GAP: compared with their definitions as loops, with each other and with AP."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def test_by_hand() -> None:
     assert gAP().of([1, 0, 3]) == pytest.approx((1 + 4 / 3) / 5)
     # grades 3 1 2 2, pairwise minima: (3/1 + (1+1)/2 + (2+1+2)/3 + (2+1+2+2)/4) / (3+1+2+2)
     assert GAP().of([3, 1, 2, 2]) == pytest.approx((3 + 1 + 5 / 3 + 7 / 4) / 8)
-    # who takes 1 (0.9 of all) finds both at once, who takes only 2 (0.1) finds the second: (0.9·2·1 + 0.1·1·1/2) / 1.9
+    # readers who accept grade 1 (0.9) find both, readers who accept only 2 (0.1) find the second:
+    # (0.9·2·1 + 0.1·1·1/2) / 1.9
     assert GAP(g=[0.9, 0.1]).of([1, 2]) == pytest.approx((0.9 * 2 + 0.1 / 2) / 1.9)
 
 

@@ -1,4 +1,4 @@
-"""The rpref family: by hand, as loops over pairs, and what it is when binary."""
+"""The rpref family: by hand, as loops over pairs, and with binary grades."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Graded = tuple[list[float | None], list[float]]
 
 
 def penalty(gains: list[float], at: int) -> float:
-    """Of the document at this place among the judged ones: what it loses by each lesser one above."""
+    """The penalty of the judged document at this place for the lesser documents above it."""
     return sum((gains[at] - above) / gains[at] for above in gains[:at] if above < gains[at])
 
 
@@ -38,7 +38,7 @@ def test_all_three_agree_with_their_definitions(gain: str, graded: Graded) -> No
 
 
 def test_by_hand() -> None:
-    # judged 0 2 1, missed 3: the 2 loses 1 by the 0; the 1 loses 1 by the 0 and nothing by the 2
+    # judged 0 2 1, missed 3: grade 2 loses 1 for the 0 above it; grade 1 loses 1 for the 0 and nothing for the 2
     grades: list[float | None] = [0, None, 2, 1]
     worst = 1 + 1 / 3 + 2 / 3  # below a document of gain 3: the 0, the 2 and the 1
     assert rpref_N().of(grades, [3]) == pytest.approx((2 * (1 - 1 / worst) + 1 * (1 - 1 / worst)) / 6)
@@ -51,7 +51,7 @@ def test_rpref_relative2_corrects_the_first_rank() -> None:
     assert rpref_relative2().of([1]) == 1
 
 
-# Sakai, SIGIR 2007: what each of them is when relevance is binary
+# Sakai, SIGIR 2007: the measure that each equals with binary grades
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(highest=1))
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_with_binary_grades_they_are_other_measures(one: Measure, other: Measure
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
 def test_rpref_relative2_is_GAP_of_the_condensed_list(graded: Graded) -> None:
-    # g(r)(1 - pen(r)/r) is the sum over k <= r of min(g(k), g(r)), over r: GAP's, whose thresholds are equally likely
+    # g(r)(1 - pen(r)/r) is the sum over k <= r of min(g(k), g(r)), over r: as in GAP with equally likely thresholds
     assert rpref_relative2().of(*graded) == pytest.approx(GAP().view("condensed").of(*graded), nan_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""Normalised cumulative utility: its members, its stops and utilities by hand, by loops and by NTCIREVAL."""
+"""Normalised cumulative utility: its special cases, and its stops and utilities by hand, by loops and by NTCIREVAL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.oracles.joined import graded_lists, side_by_side
 close = pytest.approx
 Graded = tuple[list[float | None], list[float]]
 
-# Sakai 2014 §2.2 and Sakai 2013 §2.1 name these as members of the family.
+# Sakai 2014 §2.2 and Sakai 2013 §2.1 name these special cases.
 MEMBERS: dict[str, tuple[Measure, Measure]] = {
     "AP": (NCU(stop="uniform", utility="P"), AP()),
     "AP with β = 0": (NCU(stop="uniform", utility="BR", beta=0), AP()),
@@ -88,7 +88,7 @@ def test_worked_by_hand(measure: Measure, expected: float) -> None:
 
 
 def naive(stop: str, utility: str, grades: list[float | None], missed: list[float], gamma: Fraction) -> Fraction | None:
-    """The sum of stopping probability times utility over exact fractions; None where there is nothing to divide."""
+    """The sum of stopping probability times utility over exact fractions; None if the divisor is 0."""
     levels = [int(grade or 0) for grade in grades]
     ideal = sorted([int(grade) for grade in grades if grade] + [int(grade) for grade in missed if grade], reverse=True)
     relevant, total, not_yet = len(ideal), Fraction(0), Fraction(1)
@@ -143,7 +143,7 @@ def test_agrees_with_ntcireval(graded: Graded, gamma: float, weights: list[int])
     judged = [grade for grade in grades if grade is not None] + missed
     counts = [sum(grade == level for grade in judged) for level in range(4)]
     if not grades or not sum(counts[1:]):
-        return  # it takes the largest of an empty list, and divides by the relevant documents
+        return  # NTCIREVAL fails on an empty list and without relevant documents
     ranked = [(str(rank), grade) for rank, grade in enumerate(grades)]
     gains, weight = [1, 3, 7], dict(zip((1, 2, 3), weights, strict=True))
     for name, theirs in {
@@ -167,7 +167,7 @@ def test_the_shares_of_readers_sum_to_1_at_most(graded: Graded, gamma: float) ->
         listed, ideal = terms.hits.sum(terms.columns["stops here"])
         assert listed <= 1 + 1e-12
         if stop != "cascade" and judged and judged[0] > 0:
-            assert ideal == close(1)  # in an ideal list every reader finds where to stop
+            assert ideal == close(1)  # in an ideal list every reader stops
 
 
 @settings(max_examples=40, deadline=None)
@@ -179,7 +179,7 @@ def test_an_ideal_list_scores_1_under_a_normalised_utility(judged: list[int], ga
 
 
 def test_moving_a_better_document_up_may_lower_the_graded_uniform_form() -> None:
-    # weights 1 and 3: readers of the better document see precision 2/3 behind the other, 1/2 before it
+    # weights 1 and 3: precision at the better document is 2/3 below the other one, 1/2 above it
     measure = NCU(stop="graded-uniform", utility="P")
     assert measure.of([0, 1, 3]) == close((1 / 2 + 3 * 2 / 3) / 4)
     assert measure.of([0, 3, 1]) == close((3 * 1 / 2 + 2 / 3) / 4)

@@ -1,4 +1,4 @@
-"""What each measure gives when a topic has no relevant documents, and when nothing was retrieved."""
+"""The score of each measure if a topic has no relevant documents, and if nothing was retrieved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.measures import MEASURES, REGISTRY, Measure, parse
 
 UNDEFINED = math.nan
 
-# Two judged non-relevant documents and an unjudged one come back, a third judged one is missed.
+# Two judged non-relevant documents and an unjudged one are retrieved, a third judged one is missed.
 GRADES = [0, None, 0]
 MISSED = [0]
 

@@ -1,4 +1,4 @@
-"""Measures of high recall, by hand and against loops."""
+"""Measures of high recall: by hand, and compared with loops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def at(ranks: list[int], length: int) -> list[float | None]:
 
 
 # The four systems of Magdy & Jones, SIGIR 2010: 4 relevant documents, the first 100 are checked. By their formula (6):
-# 1 - (mean rank - 2.5) / 100, where a document that is not found stands at 100 + its number.
+# 1 - (mean rank - 2.5) / 100, where the i-th document, if not found, is placed at rank 100 + i.
 @pytest.mark.parametrize(
     ("ranks", "expected"),
     [
@@ -69,12 +69,12 @@ def test_PRES_with_a_huge_N_max_is_recall() -> None:
 def test_ESL_by_hand() -> None:
     assert [ESL(wanted=wanted).of([0, 1, None, 0, 1]) for wanted in (1, 2)] == [1, 3]
     assert ESL().of([1]) == 0
-    assert math.isnan(ESL(wanted=2).of([0, 1], missed=[1]))  # it is somewhere, but nobody said how far
-    assert math.isnan(ESL(wanted=3, N=10).of([0, 1], missed=[1]))  # there are no three
+    assert math.isnan(ESL(wanted=2).of([0, 1], missed=[1]))  # the size of the collection is unknown
+    assert math.isnan(ESL(wanted=3, N=10).of([0, 1], missed=[1]))  # the topic has only two
 
 
 def test_ESL_goes_on_in_the_rest_of_the_collection() -> None:
-    # of 10 documents 2 were retrieved, 1 of them relevant; the other relevant one is among 8: on average behind 7/2
+    # of 10 documents 2 were retrieved, 1 of them relevant; the other relevant one is among 8: after 7/2 on average
     assert ESL(wanted=2, N=10).of([0, 1], missed=[1]) == 1 + 7 / 2
     # 2 more of 3 among 8: 5 others, 2·5/4
     assert ESL(wanted=3, N=10).of([0, 1], missed=[1, 1, 1]) == 1 + 2 * 5 / 4
@@ -95,7 +95,7 @@ def test_ESL_with_ties_agrees_with_the_formula_of_Cooper(relevant: int, others: 
 
 
 def test_the_rest_of_the_collection_is_a_tie() -> None:
-    # the documents behind a list of one, in every order, against the closed form
+    # all orders of the documents after a list of one, compared with the closed form
     orders = set(permutations([1.0, 1.0, 0.0, 0.0, 0.0]))
     mean = np.mean([ESL(wanted=2).of([0.0, *rest]) for rest in orders])
     assert ESL(wanted=2, N=6).of([0], missed=[1, 1]) == pytest.approx(mean)
@@ -118,7 +118,7 @@ def test_WSS_by_hand() -> None:
     assert (WSS() @ 0.95).of(grades) == pytest.approx(0.5 - 0.05)
     assert (WSS() @ 0.6).of(grades) == pytest.approx(0.8 - 0.4)
     assert (WSS(N=20) @ 1).of(grades) == pytest.approx(15 / 20)
-    assert (WSS() @ 0.95).of(grades, missed=[1]) == pytest.approx(-0.05)  # all read, and still not there
+    assert (WSS() @ 0.95).of(grades, missed=[1]) == pytest.approx(-0.05)  # recall not reached
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,4 +1,4 @@
-"""xinfAP, infNDCG and statAP: estimates from samples, against definitions in loops and against what was not drawn."""
+"""xinfAP, infNDCG and statAP: compared with their definitions as loops and with the full judgments."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cranfield.assessed.sampling import Sample
 from cranfield.errors import UsageError
 from cranfield.measures import AP, infAP, infNDCG, nDCG, statAP, xinfAP
 
-EPSILON = 0.00001  # what the definition of infAP adds, in trec_eval
+EPSILON = 0.00001  # as in trec_eval's infAP
 
 Pool = list[tuple[int, str]]
 """Grade and stratum of each document, from the top."""
 
 
 def slow_xinfap(pool: Pool, retrieved: int) -> float:
-    """As defined: for each stratum the mean of the expected precisions, weighed by its share of the relevant ones."""
+    """The mean of the expected precisions in each stratum, weighted by its share of the relevant documents."""
     strata = {s for _, s in pool}
     estimates, means = {}, {}
     for stratum in strata:
@@ -113,8 +113,8 @@ def test_with_everything_drawn_estimates_are_exact(pool: Pool, retrieved: int, c
 
 
 def test_by_hand() -> None:
-    # stratum a is drawn in full, of the three in b two are: R is estimated as 1 + 3/2. At rank 3, above stand one of a,
-    # relevant, and one of b, not drawn (half a relevant document): precision (1 + 1 + 1/2)/3
+    # stratum a is drawn in full, two of the three documents of b are: R is estimated as 1 + 3/2. Above rank 3 are a
+    # relevant document of a and an undrawn one of b (half a relevant document): precision (1 + 1 + 1/2)/3
     grades, strata = [1, -1, 1, 0], "abbb"
     assert xinfAP().of(grades, strata=strata) == pytest.approx((1 + 1.5 * 2.5 / 3) / 2.5, abs=1e-4)
     # ideal: one document, then one and a half: ranks 1 and 2 are full, rank 3 holds half a document
@@ -131,7 +131,7 @@ STRATA = "aabbbbbb"
 
 
 def every_sample(drawn: dict[str, int]) -> list[list[int]]:
-    """The judgments of every stratified sample of these sizes: -1 for what was not drawn."""
+    """The judgments of every stratified sample of these sizes: -1 for documents that were not drawn."""
     choices = [list(combinations([i for i, s in enumerate(STRATA) if s == name], many)) for name, many in drawn.items()]
     return [
         [grade if i in {j for part in parts for j in part} else -1 for i, grade in enumerate(TRUTH)]
@@ -157,14 +157,14 @@ def _lists(grades: list[int]) -> Any:
 
 
 def test_the_expected_precision_at_a_drawn_document_is_unbiased() -> None:
-    # of every sample that has the document at rank 7; some of each stratum are drawn above it in all of them
+    # over all samples with the document at rank 7; each has drawn documents of every stratum above it
     every_terms = [xinfAP().terms(_lists(grades)) for grades in every_sample({"a": 1, "b": 3}) if grades[6] == 1]
     assert len(every_terms) == 2 * 10
     assert np.mean([terms.columns["expected precision"][-1] for terms in every_terms]) == pytest.approx(4 / 7, abs=1e-4)
 
 
 def test_xinfap_is_near_ap_on_average() -> None:
-    # a ratio of estimates, and half a document wherever nothing is known: not unbiased, but near
+    # a ratio of estimates, with half a document where nothing is known: nearly unbiased
     def error(drawn: dict[str, int]) -> float:
         scores = [score(xinfAP(), list(zip(grades, STRATA, strict=True)), 8) for grades in every_sample(drawn)]
         return abs(float(np.nanmean(scores)) - AP().of(TRUTH))

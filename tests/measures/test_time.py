@@ -1,4 +1,4 @@
-"""TBG and U: the papers' examples, the definitions written out, cwl-eval, and the laws, on lists with lengths."""
+"""TBG and U: examples of the papers, their definitions as loops, cwl-eval, and laws."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMS: list[Measure] = [
 
 
 def lists_of(*many: Documents) -> Assessed:
-    """Lists of one run, each a topic of its own, which also has a relevant document that is missed."""
+    """Lists of one run, one per topic; each topic also has a relevant document that is missed."""
     every = [(str(n), f"{n}-{r}", *document) for n, ranking in enumerate(many) for r, document in enumerate(ranking)]
     judged: dict[str, dict[str, float]] = {str(n): {"missed": 1} for n in range(len(many))}
     run: dict[str, dict[str, float]] = {str(n): {} for n in range(len(many))}
@@ -72,7 +72,7 @@ def test_TBG_halves_after_its_half_life() -> None:
 
 
 def test_a_short_relevant_document_may_speed_TBG_up() -> None:
-    # 000: no diminishing return is guaranteed. The document at rank 2 counts more behind the short relevant one
+    # 000: no diminishing return is guaranteed. The document at rank 2 counts more after the short relevant one
     behind_relevant = TBG().of([1, 1], lengths=[10, 10]) - TBG().of([1, 0], lengths=[10, 10])
     behind_other = TBG().of([0, 1], lengths=[1000, 10])
     assert behind_relevant > behind_other
@@ -133,7 +133,7 @@ def test_nothing_relevant_or_nothing_retrieved_scores_0(measure: Measure) -> Non
     assert measure.evaluate(empty).tolist() == []
 
 
-# -- the definitions, written out
+# -- the definitions as loops
 
 
 def tbg(ranking: Documents, m: TBG) -> float:
@@ -253,7 +253,7 @@ groups = st.lists(
 
 
 def tied(ties: list[Documents]) -> Assessed:
-    """The documents of each group have one score."""
+    """Lists in which the documents of each group have the same score."""
     every = [(f"{g}-{r}", -float(g), *document) for g, group in enumerate(ties) for r, document in enumerate(group)]
     return cf.join(
         {"q": {**{doc: grade for doc, _, grade, _ in every if grade is not None}, "missed": 1}},

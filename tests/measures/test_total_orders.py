@@ -62,7 +62,7 @@ def test_the_best_list_scores_1_if_normalized() -> None:
 
 def test_by_hand() -> None:
     assert (RBTO(c=2) @ 3).of([2, 0, 1]) == 2 * 9 + 0 * 3 + 1
-    assert (RBTO(c=2) @ 4).of([2, 0, 1]) == 2 * 27 + 0 * 9 + 1 * 3  # filled up with a non-relevant one
+    assert (RBTO(c=2) @ 4).of([2, 0, 1]) == 2 * 27 + 0 * 9 + 1 * 3  # filled up with a non-relevant document
     # grades 2 1 0: 2+3-1 over 3, 1+3-2 over 2, 0
     assert (SBTO() @ 3).of([1, 0, 2]) == comb(4, 3) + comb(2, 2)
 
@@ -73,7 +73,7 @@ def test_the_note_says_that_c_is_the_largest_grade() -> None:
     assert "c = 3" in (RBTO().note(lists) or "")
     assert RBTO(c=4).note(lists) is None
     assert "c = 3" in (SBTO(normalize=True).note(lists) or "")
-    assert SBTO().note(lists) is None  # needs no c
+    assert SBTO().note(lists) is None  # does not use c
 
 
 @pytest.mark.parametrize(

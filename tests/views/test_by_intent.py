@@ -82,7 +82,7 @@ def agree(name: str | Measure, judged: Any, options: JoinOptions, run: Any = RUN
 
 
 def test_a_document_with_more_intents_is_better() -> None:
-    # b serves three intents, a one with a better grade: at rank 1, 3/3 of the ideal gain or 1/3
+    # b serves three intents, a serves one with a better grade: at rank 1 they gain 3/3 or 1/3 of the ideal
     judged, run = b"1 1 a 2\n1 1 b 1\n1 2 b 1\n1 3 b 1\n", {"1": {"a": 1.0, "b": 1.0}}
     actual = cf.evaluate(judged, run, ["alpha-nDCG@1[ties=best]", "alpha-nDCG@1[ties=worst]", "alpha-nDCG@1[ties]"])
     assert actual.values.ravel().tolist() == pytest.approx([1, 1 / 3, 2 / 3])
@@ -149,7 +149,7 @@ def test_tied_documents_keep_their_lengths_in_all_dimensions(name: str) -> None:
 def test_ties_are_sorted_by_grade_if_neither_high_nor_low_is_better() -> None:
     options = JoinOptions(dimensions={"clear": {"1": {"b": 1, "x": 1, "e": 1}}}, lengths=LENGTHS)
     assert parse("CAM(Judged@3)").properties.better == "neither"
-    for reading, order in (("best", "baxdecfy"), ("worst", "xbaedcyf")):  # by relevance; equal ones by id
+    for reading, order in (("best", "baxdecfy"), ("worst", "xbaedcyf")):  # by relevance, equal grades by id
         ranked = {"1": {document: -float(rank) for rank, document in enumerate(order)}}
         for name in ("CAM(Judged@1)", "CAM(Judged@4)", "CAM(NumRet)"):
             actual = parse(name).view(f"ties={reading}").evaluate(join(GRADES, RUN, options))
@@ -199,7 +199,7 @@ def test_drawn_orders_include_the_present_order_and_are_reproducible() -> None:
 
 
 def test_drawn_orders_include_the_order_by_grade() -> None:
-    # 60 documents, 3 of them good and all of one intent: the best order has these on top, which no draw of 1,000 finds
+    # 60 documents, 3 of them relevant: the best order has these on top, and none of 1,000 random orders does
     lines = [f"1 1 d{n} {2 if n in (5, 17, 40) else 0}" for n in range(60)]
     judged, run = "\n".join([*lines, ""]).encode(), {"1": {f"d{n}": 1.0 for n in range(60)}}
     options = JoinOptions(intent_probabilities={"1": {"1": 1.0}})
@@ -299,7 +299,7 @@ def test_which_residuals_by_intent_are_bounds() -> None:
     lists = with_intents([{"a": 1}, None])
     bounds = {name: residual(name, lists).bounds for name in ("alpha-DCG", "ERR-IA", "P-IA@2", "alpha-nDCG", "AP-IA")}
     assert bounds == {"alpha-DCG": True, "ERR-IA": True, "P-IA@2": True, "alpha-nDCG": False, "AP-IA": False}
-    # a navigational intent, served by a lesser document first: 1 now, where it was 2/log2(3) with that one not relevant
+    # a navigational intent: 1 if a document of grade 1 comes first, 2/log2(3) if that document is not relevant
     diverse = with_intents([None, {"a": 2}], navigational=["a"])
     low, _, enclosed = residual("DIN-DCG", diverse)
     lesser = parse("DIN-DCG").evaluate(with_intents([{"a": 1}, {"a": 2}], navigational=["a"]))[0]
@@ -314,13 +314,13 @@ def test_which_residuals_by_intent_are_bounds() -> None:
     judged, lower = [{"b": 1}, *[{"a": 0}] * 9, None], [{"b": 1}, *[{"a": 0}] * 9, {"b": 2}]
     low = residual("RBU", with_intents(judged, [{"a": 2}])).low[0]
     assert parse("RBU").evaluate(with_intents(lower, [{"a": 2}]))[0] < low
-    # an intent without a document of grade 2 does not count for I-rec(rel=2): the second one may come to
+    # an intent without a document of grade 2 does not count for I-rec(rel=2), but may count with other judgments
     assert not residual("I-rec(rel=2)", lists).bounds
 
 
 @pytest.mark.parametrize("name", ["uRBP", "uRBP(p=0.5,rel=2)@6", "uRBPgr"])
 def test_best_and_worst_read_what_a_dimension_does_not_judge_as_judged(name: str) -> None:
-    run = {"1": {document: -float(n) for n, document in enumerate("axwbcdyefg")}}  # nobody judged g and w
+    run = {"1": {document: -float(n) for n, document in enumerate("axwbcdyefg")}}  # g and w are unjudged
     measure, judged = parse(name), {"1": {**GRADES["1"], "a": 2}}
     lists = join(judged, run, JoinOptions(dimensions={"understandability": {"1": {**CLEAR["1"], "a": 3}}}))
     bounds = residual(measure, lists)
@@ -340,7 +340,7 @@ def test_ties_of_documents_that_dimensions_do_not_judge(view: str) -> None:
 def test_residuals_of_a_mean_over_dimensions_read_the_unjudged_first() -> None:
     lists = join({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, JoinOptions(dimensions={"clear": {"q": {"a": 1}}}))
     low, high, bounds = residual("CAM(P'@2)", lists)
-    assert (low[0], high[0], bounds) == (0.5, 1.0, True)  # x is there in both dimensions: 1/2, or 2/2
+    assert (low[0], high[0], bounds) == (0.5, 1.0, True)  # x counts in both dimensions or in none: 2/2 or 1/2
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

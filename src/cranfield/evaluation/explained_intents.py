@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cranfield.assessed.hits_by_intent import documents_of, intents_of, relevant_to_intents
@@ -36,13 +38,12 @@ def terms_by_intent(measure: Measure, by_intent: tuple[View, ...], lists: Assess
     for view in by_intent:
         if view.one_list_per_intent:
             terms = averaged(plain, lists)
-            return terms and Terms(terms.hits, terms.adds, terms.over, _reader_columns(plain, lists), terms.besides)
+            return terms and replace(terms, columns=_reader_columns(plain, lists))
         lists = view.apply(lists)
     terms = plain.terms(lists)
     if terms is None or "intents" not in terms.columns:
         return terms
-    columns = {name: column for name, column in terms.columns.items() if name != "intents"}
-    return Terms(terms.hits, terms.adds, terms.over, columns, terms.besides)
+    return replace(terms, columns={name: column for name, column in terms.columns.items() if name != "intents"})
 
 
 def _reader_columns(plain: Measure, lists: Assessed) -> dict[str, Array]:
