@@ -1,4 +1,4 @@
-"""Hits by intent: the core against slow Python versions, and the arguments that it refuses."""
+"""Hits by intent: the core compared with slow Python versions, and the arguments that it refuses."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def arguments(columns: Columns) -> tuple[Any, ...]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(one=columns())
-def test_the_core_agrees_with_slow_python_versions(one: Columns) -> None:
+@given(case=columns())
+def test_the_core_agrees_with_slow_python_versions(case: Columns) -> None:
     assert (
-        list(zip(*(column.tolist() for column in _core.intents_before(*arguments(one))), strict=True)) == one.before()
+        list(zip(*(column.tolist() for column in _core.intents_before(*arguments(case))), strict=True)) == case.before()
     )
     assert (
-        list(zip(*(column.tolist() for column in _core.hits_by_intent(*arguments(one))), strict=True))
-        == one.by_intent()
+        list(zip(*(column.tolist() for column in _core.hits_by_intent(*arguments(case))), strict=True))
+        == case.by_intent()
     )
-    rank = np.arange(len(one.hits), dtype=np.int32) + 7
-    grade = np.arange(one.start[-1]) / 4
-    start, *found = (column.tolist() for column in _core.lists_by_intent(*arguments(one), rank, grade))
-    lists = [list(some) for some in zip(*found, strict=True)]
-    expected: list[list[list[float]]] = [[] for _ in range(sum(one.intents))]
-    for number, hit, entry in one.by_intent():
+    rank = np.arange(len(case.hits), dtype=np.int32) + 7
+    grade = np.arange(case.start[-1]) / 4
+    start, *columns_of_lists = (column.tolist() for column in _core.lists_by_intent(*arguments(case), rank, grade))
+    lists = [list(parts) for parts in zip(*columns_of_lists, strict=True)]
+    expected: list[list[list[float]]] = [[] for _ in range(sum(case.intents))]
+    for number, hit, entry in case.by_intent():
         expected[number].append([len(expected[number]) + 1, hit + 7, entry / 4])
     assert [lists[begin:end] for begin, end in pairwise(start)] == expected
 
@@ -84,9 +84,9 @@ def test_numbers_out_of_bounds_are_refused(ask: Callable[..., Any], place: int, 
 def test_columns_must_have_the_same_length() -> None:
     rank, grade = np.ones(3, dtype=np.int32), np.ones(3)
     assert _core.lists_by_intent(*ONE, rank, grade)
-    for some in ((rank[:2], grade), (rank, grade[:2])):
+    for arguments_of_call in ((rank[:2], grade), (rank, grade[:2])):
         with pytest.raises(ValueError, match="columns of different lengths"):
-            _core.lists_by_intent(*ONE, *some)
+            _core.lists_by_intent(*ONE, *arguments_of_call)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_greedy_ideal_checks_bounds(topic_start: Any, intents: Any, lasting: flo
 
 @pytest.mark.parametrize("worth", [[1.0, 1.0], [1.0] * 4, [1.0, -1.0, 1.0], [math.nan, 1.0, 1.0], [1.0, 1.0, math.inf]])
 def test_greedy_ideal_needs_a_worth_for_every_entry(worth: list[float]) -> None:
-    start, nth = ONE[3:]  # the first document has entries of both intents, the second one of the second
+    start, nth = ONE[3:]  # the first document has entries for both intents, the second only for the second intent
     worths = np.array([0.25, 1.0, 3.0])
     # 3 for the second document; then the first one's 0.25, and half of 1
     assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, worths, 0.5, 9)[1].tolist() == [3.0, 0.75]
@@ -150,14 +150,14 @@ def test_documents_and_intents_do_not_depend_on_the_order_of_lines(lines: list[A
         for (topic, intent, doc), grade in lines
         if (topic, intent) in useful
     )
-    found = [
+    actual = [
         (topic, places.index(intents.names[intent]), grade)
         for topic, intent, grade in zip(
             intents.topic_of_document[intents.document].tolist(), intents.intent.tolist(), intents.grade.tolist(),
             strict=True,
         )
     ]  # fmt: skip
-    assert found == [(topic, intent, grade) for topic, _, intent, grade in expected]
+    assert actual == [(topic, intent, grade) for topic, _, intent, grade in expected]
     documents = sorted({(topic, doc) for topic, doc, _ in judged})
     assert intents.document.tolist() == [documents.index((topic, doc)) for topic, doc, _, _ in expected]
     assert judged_documents.grade.tolist() == [

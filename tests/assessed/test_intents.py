@@ -160,12 +160,14 @@ def test_measures_without_intents_use_the_highest_grade() -> None:
 
 def test_lists_by_intent() -> None:
     lists = join(JUDGED, {"r": RUN})
-    apart = ByIntent().apply(lists)
-    assert apart.rows == 4
-    found = [(int(r), int(k), g) for r, k, g in zip(apart.row, apart.rank, apart.grade.tolist(), strict=True)]
+    by_intent = ByIntent().apply(lists)
+    assert by_intent.rows == 4
+    actual = [
+        (int(r), int(k), g) for r, k, g in zip(by_intent.row, by_intent.rank, by_intent.grade.tolist(), strict=True)
+    ]
     # intents 1, 2, 10 of topic 1; in topic 2 no judged document is retrieved
-    assert found == [(0, 1, 1), (0, 3, 2), (1, 3, 1), (1, 4, 1), (2, 1, 3), (2, 4, 0)]
-    assert apart.num_rel(1).tolist() == [2, 2, 1, 1]
+    assert actual == [(0, 1, 1), (0, 3, 2), (1, 3, 1), (1, 4, 1), (2, 1, 3), (2, 4, 0)]
+    assert by_intent.num_rel(1).tolist() == [2, 2, 1, 1]
     assert ByIntent(lowest=1).apply(lists, cutoff=3).rank.tolist() == [1, 3, 3, 1]
 
 
@@ -183,9 +185,9 @@ def test_lists_by_intent_are_sorted_by_list_and_rank() -> None:
         warnings.simplefilter("ignore", CranfieldWarning)
         lists = join(judged.encode(), runs)
     assert lists.rows * int(intents_of(lists).count.max()) > 1 << 16  # more lists by intent than 16 bits can number
-    apart = ByIntent().apply(lists)
-    assert (np.diff(apart.row) >= 0).all()
-    assert (np.diff(apart.rank)[np.diff(apart.row) == 0] > 0).all()
+    by_intent = ByIntent().apply(lists)
+    assert (np.diff(by_intent.row) >= 0).all()
+    assert (np.diff(by_intent.rank)[np.diff(by_intent.row) == 0] > 0).all()
 
 
 def test_one_list_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""Runs meet judgments: the core against a slow, obvious join; names of runs, warnings, errors."""
+"""The join of runs with judgments: the core compared with a slow join; names of runs, warnings, errors."""
 
 from __future__ import annotations
 

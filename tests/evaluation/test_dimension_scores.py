@@ -1,4 +1,4 @@
-"""Several dimensions of relevance: by hand, against the definitions, and reductions to plain measures."""
+"""Several dimensions of relevance: by hand, and compared with the definitions and with plain measures."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_wrong_arguments_are_named() -> None:
         mm({}, RUN, "RR")
 
 
-# ---- by name
+# -- by name
 
 CLEAR = {"q": {"d0": 0, "d1": 2, "d3": 4, "d4": 1}}
 RELEVANT = {"q": {"d0": 1, "d1": 1, "d2": 0, "d3": 1}}
@@ -152,7 +152,7 @@ def test_measures_by_name_by_hand() -> None:
     assert by_name("uRBP(p=0.5)", understandability=CLEAR) == pytest.approx(0.5 * (0.5 + 0.125))
     assert by_name("uRBP(p=0.5)@3", understandability=CLEAR) == pytest.approx(0.25)
     assert by_name("uRBPgr(p=0.5)", understandability=CLEAR) == pytest.approx(0.5 * (0.5 * 2 / 4 + 0.125))
-    assert by_name("cRBP(p=0.5,rel=2)", credibility=CLEAR) == 0  # nothing is relevant by grade 2
+    assert by_name("cRBP(p=0.5,rel=2)", credibility=CLEAR) == 0  # no document has grade 2
     relevant, clear = (1 / 1 + 2 / 2 + 3 / 4) / 3, (1 / 2 + 2 / 4 + 3 / 5) / 3
     assert by_name("CAM(AP)", clear=CLEAR) == pytest.approx((relevant + clear) / 2)
     assert by_name("CAM(AP,weights={relevance:3,clear:1})", clear=CLEAR) == pytest.approx((3 * relevant + clear) / 4)
@@ -172,7 +172,7 @@ def test_views_apply_to_every_dimension() -> None:
     assert found("uRBP(p=0.5)[ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
     assert found("uRBP'(p=0.5)[ties]") == pytest.approx(0.5 * (1 + 0.5) / 2)
     assert found("CAM(RR[ties])") == pytest.approx((1 / 2 + (1 / 2 + 1 / 3) / 2) / 2)
-    # d0 is best in both, or in none; d1 is both anyway, d2 is not clear
+    # d0 is best in both dimensions, or in none; d1 is relevant in both, d2 is not clear
     assert found("uRBP(p=0.5)[best,ties]") == pytest.approx(0.5 + 0.5 * (0.5 + 0.25) / 2)
     assert found("uRBP(p=0.5)[worst,ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
 

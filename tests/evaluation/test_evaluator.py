@@ -82,19 +82,19 @@ def test_paths_dicts_frames_and_tuples_give_the_same_scores() -> None:
     qrels, runs = sample()
     path = next(p for p in cf.sample().runs if "fusion" in p)
     judged = [(t, d, g) for t, docs in qrels.items() for d, g in docs.items()]
-    found = [(t, d, s) for t, docs in runs["fusion"].items() for d, s in docs.items()]
+    records = [(t, d, s) for t, docs in runs["fusion"].items() for d, s in docs.items()]
     ids, others = ["query_id", "doc_id"], ["qid", "docno"]
     frames = [
-        (pandas.DataFrame(judged, columns=[*ids, "relevance"]), pandas.DataFrame(found, columns=[*ids, "score"])),
+        (pandas.DataFrame(judged, columns=[*ids, "relevance"]), pandas.DataFrame(records, columns=[*ids, "score"])),
         (
             polars.DataFrame(judged, schema=[*others, "label"], orient="row"),
-            polars.DataFrame(found, schema=[*others, "score"], orient="row"),
+            polars.DataFrame(records, schema=[*others, "score"], orient="row"),
         ),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cf.CranfieldWarning)
         expected = cf.evaluate(cf.sample().qrels, path).means()
-        for a, b in [(qrels, runs["fusion"]), *frames, (judged, found)]:
+        for a, b in [(qrels, runs["fusion"]), *frames, (judged, records)]:
             np.testing.assert_array_equal(cf.evaluate(a, b).means(), expected)
 
 

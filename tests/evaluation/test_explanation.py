@@ -38,7 +38,7 @@ def test_lines_of_measures_without_intents_do_not_show_intents() -> None:
 
 
 def test_columns_show_the_reader_of_each_intent() -> None:
-    """Snippets of 200 characters; of a document that serves the intent a fifth is read: 500 / 5, 300 / 5, 200 / 5."""
+    """A snippet has 200 characters, and a fifth of each document for the intent is read: 500 / 5, 300 / 5, 200 / 5."""
     explained = cf.explain(QRELS, RUN, "1", "U-IA", options=cf.JoinOptions(lengths=LENGTHS))
     assert [line.counts["offset for 1"] for line in explained.lines] == [300, 500, 760, 960]
     assert [line.counts["offset for 2"] for line in explained.lines] == [200, 400, 660, 900]
@@ -48,7 +48,7 @@ def test_columns_show_the_reader_of_each_intent() -> None:
 
 
 def test_err_ia_shows_the_score_of_every_intent() -> None:
-    """Of intent 2 the grades are 0, 0, 1, 3, the highest in the judgments 3: 1/8 · 1/3 + 7/8 · 7/8 · 1/4 = 0.2331."""
+    """The grades for intent 2 are 0, 0, 1, 3, and the highest grade is 3: 1/8 · 1/3 + 7/8 · 7/8 · 1/4 = 0.2331."""
     explained = cf.explain(QRELS, RUN, "1", "ERR-IA")
     assert "intent 2: ERR 0.2331, probability 0.3333" in explained.notes
     assert "intent 3: ERR 0.0000, probability 0.3333" in explained.notes
@@ -58,7 +58,7 @@ def test_err_ia_shows_the_score_of_every_intent() -> None:
 
 
 def test_p_plus_q_shows_type_and_preferred_rank() -> None:
-    """P+ of intent 2: (1 + 1) / (3 + 4) at rank 3, (2 + 4) / (4 + 4) at rank 4, the best document's; over 2."""
+    """P+ of intent 2 is the mean of (1 + 1) / (3 + 4) at rank 3 and (2 + 4) / (4 + 4) at rank 4, the best document."""
     explained = cf.explain(QRELS, RUN, "1", "P+Q", options=cf.JoinOptions(intent_types=TYPES))
     by_hand = (2 / 7 + 6 / 8) / 2
     assert f"intent 2 (navigational): P+ {by_hand:.4f}, preferred rank 4, probability 0.3333" in explained.notes

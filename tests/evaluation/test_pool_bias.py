@@ -24,7 +24,7 @@ POOLED = {
 
 def test_bias_by_hand() -> None:
     bias = pool_bias_of(QRELS, POOLED, ["P@2", "AP"], depth=2)
-    # among the first two of q1, b is found by x alone; d by y and z, a by x and y. In q2 a and e are found twice.
+    # q1, first two ranks: only x has b; y and z have d, x and y have a. In q2, two runs each have a and e.
     own = np.zeros((3, 2))
     own[0, 0] = 1 / 2  # P@2 of x: a b is 1, without b it is 1/2
     assert bias.values[0] == pytest.approx(own)
@@ -36,7 +36,7 @@ def test_bias_by_hand() -> None:
 
 def test_runs_of_a_group_share_their_documents() -> None:
     bias = pool_bias_of(QRELS, POOLED, "P@2", depth=2, groups={"y": "team", "z": "team"})
-    # d is the team's own in q1, and e in q2: y loses d (1 to 1/2) and e (1/2 to 0); z loses d (1/2 to 0) and e
+    # only the team has d in q1 and e in q2: y loses d (1 to 1/2) and e (1/2 to 0); z loses d (1/2 to 0) and e
     assert bias.values[0] == pytest.approx(np.array([[1 / 2, 0], [1 / 2, 1 / 2], [1 / 2, 1 / 2]]))
 
 

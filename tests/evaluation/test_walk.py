@@ -1,4 +1,4 @@
-"""tools/walk.py, and the way of a plain evaluation through the package."""
+"""tools/walk.py, and the modules that a plain evaluation visits."""
 
 from __future__ import annotations
 

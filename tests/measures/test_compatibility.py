@@ -1,4 +1,4 @@
-"""Compatibility beside ir_measures, and as a loop over depths."""
+"""Compatibility: compared with ir_measures and with a loop over depths."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ Graded = tuple[list[float | None], list[float]]
 @pytest.mark.peers
 @settings(max_examples=100, deadline=None)
 @given(collection=collections(ties=False), p=st.sampled_from([0.0, 0.5, 0.8, 0.95]), normalize=st.booleans())
-def test_beside_ir_measures(collection: Collection, p: float, normalize: bool) -> None:
+def test_agrees_with_ir_measures(collection: Collection, p: float, normalize: bool) -> None:
     judgments, run = collection
-    run = {topic: {doc: score + 1 for doc, score in found.items()} for topic, found in run.items()}  # 0 is unretrieved
+    run = {
+        topic: {doc: score + 1 for doc, score in scores.items()} for topic, scores in run.items()
+    }  # 0: not retrieved
     theirs = ir_measures.iter_calc([ir_measures.Compat(p=p, normalize=normalize)], judgments, run)
     lists = joined(judgments, {"run": run})
     ours = dict(zip(lists.topics, Compat(p=p, normalize=normalize).evaluate(lists).tolist(), strict=True))
@@ -32,13 +34,13 @@ def test_beside_ir_measures(collection: Collection, p: float, normalize: bool) -
         assert (0.0 if math.isnan(mine) else mine) == pytest.approx(metric.value, abs=1e-12)
 
 
-def overlap(one: list[int], other: list[int], p: float, depth: int) -> float:
-    return sum(p ** (d - 1) * len(set(one[:d]) & set(other[:d])) / d for d in range(1, depth + 1))
+def overlap(ranking: list[int], ideal: list[int], p: float, depth: int) -> float:
+    return sum(p ** (d - 1) * len(set(ranking[:d]) & set(ideal[:d])) / d for d in range(1, depth + 1))
 
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(), cutoff=st.integers(1, 20))
-def test_is_the_overlap_at_every_depth(graded: Graded, cutoff: int) -> None:
+def test_compat_agrees_with_its_definition(graded: Graded, cutoff: int) -> None:
     grades, missed = graded
     every = [grade or 0 for grade in grades] + list(missed)
     ranking = list(range(len(grades)))
@@ -62,7 +64,7 @@ def test_documents_of_one_grade_may_come_in_any_order() -> None:
     assert Compat().of([1, 2, 1]) < 1
 
 
-def test_grades_only_order() -> None:
+def test_only_the_order_of_grades_matters() -> None:
     assert Compat().of([1, 0, 3]) == Compat().of([0.2, 0, 0.7]) == Compat().of([10, 0, 1000])
 
 
@@ -70,22 +72,22 @@ def test_a_cutoff_beyond_the_list_changes_nothing() -> None:
     assert (Compat() @ 10**15).of([1, 0, 1], [2]) == Compat().of([1, 0, 1], [2])
 
 
-def test_written_as_ir_measures_writes_it() -> None:
+def test_the_spelling_of_ir_measures_is_accepted() -> None:
     written = ir_measures.Compat(p=0.8, normalize=False)
     assert parse(str(written)) == Compat(p=0.8, normalize=False)
     assert parse("Compat") == Compat()
 
 
 @pytest.mark.parametrize("p", [1, 1.2, -0.1])
-def test_p_out_of_range(p: float) -> None:
+def test_p_out_of_range_is_refused(p: float) -> None:
     with pytest.raises(UsageError, match=f"p == {p}"):
         Compat(p=p)
 
 
 def test_many_lists_at_once() -> None:
-    one = Assessed.from_table(
+    lists = Assessed.from_table(
         ["a", "a", "b"], ["1", "2", "1"], [1, 2, 3], [1, 2, 1],
         judged={"1": [1, 0], "2": [2, 1]}, retrieved={("a", "1"): 1, ("a", "2"): 3, ("b", "1"): 3, ("b", "2"): 2},
     )  # fmt: skip
     alone = [Compat().of([1], [0]), Compat().of([None, 2, None], [1]), Compat().of([None, None, 1], [0]), 0]
-    assert Compat().evaluate(one).tolist() == pytest.approx(alone)
+    assert Compat().evaluate(lists).tolist() == pytest.approx(alone)

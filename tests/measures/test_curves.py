@@ -24,7 +24,7 @@ def two_runs() -> Assessed:
 
 
 def test_precision_and_recall_of_one_list() -> None:
-    # relevant at ranks 2 of 2 retrieved, one of two found: recall 1/2 at precision 1/2
+    # relevant at rank 2 of 2, one of two relevant documents retrieved: recall 1/2 at precision 1/2
     curve = precision_recall(two_runs(), "bad", "1")
     assert curve.x.tolist() == [0.5]
     assert curve.y.tolist() == [0.5]
@@ -32,7 +32,7 @@ def test_precision_and_recall_of_one_list() -> None:
     assert repr(precision_recall(two_runs(), "good", "2")) == "Curve(precision against recall: (1, 1))"
 
 
-def test_unknown_runs_and_topics() -> None:
+def test_unknown_runs_and_topics_are_errors() -> None:
     with pytest.raises(UsageError, match="there is no run 'best'; the runs are good, bad"):
         precision_recall(two_runs(), "best", "1")
     with pytest.raises(UsageError, match="there is no topic '9'"):
@@ -63,7 +63,7 @@ def test_interpolated_precision_is_the_measure_at_every_point_and_never_rises(gr
 
 
 def pairs_won(grades: list[float | None], missed: list[float]) -> float:
-    """The chance that a relevant document stands before a non-relevant one, by pairs; the missed come last, tied."""
+    """The share of pairs in which the relevant document comes first; missed documents come last and are tied."""
     judged = [(rank, grade) for rank, grade in enumerate(grades) if grade is not None]
     placed = judged + [(len(grades), grade) for grade in missed]
     good = [rank for rank, grade in placed if grade >= 1]
@@ -82,7 +82,7 @@ def test_the_area_under_the_roc_curve_is_the_share_of_pairs_in_order(graded: Gra
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_roc_over_a_collection_reads_the_unjudged_as_non_relevant(graded: Graded) -> None:
+def test_roc_over_a_collection_counts_unjudged_documents_as_non_relevant(graded: Graded) -> None:
     grades, missed = graded
     filled: list[float | None] = [grade or 0 for grade in grades]
     others = [grade for grade in missed if grade >= 1]
@@ -103,17 +103,17 @@ def test_roc_climbs_from_left_to_right_and_ends_at_1(graded: Graded) -> None:
 
 def test_roc_by_hand() -> None:
     # judged: relevant at 1 and 3, non-relevant at 2, one of each missed
-    # at a false positive rate of 0, 1 of 3 is found; of 1/2, 2 of 3; then a straight line
+    # true positive rate 1/3 at a false positive rate of 0, and 2/3 at 1/2; then a straight line
     curves = roc(Assessed.one([1, 0, 1], [1, 0]), [0, 0.5, 0.75, 1])
     assert curves.y[0].tolist() == pytest.approx([1 / 3, 2 / 3, 2 / 3 + 1 / 6, 1])
-    # pairs: rank 1 wins both, rank 3 wins one, the missed one ties with the missed: (2 + 1 + 1/2) / 6
+    # pairs in order: 2 for rank 1, 1 for rank 3, 1/2 for the two missed documents: (2 + 1 + 1/2) / 6
     assert curves.area is not None
     assert curves.area.tolist() == pytest.approx([3.5 / 6])
     # in "bad" the only non-relevant document comes first on both topics; topic 3 has no relevant one
     assert roc(two_runs()).mean().area == pytest.approx(np.array([1.0, 0.0]))
 
 
-def test_roc_of_a_collection_that_is_too_small() -> None:
+def test_roc_refuses_a_collection_that_is_too_small() -> None:
     with pytest.raises(UsageError, match="N == 2, but a topic has 3 documents"):
         roc(Assessed.one([1, 0, 0]), N=2)
 

@@ -1,4 +1,4 @@
-"""C/W/L: against the definition written out, cwl-eval and ir_measures, and the measures of ours that are members."""
+"""C/W/L measures: compared with their definition, cwl-eval, ir_measures and measures that have a C/W/L form."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def test_INST_by_hand() -> None:
     assert (close(4 / 5), close(5 / 4)) == (read.EU, read.ED)
 
 
-def test_INST_reads_on_where_nothing_is_found() -> None:
+def test_INST_reads_deeper_if_nothing_is_relevant() -> None:
     # T = 1, [0]: T_1 = 1, C(1) = ((1+1+1-1)/(1+1+1))² = 4/9
     assert cwl_vectors(INST(T=1), [0]).C[0] == close(4 / 9)
 
 
-def test_INST_of_boundless_wishes_reads_every_rank_alike() -> None:
+def test_INST_with_a_huge_T_weights_all_ranks_alike() -> None:
     # C(i) = 1, so W is 1 over the depth, a thousand by default
     assert INST(T=10**30).of([1]) == pytest.approx(1 / 1000)
 
@@ -81,22 +81,22 @@ def test_INSQ_by_hand() -> None:
 
 def test_BPM_by_hand() -> None:
     assert BPM(T=2, K=10).of([1, 0, 1, 1]) == close(2 / 3)  # satisfied at rank 3
-    assert BPM(T=9, K=4).of([1, 0, 1, 1, 1]) == close(3 / 4)  # the patience of four documents is over
-    assert BPM(T=2).of([1, 0, 0]) == close(1 / 10)  # K is 10 unless given
+    assert BPM(T=9, K=4).of([1, 0, 1, 1, 1]) == close(3 / 4)  # the cost limit of 4 is reached at rank 4
+    assert BPM(T=2).of([1, 0, 0]) == close(1 / 10)  # K is 10 by default
     assert (BPM(T=2) @ 5).of([1, 0, 0]) == close(1 / 5)  # or the cutoff
 
 
 def test_dynamic_BPM_by_hand() -> None:
-    # nothing at ranks 1 and 2 takes 2 · 0.5 off K = 4: at rank 3 the limit is 3, which is spent
+    # no gain at ranks 1 and 2 lowers K = 4 by 2 · 0.5: at rank 3 the limit is 3, and 3 is spent
     assert cwl_vectors(BPM(T=9, K=4, hc=1), [0, 0, 0, 1]).C[:4].tolist() == [1, 1, 0, 0]
-    # and off T = 2: at rank 3 one is enough
+    # it lowers T = 2 in the same way: at rank 3 a gain of 1 is enough
     assert BPM(T=2, K=10, hb=1).of([0, 0, 1]) == close(1 / 3)
-    # a find at rank 1 adds 0.5 to K = 2: rank 2 does not exhaust it
+    # a gain at rank 1 adds 0.5 to K = 2, so the reader goes on after rank 2
     assert cwl_vectors(BPM(T=9, K=2, hc=1), [1, 1, 1]).C[:3].tolist() == [1, 1, 0]
 
 
 def test_thirds_add_up_to_the_wanted_gain_in_any_order() -> None:
-    # 1/3 + 1/3 + 1 + 1/3 = 2 is reached at rank 4, where half of what was examined has been gained
+    # 1/3 + 1/3 + 1 + 1/3 = 2 is reached at rank 4: a gain of 1/2 per document
     for grades in ([1, 1, 3, 1], [1, 1, 1, 3]):
         assert BPM(T=2, max_grade=3).of([*grades, 0]) == close(1 / 2), grades
 
@@ -109,12 +109,12 @@ def test_IFT_by_hand() -> None:
     assert cwl_vectors(IFT(rule="C2"), [1]).C[0] == close(rate)
 
 
-def test_IFT_without_rationality_is_RBP() -> None:
+def test_IFT_with_R_0_is_RBP() -> None:
     # R1 = 0, b1 = 4: C = 1 − 1/5
     assert IFT(rule="C1", b1=4, R1=0).of([1, 0, 1]) == close(RBP(p=0.8).of([1, 0, 1]))
 
 
-def test_IFT_of_strict_readers_does_not_overflow() -> None:
+def test_IFT_with_a_large_R_does_not_overflow() -> None:
     assert cwl_vectors(IFT(R1=1e6, rule="C1", T=1), [0, 1]).C[:2].tolist() == close([1, 1 - 1 / 1.9])
     assert cwl_vectors(IFT(R2=1e6, rule="C2"), [0]).C[0] == 0
 
@@ -129,7 +129,7 @@ def test_a_list_is_followed_by_documents_that_gain_nothing() -> None:
 
 
 def test_costs_by_grade() -> None:
-    # four documents, of which the unjudged and the non-relevant cost 1 and the relevant 3
+    # four documents: unjudged and non-relevant ones cost 1, relevant ones 3
     reading = CWL(continuation="P", cost={0: 1, 1: 3}) @ 4
     assert reading.replace(report="EC").of([1, None, 0, 1]) == close(8 / 4)
     assert reading.replace(report="ETC").of([1, None, 0, 1]) == close(8)
@@ -137,26 +137,26 @@ def test_costs_by_grade() -> None:
     assert BPM(T=9, K=4, cost={0: 1, 1: 3}).of([1, 0, 1]) == close(1 / 2)
 
 
-# -- the definition, written out
+# -- the definition as a loop
 
 
 def chance(measure: Any, rank: int, gains: list[float], costs: list[float]) -> float:
-    """C at a rank from what was seen down to it."""
-    gain, cost, here = sum(gains[:rank]), sum(costs[:rank]), gains[rank - 1]
+    """C at a rank, from the gains and costs down to it."""
+    gain, cost, gain_here = sum(gains[:rank]), sum(costs[:rank]), gains[rank - 1]
     if isinstance(measure, INST):
         below = rank + measure.T + measure.T - gain
         return ((below - 1) / below) ** 2
     if isinstance(measure, (INSQ, NERR11)):
         patience = ((rank + 2 * measure.T - 1) / (rank + 2 * measure.T)) ** 2
-        return patience * (1 - here) if isinstance(measure, NERR11) else patience
+        return patience * (1 - gain_here) if isinstance(measure, NERR11) else patience
     if isinstance(measure, SDCG):
         return math.log2(rank + 1) / math.log2(rank + 2)
     if isinstance(measure, NERR8):
-        return 1 - here
+        return 1 - gain_here
     if isinstance(measure, NERR9):
-        return rank / (rank + 1) * (1 - here)
+        return rank / (rank + 1) * (1 - gain_here)
     if isinstance(measure, NERR10):
-        return measure.p * (1 - here)
+        return measure.p * (1 - gain_here)
     if isinstance(measure, IFT):
         goal = 1 - 1 / (1 + measure.b1 * math.exp((measure.T - gain) * measure.R1))
         rate = 1 / (1 + measure.b2 * math.exp((measure.A - gain / cost) * measure.R2))
@@ -199,7 +199,7 @@ WRITTEN: list[CWLMeasure] = [
 
 @settings(max_examples=20, deadline=None)
 @given(graded=graded_lists(lowest=-1))
-def test_every_report_is_what_the_definition_says(graded: Graded) -> None:
+def test_every_report_agrees_with_its_definition(graded: Graded) -> None:
     grades, missed = graded
     costs = {0: 1.0, 1: 2.0, 2: 2.5, 3: 4.0}
     for plain in WRITTEN:
@@ -219,7 +219,7 @@ PEERS: list[tuple[Any, CWLMeasure]] = [
     (theirs.INSQCWLMetric(2.0), INSQ(T=2)),
     (theirs.BPMCWLMetric(2, 10), BPM(T=2)),
     (theirs.BPMCWLMetric(2, 5), BPM(T=2) @ 5),
-    (theirs.BPMDCWLMetric(2, 10, 0.5, 0.0, 0.25), BPM(T=2, hb=0.5, median=0.25)),  # theirs moves T only
+    (theirs.BPMDCWLMetric(2, 10, 0.5, 0.0, 0.25), BPM(T=2, hb=0.5, median=0.25)),  # cwl-eval only moves T
     (theirs.IFTGoalCWLMetric(2.0, 0.9, 1), IFT(rule="C1")),
     (theirs.IFTRateCWLMetric(0.2, 0.9, 1), IFT(rule="C2")),
     (theirs.IFTGoalRateCWLMetric(2.0, 0.9, 1, 0.2, 0.9, 1), IFT()),
@@ -237,7 +237,7 @@ PEERS: list[tuple[Any, CWLMeasure]] = [
 
 @pytest.mark.peers
 @pytest.mark.parametrize(("peer", "measure"), PEERS, ids=lambda one: str(one) if isinstance(one, Measure) else "")
-def test_every_number_of_cwl_eval(peer: Any, measure: CWLMeasure) -> None:
+def test_every_report_agrees_with_cwl_eval(peer: Any, measure: CWLMeasure) -> None:
     rng = np.random.default_rng(7)
     for _ in range(6):
         gains = [*rng.choice([0.0, 0.0, 0.0, 0.25, 0.5, 1.0], rng.integers(0, 25)).tolist(), 0.5]  # nothing missed
@@ -262,14 +262,14 @@ NAMES = [
 @pytest.mark.peers
 @settings(max_examples=15, deadline=None)
 @given(collections(ties=False))
-def test_names_and_values_of_ir_measures(collection: Collection) -> None:
+def test_names_and_values_agree_with_ir_measures(collection: Collection) -> None:
     judgments, run = collection
     lists = joined(judgments, {"run": run})
     for name in NAMES:
-        asked = ir_measures.parse_measure(name)
+        measure = ir_measures.parse_measure(name)
         values = dict(zip(lists.topics, parse(name).evaluate(lists).tolist(), strict=True))
-        for found in ir_measures.iter_calc([asked], judgments, run):
-            assert values[found.query_id] == close(found.value, abs=1e-9), name
+        for metric in ir_measures.iter_calc([measure], judgments, run):
+            assert values[metric.query_id] == close(metric.value, abs=1e-9), name
 
 
 # -- members
@@ -277,7 +277,7 @@ def test_names_and_values_of_ir_measures(collection: Collection) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_measures_of_ours_are_members(graded: Graded) -> None:
+def test_measures_with_a_cwl_form_equal_it(graded: Graded) -> None:
     lists = Assessed.one(*graded)
     for measure in (RBP(p=0.7), RBP(gain="exp"), RR(), RR(rel=2) @ 3, AP(), AP(rel=2), AP() @ 4, P() @ 1, P(rel=2) @ 5):
         assert as_cwl(measure).evaluate(lists) == close(measure.evaluate(lists), abs=1e-12, nan_ok=True), measure
@@ -285,7 +285,7 @@ def test_measures_of_ours_are_members(graded: Graded) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_nDCG_is_scaled_DCG_as_a_share_of_the_ideal_lists(graded: Graded) -> None:
+def test_nDCG_is_SDCG_divided_by_that_of_the_ideal_list(graded: Graded) -> None:
     grades, missed = graded
     judged = [grade for grade in grades if grade is not None] + missed
     ideal = sorted(judged, reverse=True)
@@ -294,20 +294,20 @@ def test_nDCG_is_scaled_DCG_as_a_share_of_the_ideal_lists(graded: Graded) -> Non
         assert scaled / best == close((nDCG @ 5).of(grades, missed), abs=1e-12)
 
 
-def test_continuations_by_name_are_the_measures_of_that_name() -> None:
+def test_CWL_with_a_named_continuation_is_the_measure_of_that_name() -> None:
     grades = [1, 0, 2, None, 3, 0, 1]
     for name, measure in {"INST": INST(T=2), "INSQ": INSQ(T=2), "DCG": SDCG(), "BPM": BPM(T=2, K=1000)}.items():
         assert CWL(continuation=name, T=2).of(grades) == measure.of(grades), name
     assert CWL(continuation="listed", C=[0.8]).of(grades) == CWL(continuation="RBP", p=0.8).of(grades)
 
 
-def test_other_measures_are_not() -> None:
+def test_other_measures_have_no_cwl_form() -> None:
     for measure in (nDCG(), RBP() @ 5, P(), AP(norm="min") @ 3):
         with pytest.raises(UsageError, match="is not a C/W/L measure"):
             cwl_vectors(measure, [1])
 
 
-# -- what holds for all
+# -- laws for all C/W/L measures
 
 
 @settings(max_examples=30, deadline=None)
@@ -321,7 +321,7 @@ def test_at_a_cutoff_the_vectors_are_distributions_and_the_numbers_fit(graded: G
         assert close((read.L * read.rank).sum()) == read.ED
 
 
-def test_missed_documents_share_the_weights_of_AP() -> None:
+def test_missed_documents_take_a_share_of_the_weights_of_AP() -> None:
     # two of four relevant documents are found: half of W is left for those that were missed
     read = cwl_vectors(AP(), [1, 0, 1], missed=[1, 1])
     assert read.W.sum() == close(2 / 4)
@@ -333,7 +333,7 @@ def test_AP_is_undefined_without_relevant_documents() -> None:
     assert CWL(continuation="AP").of([0], missed=[1]) == 0
 
 
-def test_many_lists_are_scored_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scoring_in_blocks_gives_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     lists = side_by_side([[1, 0, 3], [], [None, 2], [3, 3, 0, 1], [0]], [3, 3, 2, 1, 1, 0])
     costly = [measure.replace(cost={0: 1, 1: 2, 2: 2, 3: 3}, report="ETC") for measure in WRITTEN]
     whole = [measure.evaluate(lists).tolist() for measure in WRITTEN + costly]
@@ -341,13 +341,13 @@ def test_many_lists_are_scored_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -
     assert [measure.evaluate(lists).tolist() for measure in WRITTEN + costly] == whole
 
 
-def test_views_are_read_before_the_vectors() -> None:
+def test_vectors_are_those_of_the_list_as_views_read_it() -> None:
     assert cwl_vectors(INST().view("condensed"), [None, 1]).gain[:2].tolist() == [1, 0]
     with pytest.raises(UsageError, match="a mean over many orders has no C, W and L"):
         cwl_vectors(INST().view("ties"), [1])
 
 
-def test_vectors_of_lists_already_joined() -> None:
+def test_vectors_of_assessed_lists() -> None:
     assert INST().of([1, 0]) == cwl_vectors(INST(), Assessed.one([1, 0])).EU
     with pytest.raises(UsageError, match="takes one list, not 2"):
         cwl_vectors(INST(), side_by_side([[1], [0]], [1, 0]))
@@ -359,7 +359,7 @@ def test_vectors_as_plain_data() -> None:
     assert (plain["rank"][:2], plain["gain"][:2], plain["EU"]) == ([1, 2], [1.0, 0.0], 0.5)
 
 
-def test_a_continuation_of_ones_own() -> None:
+def test_a_user_defined_continuation() -> None:
     class Alternating(CWLMeasure):
         """Goes on at odd ranks only."""
 
@@ -378,7 +378,7 @@ def test_a_continuation_of_ones_own() -> None:
         Wrong(depth=3).of([1])
 
 
-def test_which_numbers_rate_and_which_describe() -> None:
+def test_which_reports_are_better_high() -> None:
     assert [INST(report=report).properties.better for report in REPORTS] == ["higher", "higher"] + ["neither"] * 3
     assert INSQ.properties.additive
     assert not INSQ(report="ETC").properties.additive
@@ -415,12 +415,12 @@ def test_names_parse_back(name: str) -> None:
         ("INST(max_rel=0)", "max_rel == 0, must be whole numbers"),
     ],
 )
-def test_wrong_parameters(name: str, complaint: str) -> None:
+def test_wrong_parameters_are_refused(name: str, complaint: str) -> None:
     with pytest.raises(UsageError) as wrong:
         parse(name)
     assert complaint in str(wrong.value)
 
 
-def test_a_grade_above_the_highest() -> None:
+def test_a_grade_above_max_grade_is_refused() -> None:
     with pytest.raises(UsageError, match="max_grade == 1, but the judgments go up to 2"):
         INST(max_grade=1).of([2])

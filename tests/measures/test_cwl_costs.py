@@ -1,4 +1,4 @@
-"""What documents cost a C/W/L reader, document by document: by hand, and where it must agree with costs by grade."""
+"""C/W/L measures with the cost of each document: by hand, and compared with costs by grade."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ def test_expected_cost_by_hand() -> None:
 
 
 def test_total_cost_and_limits_by_hand() -> None:
-    """To rank 3 everybody spends 2 + 4 + 6. With K = 6 a player stops at rank 2, which holds one relevant document."""
+    """Reading to rank 3 costs 2 + 4 + 6. With K = 6 a reader stops at rank 2, after one relevant document."""
     assert mean(CWL(continuation="P", cost="words", report="ETC") @ 3, lengths=COSTS) == 12
     assert mean(BPM(T=9, K=6, cost="cost"), lengths=COSTS) == 1 / 2
 
 
-def test_condensed_lists_keep_the_costs_of_what_stays() -> None:
-    """Without c, which nobody judged: a b d."""
+def test_condensed_lists_keep_the_costs_of_judged_documents() -> None:
+    """Without c, which is unjudged, the list is a b d."""
     assert mean((CWL(continuation="P", cost="cost", report="ETC") @ 3).view("condensed"), lengths=COSTS) == 2 + 4 + 8
 
 
-def test_ties_are_orders_of_documents_with_their_costs() -> None:
+def test_tied_documents_keep_their_costs() -> None:
     """One document is read: the relevant one, which costs 1, or the other, which costs 3."""
-    one = CWL(continuation="P", cost="cost", report="EC") @ 1
+    first_document = CWL(continuation="P", cost="cost", report="EC") @ 1
     lists = {"mine": {"q": {"a": 1.0, "b": 1.0}}}
-    scores = cf.evaluate({"q": {"a": 1, "b": 0}}, lists, [one.view("ties")], lengths={"a": 1, "b": 3})
+    scores = cf.evaluate({"q": {"a": 1, "b": 0}}, lists, [first_document.view("ties")], lengths={"a": 1, "b": 3})
     assert scores.means().item() == 2
 
 
 @pytest.mark.parametrize("kind", [CWL(), INST(T=2), BPM(T=2), IFT(), CWL(continuation="AP")])
 @pytest.mark.parametrize("report", ["EU", "ETU", "EC", "ETC", "ED"])
-def test_a_table_that_goes_by_grade_is_costs_by_grade(kind: CWLMeasure, report: str) -> None:
+def test_costs_by_document_agree_with_costs_by_grade(kind: CWLMeasure, report: str) -> None:
     by_grade = {0: 1.0, 1: 2.5, 2: 4.0}
     grades = np.random.default_rng(7).integers(0, 3, size=(20, 12))
     for row in grades.tolist():
@@ -60,13 +60,13 @@ def test_a_table_that_goes_by_grade_is_costs_by_grade(kind: CWLMeasure, report: 
         assert by_table.of(row, missed=[1], lengths=costs) == pytest.approx(theirs, rel=1e-12)
 
 
-def test_an_empty_list_costs_1_a_rank() -> None:
+def test_every_rank_of_an_empty_list_costs_1() -> None:
     empty = Assessed.one([], missed=[1]).replace(lengths=Lengths.one({"cost": []}, 0))
     assert CWL(cost="cost", report="EC").evaluate(empty).tolist() == pytest.approx([1.0])
     assert np.isfinite(IFT(cost="cost").evaluate(empty)).all()
 
 
-def test_needs_depend_on_the_cost() -> None:
+def test_lengths_are_needed_only_if_the_cost_is_a_column() -> None:
     measure = CWL(cost="words", report="EC")
     assert parse(str(measure)) == measure
     assert (measure.needs, CWL().needs, CWL(cost={0: 1, 1: 2}).needs) == ("lengths", "", "")
@@ -88,13 +88,13 @@ def test_a_column_used_as_the_cost_is_noted() -> None:
         ("CWL(cost={1: 2})", {}, "must be a table .* or a column of the lengths: cost, words"),
     ],
 )  # fmt: skip
-def test_bad_input(measure: str, options: dict[str, Any], message: str) -> None:
+def test_bad_input_is_refused(measure: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.CranfieldError, match=message):
         cf.evaluate(QRELS, {"mine": RUN}, [measure], **options)
 
 
-def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """2 + 4 to rank 2, by the column cost and not by the words beside it."""
+def test_costs_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading to rank 2 costs 2 + 4: the column `cost` counts, not the column `words`."""
     monkeypatch.chdir(tmp_path)
     Path("qrels").write_text("q 0 a 1\nq 0 b 0\n")
     Path("run").write_text("q Q0 a 1 2 mine\nq Q0 b 2 1 mine\n")

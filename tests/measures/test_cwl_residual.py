@@ -1,4 +1,4 @@
-"""The residual of C/W/L measures: what documents that nobody judged, or that are not there, might still gain."""
+"""The residual of C/W/L measures: what unjudged documents, and ranks below the end of the list, could add."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tests.oracles.joined import graded_lists
 close = pytest.approx
 
 
-def test_the_residual_of_a_fixed_C_is_the_weight_of_what_is_not_judged() -> None:
-    # W = 1/2, 1/4, 1/8, ...: rank 2 is unjudged, and nothing stands below rank 3
+def test_the_residual_of_a_fixed_C_is_the_weight_of_unjudged_ranks() -> None:
+    # W = 1/2, 1/4, 1/8, ...: rank 2 is unjudged, and the list ends at rank 3
     assert CWL(p=0.5, report="residual").of([1, None, 1]) == close(1 / 4 + 1 / 8)
     # @2: W = 2/3, 1/3, for the discounts 1 and 1/log2(3) scaled; the unjudged first rank
     weight = 1 / (1 + 1 / np.log2(3))
     assert SDCG(report="residual", cutoff=2).of([None, 0]) == close(weight)
 
 
-def test_the_residual_of_a_reader_who_is_content_is_what_the_best_would_change() -> None:
+def test_the_residual_is_the_change_if_all_unjudged_documents_gain_1() -> None:
     # BPM, T = 1: with (None, 1) read as (0, 1) 1/2 per document; as (1, 1) the first is enough: 1
     assert BPM(report="residual").of([None, 1]) == close(1 - 1 / 2)
 
@@ -38,7 +38,7 @@ def test_the_residual_of_RBP_is_RBPres(graded: Graded) -> None:
 
 
 @pytest.mark.parametrize("measure", [INSQ(), SDCG(), INST(T=2), CWL(continuation="P")], ids=str)
-def test_no_judgment_of_the_unknown_gains_more_than_the_residual(measure: CWLMeasure) -> None:
+def test_no_judgment_of_unjudged_documents_adds_more_than_the_residual(measure: CWLMeasure) -> None:
     measure = measure.replace(cutoff=4, max_grade=2)
     residual = measure.replace(report="residual")
     for grades in product((None, 0, 1, 2), repeat=3):
@@ -50,8 +50,10 @@ def test_no_judgment_of_the_unknown_gains_more_than_the_residual(measure: CWLMea
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize(("peer", "measure"), PEERS, ids=lambda one: str(one) if isinstance(one, Measure) else "")
-def test_the_residuals_of_cwl_eval(peer: Any, measure: CWLMeasure) -> None:
+@pytest.mark.parametrize(
+    ("peer", "measure"), PEERS, ids=lambda parameter: str(parameter) if isinstance(parameter, Measure) else ""
+)
+def test_residuals_agree_with_cwl_eval(peer: Any, measure: CWLMeasure) -> None:
     rng = np.random.default_rng(11)
     peer.residuals = True
     try:
@@ -59,13 +61,13 @@ def test_the_residuals_of_cwl_eval(peer: Any, measure: CWLMeasure) -> None:
             gains = [*rng.choice([0.0, 0.0, np.nan, 0.25, 0.5, 1.0], rng.integers(0, 25)).tolist(), 0.5]
             peer.measure(Ranking("1", np.array(gains), np.ones(len(gains))))
             grades = [None if np.isnan(gain) else gain for gain in gains]
-            found = measure.replace(max_grade=1, report="residual").of(grades)
-            assert found == close(peer.residual_expected_utility, abs=1e-9)
+            actual = measure.replace(max_grade=1, report="residual").of(grades)
+            assert actual == close(peer.residual_expected_utility, abs=1e-9)
     finally:
         peer.residuals = False
 
 
-def test_it_is_a_measure_like_any_other() -> None:
+def test_the_residual_is_a_measure_like_any_other() -> None:
     measure = parse("INST(T=2,report='residual')@10")
     assert parse(str(measure)) == measure
     assert measure.properties.better == "neither"
@@ -73,8 +75,8 @@ def test_it_is_a_measure_like_any_other() -> None:
     assert scores.values[0, 0, 0] == close(measure.of([1, None]))
 
 
-def test_documents_that_may_stand_at_several_ranks_leave_a_share_of_each_unknown() -> None:
+def test_with_ties_the_residual_counts_a_share_of_each_rank() -> None:
     # d1 (judged) and d2 (not) are tied: in one order rank 2 is unknown, in the other rank 1
-    apart = [CWL(p=0.5, report="residual").of(one) for one in ([1, None], [None, 1])]
+    in_each_order = [CWL(p=0.5, report="residual").of(grades) for grades in ([1, None], [None, 1])]
     tied = evaluate({"q": {"d1": 1}}, {"q": {"d1": 1.0, "d2": 1.0}}, ["CWL(p=0.5,report='residual')[ties]"])
-    assert tied.values[0, 0, 0] == close(sum(apart) / 2)
+    assert tied.values[0, 0, 0] == close(sum(in_each_order) / 2)

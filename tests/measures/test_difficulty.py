@@ -24,7 +24,7 @@ from cranfield.measures.novelty_ideal import GREEDY, greedy_ideal
 from tests.oracles.diverse import Diverse, Weight, diverse, logarithmic, reciprocal
 
 FAMILY = {"alpha#-nDCG-IA": "alpha-nDCG", "alpha#-nERR-IA": "nERR-IA", "alpha#-nNRBP-IA": "nNRBP"}
-"""What each member is without emphasis."""
+"""The measure that each member equals if intents and topics count equally."""
 
 PLAIN: dict[str, Any] = {"intents": "equal", "topics": "equal"}
 
@@ -38,21 +38,21 @@ PROBABILITIES = {"a": 0.5, "b": 0.25, "c": 0.25}
 def test_a_list_by_hand() -> None:
     # R_a = 4, R_b = R_c = 1; Pr/R = 1/8, 1/4, 1/4: a weighs half as much as b and c
     lists = with_intents([DOCUMENTS[0], None, DOCUMENTS[1]], DOCUMENTS[2:], PROBABILITIES)
-    found = 0.5 * 2 / math.log2(2) + (0.5 * 1 / 2 + 1) / math.log2(4)
+    total = 0.5 * 2 / math.log2(2) + (0.5 * 1 / 2 + 1) / math.log2(4)
     # ideal: a1c3 for 1/2 + 3, then a1b1 for 1/4 + 1, a2 for 2/2 · 1/4, a1 for 1/2 · 1/8
     ideal = 3.5 + 1.25 / math.log2(3) + 0.25 / math.log2(4) + 0.0625 / math.log2(5)
-    # a1c3 and a1b1 serve all intents: z = 2; two of four documents never miss a, and b or c with 3/4 · 2/3 each
+    # a1c3 and a1b1 serve all intents: z = 2. Two of four documents never miss a, and miss b or c each with 3/4 · 2/3
     difficult = (0 + 1 / 2 + 1 / 2) / 3
-    assert parse("alpha#-nDCG-IA").evaluate(lists)[0] == pytest.approx(difficult * found / ideal, abs=1e-15)
-    assert parse("alpha#-nDCG-IA(topics='equal')").evaluate(lists)[0] == pytest.approx(found / ideal, abs=1e-15)
+    assert parse("alpha#-nDCG-IA").evaluate(lists)[0] == pytest.approx(difficult * total / ideal, abs=1e-15)
+    assert parse("alpha#-nDCG-IA(topics='equal')").evaluate(lists)[0] == pytest.approx(total / ideal, abs=1e-15)
 
 
 def test_intents_of_equal_weight_by_hand() -> None:
     # a counts 1, b and c half of it; a1c3 for 1 + 3/2, then a1b1 and a2 are at 1/2 + 1/2 and 2/2, the last one is taken
     lists = with_intents([DOCUMENTS[0], None, DOCUMENTS[1]], DOCUMENTS[2:], PROBABILITIES)
-    found = 2 / 1 + (1 / 2 + 1 / 2) / 3
+    total = 2 / 1 + (1 / 2 + 1 / 2) / 3
     ideal = 2.5 + 1 / 2 + 2 / 4 / 3 + 1 / 8 / 4
-    assert parse("alpha#-nERR-IA(intents='equal',topics='equal')").evaluate(lists)[0] == pytest.approx(found / ideal)
+    assert parse("alpha#-nERR-IA(intents='equal',topics='equal')").evaluate(lists)[0] == pytest.approx(total / ideal)
 
 
 def test_a_higher_lowest_grade_by_hand() -> None:
@@ -64,14 +64,15 @@ def test_a_higher_lowest_grade_by_hand() -> None:
     assert plain.replace(topics="difficult").evaluate(lists)[0] == 0
 
 
-def test_an_intent_of_no_probability_counts_nothing() -> None:
+def test_an_intent_with_probability_0_does_not_count() -> None:
     lists = with_intents([{"b": 2}], [{"a": 1}], {"a": 1.0, "b": 0.0})
     assert parse("alpha#-nDCG-IA(topics='equal')").evaluate(lists)[0] == 0
     assert math.isnan(parse("alpha#-nDCG-IA(rel=2)").evaluate(lists)[0])  # nothing else to be found
 
 
-def test_by_grades_a_list_can_be_above_the_ideal_by_any_factor() -> None:
-    # the greedy list begins with a little for all intents, after which nothing counts; the other has each one's best
+def test_with_grades_a_score_has_no_upper_bound() -> None:
+    # the greedy list begins with a low grade for all intents, after which nothing counts; the other list has the best
+    # document of each intent
     many = [dict.fromkeys("abcdefghij", 1)]
     best = [{intent: 9} for intent in "abcdefghij"]
     score = parse("alpha#-nDCG-IA(alpha=1,topics='equal')").of(best, missed=many)
@@ -83,7 +84,7 @@ def test_by_grades_a_list_can_be_above_the_ideal_by_any_factor() -> None:
 
 
 def cover(documents: Sequence[set[str]]) -> int:
-    """How many documents the greedy list takes to serve every intent, of equal ones the last."""
+    """The number of documents that the greedy list needs to serve every intent; it takes the last of equal ones."""
     left, missing, count = list(documents)[::-1], set().union(*documents), 0
     while missing:
         best = max(left, key=lambda document: len(document & missing))
@@ -109,26 +110,26 @@ def test_difficulty_of_many_documents() -> None:
     assert difficulty(intents_of(lists), 1)[0] == pytest.approx(5 * (1 - 6 / 2000) / 6, abs=1e-12)
 
 
-def test_difficulty_is_by_topic_and_topics_without_relevant_documents_are_not_difficult() -> None:
+def test_topics_without_relevant_documents_have_difficulty_0() -> None:
     judged = b"1 a x 1\n1 a y 1\n1 b y 1\n2 a x 0\n3 a x 1\n3 b x 1\n"
     with pytest.warns(cf.CranfieldWarning, match="2/a"):
         lists = join(judged, {"run": {"1": {"x": 1.0}, "2": {"x": 1.0}, "3": {"x": 1.0}}})
-    # of topic 1 one document is enough, and one of two orders misses b; of topic 3 there is only one document
+    # topic 1: one document is enough, and one of two orders misses b; topic 3 has only one document
     assert difficulty(intents_of(lists), 1).tolist() == [0.25, 0, 0]
     scores = parse("alpha#-nDCG-IA").evaluate(lists)
     assert np.isnan(scores).tolist() == [False, True, False]
     assert scores[2] == 0
 
 
-# -- slow twins
+# -- the definition as slow loops
 
 GRADES = {"linear": LINEAR, "table": Gain.of({1: 1, 2: 5, 3: 4})}
 
 
-def worths(one: Diverse, rel: int, rare: bool, gain: Gain) -> dict[tuple[str, int], float]:
-    """What a document of a grade for an intent is worth."""
-    many = {i: sum(document.get(i, 0) >= rel for document in one.judged) for i in one.intents}
-    weight = {i: one.probability(i) / (n if rare else 1) for i, n in many.items() if n}
+def worths(case: Diverse, rel: int, rare: bool, gain: Gain) -> dict[tuple[str, int], float]:
+    """The worth of a document, by intent and grade."""
+    many = {i: sum(document.get(i, 0) >= rel for document in case.judged) for i in case.intents}
+    weight = {i: case.probability(i) / (n if rare else 1) for i, n in many.items() if n}
     return {
         (intent, grade): float(gain(np.array([float(grade)]))[0]) * (weight[intent] / max(weight.values()))
         for intent in weight
@@ -151,21 +152,21 @@ def gain_after(
 
 
 def twin(
-    one: Diverse, worth: dict[tuple[str, int], float], rel: int, alpha: float, weight: Weight, cutoff: int
+    case: Diverse, worth: dict[tuple[str, int], float], rel: int, alpha: float, weight: Weight, cutoff: int
 ) -> float:
-    """The list's score over that of the greedy ideal."""
-    found = sum(
-        gain_after(one.documents[: rank - 1], document, worth, rel, alpha) * weight(rank)
-        for rank, document in enumerate(one.documents[:cutoff], 1)
+    """The score of the list divided by that of the greedy ideal list."""
+    total = sum(
+        gain_after(case.documents[: rank - 1], document, worth, rel, alpha) * weight(rank)
+        for rank, document in enumerate(case.documents[:cutoff], 1)
     )
-    best = ideal_gains(one, worth, rel, alpha)[:cutoff]
+    best = ideal_gains(case, worth, rel, alpha)[:cutoff]
     ideal = sum(gain * weight(rank) for rank, gain in enumerate(best, 1))
-    return found / ideal if ideal else math.nan
+    return total / ideal if ideal else math.nan
 
 
-def ideal_gains(one: Diverse, worth: dict[tuple[str, int], float], rel: int, alpha: float) -> list[float]:
-    """What the best document at every rank gains, of equal ones the last."""
-    left = [d for d in one.judged[::-1] if any(grade >= rel for grade in d.values())]
+def ideal_gains(case: Diverse, worth: dict[tuple[str, int], float], rel: int, alpha: float) -> list[float]:
+    """The gain of the best document at every rank; among equal documents, the last."""
+    left = [d for d in case.judged[::-1] if any(grade >= rel for grade in d.values())]
     above: list[dict[str, int] | None] = []
     gains = []
     while left:
@@ -178,26 +179,28 @@ def ideal_gains(one: Diverse, worth: dict[tuple[str, int], float], rel: int, alp
 
 @settings(max_examples=100, deadline=None)
 @given(
-    one=diverse(), alpha=st.sampled_from([0, 0.5, 0.7, 1]), cutoff=st.integers(1, 9), rel=st.sampled_from([1, 2]),
+    case=diverse(), alpha=st.sampled_from([0, 0.5, 0.7, 1]), cutoff=st.integers(1, 9), rel=st.sampled_from([1, 2]),
     rare=st.booleans(), gain=st.sampled_from(sorted(GRADES)),
 )  # fmt: skip
-def test_the_family_is_its_definition(one: Diverse, alpha: float, cutoff: int, rel: int, rare: bool, gain: str) -> None:
-    lists = one.lists()
-    useful = [{i for i, grade in d.items() if grade >= rel} for d in one.judged]
+def test_the_family_agrees_with_its_definition(
+    case: Diverse, alpha: float, cutoff: int, rel: int, rare: bool, gain: str
+) -> None:
+    lists = case.lists()
+    useful = [{i for i, grade in d.items() if grade >= rel} for d in case.judged]
     useful = [document for document in useful if document]
     assume(len(useful) <= 5)
     recall = 0.0
     if useful:
         orders, needed, intents = list(permutations(useful)), cover(useful), set().union(*useful)
         recall = sum(len(set().union(*order[:needed])) / len(intents) for order in orders) / len(orders)
-    worth = worths(one, rel, rare, GRADES[gain])
+    worth = worths(case, rel, rare, GRADES[gain])
     geometric: Weight = lambda rank: 0.7 ** (rank - 1)  # noqa: E731
     for name, weight in zip(FAMILY, (logarithmic, reciprocal, geometric), strict=True):
         measure = parse(name).replace(
             alpha=alpha, cutoff=cutoff, rel=rel, gain=GRADES[gain], intents="rare" if rare else "equal",
             **({"beta": 0.7} if "NRBP" in name else {}),
         )  # fmt: skip
-        plain = twin(one, worth, rel, alpha, weight, cutoff)
+        plain = twin(case, worth, rel, alpha, weight, cutoff)
         difficult = measure.evaluate(lists)[0]
         assert measure.replace(topics="equal").evaluate(lists)[0] == pytest.approx(plain, abs=1e-12, nan_ok=True), name
         assert difficult == pytest.approx((1 - recall) * plain, abs=1e-12, nan_ok=True), name
@@ -205,41 +208,41 @@ def test_the_family_is_its_definition(one: Diverse, alpha: float, cutoff: int, r
 
 @pytest.mark.parametrize("alpha", [0, 0.3, 0.5, 1])
 @pytest.mark.parametrize("rare", [False, True])
-def test_a_large_ideal_is_its_slow_twin_at_every_rank(alpha: float, rare: bool) -> None:
+def test_a_large_greedy_ideal_agrees_with_slow_python_at_every_rank(alpha: float, rare: bool) -> None:
     rng = np.random.default_rng(5)
-    one = Diverse(
+    case = Diverse(
         [{intent: int(rng.integers(0, 4)) for intent in "abcdefgh" if rng.random() < 0.4} or None for _ in range(60)],
         [],
         {intent: int(rng.integers(1, 6)) for intent in "abcdefgh"},
     )
     share = Share("rare" if rare else "equal", LINEAR)
-    found = greedy_ideal(intents_of(one.lists()), 1, alpha, None, share).gain
-    assert found.tolist() == ideal_gains(one, worths(one, 1, rare, LINEAR), 1, alpha)
+    gains = greedy_ideal(intents_of(case.lists()), 1, alpha, None, share).gain
+    assert gains.tolist() == ideal_gains(case, worths(case, 1, rare, LINEAR), 1, alpha)
 
 
-def test_an_ideal_is_found_once_for_each_weighting() -> None:
+def test_an_ideal_is_computed_once_for_each_weighting() -> None:
     intents = intents_of(with_intents([{"a": 1}] * 3 + [{"b": 2}]))
     rare = greedy_ideal(intents, 1, 0.5, 10, Share("rare", LINEAR))
     assert greedy_ideal(intents, 1, 0.5, 20, Share("rare", LINEAR)) is rare
     assert greedy_ideal(intents, 1, 0.5, 10) is not rare
-    assert rare.gain.tolist() == [2, 1 / 3, 1 / 6, 1 / 12]  # three documents share what b has for one
+    assert rare.gain.tolist() == [2, 1 / 3, 1 / 6, 1 / 12]  # three documents share the weight of a
     assert greedy_ideal(intents, 1, 0.5, 10, Share("equal", LINEAR)).gain.tolist() == [2, 1, 0.5, 0.25]
 
 
 # -- reductions
 
 
-def binary(one: Diverse) -> Diverse:
-    flat = [None if d is None else {i: min(grade, 1) for i, grade in d.items()} for d in one.documents]
-    return Diverse(flat, [{i: min(g, 1) for i, g in d.items()} for d in one.missed], dict.fromkeys(one.weights, 1))
+def binary(case: Diverse) -> Diverse:
+    flat = [None if d is None else {i: min(grade, 1) for i, grade in d.items()} for d in case.documents]
+    return Diverse(flat, [{i: min(g, 1) for i, g in d.items()} for d in case.missed], dict.fromkeys(case.weights, 1))
 
 
 @settings(max_examples=50, deadline=None)
-@given(one=diverse(intents="abcde"), alpha=st.floats(0, 1), cutoff=st.none() | st.integers(1, 9))
-def test_without_emphasis_they_are_exactly_the_measures_of_novelty(
-    one: Diverse, alpha: float, cutoff: int | None
+@given(case=diverse(intents="abcde"), alpha=st.floats(0, 1), cutoff=st.none() | st.integers(1, 9))
+def test_without_emphasis_they_are_exactly_the_novelty_measures(
+    case: Diverse, alpha: float, cutoff: int | None
 ) -> None:
-    lists = binary(one).lists()
+    lists = binary(case).lists()
     for name, other in FAMILY.items():
         ours = parse(name).replace(alpha=alpha, cutoff=cutoff, **PLAIN)
         theirs = parse(other).replace(alpha=alpha, cutoff=cutoff)
@@ -263,7 +266,7 @@ def test_without_emphasis_they_agree_with_ndeval() -> None:
         "alpha-nDCG@5": "alpha#-nDCG-IA@5", "alpha-nDCG@20": "alpha#-nDCG-IA@20", "nERR-IA@10": "alpha#-nERR-IA@10",
         "nNRBP": "alpha#-nNRBP-IA",
     }  # fmt: skip
-    retrieved = [(topic, document, value) for topic, found in run.items() for document, value in found.items()]
+    retrieved = [(topic, document, value) for topic, ranking in run.items() for document, value in ranking.items()]
     theirs = pyndeval.RelevanceEvaluator(judged, list(names), alpha=0.5, beta=0.5).evaluate(retrieved)
     lists = join("".join(f"{t} {i} {d} {g}\n" for t, i, d, g in judged).encode(), {"run": run})
     for other, name in names.items():
@@ -274,7 +277,7 @@ def test_without_emphasis_they_agree_with_ndeval() -> None:
 # -- names, notes, explanations
 
 
-def test_spellings() -> None:
+def test_all_spellings_are_parsed() -> None:
     same = {
         "alpha#-IA@10": "alpha#-nDCG-IA@10", "α#-IA": "alpha#-nDCG-IA", "α♯-nDCG-IA": "alpha#-nDCG-IA",
         "α#-nERR-IA@5": "alpha#-nERR-IA@5", "AlphaSharpNNRBPIA(alpha=0.2)": "alpha#-nNRBP-IA(alpha=0.2)",
@@ -284,19 +287,19 @@ def test_spellings() -> None:
     assert str(parse("α#-nDCG-IA'(intents='equal')@10")) == 'alpha#-nDCG-IA\'(intents="equal")@10'
 
 
-def test_sharp_behind_the_name_is_intent_recall_beside_it() -> None:
+def test_a_sharp_after_the_name_adds_intent_recall() -> None:
     lists = with_intents(DOCUMENTS[:3], DOCUMENTS[3:], PROBABILITIES)
     plain, recall, both = (parse(n).evaluate(lists)[0] for n in ("alpha#-nERR-IA", "I-rec", "alpha#-nERR-IA#"))
     assert both == pytest.approx((plain + recall) / 2)
 
 
 @pytest.mark.parametrize("name", ["alpha#-nDCG-IA[IA]", "D-alpha#-nDCG-IA", "DIN#-alpha#-IA"])
-def test_they_are_not_read_by_intent(name: str) -> None:
+def test_views_by_intent_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="uses all intents itself and takes no -IA, D- or DIN-"):
         parse(name)
 
 
-def test_a_gain_beyond_all_numbers_is_refused() -> None:
+def test_a_gain_too_large_for_a_float_is_refused() -> None:
     with pytest.raises(UsageError, match="gain == exp: the gain of grade 2000 is too large for a float; give a table"):
         parse("alpha#-nDCG-IA(gain='exp')").of([{"a": 2000}, {"b": 1}])
 
@@ -324,7 +327,7 @@ def test_explain_shows_gains_and_the_difficulty_of_the_topic(name: str) -> None:
     explanation = cf.explain(JUDGED, RUN, "1", name)
     measure: Measure = parse(name)
     first, second = (line.counts for line in explanation.lines)
-    # R_a = 2, R_b = 1, equally likely: a weighs half of b; the second document is a's second
+    # R_a = 2, R_b = 1, equally likely: a weighs half as much as b; the second document repeats a
     assert [first["novelty-biased gain"], second["novelty-biased gain"]] == [0.5, 0.5 * 2 * 0.5 + 1]
     assert [first["new intents"], second["intents so far"]] == [1, 2]
     assert [first["topic difficulty"], second["topic difficulty"]] == [0.25, 0.25]

@@ -1,4 +1,4 @@
-"""Measures of diversity: against ndeval, against slow twins, the papers' numbers and reductions."""
+"""Diversity measures: compared with ndeval, slow loops, numbers in papers and simpler measures."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ quiet = pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 Judgments = dict[str, dict[str, dict[str, int]]]
 
 
-def score(name: str, one: Diverse) -> float:
-    return float(parse(name).evaluate(one.lists())[0])
+def score(name: str, case: Diverse) -> float:
+    return float(parse(name).evaluate(case.lists())[0])
 
 
 def qrels(judgments: Judgments) -> bytes:
@@ -78,8 +78,8 @@ def judged_by_intent(draw: st.DrawFn) -> tuple[Judgments, dict[str, dict[str, fl
     for topic in draw(st.lists(st.sampled_from("123"), min_size=1, max_size=3, unique=True)):
         documents = draw(st.lists(st.sampled_from(DOCUMENTS), min_size=1, unique=True))
         judgments[topic] = {d: {i: draw(st.integers(-1, 2)) for i in "1234"} for d in documents}
-        found = draw(st.permutations(DOCUMENTS))[: draw(st.integers(1, len(DOCUMENTS)))]
-        run[topic] = {document: 100.0 - rank for rank, document in enumerate(found)}
+        ranking = draw(st.permutations(DOCUMENTS))[: draw(st.integers(1, len(DOCUMENTS)))]
+        run[topic] = {document: 100.0 - rank for rank, document in enumerate(ranking)}
     return judgments, run
 
 
@@ -91,7 +91,7 @@ NDEVAL = {"ERR-IA": "ERR-IA(dialect='ndeval')", "alpha-DCG": "alpha-DCG(dialect=
 @settings(max_examples=50, deadline=None)
 @given(
     collection=judged_by_intent(),
-    alpha=st.sampled_from([0.5, 0.25, 0.75, 0]),  # sums of whose powers are exact: no ties by rounding
+    alpha=st.sampled_from([0.5, 0.25, 0.75, 0]),  # sums of their powers are exact, so rounding makes no ties
     beta=st.sampled_from([0.5, 0.8, 0.1]),
     rel=st.sampled_from([1, 2]),
 )
@@ -105,14 +105,14 @@ def test_agree_with_ndeval_topic_by_topic(
         for document, grades in documents.items()
         for intent, grade in grades.items()
     ]
-    retrieved = [(topic, document, value) for topic, found in run.items() for document, value in found.items()]
+    retrieved = [(topic, document, value) for topic, ranking in run.items() for document, value in ranking.items()]
     theirs = pyndeval.RelevanceEvaluator(flat, relevance_level=rel, alpha=alpha, beta=beta).evaluate(retrieved)
     lists = join(qrels(judgments), {"run": run})
     for name in pyndeval.DEFAULT_MEASURES:
         base, _, cutoff = name.partition("@")
         measure = parse(NDEVAL.get(base, base))
         if measure.views and rel > 1:
-            continue  # AP-IA and P-IA count an intent to which nothing is that relevant, with 0
+            continue  # AP-IA and P-IA count an intent without a document of that grade as 0
         changes = {"alpha": alpha, "beta": beta, "rel": rel, "cutoff": int(cutoff) if cutoff else None}
         known = {key: value for key, value in changes.items() if key in measure.parameters() or key == "cutoff"}
         ours = measure.replace(**known).evaluate(lists)
@@ -133,8 +133,8 @@ def test_spellings_of_ir_measures_and_ndeval() -> None:
 
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_names_parse_back(measure: Measure) -> None:
-    for made in (measure, measure.view("condensed"), measure.view("ties")):
-        assert parse(str(made)) == made
+    for variant in (measure, measure.view("condensed"), measure.view("ties")):
+        assert parse(str(variant)) == variant
 
 
 # -- the papers' numbers
@@ -150,8 +150,8 @@ def test_002_figure_1_effective_precision() -> None:
 
 
 def test_002_figure_1_preferred_rank() -> None:
-    apart = ByIntent().apply(with_intents(FIGURE_1, navigational=["j"]))
-    hits = apart.relevant()
+    by_intent = ByIntent().apply(with_intents(FIGURE_1, navigational=["j"]))
+    hits = by_intent.relevant()
     assert hits.rank[preferred(hits)].tolist() == [2, 4]  # of i, and rp = 4 (not 2) of j
 
 
@@ -174,47 +174,47 @@ def test_000_novelty_biased_gains_of_one_intent() -> None:
     assert terms.columns["novelty-biased gain"].tolist() == [1, 0.5, 0.25]
 
 
-# -- slow twins
+# -- the definitions as slow loops
 
 
-def twin(kind: str, one: Diverse, alpha: float, cutoff: int, beta: float) -> float:
-    """Each measure of novelty from its definition."""
+def twin(kind: str, case: Diverse, alpha: float, cutoff: int, beta: float) -> float:
+    """Each novelty measure from its definition."""
     weight: Callable[[int], float] = logarithmic
     if "ERR" in kind:
         weight = reciprocal
     if "NRBP" in kind:
         weight = lambda rank: beta ** (rank - 1)  # noqa: E731
-    found = novelty_sum(one.documents, one.intents, alpha, weight, cutoff)
+    total = novelty_sum(case.documents, case.intents, alpha, weight, cutoff)
     if kind.startswith(("alpha-n", "n")):
-        ideal = novelty_sum(greedy(one.judged, one.intents, alpha), one.intents, alpha, weight, cutoff)
-        return found / ideal if ideal else math.nan
+        ideal = novelty_sum(greedy(case.judged, case.intents, alpha), case.intents, alpha, weight, cutoff)
+        return total / ideal if ideal else math.nan
     if kind == "NRBP":
-        return found * (1 - (1 - alpha) * beta) / len(one.intents) if one.intents else math.nan
-    return found
+        return total * (1 - (1 - alpha) * beta) / len(case.intents) if case.intents else math.nan
+    return total
 
 
 @settings(max_examples=30, deadline=None)
 @given(
-    one=diverse(), alpha=st.sampled_from([0, 0.25, 0.5, 1]), cutoff=st.integers(1, 9), beta=st.sampled_from([0, 0.7])
+    case=diverse(), alpha=st.sampled_from([0, 0.25, 0.5, 1]), cutoff=st.integers(1, 9), beta=st.sampled_from([0, 0.7])
 )
-def test_measures_of_novelty_are_their_definition(one: Diverse, alpha: float, cutoff: int, beta: float) -> None:
+def test_novelty_measures_agree_with_their_definition(case: Diverse, alpha: float, cutoff: int, beta: float) -> None:
     for kind in ("alpha-DCG", "alpha-nDCG", "nERR-IA", "NRBP", "nNRBP"):
         given_beta = {"beta": beta} if "NRBP" in kind else {}
         measure = parse(kind).replace(alpha=alpha, cutoff=cutoff, **given_beta)
-        expected = twin(kind, one, alpha, cutoff, beta)
-        assert measure.evaluate(one.lists())[0] == pytest.approx(expected, abs=1e-12, nan_ok=True), kind
+        expected = twin(kind, case, alpha, cutoff, beta)
+        assert measure.evaluate(case.lists())[0] == pytest.approx(expected, abs=1e-12, nan_ok=True), kind
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(intents="abcd"), alpha=st.sampled_from([0.1, 0.5, 0.9]), cutoff=st.integers(1, 6))
-def test_the_exact_ideal_is_the_best_of_all_orders(one: Diverse, alpha: float, cutoff: int) -> None:
-    useful = [document for document in one.judged if any(grade >= 1 for grade in document.values())]
+@given(case=diverse(intents="abcd"), alpha=st.sampled_from([0.1, 0.5, 0.9]), cutoff=st.integers(1, 6))
+def test_the_exact_ideal_is_the_best_of_all_orders(case: Diverse, alpha: float, cutoff: int) -> None:
+    useful = [document for document in case.judged if any(grade >= 1 for grade in document.values())]
     assume(0 < len(useful) <= 6)
-    best = best_sum(useful, one.intents, alpha, logarithmic, cutoff)
+    best = best_sum(useful, case.intents, alpha, logarithmic, cutoff)
     exact = AlphaNDCG(alpha=alpha, ideal="exact", cutoff=cutoff)
-    found = novelty_sum(one.documents, one.intents, alpha, logarithmic, cutoff)
-    assert exact.evaluate(one.lists())[0] == pytest.approx(found / best, abs=1e-12)
-    assert exact.evaluate(one.lists())[0] <= exact.replace(ideal="greedy").evaluate(one.lists())[0] + 1e-12
+    total = novelty_sum(case.documents, case.intents, alpha, logarithmic, cutoff)
+    assert exact.evaluate(case.lists())[0] == pytest.approx(total / best, abs=1e-12)
+    assert exact.evaluate(case.lists())[0] <= exact.replace(ideal="greedy").evaluate(case.lists())[0] + 1e-12
 
 
 def test_a_list_can_beat_the_greedy_ideal_but_not_the_exact_one() -> None:
@@ -233,9 +233,9 @@ def test_exact_refuses_topics_that_are_too_large() -> None:
     bits = np.array([[(n >> i) & 1 for n in range(1, 18)] for i in range(5)], dtype=float)
     with pytest.raises(UsageError, match=rf"'x': 17 relevant documents .* {STATES:,} sets .*; use ideal='greedy'"):
         exact_ideal(bits, 0.5, log_discount, None, "x")
-    some = np.random.default_rng(0).integers(0, 2, (20, 2000)).astype(float)
+    matrix = np.random.default_rng(0).integers(0, 2, (20, 2000)).astype(float)
     with pytest.raises(UsageError, match=r"2000 relevant documents are too many"):
-        exact_ideal(some, 0.5, log_discount, None, "x")  # 2^2000 sets are more than a float can tell
+        exact_ideal(matrix, 0.5, log_discount, None, "x")  # 2^2000 overflows a float
     alike = np.ones((2, 60_000))  # documents of the same intents count as one kind
     assert exact_ideal(alike[:, :500], 0.5, log_discount, 2, "x") == pytest.approx(2 + 1 / math.log2(3))
 
@@ -254,23 +254,23 @@ def test_a_large_ideal_is_greedy_at_every_rank() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 0.75, 1])
-def test_the_greedy_ideal_is_its_slow_twin_at_every_rank(alpha: float) -> None:
+def test_the_greedy_ideal_agrees_with_slow_python_at_every_rank(alpha: float) -> None:
     rng = np.random.default_rng(11)
-    one = Diverse(
+    case = Diverse(
         [{intent: int(rng.integers(0, 3)) for intent in "abcdefgh" if rng.random() < 0.4} or None for _ in range(40)],
         [],
         dict.fromkeys("abcdefgh", 1),
     )
-    ideal = greedy(one.judged, one.intents, alpha)
-    useful = [document for document in ideal if any(relevant(document, intent) for intent in one.intents)]
-    found = greedy_ideal(intents_of(one.lists()), 1, alpha, None).gain
-    assert found.tolist() == novelty_gains(useful, one.intents, alpha)  # these alphas are exact in binary
+    ideal = greedy(case.judged, case.intents, alpha)
+    useful = [document for document in ideal if any(relevant(document, intent) for intent in case.intents)]
+    gains = greedy_ideal(intents_of(case.lists()), 1, alpha, None).gain
+    assert gains.tolist() == novelty_gains(useful, case.intents, alpha)  # these alphas are exact in binary
 
 
-def test_the_greedy_ideal_is_found_once_for_all_measures_and_cutoffs() -> None:
+def test_the_greedy_ideal_is_computed_once_for_all_measures_and_cutoffs() -> None:
     intents = intents_of(with_intents([{"a": 1}] * 300))
     first = greedy_ideal(intents, 1, 0.5, 10)
-    assert greedy_ideal(intents, 1, 0.5, 20) is first  # it reaches down to 100 at once
+    assert greedy_ideal(intents, 1, 0.5, 20) is first  # computed down to rank 100 at once
     deeper = greedy_ideal(intents, 1, 0.5, 150)
     assert len(deeper.gain) == 150
     assert deeper.gain[: len(first.gain)].tolist() == first.gain.tolist()
@@ -279,7 +279,7 @@ def test_the_greedy_ideal_is_found_once_for_all_measures_and_cutoffs() -> None:
 
 
 def test_an_intent_without_relevant_documents_keeps_its_probability() -> None:
-    # Sakai 2014 (26) sums over the intents of the topic: b has no document of grade 2, its AP is undefined, counts as 0
+    # Sakai 2014 (26) sums over the intents of the topic: b has no document of grade 2, so its AP counts as 0
     lists = with_intents([{"a": 2}, {"b": 1}], probabilities={"a": 0.25, "b": 0.75})
     assert parse("AP-IA(rel=2)").evaluate(lists)[0] == 0.25
     # pyndeval leaves such intents out
@@ -288,49 +288,49 @@ def test_an_intent_without_relevant_documents_keeps_its_probability() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(), cutoff=st.integers(1, 9))
-def test_counting_measures_are_their_definition(one: Diverse, cutoff: int) -> None:
-    top = one.documents[:cutoff]
-    covered = [intent for intent in one.intents if any(relevant(document, intent) for document in top)]
-    expected = len(covered) / len(one.intents) if one.intents else math.nan
-    assert score(f"I-rec@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+@given(case=diverse(), cutoff=st.integers(1, 9))
+def test_counting_measures_agree_with_their_definition(case: Diverse, cutoff: int) -> None:
+    top = case.documents[:cutoff]
+    covered = [intent for intent in case.intents if any(relevant(document, intent) for document in top)]
+    expected = len(covered) / len(case.intents) if case.intents else math.nan
+    assert score(f"I-rec@{cutoff}", case) == pytest.approx(expected, nan_ok=True)
     effective = sum(
         any(
             relevant(document, intent)
-            and not (intent in one.navigational and any(relevant(other, intent) for other in top[:rank]))
-            for intent in one.intents
+            and not (intent in case.navigational and any(relevant(other, intent) for other in top[:rank]))
+            for intent in case.intents
         )
         for rank, document in enumerate(top)
     )
-    assert score(f"Ef-P@{cutoff}", one) == pytest.approx(effective / cutoff)
-    most = max((one.weights[intent] for intent in one.intents), default=0)
-    popular = [intent for intent in one.intents if one.weights[intent] == most]
-    found = sum(any(relevant(document, intent) for intent in popular) for document in top)
-    assert score(f"PMP@{cutoff}", one) == pytest.approx(found / cutoff)
+    assert score(f"Ef-P@{cutoff}", case) == pytest.approx(effective / cutoff)
+    most = max((case.weights[intent] for intent in case.intents), default=0)
+    popular = [intent for intent in case.intents if case.weights[intent] == most]
+    popular_count = sum(any(relevant(document, intent) for intent in popular) for document in top)
+    assert score(f"PMP@{cutoff}", case) == pytest.approx(popular_count / cutoff)
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(), p=st.sampled_from([0, 0.5, 0.8]), effort=st.sampled_from([0, 0.03]))
-def test_rbu_is_its_definition(one: Diverse, p: float, effort: float) -> None:
+@given(case=diverse(), p=st.sampled_from([0, 0.5, 0.8]), effort=st.sampled_from([0, 0.03]))
+def test_rbu_agrees_with_its_definition(case: Diverse, p: float, effort: float) -> None:
     total = 0.0
-    for rank, document in enumerate(one.documents):
+    for rank, document in enumerate(case.documents):
         utility = 0.0
-        for intent in one.intents:
-            highest = max(other.get(intent, 0) for other in one.judged)
+        for intent in case.intents:
+            highest = max(other.get(intent, 0) for other in case.judged)
             satisfied = [
-                (2 ** (other or {}).get(intent, 0) - 1) / 2**highest for other in [*one.documents[:rank], document]
+                (2 ** (other or {}).get(intent, 0) - 1) / 2**highest for other in [*case.documents[:rank], document]
             ]
-            utility += one.probability(intent) * satisfied[-1] * math.prod(1 - s for s in satisfied[:-1])
+            utility += case.probability(intent) * satisfied[-1] * math.prod(1 - s for s in satisfied[:-1])
         total += (1 - p) * p**rank * (utility - effort)
     measure = REGISTRY["RBU"](p=p, effort=effort)
-    assert measure.evaluate(one.lists())[0] == pytest.approx(total, abs=1e-12)
+    assert measure.evaluate(case.lists())[0] == pytest.approx(total, abs=1e-12)
 
 
 @settings(max_examples=10, deadline=None)
-@given(one=diverse(lowest=-1), cutoff=st.one_of(st.none(), st.integers(1, 6)))
-def test_by_intent_is_the_average_of_every_measure(one: Diverse, cutoff: int | None) -> None:
+@given(case=diverse(lowest=-1), cutoff=st.one_of(st.none(), st.integers(1, 6)))
+def test_by_intent_is_the_mean_over_intents_for_every_measure(case: Diverse, cutoff: int | None) -> None:
     every = dict.fromkeys("abc", 3)  # the same largest grade for all intents
-    one = Diverse(one.documents, [*one.missed, every], one.weights)
+    case = Diverse(case.documents, [*case.missed, every], case.weights)
     for name in MEASURES:
         kind = REGISTRY[name]
         given_n = {"N": 100} if "N" in kind.parameters() else {}
@@ -338,69 +338,69 @@ def test_by_intent_is_the_average_of_every_measure(one: Diverse, cutoff: int | N
             continue
         measure = kind(**given_n, cutoff=cutoff if kind.cutoff_kind == "rank" else None)
         expected = sum(
-            one.probability(intent) * np.nan_to_num(measure.of(*one.of_intent(intent))) for intent in one.intents
+            case.probability(intent) * np.nan_to_num(measure.of(*case.of_intent(intent))) for intent in case.intents
         )
-        found = measure.view(ByIntent()).evaluate(one.lists())[0]
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), measure
+        actual = measure.view(ByIntent()).evaluate(case.lists())[0]
+        assert actual == pytest.approx(expected, rel=1e-9, abs=1e-12), measure
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(), cutoff=st.integers(1, 9))
-def test_err_by_intent_in_both_dialects(one: Diverse, cutoff: int) -> None:
-    assume(one.intents)
-    assert score(f"ERR-IA@{cutoff}", one) == pytest.approx(score(f"ERR@{cutoff}[IA]", one), abs=1e-12)
+@given(case=diverse(), cutoff=st.integers(1, 9))
+def test_err_by_intent_in_both_dialects(case: Diverse, cutoff: int) -> None:
+    assume(case.intents)
+    assert score(f"ERR-IA@{cutoff}", case) == pytest.approx(score(f"ERR@{cutoff}[IA]", case), abs=1e-12)
     binary = Diverse(
-        [None if d is None else {i: int(g >= 1) for i, g in d.items()} for d in one.documents],
-        [{i: int(g >= 1) for i, g in d.items()} for d in one.missed],
-        dict.fromkeys(one.weights, 1),
+        [None if d is None else {i: int(g >= 1) for i, g in d.items()} for d in case.documents],
+        [{i: int(g >= 1) for i, g in d.items()} for d in case.missed],
+        dict.fromkeys(case.weights, 1),
     )
     perfect = sum(0.5**rank / rank for rank in range(1, cutoff + 1))  # ERR of relevant documents only
     plain = score(f"ERR-IA@{cutoff}", binary)
-    assert score(f"ERR-IA(dialect='ndeval')@{cutoff}", one) == pytest.approx(plain / perfect, abs=1e-12)
+    assert score(f"ERR-IA(dialect='ndeval')@{cutoff}", case) == pytest.approx(plain / perfect, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["alpha-DCG(dialect='ndeval',alpha=0)", "ERR-IA(dialect='ndeval',alpha=1e-9)"])
-def test_ndeval_cannot_divide_by_a_sum_without_end(name: str) -> None:
+def test_the_ndeval_dialect_refuses_a_divisor_over_too_many_ranks(name: str) -> None:
     with pytest.raises(UsageError, match="a sum over too many ranks; give a cutoff"):
         parse(name).of([{"a": 1}])
     assert parse(f"{name}@1").of([{"a": 1}]) == 1
 
 
 def test_without_a_cutoff_ndeval_divides_by_the_whole_series() -> None:
-    one = [{"a": 1}]
-    assert parse("ERR-IA(dialect='ndeval')").of(one) == pytest.approx(0.5 / math.log(2))  # Σ 2^-r / r = ln 2
+    case = [{"a": 1}]
+    assert parse("ERR-IA(dialect='ndeval')").of(case) == pytest.approx(0.5 / math.log(2))  # Σ 2^-r / r = ln 2
     series = sum(0.5 ** (rank - 1) / math.log2(rank + 1) for rank in range(1, 200))
-    assert parse("alpha-DCG(dialect='ndeval')").of(one) == pytest.approx(1 / series)
-    assert parse("ERR-IA(dialect='ndeval',alpha=1)").of(one) == 1
+    assert parse("alpha-DCG(dialect='ndeval')").of(case) == pytest.approx(1 / series)
+    assert parse("ERR-IA(dialect='ndeval',alpha=1)").of(case) == 1
 
 
 # -- D-measures
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(), cutoff=st.integers(1, 9))
-def test_d_measures_are_measures_of_the_global_gain(one: Diverse, cutoff: int) -> None:
-    documents = [document or {} for document in one.documents]
-    gains = global_gains(one, documents)
-    missed = [global_gains(one, [document])[0] for document in one.missed]
+@given(case=diverse(), cutoff=st.integers(1, 9))
+def test_d_measures_are_measures_of_the_global_gain(case: Diverse, cutoff: int) -> None:
+    documents = [document or {} for document in case.documents]
+    gains = global_gains(case, documents)
+    missed = [global_gains(case, [document])[0] for document in case.missed]
     for name in ("nDCG", "DCG", "CG", "nCG"):
         expected = (parse(name) @ cutoff).of(gains, missed)
-        assert score(f"D-{name}@{cutoff}", one) == pytest.approx(expected, nan_ok=True), name
+        assert score(f"D-{name}@{cutoff}", case) == pytest.approx(expected, nan_ok=True), name
     expected = (Q(rel=1e-9, norm="min") @ cutoff).of(gains, missed)
-    assert score(f"D-Q(norm='min')@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+    assert score(f"D-Q(norm='min')@{cutoff}", case) == pytest.approx(expected, nan_ok=True)
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(), cutoff=st.integers(1, 9))
-def test_din_measures_change_gains_and_nothing_else(one: Diverse, cutoff: int) -> None:
-    documents = [document or {} for document in one.documents]
-    relevance = global_gains(one, documents)
-    gains = global_gains(one, documents, din=True)
-    ideal = sorted((global_gains(one, [document])[0] for document in one.judged), reverse=True)
+@given(case=diverse(), cutoff=st.integers(1, 9))
+def test_din_measures_change_gains_and_nothing_else(case: Diverse, cutoff: int) -> None:
+    documents = [document or {} for document in case.documents]
+    relevance = global_gains(case, documents)
+    gains = global_gains(case, documents, din=True)
+    ideal = sorted((global_gains(case, [document])[0] for document in case.judged), reverse=True)
     ideal = [gain for gain in ideal if gain > 0]
     top = sum(gain * logarithmic(rank) for rank, gain in enumerate(ideal[:cutoff], 1))
-    found = sum(gain * logarithmic(rank) for rank, gain in enumerate(gains[:cutoff], 1))
-    assert score(f"DIN-nDCG@{cutoff}", one) == pytest.approx(found / top if top else math.nan, nan_ok=True)
+    actual = sum(gain * logarithmic(rank) for rank, gain in enumerate(gains[:cutoff], 1))
+    assert score(f"DIN-nDCG@{cutoff}", case) == pytest.approx(actual / top if top else math.nan, nan_ok=True)
     # Sakai 2013 (10) and (11): J(r), C(r) and R are those of relevant documents, redundant or not
     total, count = 0.0, 0
     for rank, gain in enumerate(relevance[:cutoff], 1):
@@ -408,51 +408,51 @@ def test_din_measures_change_gains_and_nothing_else(one: Diverse, cutoff: int) -
             count += 1
             total += (count + sum(gains[:rank])) / (rank + sum(ideal[:rank]))
     expected = total / min(cutoff, len(ideal)) if ideal else math.nan
-    assert score(f"DIN-Q(norm='min')@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+    assert score(f"DIN-Q(norm='min')@{cutoff}", case) == pytest.approx(expected, nan_ok=True)
 
 
 # -- reductions
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(types=False), cutoff=st.integers(1, 9))
-def test_without_navigational_intents(one: Diverse, cutoff: int) -> None:
+@given(case=diverse(types=False), cutoff=st.integers(1, 9))
+def test_without_navigational_intents(case: Diverse, cutoff: int) -> None:
     for name in ("nDCG", "Q", "Q(norm='min')"):
-        same = score(f"DIN-{name}@{cutoff}", one), score(f"D-{name}@{cutoff}", one)
+        same = score(f"DIN-{name}@{cutoff}", case), score(f"D-{name}@{cutoff}", case)
         assert same[0] == pytest.approx(same[1], nan_ok=True)
-    by_q = score(f"Q-IA(norm='min')@{cutoff}", one)
-    assert score(f"P+Q@{cutoff}", one) == pytest.approx(by_q, abs=1e-12, nan_ok=True)
+    by_q = score(f"Q-IA(norm='min')@{cutoff}", case)
+    assert score(f"P+Q@{cutoff}", case) == pytest.approx(by_q, abs=1e-12, nan_ok=True)
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(intents="a"), cutoff=st.integers(1, 9))
-def test_with_one_intent(one: Diverse, cutoff: int) -> None:
-    assume(one.intents)
-    listed, missed = one.of_intent("a")
-    assert score(f"I-rec@{cutoff}", one) == (Success() @ cutoff).of(listed, missed)
-    assert score(f"ERR-IA@{cutoff}", one) == pytest.approx((ERR() @ cutoff).of(listed, missed))
-    assert score(f"D-nDCG@{cutoff}", one) == pytest.approx((nDCG() @ cutoff).of(listed, missed))
+@given(case=diverse(intents="a"), cutoff=st.integers(1, 9))
+def test_with_one_intent(case: Diverse, cutoff: int) -> None:
+    assume(case.intents)
+    listed, missed = case.of_intent("a")
+    assert score(f"I-rec@{cutoff}", case) == (Success() @ cutoff).of(listed, missed)
+    assert score(f"ERR-IA@{cutoff}", case) == pytest.approx((ERR() @ cutoff).of(listed, missed))
+    assert score(f"D-nDCG@{cutoff}", case) == pytest.approx((nDCG() @ cutoff).of(listed, missed))
     binary = [None if grade is None else int(grade >= 1) for grade in listed]
     plain = (nDCG() @ cutoff).of(binary, [int(grade >= 1) for grade in missed])
-    assert score(f"alpha-nDCG(alpha=0)@{cutoff}", one) == pytest.approx(plain)
+    assert score(f"alpha-nDCG(alpha=0)@{cutoff}", case) == pytest.approx(plain)
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(), gamma=st.sampled_from([0, 0.3, 0.5, 1]), cutoff=st.integers(1, 9))
-def test_sharp_is_intent_recall_beside_the_measure(one: Diverse, gamma: float, cutoff: int) -> None:
-    recall = score(f"I-rec@{cutoff}", one)
+@given(case=diverse(), gamma=st.sampled_from([0, 0.3, 0.5, 1]), cutoff=st.integers(1, 9))
+def test_sharp_mixes_intent_recall_and_the_measure(case: Diverse, gamma: float, cutoff: int) -> None:
+    recall = score(f"I-rec@{cutoff}", case)
     for sharp, plain in {"D#-nDCG": "D-nDCG", "DIN#-Q": "DIN-Q", "P+Q#": "P+Q", "AP-IA#": "AP-IA"}.items():
-        expected = gamma * recall + (1 - gamma) * score(f"{plain}@{cutoff}", one)
-        assert score(f"{sharp}(gamma={gamma})@{cutoff}", one) == pytest.approx(expected, nan_ok=True)
+        expected = gamma * recall + (1 - gamma) * score(f"{plain}@{cutoff}", case)
+        assert score(f"{sharp}(gamma={gamma})@{cutoff}", case) == pytest.approx(expected, nan_ok=True)
 
 
 # -- laws, as for measures that need no intents
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse(lowest=-1))
-def test_scores_stay_within_bounds_and_are_the_sum_of_their_terms(one: Diverse) -> None:
-    lists = one.lists()
+@given(case=diverse(lowest=-1))
+def test_scores_stay_within_bounds_and_are_the_sum_of_their_terms(case: Diverse) -> None:
+    lists = case.lists()
     for measure in ALL:
         value, limits = measure.evaluate(lists)[0], measure.properties
         assert np.isnan(value) or limits.low - 1e-12 <= value <= limits.high + 1e-12, measure
@@ -463,44 +463,44 @@ def test_scores_stay_within_bounds_and_are_the_sum_of_their_terms(one: Diverse) 
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse())
-def test_a_cutoff_looks_at_the_top_only(one: Diverse) -> None:
+@given(case=diverse())
+def test_a_cutoff_reads_only_the_top(case: Diverse) -> None:
     for measure in (measure for measure in ALL if measure.cutoff):
-        cut = Diverse(one.documents[: measure.k], [*(d for d in one.documents[measure.k :] if d), *one.missed],
-                      one.weights, one.navigational)  # fmt: skip
+        cut = Diverse(case.documents[: measure.k], [*(d for d in case.documents[measure.k :] if d), *case.missed],
+                      case.weights, case.navigational)  # fmt: skip
         if measure.name.startswith(("alpha-n", "alpha#-n", "n")):
-            continue  # documents have other numbers then, and the greedy list may break ties in another way
-        same = measure.evaluate(one.lists())[0], measure.evaluate(cut.lists())[0]
+            continue  # documents are numbered differently, so the greedy list may break ties differently
+        same = measure.evaluate(case.lists())[0], measure.evaluate(cut.lists())[0]
         assert same[0] == pytest.approx(same[1], abs=1e-12, nan_ok=True), measure
 
 
 @settings(max_examples=30, deadline=None)
-@given(one=diverse())
-def test_condensed_is_the_list_without_unjudged_documents(one: Diverse) -> None:
-    condensed = Diverse([d for d in one.documents if d is not None], one.missed, one.weights, one.navigational)
+@given(case=diverse())
+def test_condensed_is_the_list_without_unjudged_documents(case: Diverse) -> None:
+    condensed = Diverse([d for d in case.documents if d is not None], case.missed, case.weights, case.navigational)
     for measure in ALL:
-        same = measure.view("condensed").evaluate(one.lists())[0], measure.evaluate(condensed.lists())[0]
+        same = measure.view("condensed").evaluate(case.lists())[0], measure.evaluate(condensed.lists())[0]
         assert same[0] == pytest.approx(same[1], abs=1e-12, nan_ok=True), measure
 
 
 @settings(max_examples=10, deadline=None)
-@given(one=diverse(), first=st.integers(0, 2), size=st.integers(2, 3))
-def test_expected_is_the_mean_over_the_orders_of_tied_documents(one: Diverse, first: int, size: int) -> None:
-    head, tied, tail = one.documents[:first], one.documents[first : first + size], one.documents[first + size :]
+@given(case=diverse(), first=st.integers(0, 2), size=st.integers(2, 3))
+def test_ties_are_the_mean_over_the_orders_of_tied_documents(case: Diverse, first: int, size: int) -> None:
+    head, tied, tail = case.documents[:first], case.documents[first : first + size], case.documents[first + size :]
     assume(len(tied) == size)
-    ranks = [rank for rank, document in enumerate(one.documents, 1) if document is not None]
+    ranks = [rank for rank, document in enumerate(case.documents, 1) if document is not None]
     bounds = [(first + 1, first + size) if first < rank <= first + size else (rank, rank) for rank in ranks]
     low, high = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
-    lists = one.lists().replace(tie_first=low, tie_last=high)
+    lists = case.lists().replace(tie_first=low, tie_last=high)
     orders = []
     for order in permutations(range(size)):
-        # the documents keep their numbers: they only stand elsewhere
-        at = [*range(first), *(first + n for n in order), *range(first + size, len(one.documents))]
+        # the documents keep their numbers and only change places
+        at = [*range(first), *(first + n for n in order), *range(first + size, len(case.documents))]
         assert len(head) + size + len(tail) == len(at)
-        number = {place: n for n, place in enumerate(place for place, d in enumerate(one.documents) if d is not None)}
+        number = {place: n for n, place in enumerate(place for place, d in enumerate(case.documents) if d is not None)}
         hits = [(rank, number[place]) for rank, place in enumerate(at, 1) if place in number]
         rank, hit = np.array(hits, dtype=np.int64).reshape(-1, 2).T
-        plain = one.lists()
+        plain = case.lists()
         orders.append(plain.replace(rank=rank, grade=plain.grade[hit], document=plain.document[hit]))  # type: ignore[index]
     for measure in ALL:
         mean = np.mean([measure.evaluate(each)[0] for each in orders])
@@ -510,7 +510,7 @@ def test_expected_is_the_mean_over_the_orders_of_tied_documents(one: Diverse, fi
 @quiet
 @settings(max_examples=20, deadline=None)
 @given(collection=judged_by_intent(), other=judged_by_intent())
-def test_a_list_scores_the_same_whatever_is_scored_with_it(
+def test_a_score_does_not_depend_on_the_other_lists(
     collection: tuple[Judgments, dict[str, dict[str, float]]],
     other: tuple[Judgments, dict[str, dict[str, float]]],
 ) -> None:
@@ -532,21 +532,21 @@ NO_RELEVANT = {
 
 @pytest.mark.parametrize("name", NO_RELEVANT)
 def test_no_relevant_documents(name: str) -> None:
-    found = parse(name).of([{"a": 0}, None], missed=[{"b": 0}])
-    assert found == pytest.approx(NO_RELEVANT[name], nan_ok=True)
+    actual = parse(name).of([{"a": 0}, None], missed=[{"b": 0}])
+    assert actual == pytest.approx(NO_RELEVANT[name], nan_ok=True)
     said = re.search(r"No relevant documents: (.*)\.", type(parse(name)).__doc__ or "")
     if parse(name).views == () and said:
         assert (said[1] == "undefined") == math.isnan(NO_RELEVANT[name])
 
 
-def test_every_measure_of_diversity_says_what_happens_without_relevant_documents() -> None:
+def test_every_diversity_measure_documents_topics_without_relevant_documents() -> None:
     assert {measure.name for measure in DIVERSE} <= set(NO_RELEVANT)
 
 
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_nothing_retrieved(measure: Measure) -> None:
-    found = measure.of([], missed=[{"a": 2}])
-    assert found == 0
+    actual = measure.of([], missed=[{"a": 2}])
+    assert actual == 0
 
 
 @pytest.mark.parametrize("measure", [*ALL, parse("nDCG-IA"), parse("D-Q")], ids=str)
@@ -573,26 +573,26 @@ def test_missing_intents_are_an_error_that_says_what_to_give(measure: Measure) -
         ("D-AP", "AP counts no gains"),
     ],
 )
-def test_parameters_out_of_range(text: str, message: str) -> None:
+def test_parameters_out_of_range_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
         parse(text)
 
 
-# -- explained
+# -- explain
 
 
 @quiet
 @pytest.mark.parametrize("view", ["", "'", "[ties=best]"])
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_explain_ends_at_the_score(measure: Measure, view: str) -> None:
-    made = measure if not view else measure.view({"'": "condensed"}.get(view, view.strip("[]")))
+    viewed = measure if not view else measure.view({"'": "condensed"}.get(view, view.strip("[]")))
     judged = qrels({"1": {"a": {"1": 1, "2": 0}, "b": {"1": 2, "2": 1}, "c": {"2": 1}, "d": {"3": 2}, "e": {"1": 0}}})
     run = {"1": {"a": 4.0, "x": 4.0, "b": 3.0, "e": 2.0, "c": 1.0, "y": 0.5}}
     options = JoinOptions(intent_types={"1": {"1": "nav", "2": "inf", "3": "inf"}})
-    explanation = cf.explain(judged, run, "1", made, options=options)
-    assert explanation.score == pytest.approx(made.evaluate(join(judged, {"run": run}, options))[0])
+    explanation = cf.explain(judged, run, "1", viewed, options=options)
+    assert explanation.score == pytest.approx(viewed.evaluate(join(judged, {"run": run}, options))[0])
     assert explanation.lines[-1].so_far == pytest.approx(explanation.score)
-    if not made.views:
+    if not viewed.views:
         adds = sum(line.counts.get("adds", 0.0) for line in explanation.lines)
         over = re.search(r"divided by ([\d.]+)", "\n".join(explanation.notes))
         assert adds / (float(over[1]) if over else 1) == pytest.approx(explanation.score, abs=1e-3)
@@ -633,6 +633,6 @@ def test_explain_names_the_intents_seen_and_not_seen() -> None:
 
 
 @pytest.mark.parametrize("text", ["I-rec[IA]", "D-P+Q@5", "alpha-nDCG-IA", "DIN#-P+Q"])
-def test_measures_of_diversity_are_not_read_by_intent(text: str) -> None:
+def test_diversity_measures_refuse_views_by_intent(text: str) -> None:
     with pytest.raises(UsageError, match="uses all intents itself and takes no -IA, D- or DIN-"):
         parse(text)

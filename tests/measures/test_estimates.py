@@ -1,4 +1,4 @@
-"""ADM: by hand, against a plain loop, and what it says of scores that are no estimates."""
+"""ADM: by hand, compared with a plain loop, and its errors for scores that are not estimates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUN = {"q1": {"d1": 0.9, "d9": 0.6, "d2": 0.5, "d3": 0.1}, "q2": {"d5": 1.0, "d1
 BY_HAND = {
     # largest grade 2, so judgments are 1, 0, 1/2, 1; d4 was not retrieved
     "ADM": (1 - (0.1 + 0.5 + 0.4 + 1) / 4, 1 - (0.5 + 0) / 2),
-    # d9 is read as judged 0
+    # d9 counts as judged 0
     'ADM(over="all")': (1 - (0.1 + 0.6 + 0.5 + 0.4 + 1) / 5, 1 - (0.5 + 0) / 2),
     # from 0.1 to 0.9: 1, 5/8, 1/2, 0
     'ADM(estimate="minmax")': (1 - (0 + 1 / 2 + 1 / 2 + 1) / 4, 1 - 0.5 / 2),
@@ -63,7 +63,7 @@ def test_files_dicts_records_and_arrays_give_the_same(tmp_path: Path) -> None:
     assert ADM().evaluate(lists).tolist() == close([1 - (0.1 + 0.5 + 0.4) / 3])
 
 
-def test_scores_are_kept_only_when_asked_for() -> None:
+def test_scores_are_kept_only_if_a_measure_needs_them() -> None:
     assert join(QRELS, RUN).scores is None
     assert Evaluator(QRELS, ["AP"]).assess(RUN).scores is None
     assert score(join(QRELS, RUN, JoinOptions(scores=True)), ["ADM"]).values[0, 0].tolist() == close(BY_HAND["ADM"])
@@ -93,7 +93,7 @@ def plain(
 
 @settings(max_examples=60, deadline=None)
 @given(collection=collections(every_topic=True), cutoff=st.sampled_from([None, 1, 3]))
-def test_every_form_is_the_plain_loop(
+def test_every_form_agrees_with_a_plain_loop(
     collection: tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]], cutoff: int | None
 ) -> None:
     judgments, run = collection
@@ -115,7 +115,7 @@ def test_every_form_is_the_plain_loop(
                 assert measure.view("ties").evaluate(lists).tolist() == close(expected, abs=1e-12)
 
 
-def test_the_mean_over_ties_is_that_of_their_orders() -> None:
+def test_ties_are_the_mean_over_all_orders() -> None:
     qrels, run = {"q": {"d1": 1, "d2": 0}}, {"q": {"d1": 0.5, "d2": 0.5}}
     # d1 first: 1/2 from its judgment, d2 is below the cutoff; d2 first: 1/2 from its judgment, d1 is missed
     orders = [1 - (0.5 + 0) / 2, 1 - (1 + 0.5) / 2]
@@ -128,7 +128,7 @@ def test_the_mean_over_ties_is_that_of_their_orders() -> None:
     assert evaluate({"q": {"d1": 1}}, run, ["ADM(over='all')@1[ties]"]).values[0, 0, 0] == close(sum(orders) / 2)
 
 
-def test_the_same_score_for_all_is_estimated_1() -> None:
+def test_equal_scores_are_estimated_1() -> None:
     assert ADM(estimate="minmax").of([1, 0], scores=[7, 7]) == close(1 - (0 + 1) / 2)
 
 
@@ -175,12 +175,12 @@ def test_missing_scores_are_an_error_that_says_what_to_give() -> None:
         ("ADM(max_grade=0)", "max_grade == 0, must be above 0"),
     ],
 )
-def test_impossible_parameters(text: str, message: str) -> None:
+def test_impossible_parameters_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse(text)
 
 
-def test_wrong_number_of_scores() -> None:
+def test_a_wrong_number_of_scores_is_refused() -> None:
     with pytest.raises(UsageError, match="scores: 1 numbers for score, but the list has 2 documents"):
         ADM().of([1, 0], scores=[0.5])
 

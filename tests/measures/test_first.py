@@ -1,4 +1,4 @@
-"""One good document: O, P-measure, P+, WRR and NWRR by the text that defines them, by hand and by NTCIREVAL."""
+"""One good document: O, P-measure, P+, WRR and NWRR from the defining papers, by hand and from NTCIREVAL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.oracles.joined import graded_lists, side_by_side
 close = pytest.approx
 Graded = tuple[list[float | None], list[float]]
 
-# Sakai 2007 (Sakai 2007): levels S, A, B are grades 3, 2, 1, with gains 3, 2, 1 and penalties 2, 3, 4.
+# Sakai 2007: levels S, A, B are grades 3, 2, 1, with gains 3, 2, 1 and penalties 2, 3, 4.
 S, A, B = 3, 2, 1
 PENALTY = {S: 2, A: 3, B: 4}
 
@@ -49,7 +49,7 @@ PENALTY = {S: 2, A: 3, B: 4}
         # 000 after (14): marginal at 2, high at 4 and 6: rp = 4, C(rp) = 2; gains 1 and 3, all retrieved
         (Pplus(), [0, 1, 0, 3, 0, 3], [], ((1 + 1) / (2 + 6) + (2 + 4) / (4 + 7)) / 2),
         (Pmeasure(), [0, 1, 0, 3, 0, 3], [], (2 + 4) / (4 + 7)),
-        # rp is found after the cut (Sakai 2013 §2.1): among the first three only the marginal one is left
+        # rp is determined after the cut (Sakai 2013 §2.1): among the first three only the marginal one is left
         (Pplus() @ 3, [0, 1, 0, 3, 0, 3], [], 2 / (2 + 6)),
         (Pmeasure() @ 3, [0, 1, 0, 3, 0, 3], [], 2 / (2 + 6)),
         # nothing relevant retrieved, or not before the cut
@@ -57,7 +57,7 @@ PENALTY = {S: 2, A: 3, B: 4}
         (Pplus() @ 2, [0, 0, S], [], 0),
         (NWRR() @ 2, [0, 0, S], [], 0),
         (WRR() @ 2, [0, 0, S], [], 0),
-        # gains of the relevant only; a higher threshold
+        # only relevant documents gain; a higher threshold
         (O(rel=2), [B, 0, A], [], (1 + 2) / (3 + 2)),
         # by default the penalties are 2, 3, 4 when the judgments go up to 3, and 2 when they are binary
         (NWRR(), [0, A], [S, B], (1 - 1 / 2) / (2 - 1 / 3)),
@@ -65,9 +65,7 @@ PENALTY = {S: 2, A: 3, B: 4}
     ],
     ids=str,
 )
-def test_worked_by_the_seeds_and_by_hand(
-    measure: Measure, grades: list[float | None], missed: list[float], expected: float
-) -> None:
+def test_worked_examples(measure: Measure, grades: list[float | None], missed: list[float], expected: float) -> None:
     assert measure.of(grades, missed) == close(expected, abs=1e-12)
 
 
@@ -93,38 +91,38 @@ def test_topic_034_of_the_appendix() -> None:
     assert O().of(grades, missed) == 0.250
 
 
-# -- the definitions once more, as slow loops over exact fractions
+# -- the definitions as slow loops over exact fractions
 
 
 def naive(name: str, grades: list[float | None], missed: list[float], beta: int = 1) -> Fraction:
-    """Sakai 2007 (2), (3), (6), (7) as they are written, with gains that are the grades."""
-    found = [int(grade or 0) for grade in grades]
+    """Sakai 2007 (2), (3), (6), (7) as written; the gains are the grades."""
+    levels = [int(grade or 0) for grade in grades]
     ideal = sorted([int(grade) for grade in grades if grade] + [int(grade) for grade in missed], reverse=True)
 
     def blended_ratio(r: int) -> Fraction:
-        count = sum(grade > 0 for grade in found[:r])
-        return Fraction(count + beta * sum(found[:r]), r + beta * sum(ideal[:r]))
+        count = sum(grade > 0 for grade in levels[:r])
+        return Fraction(count + beta * sum(levels[:r]), r + beta * sum(ideal[:r]))
 
-    if not any(found):
+    if not any(levels):
         return Fraction(0)
-    first = min(r for r in range(1, len(found) + 1) if found[r - 1] > 0)
-    preferred = min(r for r in range(1, len(found) + 1) if found[r - 1] == max(found))
+    first = min(r for r in range(1, len(levels) + 1) if levels[r - 1] > 0)
+    preferred = min(r for r in range(1, len(levels) + 1) if levels[r - 1] == max(levels))
     if name == "O":
         return blended_ratio(first)
     if name == "Pmeasure":
         return blended_ratio(preferred)
     if name == "P+":
-        above = [r for r in range(1, preferred + 1) if found[r - 1] > 0]
+        above = [r for r in range(1, preferred + 1) if levels[r - 1] > 0]
         return sum((blended_ratio(r) for r in above), Fraction(0)) / len(above)
     penalty = {grade: Fraction(5 - grade) for grade in (1, 2, 3)}
-    weighted = 1 / (first - 1 / penalty[found[first - 1]])
+    weighted = 1 / (first - 1 / penalty[levels[first - 1]])
     return weighted if name == "WRR" else weighted * (1 - 1 / penalty[ideal[0]])
 
 
 @pytest.mark.parametrize("name", ["O", "Pmeasure", "P+", "WRR", "NWRR"])
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(), cutoff=st.one_of(st.none(), st.integers(1, 8)), beta=st.integers(0, 3))
-def test_a_loop_over_the_definition_gives_the_same(name: str, graded: Graded, cutoff: int | None, beta: int) -> None:
+def test_scores_agree_with_a_loop_over_the_definition(name: str, graded: Graded, cutoff: int | None, beta: int) -> None:
     grades, missed = graded
     measure = parse(name).replace(cutoff=cutoff)
     measure = measure.replace(penalty=PENALTY) if name.endswith("WRR") else measure.replace(beta=beta)
@@ -137,7 +135,7 @@ def test_many_lists_at_once_are_each_scored_alone() -> None:
     judged = [3, 3, 3, 2, 2, 1, 1, 0, 0]
     together = side_by_side(lists, judged)
     for name in ("O", "Pmeasure", "P+", "WRR", "NWRR", "P+@2"):
-        alone = [parse(name).evaluate(side_by_side([one], judged))[0] for one in lists]
+        alone = [parse(name).evaluate(side_by_side([grades], judged))[0] for grades in lists]
         assert parse(name).evaluate(together).tolist() == alone
 
 
@@ -154,13 +152,13 @@ def test_agrees_with_ntcireval(graded: Graded, gains: list[int], beta: int) -> N
     counts = [sum(grade == level for grade in judged) for level in range(4)]
     ranked = [(str(rank), grade) for rank, grade in enumerate(grades)]
     for ours, theirs in ((O, OMeasure), (Pmeasure, PMeasure), (Pplus, PPlusMeasure)):
-        if ranked:  # it takes the largest of an empty list
+        if ranked:  # NTCIREVAL fails on an empty list
             expected = theirs(counts, gains, beta).compute(ranked)
-            found = ours(beta=beta, gain=dict(zip((1, 2, 3), gains, strict=True))).of(grades, missed)
-            assert found == close(expected, abs=1e-12)
+            actual = ours(beta=beta, gain=dict(zip((1, 2, 3), gains, strict=True))).of(grades, missed)
+            assert actual == close(expected, abs=1e-12)
 
 
-# -- what the papers say of them
+# -- properties that the papers state
 
 
 @settings(max_examples=60, deadline=None)
@@ -178,11 +176,11 @@ def test_o_is_the_reciprocal_rank_when_binary_and_found_within_R(graded: Graded,
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists())
-def test_all_three_are_one_when_the_first_found_is_the_best(graded: Graded) -> None:
+def test_all_three_agree_if_the_first_relevant_document_is_the_best(graded: Graded) -> None:
     # Sakai 2007 §3.3: P+ = P = O if rp = r1
     grades, missed = graded
-    found = [grade for grade in grades if grade]
-    if not found or found[0] == max(found):
+    relevant = [grade for grade in grades if grade]
+    if not relevant or relevant[0] == max(relevant):
         assert Pplus().of(grades, missed) == close(O().of(grades, missed), abs=1e-12)
         assert Pmeasure().of(grades, missed) == close(O().of(grades, missed), abs=1e-12)
 
@@ -197,11 +195,11 @@ def test_without_gains_o_is_the_reciprocal_rank(graded: Graded) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_boundless_penalties_make_it_the_reciprocal_rank(graded: Graded) -> None:
+def test_with_huge_penalties_it_is_the_reciprocal_rank(graded: Graded) -> None:
     # Sakai 2007 §3.2: with β = ∞ for all levels WRR is RR
     for measure in (WRR, NWRR):
-        boundless = measure(penalty={1: 1e12, 2: 1e12, 3: 1e12})
-        assert boundless.of(*graded) == close(RR().of(*graded), abs=1e-9)
+        huge = measure(penalty={1: 1e12, 2: 1e12, 3: 1e12})
+        assert huge.of(*graded) == close(RR().of(*graded), abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -222,7 +220,7 @@ def test_moving_the_best_document_up_may_lower_p_measure() -> None:
     assert Pmeasure().of([0, 3, 1]) == close(4 / 6)
 
 
-def test_explained_rank_by_rank() -> None:
+def test_explain_shows_every_rank() -> None:
     terms = Pplus().terms(Assessed.one([B, None, A, S, S]))
     assert terms.hits.rank.tolist() == [1, 3, 4]
     assert terms.columns["blended ratio"].tolist() == close([2 / 4, 5 / 11, 9 / 13])
@@ -262,12 +260,12 @@ def test_an_error_names_the_bad_value(make: object, message: str) -> None:
         ("NWRR(penalty={1:4,2:3,3:2})", NWRR(penalty=PENALTY)),
     ],
 )
-def test_names(written: str, expected: Measure) -> None:
+def test_names_parse_back(written: str, expected: Measure) -> None:
     assert parse(written) == expected
     assert parse(str(expected)) == expected
 
 
 def test_err_of_enormous_grades_does_not_overflow() -> None:
-    # 2^5000 is no double, but (2^5000 - 1) / 2^5000 is 1 to the last bit, and (2^4999 - 1) / 2^5000 is 1/2
+    # 2^5000 overflows a double, but (2^5000 - 1) / 2^5000 is 1 to the last bit, and (2^4999 - 1) / 2^5000 is 1/2
     assert ERR().of([5000]) == 1.0
     assert ERR().of([4999, 0], missed=[5000]) == 0.5

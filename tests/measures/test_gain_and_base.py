@@ -1,4 +1,4 @@
-"""Gains, discounts, notes, errors at scoring time, and the segment operations that measures are written in."""
+"""Gains, discounts, notes, errors at scoring time, and the segment operations that measures use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cranfield.measures import (
 )
 
 
-def test_a_grade_that_the_table_lacks_is_an_error() -> None:
+def test_a_grade_missing_from_the_table_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"grade 3 is in the judgments but not in the gain table \{1:1,2:3\}; add it"):
         nDCG(gain={1: 1, 2: 3}).of([1, 3])
     assert CG(gain={1: 1, 2: 3}).of([1, 0, -1, 2]) == 4
@@ -41,7 +41,7 @@ def test_a_grade_that_the_table_lacks_is_an_error() -> None:
 
 def test_grades_of_0_and_below_gain_what_a_table_says() -> None:
     assert CG(gain={-1: 0.25, 0: 0.5, 1: 1}).of([1, -1, 0, None]) == 1.75
-    # the ideal list holds what is worth having: 1 and 0.5
+    # the ideal list has the gains above 0: 1 and 0.5
     assert (nDCG(gain={0: 0.5, 1: 1}) @ 2).of([-1, 1, 0]) == pytest.approx(1 / math.log2(3) / (1 + 0.5 / math.log2(3)))
 
 
@@ -79,7 +79,7 @@ def test_largest_gain() -> None:
 
 
 @pytest.mark.parametrize("table", [{1: math.inf}, {math.nan: 1}, {"x": 1}, {1: None}, {"else": "exp", 1: 1}], ids=str)
-def test_impossible_tables(table: dict[object, object]) -> None:
+def test_impossible_tables_are_refused(table: dict[object, object]) -> None:
     with pytest.raises(UsageError, match="gain"):
         nDCG(gain=table)
 
@@ -104,7 +104,7 @@ def test_the_size_of_the_collection_must_be_given(kind: type[Measure]) -> None:
         kind(N=2).of([1, 0], [1])  # type: ignore[call-arg]
 
 
-def test_utility_of_what_was_left_out_needs_the_size_too() -> None:
+def test_utility_of_true_negatives_needs_the_size_of_the_collection() -> None:
     with pytest.raises(UsageError, match=r"d == 0.5 needs N"):
         Utility(d=0.5).of([1])
 
@@ -136,12 +136,12 @@ def test_a_measure_without_a_formula_says_so() -> None:
 
 
 @pytest.mark.parametrize("cutoff", [True, "10", math.nan, math.inf, -1, 0, 1.5, 2**63])
-def test_impossible_cutoffs(cutoff: float) -> None:
+def test_impossible_cutoffs_are_refused(cutoff: float) -> None:
     with pytest.raises(UsageError, match="cutoff"):
         nDCG() @ cutoff
 
 
-# -- segment operations, against plain loops
+# -- segment operations, compared with plain loops
 
 
 @st.composite
@@ -149,32 +149,35 @@ def segments(draw: st.DrawFn) -> tuple[Hits, list[list[float]]]:
     values = draw(st.lists(st.lists(st.floats(0.01, 2), max_size=6), min_size=1, max_size=6))
     if draw(st.booleans()):
         values.insert(draw(st.integers(0, len(values))), [1.01, 0.7] * (LONG // 2 + 3))
-    row = np.array([at for at, one in enumerate(values) for _ in one], dtype=np.int64)
-    rank = np.array([nth for one in values for nth in range(1, len(one) + 1)], dtype=np.int64)
+    row = np.array([at for at, segment in enumerate(values) for _ in segment], dtype=np.int64)
+    rank = np.array([nth for segment in values for nth in range(1, len(segment) + 1)], dtype=np.int64)
     return Hits(len(values), row, rank, np.zeros(len(row))), values
 
 
 @settings(max_examples=100, deadline=None)
 @given(segments())
-def test_segment_operations(made: tuple[Hits, list[list[float]]]) -> None:
-    hits, values = made
-    flat = np.array([value for one in values for value in one])
+def test_segment_operations(hits_and_values: tuple[Hits, list[list[float]]]) -> None:
+    hits, values = hits_and_values
+    flat = np.array([value for segment in values for value in segment])
     running, product, best, first = [], [], [], []
-    for one in values:
+    for segment in values:
         total, times = 0.0, 1.0
-        for at, value in enumerate(one):
+        for at, value in enumerate(segment):
             total, times = total + value, times * value
             running.append(total)
             product.append(times)
-            best.append(max(one[at:]))
-        first.append(one[0] if one else -1.0)
+            best.append(max(segment[at:]))
+        first.append(segment[0] if segment else -1.0)
     assert hits.running(flat).tolist() == running
     assert hits.running_product(flat).tolist() == product
     assert hits.running_max_from_below(flat).tolist() == best
     assert hits.first(flat, -1.0).tolist() == first
-    assert hits.sum(flat).tolist() == [float(sum_in_order(one)) for one in values]
-    assert hits.running(np.rint(flat)).tolist() == np.concatenate([np.cumsum(np.rint(one)) for one in values]).tolist()
-    shifted = [value for one in values for value in [9.0, *one[:-1]][: len(one)]]
+    assert hits.sum(flat).tolist() == [float(sum_in_order(segment)) for segment in values]
+    assert (
+        hits.running(np.rint(flat)).tolist()
+        == np.concatenate([np.cumsum(np.rint(segment)) for segment in values]).tolist()
+    )
+    shifted = [value for segment in values for value in [9.0, *segment[:-1]][: len(segment)]]
     assert hits.previous(flat, 9.0).tolist() == shifted
 
 

@@ -1,4 +1,4 @@
-"""gAP and GAP against their definitions, written out as loops, and against each other and AP."""
+"""gAP and GAP: compared with their definitions as loops, with each other and with AP."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def mean_gains(grades: list[float]) -> float:
 
 
 def agreements(grades: list[float], g: list[float]) -> float:
-    """The numerator of GAP: at every rank, the chance that both it and each document above are taken for relevant."""
+    """The numerator of GAP: at every rank, the chance that a reader accepts both it and each document above."""
     return sum(
-        sum(g[j - 1] for j in range(1, int(min(above, here)) + 1)) / rank
-        for rank, here in enumerate(grades, 1)
+        sum(g[j - 1] for j in range(1, int(min(above, grade)) + 1)) / rank
+        for rank, grade in enumerate(grades, 1)
         for above in grades[:rank]
     )
 
@@ -40,7 +40,7 @@ def share(part: float, whole: float) -> float:
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists())
-def test_gAP_is_its_definition(graded: Graded) -> None:
+def test_gAP_agrees_with_its_definition(graded: Graded) -> None:
     grades, ideal = grades_of(graded)
     best, best_of_4 = mean_gains(ideal), mean_gains(ideal[:4])
     assert gAP().of(*graded) == pytest.approx(share(mean_gains(grades), best), nan_ok=True)
@@ -50,7 +50,7 @@ def test_gAP_is_its_definition(graded: Graded) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists())
-def test_GAP_is_its_definition(graded: Graded) -> None:
+def test_GAP_agrees_with_its_definition(graded: Graded) -> None:
     grades, ideal = grades_of(graded)
     highest = int(max(ideal, default=1))
     for g, measure in (([1 / highest] * highest, GAP()), ([0.2, 0.5, 0.3], GAP(g=[0.2, 0.5, 0.3]))):
@@ -62,7 +62,7 @@ def test_GAP_is_its_definition(graded: Graded) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists())
-def test_GAP_is_the_mean_of_AP_at_every_threshold_weighted_by_the_documents_it_takes(graded: Graded) -> None:
+def test_GAP_is_the_mean_of_AP_over_thresholds_weighted_by_relevant_documents(graded: Graded) -> None:
     _, ideal = grades_of(graded)
     g = [0.2, 0.5, 0.3]
     weights = {level: g[level - 1] * sum(grade >= level for grade in ideal) for level in (1, 2, 3)}
@@ -74,15 +74,15 @@ def test_GAP_is_the_mean_of_AP_at_every_threshold_weighted_by_the_documents_it_t
 @given(graded=graded_lists())
 def test_one_threshold_is_AP(graded: Graded) -> None:
     for level in (1, 2, 3):
-        one = [float(level == j) for j in (1, 2, 3)]
-        assert GAP(g=one).of(*graded) == pytest.approx(AP(rel=level).of(*graded), nan_ok=True)
-        assert (GAP(g=one) @ 4).of(*graded) == pytest.approx((AP(rel=level) @ 4).of(*graded), nan_ok=True)
+        probabilities = [float(level == j) for j in (1, 2, 3)]
+        assert GAP(g=probabilities).of(*graded) == pytest.approx(AP(rel=level).of(*graded), nan_ok=True)
+        assert (GAP(g=probabilities) @ 4).of(*graded) == pytest.approx((AP(rel=level) @ 4).of(*graded), nan_ok=True)
 
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(highest=1))
 @pytest.mark.parametrize("measure", [gAP(), gAP(gain="exp"), gAP(gain={1: 7}), GAP(), GAP(g=[1])], ids=str)
-def test_both_are_AP_when_binary(measure: Measure, graded: Graded) -> None:
+def test_with_binary_grades_both_are_AP(measure: Measure, graded: Graded) -> None:
     assert measure.of(*graded) == pytest.approx(AP().of(*graded), nan_ok=True)
     cut = (measure.replace(norm="min") @ 3).of(*graded)
     assert cut == pytest.approx((AP(norm="min") @ 3).of(*graded), nan_ok=True)
@@ -93,11 +93,12 @@ def test_by_hand() -> None:
     assert gAP().of([1, 0, 3]) == pytest.approx((1 + 4 / 3) / 5)
     # grades 3 1 2 2, pairwise minima: (3/1 + (1+1)/2 + (2+1+2)/3 + (2+1+2+2)/4) / (3+1+2+2)
     assert GAP().of([3, 1, 2, 2]) == pytest.approx((3 + 1 + 5 / 3 + 7 / 4) / 8)
-    # who takes 1 (0.9 of all) finds both at once, who takes only 2 (0.1) finds the second: (0.9·2·1 + 0.1·1·1/2) / 1.9
+    # readers who accept grade 1 (0.9) find both, readers who accept only 2 (0.1) find the second:
+    # (0.9·2·1 + 0.1·1·1/2) / 1.9
     assert GAP(g=[0.9, 0.1]).of([1, 2]) == pytest.approx((0.9 * 2 + 0.1 / 2) / 1.9)
 
 
-def test_a_grade_between_two_thresholds_is_taken_by_the_lower_one() -> None:
+def test_a_grade_between_two_thresholds_counts_as_the_lower_one() -> None:
     assert GAP(g=[0.4, 0.6]).of([1.5, 2]) == GAP(g=[0.4, 0.6]).of([1, 2])
     assert math.isnan(GAP().of([0.5]))
 
@@ -129,7 +130,7 @@ def test_bad_probabilities_are_refused(g: object, message: str) -> None:
         GAP(g=g)  # type: ignore[arg-type]
 
 
-def test_a_grade_without_a_probability() -> None:
+def test_a_grade_without_a_probability_is_refused() -> None:
     with pytest.raises(UsageError, match=r"g has probabilities for 2 grades, but the judgments go up to 3"):
         GAP(g=[0.5, 0.5]).of([3])
 

@@ -1,4 +1,4 @@
-"""Normalised cumulative utility: its members, its stops and utilities by hand, by loops and by NTCIREVAL."""
+"""Normalised cumulative utility: its special cases, and its stops and utilities by hand, by loops and by NTCIREVAL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.oracles.joined import graded_lists, side_by_side
 close = pytest.approx
 Graded = tuple[list[float | None], list[float]]
 
-# Sakai 2014 §2.2 and Sakai 2013 §2.1 name these as members of the family.
+# Sakai 2014 §2.2 and Sakai 2013 §2.1 name these special cases.
 MEMBERS: dict[str, tuple[Measure, Measure]] = {
     "AP": (NCU(stop="uniform", utility="P"), AP()),
     "AP with β = 0": (NCU(stop="uniform", utility="BR", beta=0), AP()),
@@ -46,9 +46,9 @@ MEMBERS: dict[str, tuple[Measure, Measure]] = {
 @pytest.mark.parametrize("name", MEMBERS)
 @settings(max_examples=50, deadline=None)
 @given(graded=graded_lists(lowest=-1))
-def test_members(name: str, graded: Graded) -> None:
-    made, member = (measure.of(*graded) for measure in MEMBERS[name])
-    assert made == close(member, abs=1e-12, nan_ok=True)
+def test_special_cases_equal_other_measures(name: str, graded: Graded) -> None:
+    actual, expected = (measure.of(*graded) for measure in MEMBERS[name])
+    assert actual == close(expected, abs=1e-12, nan_ok=True)
 
 
 @settings(max_examples=50, deadline=None)
@@ -88,17 +88,17 @@ def test_worked_by_hand(measure: Measure, expected: float) -> None:
 
 
 def naive(stop: str, utility: str, grades: list[float | None], missed: list[float], gamma: Fraction) -> Fraction | None:
-    """The sum of stopping probability times utility over exact fractions; None where there is nothing to divide."""
-    found = [int(grade or 0) for grade in grades]
+    """The sum of stopping probability times utility over exact fractions; None if the divisor is 0."""
+    levels = [int(grade or 0) for grade in grades]
     ideal = sorted([int(grade) for grade in grades if grade] + [int(grade) for grade in missed if grade], reverse=True)
     relevant, total, not_yet = len(ideal), Fraction(0), Fraction(1)
-    for r in range(1, len(found) + 1):
-        grade = found[r - 1]
+    for r in range(1, len(levels) + 1):
+        grade = levels[r - 1]
         if grade == 0:
             continue
-        count, cg, best = sum(g > 0 for g in found[:r]), sum(found[:r]), sum(ideal[:r])
-        ranks = [k for k in range(1, len(found) + 1) if found[k - 1]]
-        preferred = found.index(max(found)) + 1
+        count, cg, best = sum(g > 0 for g in levels[:r]), sum(levels[:r]), sum(ideal[:r])
+        ranks = [k for k in range(1, len(levels) + 1) if levels[k - 1]]
+        preferred = levels.index(max(levels)) + 1
         down_to = [k for k in ranks if k <= preferred]
         satisfied = Fraction(2**grade - 1, 2 ** ideal[0])
         chance = {
@@ -126,11 +126,11 @@ def naive(stop: str, utility: str, grades: list[float | None], missed: list[floa
 @pytest.mark.parametrize("stop", STOPS)
 @settings(max_examples=25, deadline=None)
 @given(graded=graded_lists(), gamma=st.fractions(0, 1, max_denominator=10))
-def test_a_loop_over_the_definition_gives_the_same(stop: str, graded: Graded, gamma: Fraction) -> None:
+def test_scores_agree_with_a_loop_over_the_definition(stop: str, graded: Graded, gamma: Fraction) -> None:
     for utility in UTILITIES:
         expected = naive(stop, utility, *graded, gamma)
-        found = NCU(stop=stop, utility=utility, gamma=float(gamma)).of(*graded)
-        assert found == close(float("nan") if expected is None else float(expected), abs=1e-12, nan_ok=True)
+        actual = NCU(stop=stop, utility=utility, gamma=float(gamma)).of(*graded)
+        assert actual == close(float("nan") if expected is None else float(expected), abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.peers
@@ -143,7 +143,7 @@ def test_agrees_with_ntcireval(graded: Graded, gamma: float, weights: list[int])
     judged = [grade for grade in grades if grade is not None] + missed
     counts = [sum(grade == level for grade in judged) for level in range(4)]
     if not grades or not sum(counts[1:]):
-        return  # it takes the largest of an empty list, and divides by the relevant documents
+        return  # NTCIREVAL fails on an empty list and without relevant documents
     ranked = [(str(rank), grade) for rank, grade in enumerate(grades)]
     gains, weight = [1, 3, 7], dict(zip((1, 2, 3), weights, strict=True))
     for name, theirs in {
@@ -158,7 +158,7 @@ def test_agrees_with_ntcireval(graded: Graded, gamma: float, weights: list[int])
 
 @settings(max_examples=40, deadline=None)
 @given(graded=graded_lists(), gamma=st.floats(0, 1))
-def test_readers_add_up_to_no_more_than_all(graded: Graded, gamma: float) -> None:
+def test_the_shares_of_readers_sum_to_1_at_most(graded: Graded, gamma: float) -> None:
     grades, missed = graded
     judged = sorted([grade for grade in grades if grade is not None] + missed, reverse=True)
     lists = side_by_side([grades, judged], judged)
@@ -167,7 +167,7 @@ def test_readers_add_up_to_no_more_than_all(graded: Graded, gamma: float) -> Non
         listed, ideal = terms.hits.sum(terms.columns["stops here"])
         assert listed <= 1 + 1e-12
         if stop != "cascade" and judged and judged[0] > 0:
-            assert ideal == close(1)  # in an ideal list every reader finds where to stop
+            assert ideal == close(1)  # in an ideal list every reader stops
 
 
 @settings(max_examples=40, deadline=None)
@@ -178,8 +178,8 @@ def test_an_ideal_list_scores_1_under_a_normalised_utility(judged: list[int], ga
             assert NCU(stop=stop, utility=utility, gamma=gamma).of(sorted(judged, reverse=True)) == close(1)
 
 
-def test_moving_the_better_up_may_lower_the_graded_uniform_form() -> None:
-    # weights 1 and 3: readers of the better document see precision 2/3 behind the other, 1/2 before it
+def test_moving_a_better_document_up_may_lower_the_graded_uniform_form() -> None:
+    # weights 1 and 3: precision at the better document is 2/3 below the other one, 1/2 above it
     measure = NCU(stop="graded-uniform", utility="P")
     assert measure.of([0, 1, 3]) == close((1 / 2 + 3 * 2 / 3) / 4)
     assert measure.of([0, 3, 1]) == close((3 * 1 / 2 + 2 / 3) / 4)
@@ -191,7 +191,7 @@ def test_many_lists_at_once_are_each_scored_alone(stop: str) -> None:
     judged = [3, 3, 3, 2, 2, 1, 1, 0, 0]
     for utility in UTILITIES:
         measure = NCU(stop=stop, utility=utility)
-        alone = [measure.evaluate(side_by_side([one], judged))[0] for one in lists]
+        alone = [measure.evaluate(side_by_side([grades], judged))[0] for grades in lists]
         assert measure.evaluate(side_by_side(lists, judged)).tolist() == alone
 
 
@@ -248,6 +248,6 @@ def test_judgments_beyond_the_largest_grade_are_an_error() -> None:
         ("NCU(weight={1:1,2:2,3:5})", NCU(weight={1: 1, 2: 2, 3: 5})),
     ],
 )
-def test_names(written: str, expected: Measure) -> None:
+def test_names_parse_back(written: str, expected: Measure) -> None:
     assert parse(written) == expected
     assert parse(str(expected)) == expected

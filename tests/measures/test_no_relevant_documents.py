@@ -1,4 +1,4 @@
-"""What each measure gives when a topic has no relevant documents, and when nothing was retrieved."""
+"""The score of each measure if a topic has no relevant documents, and if nothing was retrieved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.measures import MEASURES, REGISTRY, Measure, parse
 
 UNDEFINED = math.nan
 
-# Two judged non-relevant documents and an unjudged one come back, a third judged one is missed.
+# Two judged non-relevant documents and an unjudged one are retrieved, a third judged one is missed.
 GRADES = [0, None, 0]
 MISSED = [0]
 
@@ -136,12 +136,12 @@ def test_no_lists_at_all(name: str) -> None:
     assert parse(name).evaluate(empty).tolist() == []
 
 
-def test_every_measure_is_here() -> None:
+def test_every_measure_is_listed() -> None:
     assert {type(parse(name)).name for name in NO_RELEVANT} == {name for name in MEASURES if not REGISTRY[name].needs}
 
 
 @pytest.mark.parametrize("name", NO_RELEVANT)
-def test_docstring_says_the_same(name: str) -> None:
+def test_docstrings_state_the_empty_case(name: str) -> None:
     kind: type[Measure] = REGISTRY[type(parse(name)).name]
     said = (kind.__doc__ or "").split("No relevant documents:")[1].split("\n")[0].strip()
     value = NO_RELEVANT[name]

@@ -52,7 +52,7 @@ def zero_for_undefined(value: float) -> float:
 @given(collections())
 def test_every_measure_of_trec_eval_to_the_last_bit(collection: Collection) -> None:
     judgments, run = collection
-    # where every grade of a topic is negative trec_eval reads memory of the topic before it, and may never return
+    # if all grades of a topic are negative, trec_eval reads memory of the topic before it and may hang
     assume(all(max(of.values()) >= 0 for of in judgments.values()))
     lists = joined(judgments, {"run": run})
     for level in (1, 2):
@@ -61,7 +61,7 @@ def test_every_measure_of_trec_eval_to_the_last_bit(collection: Collection) -> N
             mine = scores(lists, read(name, level))
             for topic, values in theirs.items():
                 if name == "Rndcg" and level == 2 and values[name] == 0:
-                    continue  # trec_eval looks at the relevance level only to give 0 where none reaches it
+                    continue  # trec_eval uses the relevance level only to give 0 if no document reaches it
                 assert zero_for_undefined(mine[topic]) == values[name], name
 
 
@@ -83,11 +83,11 @@ def test_condensed_lists_are_trec_evals_judged_documents_only(collection: Collec
 
 
 def test_trec_evals_judged_documents_only_drops_negative_grades() -> None:
-    # a negative grade is a judgment to us; to trec_eval the document was pooled but not judged
+    # here a negative grade is a judgment; in trec_eval it means pooled but not judged
     collection = ({"a": {"d1": -2, "d2": 1}}, {"a": {"d1": 2.0, "d2": 1.0}})
     assert trec_eval(collection, ["map"], judged_only=True)["a"]["map"] == 1
     assert ours(collection, AP().view("condensed"))["a"] == 0.5
-    # bpref and infAP follow trec_eval: a document that was not judged cannot be preferred wrongly
+    # bpref and infAP follow trec_eval: an unjudged document is not counted as non-relevant
     assert ours(collection, bpref())["a"] == trec_eval(collection, ["bpref"])["a"]["bpref"] == 1
 
 
@@ -95,12 +95,12 @@ def test_trec_evals_judged_documents_only_drops_negative_grades() -> None:
 @given(collections(lowest=0))
 def test_gain_tables_of_trec_eval(collection: Collection) -> None:
     judgments, run = collection
-    gains = {1: 4, 2: 9}  # grades 0 and 3 keep their own, as in trec_eval -m ndcg.1=4,2=9
+    gains = {1: 4, 2: 9}  # grades 0 and 3 keep their gains, as in trec_eval -m ndcg.1=4,2=9
     regained = {t: {d: gains.get(grade, grade) for d, grade in of.items()} for t, of in judgments.items()}
     for topic, values in trec_eval((regained, run), ["ndcg", "ndcg_rel", "Rndcg", "G"]).items():
         for name, expected in values.items():
-            found = zero_for_undefined(ours(collection, parse(f"{name}_1=4,2=9"))[topic])
-            assert found == pytest.approx(expected, abs=1e-12), name
+            actual = zero_for_undefined(ours(collection, parse(f"{name}_1=4,2=9"))[topic])
+            assert actual == pytest.approx(expected, abs=1e-12), name
 
 
 def test_set_f_of_both_peers_does_not_square_beta() -> None:
@@ -129,12 +129,12 @@ IR_MEASURES = [
 def test_measure_strings_of_ir_measures(collection: Collection) -> None:
     judgments, run = collection
     theirs = {name: ir_measures.parse_measure(name) for name in [*IR_MEASURES, "Judged@5", "Judged"]}
-    # nDCG with gains is asked for on its own: beside another nDCG the peer takes one's gains for the other's, or not,
-    # as Python's hash seed has it
+    # nDCG with gains is computed alone: next to another nDCG, the peer may use the gains of one for the other,
+    # depending on Python's hash seed
     alone = [[peer] for name, peer in theirs.items() if "gains" in name]
     values: dict[object, dict[str, float]] = {}
-    for some in [[peer for peer in theirs.values() if [peer] not in alone], *alone]:
-        for metric in ir_measures.iter_calc(some, judgments, run):
+    for batch in [[peer for peer in theirs.values() if [peer] not in alone], *alone]:
+        for metric in ir_measures.iter_calc(batch, judgments, run):
             values.setdefault(metric.measure, {})[metric.query_id] = metric.value
     lists = joined(judgments, {"run": run})
     for name, peer in theirs.items():

@@ -1,4 +1,4 @@
-"""Measures of high recall, by hand and against loops."""
+"""Measures of high recall: by hand, and compared with loops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def at(ranks: list[int], length: int) -> list[float | None]:
 
 
 # The four systems of Magdy & Jones, SIGIR 2010: 4 relevant documents, the first 100 are checked. By their formula (6):
-# 1 - (mean rank - 2.5) / 100, where a document that is not found stands at 100 + its number.
+# 1 - (mean rank - 2.5) / 100, where the i-th document, if not found, is placed at rank 100 + i.
 @pytest.mark.parametrize(
     ("ranks", "expected"),
     [
@@ -41,7 +41,7 @@ def at(ranks: list[int], length: int) -> list[float | None]:
         ([1, 98, 99, 100], 1 - (298 / 4 - 2.5) / 100),
     ],
 )
-def test_PRES_of_the_systems_in_its_paper(ranks: list[int], expected: float) -> None:
+def test_PRES_agrees_with_its_paper(ranks: list[int], expected: float) -> None:
     grades, missed = at(ranks, 100), [1.0] * (4 - len(ranks))
     assert (PRES() @ 100).of(grades, missed) == pytest.approx(expected)
     assert PRES(N_max=100).of(grades, missed) == pytest.approx(expected)
@@ -49,10 +49,10 @@ def test_PRES_of_the_systems_in_its_paper(ranks: list[int], expected: float) -> 
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(), deep=st.integers(1, 20))
-def test_PRES_is_its_definition(graded: Graded, deep: int) -> None:
+def test_PRES_agrees_with_its_definition(graded: Graded, deep: int) -> None:
     ranks, relevant = ranks_of(graded)
-    found = [rank for rank in ranks if rank <= deep]
-    every = found + [deep + i for i in range(len(found) + 1, relevant + 1)]
+    within = [rank for rank in ranks if rank <= deep]
+    every = within + [deep + i for i in range(len(within) + 1, relevant + 1)]
     expected = 1 - (sum(every) / relevant - (relevant + 1) / 2) / deep if relevant else math.nan
     assert (PRES() @ deep).of(*graded) == pytest.approx(expected, nan_ok=True, abs=1e-12)
     assert (PRES(N_max=deep) @ 50).of(*graded) == pytest.approx(expected, nan_ok=True, abs=1e-12)
@@ -62,19 +62,19 @@ def test_PRES_is_its_definition(graded: Graded, deep: int) -> None:
             assert relevant * recall**2 / deep - 1e-12 <= expected <= recall + 1e-12  # the bounds in the paper
 
 
-def test_PRES_of_an_endless_reader_is_recall() -> None:
+def test_PRES_with_a_huge_N_max_is_recall() -> None:
     assert PRES(N_max=10**30).of([1, 0], missed=[1]) == 0.5
 
 
 def test_ESL_by_hand() -> None:
     assert [ESL(wanted=wanted).of([0, 1, None, 0, 1]) for wanted in (1, 2)] == [1, 3]
     assert ESL().of([1]) == 0
-    assert math.isnan(ESL(wanted=2).of([0, 1], missed=[1]))  # it is somewhere, but nobody said how far
-    assert math.isnan(ESL(wanted=3, N=10).of([0, 1], missed=[1]))  # there are no three
+    assert math.isnan(ESL(wanted=2).of([0, 1], missed=[1]))  # the size of the collection is unknown
+    assert math.isnan(ESL(wanted=3, N=10).of([0, 1], missed=[1]))  # the topic has only two
 
 
 def test_ESL_goes_on_in_the_rest_of_the_collection() -> None:
-    # of 10 documents 2 were retrieved, 1 of them relevant; the other relevant one is among 8: on average behind 7/2
+    # of 10 documents 2 were retrieved, 1 of them relevant; the other relevant one is among 8: after 7/2 on average
     assert ESL(wanted=2, N=10).of([0, 1], missed=[1]) == 1 + 7 / 2
     # 2 more of 3 among 8: 5 others, 2·5/4
     assert ESL(wanted=3, N=10).of([0, 1], missed=[1, 1, 1]) == 1 + 2 * 5 / 4
@@ -87,7 +87,7 @@ def tie(grades: list[float]) -> Assessed:
 
 @pytest.mark.parametrize("relevant", [1, 2, 3])
 @pytest.mark.parametrize("others", [0, 1, 3])
-def test_ESL_of_a_tie_is_the_formula_of_Cooper(relevant: int, others: int) -> None:
+def test_ESL_with_ties_agrees_with_the_formula_of_Cooper(relevant: int, others: int) -> None:
     lists = tie([1.0] * relevant + [0.0] * others)
     for wanted in range(1, relevant + 1):
         expected = wanted * others / (relevant + 1)
@@ -95,7 +95,7 @@ def test_ESL_of_a_tie_is_the_formula_of_Cooper(relevant: int, others: int) -> No
 
 
 def test_the_rest_of_the_collection_is_a_tie() -> None:
-    # the documents behind a list of one, in every order, against the closed form
+    # all orders of the documents after a list of one, compared with the closed form
     orders = set(permutations([1.0, 1.0, 0.0, 0.0, 0.0]))
     mean = np.mean([ESL(wanted=2).of([0.0, *rest]) for rest in orders])
     assert ESL(wanted=2, N=6).of([0], missed=[1, 1]) == pytest.approx(mean)
@@ -103,7 +103,7 @@ def test_the_rest_of_the_collection_is_a_tie() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(), wanted=st.integers(1, 5))
-def test_ESL_counts_what_stands_above(graded: Graded, wanted: int) -> None:
+def test_ESL_counts_the_documents_above(graded: Graded, wanted: int) -> None:
     ranks, _ = ranks_of(graded)
     expected = ranks[wanted - 1] - wanted if len(ranks) >= wanted else math.nan
     assert ESL(wanted=wanted).of(*graded) == pytest.approx(expected, nan_ok=True)
@@ -118,7 +118,7 @@ def test_WSS_by_hand() -> None:
     assert (WSS() @ 0.95).of(grades) == pytest.approx(0.5 - 0.05)
     assert (WSS() @ 0.6).of(grades) == pytest.approx(0.8 - 0.4)
     assert (WSS(N=20) @ 1).of(grades) == pytest.approx(15 / 20)
-    assert (WSS() @ 0.95).of(grades, missed=[1]) == pytest.approx(-0.05)  # all read, and still not there
+    assert (WSS() @ 0.95).of(grades, missed=[1]) == pytest.approx(-0.05)  # recall not reached
 
 
 @settings(max_examples=100, deadline=None)
@@ -159,7 +159,7 @@ def test_LastRel_is_the_search_length_for_all(graded: Graded) -> None:
 
 
 @pytest.mark.parametrize("measure", [ESL(N=2, wanted=2), WSS(N=2) @ 0.9, LastRel(N=2)], ids=str)
-def test_a_collection_that_is_too_small(measure: Measure) -> None:
+def test_a_collection_that_is_too_small_is_refused(measure: Measure) -> None:
     with pytest.raises(UsageError, match="N == 2, but a topic has 4 documents retrieved or relevant"):
         measure.of([1, 0, 0], missed=[1])
 
@@ -177,6 +177,6 @@ def test_a_collection_that_is_too_small(measure: Measure) -> None:
         ("ESL@5", "takes no cutoff"),
     ],
 )
-def test_parameters_out_of_range(name: str, message: str) -> None:
+def test_parameters_out_of_range_are_refused(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse(name)

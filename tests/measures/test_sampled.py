@@ -1,4 +1,4 @@
-"""xinfAP, infNDCG and statAP: estimates from samples, against definitions in loops and against what was not drawn."""
+"""xinfAP, infNDCG and statAP: compared with their definitions as loops and with the full judgments."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cranfield.assessed.sampling import Sample
 from cranfield.errors import UsageError
 from cranfield.measures import AP, infAP, infNDCG, nDCG, statAP, xinfAP
 
-EPSILON = 0.00001  # what the definition of infAP adds, in trec_eval
+EPSILON = 0.00001  # as in trec_eval's infAP
 
 Pool = list[tuple[int, str]]
 """Grade and stratum of each document, from the top."""
 
 
 def slow_xinfap(pool: Pool, retrieved: int) -> float:
-    """As defined: for each stratum the mean of the expected precisions, weighed by its share of the relevant ones."""
+    """The mean of the expected precisions in each stratum, weighted by its share of the relevant documents."""
     strata = {s for _, s in pool}
     estimates, means = {}, {}
     for stratum in strata:
@@ -52,13 +52,13 @@ def slow_xinfap(pool: Pool, retrieved: int) -> float:
 
 
 def slow_infndcg(pool: Pool, retrieved: int) -> float:
-    """Each drawn document stands for size/drawn of its stratum; the ideal list is filled rank by rank."""
+    """Each drawn document represents size/drawn documents of its stratum; the ideal list is filled rank by rank."""
 
     def scale(stratum: str) -> float:
         grades = [g for g, s in pool if s == stratum]
         return len(grades) / sum(g >= 0 for g in grades)
 
-    found = sum(scale(s) * g / log2(i + 2) for i, (g, s) in enumerate(pool[:retrieved]) if g > 0)
+    numerator = sum(scale(s) * g / log2(i + 2) for i, (g, s) in enumerate(pool[:retrieved]) if g > 0)
     waiting = sorted(([g, scale(s)] for g, s in pool if g > 0), reverse=True)
     ideal, rank = 0.0, 1
     while waiting:
@@ -71,7 +71,7 @@ def slow_infndcg(pool: Pool, retrieved: int) -> float:
             if waiting[0][1] < 1e-12:
                 waiting.pop(0)
         rank += 1
-    return found / ideal
+    return numerator / ideal
 
 
 def score(measure: Any, pool: Pool, retrieved: int) -> float:
@@ -84,12 +84,12 @@ pools = documents.filter(lambda pool: any(g > 0 for g, _ in pool))
 
 
 @given(pools, st.integers(0, 14))
-def test_xinfap_is_as_defined(pool: Pool, retrieved: int) -> None:
+def test_xinfap_agrees_with_its_definition(pool: Pool, retrieved: int) -> None:
     assert score(xinfAP(), pool, retrieved) == pytest.approx(slow_xinfap(pool, retrieved))
 
 
 @given(pools, st.integers(0, 14))
-def test_infndcg_is_as_defined(pool: Pool, retrieved: int) -> None:
+def test_infndcg_agrees_with_its_definition(pool: Pool, retrieved: int) -> None:
     assert score(infNDCG(), pool, retrieved) == pytest.approx(slow_infndcg(pool, retrieved))
 
 
@@ -113,8 +113,8 @@ def test_with_everything_drawn_estimates_are_exact(pool: Pool, retrieved: int, c
 
 
 def test_by_hand() -> None:
-    # stratum a is drawn in full, of the three in b two are: R is estimated as 1 + 3/2. At rank 3, above stand one of a,
-    # relevant, and one of b, not drawn (half a relevant document): precision (1 + 1 + 1/2)/3
+    # stratum a is drawn in full, two of the three documents of b are: R is estimated as 1 + 3/2. Above rank 3 are a
+    # relevant document of a and an undrawn one of b (half a relevant document): precision (1 + 1 + 1/2)/3
     grades, strata = [1, -1, 1, 0], "abbb"
     assert xinfAP().of(grades, strata=strata) == pytest.approx((1 + 1.5 * 2.5 / 3) / 2.5, abs=1e-4)
     # ideal: one document, then one and a half: ranks 1 and 2 are full, rank 3 holds half a document
@@ -131,7 +131,7 @@ STRATA = "aabbbbbb"
 
 
 def every_sample(drawn: dict[str, int]) -> list[list[int]]:
-    """The judgments of every stratified sample of these sizes: -1 for what was not drawn."""
+    """The judgments of every stratified sample of these sizes: -1 for documents that were not drawn."""
     choices = [list(combinations([i for i, s in enumerate(STRATA) if s == name], many)) for name, many in drawn.items()]
     return [
         [grade if i in {j for part in parts for j in part} else -1 for i, grade in enumerate(TRUTH)]
@@ -157,14 +157,14 @@ def _lists(grades: list[int]) -> Any:
 
 
 def test_the_expected_precision_at_a_drawn_document_is_unbiased() -> None:
-    # of every sample that has the document at rank 7; some of each stratum are drawn above it in all of them
+    # over all samples with the document at rank 7; each has drawn documents of every stratum above it
     every_terms = [xinfAP().terms(_lists(grades)) for grades in every_sample({"a": 1, "b": 3}) if grades[6] == 1]
     assert len(every_terms) == 2 * 10
     assert np.mean([terms.columns["expected precision"][-1] for terms in every_terms]) == pytest.approx(4 / 7, abs=1e-4)
 
 
 def test_xinfap_is_near_ap_on_average() -> None:
-    # a ratio of estimates, and half a document wherever nothing is known: not unbiased, but near
+    # a ratio of estimates, with half a document where nothing is known: nearly unbiased
     def error(drawn: dict[str, int]) -> float:
         scores = [score(xinfAP(), list(zip(grades, STRATA, strict=True)), 8) for grades in every_sample(drawn)]
         return abs(float(np.nanmean(scores)) - AP().of(TRUTH))
@@ -174,33 +174,33 @@ def test_xinfap_is_near_ap_on_average() -> None:
 
 
 def test_expectation_of_statap_over_independent_draws() -> None:
-    # Each document is drawn on its own. R is unbiased; in the sum of precisions so are pairs of documents, and one that
-    # is paired with itself counts 1/π in place of 1.
+    # Documents are drawn independently. The estimate of R is unbiased. In the sum of precisions, pairs of different
+    # documents are unbiased too, but a document paired with itself counts 1/π instead of 1.
     grades, chances = [1, 0, 1, 1], [0.9, 0.5, 0.4, 0.7]
     expected = sum(
         (sum(grades[:k]) + 1 / chances[k]) / (k + 1) for k in range(len(grades)) if grades[k]
     )  # over the relevant documents; those above count once each
-    total, found = 0.0, 0.0
+    total, weighted_score = 0.0, 0.0
     for draw in product([0, 1], repeat=4):
         weight = float(np.prod([p if d else 1 - p for p, d in zip(chances, draw, strict=True)]))
         judged = [g if d else -1 for g, d in zip(grades, draw, strict=True)]
         relevant = sum(1 / p for p, g in zip(chances, judged, strict=True) if g == 1)
         total += weight * relevant
         if relevant:
-            found += weight * relevant * statAP().of(judged, inclusion=chances)
+            weighted_score += weight * relevant * statAP().of(judged, inclusion=chances)
     assert total == pytest.approx(sum(grades))
-    assert found == pytest.approx(expected)
+    assert weighted_score == pytest.approx(expected)
 
 
 @settings(max_examples=50)
 @given(pools, st.integers(0, 14), st.data())
-def test_statap_is_as_defined(pool: Pool, retrieved: int, data: st.DataObject) -> None:
+def test_statap_agrees_with_its_definition(pool: Pool, retrieved: int, data: st.DataObject) -> None:
     grades = [g for g, _ in pool]
     chances = data.draw(st.lists(st.sampled_from([0.1, 0.25, 0.5, 1.0]), min_size=len(pool), max_size=len(pool)))
     worth = [(1 / p if g >= 1 else 0.0) for g, p in zip(grades, chances, strict=True)]
-    found = sum(worth[i] * sum(worth[: i + 1]) / (i + 1) for i in range(min(retrieved, len(pool))))
-    given_score = statAP().of(grades[:retrieved], grades[retrieved:], inclusion=chances)
-    assert given_score == pytest.approx(found / sum(worth))
+    numerator = sum(worth[i] * sum(worth[: i + 1]) / (i + 1) for i in range(min(retrieved, len(pool))))
+    score = statAP().of(grades[:retrieved], grades[retrieved:], inclusion=chances)
+    assert score == pytest.approx(numerator / sum(worth))
 
 
 def test_missing_data_is_named() -> None:

@@ -1,4 +1,4 @@
-"""TBG and U: the papers' examples, the definitions written out, cwl-eval, and the laws, on lists with lengths."""
+"""TBG and U: examples of the papers, their definitions as loops, cwl-eval, and laws."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FORMS: list[Measure] = [
 
 
 def lists_of(*many: Documents) -> Assessed:
-    """Lists of one run, each a topic of its own, which also has a relevant document that is missed."""
-    every = [(str(n), f"{n}-{r}", *document) for n, one in enumerate(many) for r, document in enumerate(one)]
+    """Lists of one run, one per topic; each topic also has a relevant document that is missed."""
+    every = [(str(n), f"{n}-{r}", *document) for n, ranking in enumerate(many) for r, document in enumerate(ranking)]
     judged: dict[str, dict[str, float]] = {str(n): {"missed": 1} for n in range(len(many))}
     run: dict[str, dict[str, float]] = {str(n): {} for n in range(len(many))}
     for topic, doc, grade, _ in every:
@@ -40,8 +40,8 @@ def lists_of(*many: Documents) -> Assessed:
     return cf.join(judged, run, cf.JoinOptions(lengths={doc: length for _, doc, _, length in every}))
 
 
-def of(measure: Measure, one: Documents, missed: list[float] | None = None) -> float:
-    return measure.of([g for g, _ in one], missed or [], lengths=[length for _, length in one])
+def of(measure: Measure, ranking: Documents, missed: list[float] | None = None) -> float:
+    return measure.of([g for g, _ in ranking], missed or [], lengths=[length for _, length in ranking])
 
 
 # -- by hand
@@ -72,7 +72,7 @@ def test_TBG_halves_after_its_half_life() -> None:
 
 
 def test_a_short_relevant_document_may_speed_TBG_up() -> None:
-    # 000: no diminishing return is guaranteed. The document at rank 2 counts more behind the short relevant one
+    # 000: no diminishing return is guaranteed. The document at rank 2 counts more after the short relevant one
     behind_relevant = TBG().of([1, 1], lengths=[10, 10]) - TBG().of([1, 0], lengths=[10, 10])
     behind_other = TBG().of([0, 1], lengths=[1000, 10])
     assert behind_relevant > behind_other
@@ -133,12 +133,12 @@ def test_nothing_relevant_or_nothing_retrieved_scores_0(measure: Measure) -> Non
     assert measure.evaluate(empty).tolist() == []
 
 
-# -- the definitions, written out
+# -- the definitions as loops
 
 
-def tbg(one: Documents, m: TBG) -> float:
+def tbg(ranking: Documents, m: TBG) -> float:
     total = time = 0.0
-    for rank, (grade, words) in enumerate(one, 1):
+    for rank, (grade, words) in enumerate(ranking, 1):
         if m.k is not None and rank > m.k:
             break
         relevant = grade is not None and grade >= m.rel
@@ -148,10 +148,10 @@ def tbg(one: Documents, m: TBG) -> float:
     return total
 
 
-def u(one: Documents, m: U) -> float:
+def u(ranking: Documents, m: U) -> float:
     gain = {"linear": lambda g: g, "exp": lambda g: 2**g - 1}.get(m.gain.kind, dict(m.gain.table).get)  # type: ignore[union-attr]
     total = position = 0.0
-    for rank, (grade, characters) in enumerate(one, 1):
+    for rank, (grade, characters) in enumerate(ranking, 1):
         if m.k is not None and rank > m.k:
             break
         position += m.snippet
@@ -162,86 +162,88 @@ def u(one: Documents, m: U) -> float:
 
 
 @settings(max_examples=60, deadline=None)
-@given(one=documents)
-def test_the_definition_written_out(one: Documents) -> None:
+@given(ranking=documents)
+def test_scores_agree_with_the_definition(ranking: Documents) -> None:
     for measure in FORMS:
-        expected = tbg(one, measure) if isinstance(measure, TBG) else u(one, measure)  # type: ignore[arg-type]
-        assert of(measure, one) == pytest.approx(expected, rel=1e-12, abs=1e-12), measure
+        expected = tbg(ranking, measure) if isinstance(measure, TBG) else u(ranking, measure)  # type: ignore[arg-type]
+        assert of(measure, ranking) == pytest.approx(expected, rel=1e-12, abs=1e-12), measure
 
 
 @settings(max_examples=40, deadline=None)
-@given(one=documents)
-def test_the_trailtext_has_the_same_score(one: Documents) -> None:
-    lists = lists_of([(0, 1)], one)
+@given(ranking=documents)
+def test_the_trailtext_has_the_same_score(ranking: Documents) -> None:
+    lists = lists_of([(0, 1)], ranking)
     for measure in (m for m in FORMS if isinstance(m, U)):
         assert measure.of_trailtext(measure.trailtext(lists, 1)) == pytest.approx(measure.evaluate(lists)[1], abs=1e-12)
 
 
 @pytest.mark.peers
 @settings(max_examples=40, deadline=None)
-@given(one=documents)
-def test_cwl_eval_agrees_once_its_weights_are_not_scaled(one: Documents) -> None:
-    # cwl-eval scales weights to sum to 1, by which the first becomes W(1); it takes costs for what comes before a
-    # document, so that U, whose offset is the document's end, has to be given one more in front and behind
+@given(ranking=documents)
+def test_cwl_eval_agrees_once_its_weights_are_not_scaled(ranking: Documents) -> None:
+    # cwl-eval scales weights to sum to 1, so the first weight becomes W(1). Its costs are those before a document, but
+    # the offset of U is at the end of the document: the gains are shifted by one rank.
     from cwl.ruler.measures.cwl_tbg import TBGCWLMetric
     from cwl.ruler.measures.cwl_umeasure import UMeasureCWLMetric
     from cwl.ruler.ranking import Ranking
 
-    if not one:
+    if not ranking:
         return
-    relevant = np.array([bool(grade) for grade, _ in one])
-    words = np.array([length for _, length in one])
+    relevant = np.array([bool(grade) for grade, _ in ranking])
+    words = np.array([length for _, length in ranking])
     costs = 4.4 + np.where(relevant, 0.64, 0.39) * (0.018 * words + 7.8)
-    ranking = Ranking("topic", 0.64 * 0.77 * relevant, costs, max_n=len(one))
+    their_ranking = Ranking("topic", 0.64 * 0.77 * relevant, costs, max_n=len(ranking))
     theirs = TBGCWLMetric(224)
-    assert of(TBG(), one) == pytest.approx(theirs.measure(ranking) / theirs.w_vector(ranking)[0], rel=1e-9)
+    assert of(TBG(), ranking) == pytest.approx(
+        theirs.measure(their_ranking) / theirs.w_vector(their_ranking)[0], rel=1e-9
+    )
 
     text = 200 + np.where(relevant, 0.2 * words, 0.0)
-    gains = np.array([0, *(grade or 0 for grade, _ in one), 0], dtype=float)
+    gains = np.array([0, *(grade or 0 for grade, _ in ranking), 0], dtype=float)
     shifted = Ranking("topic", gains, np.array([*text, 1, 1]), max_n=len(gains))
     whole = UMeasureCWLMetric(132_000)
-    assert of(U(), one) == pytest.approx(whole.measure(shifted) / whole.w_vector(shifted)[0], rel=1e-9)
+    assert of(U(), ranking) == pytest.approx(whole.measure(shifted) / whole.w_vector(shifted)[0], rel=1e-9)
 
 
 # -- laws
 
 
 @settings(max_examples=40, deadline=None)
-@given(one=documents, other=documents)
-def test_terms_add_up_and_other_lists_change_nothing(one: Documents, other: Documents) -> None:
-    if not one or not other:
+@given(ranking=documents, other=documents)
+def test_terms_add_up_and_other_lists_change_nothing(ranking: Documents, other: Documents) -> None:
+    if not ranking or not other:
         return
-    together = lists_of(other, one)
+    together = lists_of(other, ranking)
     narrow = together.replace(row=together.row.astype(np.int16), rank=together.rank.astype(np.int32))
     for measure in FORMS:
         scores = measure.evaluate(together)
         terms = measure.terms(together)
         assert terms is not None
         assert np.array_equal(terms.score(), scores)
-        assert scores[1] == measure.evaluate(lists_of(one))[0]
+        assert scores[1] == measure.evaluate(lists_of(ranking))[0]
         assert np.array_equal(scores, measure.evaluate(narrow))
         assert (scores >= 0).all()
 
 
 @settings(max_examples=40, deadline=None)
-@given(one=documents, missed=st.lists(st.integers(0, 3), max_size=3))
-def test_only_the_top_and_only_what_was_retrieved_counts(one: Documents, missed: list[float]) -> None:
+@given(ranking=documents, missed=st.lists(st.integers(0, 3), max_size=3))
+def test_only_retrieved_documents_down_to_the_cutoff_count(ranking: Documents, missed: list[float]) -> None:
     for measure in FORMS:
-        assert of(measure, one) == of(measure, one, missed)
+        assert of(measure, ranking) == of(measure, ranking, missed)
         if measure.k is not None:
-            assert of(measure, one) == of(measure, one[: measure.k])
+            assert of(measure, ranking) == of(measure, ranking[: measure.k])
 
 
 @settings(max_examples=40, deadline=None)
-@given(one=documents)
-def test_condensed_best_and_worst(one: Documents) -> None:
-    judged = [(grade, length) for grade, length in one if grade is not None]
+@given(ranking=documents)
+def test_condensed_best_and_worst(ranking: Documents) -> None:
+    judged = [(grade, length) for grade, length in ranking if grade is not None]
     highest = max((grade for grade, _ in judged), default=0) or 1
     for measure in FORMS:
-        assert of(measure.view("condensed"), one) == pytest.approx(of(measure, judged))
+        assert of(measure.view("condensed"), ranking) == pytest.approx(of(measure, judged))
         for reading, grade in (("best", highest), ("worst", 0)):
-            filled = [(grade if g is None else g, length) for g, length in one]
-            assert of(measure.view(reading), one) == pytest.approx(of(measure, filled)), reading
+            filled = [(grade if g is None else g, length) for g, length in ranking]
+            assert of(measure.view(reading), ranking) == pytest.approx(of(measure, filled)), reading
 
 
 groups = st.lists(
@@ -251,7 +253,7 @@ groups = st.lists(
 
 
 def tied(ties: list[Documents]) -> Assessed:
-    """The documents of each group have one score."""
+    """Lists in which the documents of each group have the same score."""
     every = [(f"{g}-{r}", -float(g), *document) for g, group in enumerate(ties) for r, document in enumerate(group)]
     return cf.join(
         {"q": {**{doc: grade for doc, _, grade, _ in every if grade is not None}, "missed": 1}},
@@ -263,7 +265,9 @@ def tied(ties: list[Documents]) -> Assessed:
 @settings(max_examples=30, deadline=None)
 @given(ties=groups)
 def test_expected_over_ties_is_the_mean_over_all_orders(ties: list[Documents]) -> None:
-    orders = [[d for group in one for d in group] for one in product(*(permutations(group) for group in ties))]
+    orders = [
+        [d for group in combination for d in group] for combination in product(*(permutations(group) for group in ties))
+    ]
     for measure in FORMS:
         mean = np.mean([of(measure, order) for order in orders])
         assert measure.view("ties").evaluate(tied(ties))[0] == pytest.approx(mean), measure
@@ -280,15 +284,15 @@ def test_documents_keep_their_lengths_when_ties_are_broken(ties: list[Documents]
         grades = read.every().grade.tolist()
         at = 0
         for group in ties:
-            found = list(zip(grades[at : at + len(group)], lengths[at : at + len(group)], strict=True))
+            actual = list(zip(grades[at : at + len(group)], lengths[at : at + len(group)], strict=True))
             expected = [(math.nan if g is None else g, length) for g, length in group]
-            assert sorted(map(str, found)) == sorted(map(str, [(float(g), float(n)) for g, n in expected]))
-            gained = [0.0 if math.isnan(g) else g for g, _ in found]
+            assert sorted(map(str, actual)) == sorted(map(str, [(float(g), float(n)) for g, n in expected]))
+            gained = [0.0 if math.isnan(g) else g for g, _ in actual]
             assert gained == sorted(gained, key=lambda g: worth * g)
             at += len(group)
 
 
-def test_lengths_do_not_change_what_others_count_over_ties() -> None:
+def test_lengths_do_not_change_other_measures_over_ties() -> None:
     # 12 documents tied, one relevant: 12 orders that differ for AP, though all documents differ in length
     run = {"q": {f"d{n}": 1.0 for n in range(12)}}
     options = cf.JoinOptions(lengths={f"d{n}": n for n in range(12)})
@@ -318,7 +322,7 @@ def test_missing_lengths_are_an_error_that_says_what_to_give() -> None:
         ("D-TBG", "TBG counts no gains"),
     ],
 )
-def test_parameters_out_of_range(text: str, message: str) -> None:
+def test_parameters_out_of_range_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse(text)
 
@@ -337,31 +341,31 @@ diverse = st.lists(st.tuples(intents_of_document, st.integers(0, 3000)), min_siz
 
 
 @settings(max_examples=60, deadline=None)
-@given(one=diverse, probability=st.floats(0.1, 0.8))
-def test_D_U_is_about_U_IA(one: list[tuple[dict[str, int] | None, int]], probability: float) -> None:
-    # Sakai 2014 (30, 31). A reader with one intent passes over what serves another, so U_i reads no more text than D-U:
-    # at a document U-IA is ahead by at most the text of others down to there, over L. Without full texts: the same.
+@given(ranking=diverse, probability=st.floats(0.1, 0.8))
+def test_D_U_is_close_to_U_IA(ranking: list[tuple[dict[str, int] | None, int]], probability: float) -> None:
+    # Sakai 2014 (30, 31). A reader with one intent skips documents for other intents, so U_i reads no more text than
+    # D-U: U-IA is higher by at most the text of the skipped documents, divided by L. With F = 0 they are the same.
     likely = {"a": probability, "b": (1 - probability) / 2, "c": (1 - probability) / 2}
-    lists = with_intents([d for d, _ in one], probabilities=likely).replace(
-        lengths=Lengths.one([length for _, length in one], len(one))
+    lists = with_intents([d for d, _ in ranking], probabilities=likely).replace(
+        lengths=Lengths.one([length for _, length in ranking], len(ranking))
     )
     if lists.intents is None or not len(lists.intents):
         return
     global_gain, by_intent = parse("D-U").evaluate(lists)[0], parse("U-IA").evaluate(lists)[0]
     gained = parse("D-CG").evaluate(lists)[0]
-    text = 0.2 * sum(length for document, length in one if document and max(document.values()) > 0)
+    text = 0.2 * sum(length for document, length in ranking if document and max(document.values()) > 0)
     assert -1e-12 <= by_intent - global_gain <= gained * text / 132_000 + 1e-12
     assert parse("D-U(F=0)").evaluate(lists)[0] == pytest.approx(parse("U-IA(F=0)").evaluate(lists)[0])
 
 
 def test_D_U_and_U_IA_by_hand() -> None:
     # intents a and b, equally likely; document 1 is for a (grade 2), document 2 for both (grade 1 each)
-    found = [{"a": 2}, {"a": 1, "b": 1}]
+    ranking = [{"a": 2}, {"a": 1, "b": 1}]
     lengths = [1000, 500]
     first, both, second = 1 - 400 / 2000, 1 - 700 / 2000, 1 - 500 / 2000  # ends at 200+200; +200+100; for b 200+200+100
-    assert parse("D-U(L=2000)").of(found, lengths=lengths) == pytest.approx(1.0 * first + 1.0 * both)
+    assert parse("D-U(L=2000)").of(ranking, lengths=lengths) == pytest.approx(1.0 * first + 1.0 * both)
     local = 0.5 * (2 * first + 1 * both) + 0.5 * (1 * second)
-    assert parse("U-IA(L=2000)").of(found, lengths=lengths) == pytest.approx(local)
+    assert parse("U-IA(L=2000)").of(ranking, lengths=lengths) == pytest.approx(local)
     assert (2 * first + both + second) / 2 == local
 
 

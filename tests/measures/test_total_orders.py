@@ -34,7 +34,7 @@ def test_SBTO_numbers_the_sets_in_their_order(length: int, highest: int) -> None
 
 @settings(max_examples=100, deadline=None)
 @given(graded=graded_lists(), length=st.integers(1, 8))
-def test_both_are_their_definitions(graded: Graded, length: int) -> None:
+def test_both_agree_with_their_definitions(graded: Graded, length: int) -> None:
     grades = ([int(grade or 0) for grade in graded[0]] + [0] * length)[:length]
     for measure, N, top in ((SBTO() @ length, length, grades), (SBTO(), len(graded[0]), graded[0])):
         best_first = sorted((int(grade or 0) for grade in top), reverse=True)
@@ -48,12 +48,12 @@ def test_both_are_their_definitions(graded: Graded, length: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(highest=1), length=st.integers(1, 20))
-def test_when_binary_they_are_RBP_and_P_but_for_a_factor(graded: Graded, length: int) -> None:
+def test_with_binary_grades_they_are_multiples_of_RBP_and_P(graded: Graded, length: int) -> None:
     assert (RBTO() @ length).of(*graded) == pytest.approx(2**length * (RBP(p=0.5) @ length).of(*graded))
     assert (SBTO() @ length).of(*graded) == pytest.approx(length * (P() @ length).of(*graded))
 
 
-def test_the_best_list_is_1_when_normalized() -> None:
+def test_the_best_list_scores_1_if_normalized() -> None:
     for name in ("SBTO", "RBTO"):
         assert parse(f"{name}(normalize=True,c=3)").of([3, 3, 3]) == pytest.approx(1)
         assert parse(f"{name}(normalize=True,c=3)").of([3] * 1000) == pytest.approx(1)
@@ -62,7 +62,7 @@ def test_the_best_list_is_1_when_normalized() -> None:
 
 def test_by_hand() -> None:
     assert (RBTO(c=2) @ 3).of([2, 0, 1]) == 2 * 9 + 0 * 3 + 1
-    assert (RBTO(c=2) @ 4).of([2, 0, 1]) == 2 * 27 + 0 * 9 + 1 * 3  # filled up with a non-relevant one
+    assert (RBTO(c=2) @ 4).of([2, 0, 1]) == 2 * 27 + 0 * 9 + 1 * 3  # filled up with a non-relevant document
     # grades 2 1 0: 2+3-1 over 3, 1+3-2 over 2, 0
     assert (SBTO() @ 3).of([1, 0, 2]) == comb(4, 3) + comb(2, 2)
 
@@ -73,7 +73,7 @@ def test_the_note_says_that_c_is_the_largest_grade() -> None:
     assert "c = 3" in (RBTO().note(lists) or "")
     assert RBTO(c=4).note(lists) is None
     assert "c = 3" in (SBTO(normalize=True).note(lists) or "")
-    assert SBTO().note(lists) is None  # needs no c
+    assert SBTO().note(lists) is None  # does not use c
 
 
 @pytest.mark.parametrize(

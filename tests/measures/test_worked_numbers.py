@@ -1,4 +1,4 @@
-"""Numbers worked out in the texts the package follows, and by hand."""
+"""Worked examples from the papers that the package follows, and by hand."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from cranfield.measures import (
 
 close = pytest.approx
 
-# Ferro & Maistro 2024 (Ferro & Maistro 2024), Fig. 7: relevant at ranks 1, 3, 4 and 8 of 10, recall base 8.
+# Ferro & Maistro 2024, Fig. 7: relevant at ranks 1, 3, 4 and 8 of 10, recall base 8.
 FIG_7 = [1, 0, 1, 1, 0, 0, 0, 1, 0, 0]
 FIG_7_MISSED = [1, 1, 1, 1]
 
@@ -114,7 +114,7 @@ def test_seed_000_bpref_is_not_top_heavy() -> None:
             assert measure.terms(lists).adds.tolist() == close([expected])
 
 
-# Sakai 2006 (Sakai 2007): gains 3, 2, 1 for S, A, B; a topic with one document of each.
+# Sakai 2006: gains 3, 2, 1 for S, A, B; a topic with one document of each.
 def test_seed_001_blended_ratios() -> None:
     # list B, S: BR(2) = (1 + 3 + 2) / (3 + 2 + 2) = 6/7; list B, A, S: 2/4, 5/7, 1
     assert Q().terms(Assessed.one([1, 3], [2])).columns["blended ratio"][1] == close(6 / 7)
@@ -197,7 +197,7 @@ def test_sets_by_hand() -> None:
 
 
 def test_contingency_table_by_hand() -> None:
-    # 20 documents: 3 right and 2 wrong ones retrieved, 1 relevant one missed, 14 rightly left out
+    # 20 documents: 3 relevant and 2 others retrieved, 1 relevant one missed, 14 true negatives
     grades, missed = [1, 0, 1, None, 1], [1, 0]
     cells = confusion(Assessed.one(grades, missed), N=20)
     assert cells.true_positive.tolist() == [3]
@@ -209,14 +209,14 @@ def test_contingency_table_by_hand() -> None:
     assert Fallout(N=20).of(grades, missed) == close(2 / 16)
     assert Specificity(N=20).of(grades, missed) == close(14 / 16)
     assert Utility(a=3, b=-2, c=-1, d=0.5, N=20).of(grades, missed) == close(3 * 3 - 2 * 2 - 1 * 1 + 0.5 * 14)
-    # at a cutoff only the documents above it are retrieved: 2 right, 1 wrong, 2 missed, 15 left out
+    # with a cutoff of 3: 2 relevant and 1 other retrieved, 2 missed, 15 true negatives
     assert (Accuracy(N=20) @ 3).of(grades, missed) == close(17 / 20)
     assert (Fallout(N=20) @ 3).of(grades, missed) == close(1 / 16)
     assert confusion(Assessed.one(grades, missed)).true_negative is None
 
 
 def test_rprec_at_multiples_of_R() -> None:
-    # four relevant: 0.2 · 4 = 0.8, so rank 1; 1.4 · 4 = 5.6, so rank 6, though 5 came back
+    # four relevant: 0.2 · 4 = 0.8, so rank 1; 1.4 · 4 = 5.6, so rank 6, although 5 were retrieved
     grades, missed = [1, 0, 1, None, 1], [1, 0]
     assert Rprec(mult=0.2).of(grades, missed) == 1
     assert Rprec(mult=1.4).of(grades, missed) == close(3 / 6)
@@ -254,7 +254,7 @@ def test_rank_biased_precision_and_its_residual() -> None:
     assert RBP(p=0.5).of(grades) == close(1 / 2 + 1 / 8)
     assert RBP(p=0.5, gain="linear").of(grades) == close(1 / 2 + 1 / 16)
     assert RBP(p=0.5, rel=2).of(grades) == close(1 / 2)
-    # Sakai 2014 (16) with its gain values given within 0 and 1: .6 and .2, whatever the largest is
+    # Sakai 2014 (16) with gains between 0 and 1: .6 and .2, whatever the largest grade
     assert RBP(p=0.5, gain={1: 0.2, 2: 0.6}).of(grades) == close(0.6 / 2 + 0.2 / 8)
     assert RBP(p=0.5, gain="linear").of([0.5, None, 0.25]) == close(0.5 / 2 + 0.25 / 8)
     assert RBP(p=0.5, gain={1: 1, 2: 5}).of(grades) == close(1 / 2 + 0.2 / 8)
@@ -300,8 +300,8 @@ def test_float_grades_are_read_as_they_are() -> None:
     assert AP(rel=0.5).of([0.5, 1.5]) == 1
 
 
-def test_a_cutoff_just_above_the_lowest_hit_of_all_cuts_it_off() -> None:
-    # relevant at 1 and 3 of 3: down to 2 only the first counts, down to 3 and below both do
+def test_a_cutoff_just_above_the_lowest_hit_leaves_it_out() -> None:
+    # relevant at 1 and 3 of 3: at cutoff 2 only the first counts, at 3 and beyond both do
     lists = Assessed.one([1, 0, 1])
     assert [len(lists.hits(k)) for k in (2, 3, 4)] == [2, 3, 3]
     assert [len(lists.relevant(1, k)) for k in (2, 3, 4)] == [1, 2, 2]

@@ -52,7 +52,7 @@ def every_order(scores: Mapping[str, float]) -> list[dict[str, float]]:
     """The run of one topic in every order of its tied documents, by itertools, without ties."""
     documents = sorted(scores, key=lambda document: -scores[document])
     groups = [list(group) for _, group in groupby(documents, key=scores.__getitem__)]
-    orders = [[d for group in one for d in group] for one in product(*map(permutations, groups))]
+    orders = [[d for group in combination for d in group] for combination in product(*map(permutations, groups))]
     return [{document: -float(rank) for rank, document in enumerate(order)} for order in orders]
 
 
@@ -66,7 +66,7 @@ def agree(name: str | Measure, judged: Any, options: JoinOptions, run: Any = RUN
     """Compare the three readings of ties with the scores of all orders."""
     measure = parse(name) if isinstance(name, str) else name
     lists = join(judged, {"run": run}, options)
-    found = {reading: measure.view(reading).evaluate(lists) for reading in ("ties", "ties=best", "ties=worst")}
+    actual = {reading: measure.view(reading).evaluate(lists) for reading in ("ties", "ties=best", "ties=worst")}
     for topic, scores in run.items():
         values = brute_force(measure, judged, options, topic, scores)
         best, worst = values.max(), values.min()
@@ -75,17 +75,17 @@ def agree(name: str | Measure, judged: Any, options: JoinOptions, run: Any = RUN
         at = lists.topics.index(topic)
         expected = {"ties": values.mean(), "ties=best": best, "ties=worst": worst}
         close = {reading: pytest.approx(value, abs=1e-12, nan_ok=True) for reading, value in expected.items()}
-        assert {reading: values[at] for reading, values in found.items()} == close, measure
+        assert {reading: values[at] for reading, values in actual.items()} == close, measure
 
 
 # -- ties
 
 
 def test_a_document_with_more_intents_is_better() -> None:
-    # b serves three intents, a one with a better grade: at rank 1, 3/3 of the ideal gain or 1/3
+    # b serves three intents, a serves one with a better grade: at rank 1 they gain 3/3 or 1/3 of the ideal
     judged, run = b"1 1 a 2\n1 1 b 1\n1 2 b 1\n1 3 b 1\n", {"1": {"a": 1.0, "b": 1.0}}
-    found = cf.evaluate(judged, run, ["alpha-nDCG@1[ties=best]", "alpha-nDCG@1[ties=worst]", "alpha-nDCG@1[ties]"])
-    assert found.values.ravel().tolist() == pytest.approx([1, 1 / 3, 2 / 3])
+    actual = cf.evaluate(judged, run, ["alpha-nDCG@1[ties=best]", "alpha-nDCG@1[ties=worst]", "alpha-nDCG@1[ties]"])
+    assert actual.values.ravel().tolist() == pytest.approx([1, 1 / 3, 2 / 3])
 
 
 FORMS = [
@@ -113,8 +113,8 @@ def test_views_of_unjudged_documents_and_ties_commute(name: str, view: str) -> N
     agree(parse(name).view(view), BY_INTENT, OPTIONS)
     measure, lists = parse(name), join(BY_INTENT, {"run": RUN}, OPTIONS)
     for reading in ("ties", "ties=best", "ties=worst"):
-        one, other = measure.view(view, reading).evaluate(lists), measure.view(reading, view).evaluate(lists)
-        assert one.tolist() == pytest.approx(other.tolist(), nan_ok=True)
+        first, second = measure.view(view, reading).evaluate(lists), measure.view(reading, view).evaluate(lists)
+        assert first.tolist() == pytest.approx(second.tolist(), nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -149,11 +149,11 @@ def test_tied_documents_keep_their_lengths_in_all_dimensions(name: str) -> None:
 def test_ties_are_sorted_by_grade_if_neither_high_nor_low_is_better() -> None:
     options = JoinOptions(dimensions={"clear": {"1": {"b": 1, "x": 1, "e": 1}}}, lengths=LENGTHS)
     assert parse("CAM(Judged@3)").properties.better == "neither"
-    for reading, order in (("best", "baxdecfy"), ("worst", "xbaedcyf")):  # by relevance; equal ones by id
+    for reading, order in (("best", "baxdecfy"), ("worst", "xbaedcyf")):  # by relevance, equal grades by id
         ranked = {"1": {document: -float(rank) for rank, document in enumerate(order)}}
         for name in ("CAM(Judged@1)", "CAM(Judged@4)", "CAM(NumRet)"):
-            found = parse(name).view(f"ties={reading}").evaluate(join(GRADES, RUN, options))
-            assert found.tolist() == parse(name).evaluate(join(GRADES, ranked, options)).tolist(), (name, reading)
+            actual = parse(name).view(f"ties={reading}").evaluate(join(GRADES, RUN, options))
+            assert actual.tolist() == parse(name).evaluate(join(GRADES, ranked, options)).tolist(), (name, reading)
 
 
 def test_documents_tied_only_in_another_dimension() -> None:
@@ -199,13 +199,13 @@ def test_drawn_orders_include_the_present_order_and_are_reproducible() -> None:
 
 
 def test_drawn_orders_include_the_order_by_grade() -> None:
-    # 60 documents, 3 of them good and all of one intent: the best order has these on top, which no draw of 1,000 finds
+    # 60 documents, 3 of them relevant: the best order has these on top, and none of 1,000 random orders does
     lines = [f"1 1 d{n} {2 if n in (5, 17, 40) else 0}" for n in range(60)]
     judged, run = "\n".join([*lines, ""]).encode(), {"1": {f"d{n}": 1.0 for n in range(60)}}
     options = JoinOptions(intent_probabilities={"1": {"1": 1.0}})
     assert ENUMERATED < 60 * 59 * 58 / 30
-    found = parse("D-nDCG[ties=best]").evaluate(join(judged, run, options))
-    assert found.tolist() == pytest.approx([1.0])
+    actual = parse("D-nDCG[ties=best]").evaluate(join(judged, run, options))
+    assert actual.tolist() == pytest.approx([1.0])
 
 
 @pytest.mark.parametrize("name", ["CAM(AP)[ties=best]", "MM(AP)[ties=worst]", "uRBP[ties=best]", "MM(U)[ties=best]"])
@@ -236,9 +236,9 @@ def test_best_and_worst_grade_unjudged_documents_for_every_intent(measure: Measu
         highest = max(grade for document in judged for grade in document.values())
         for view, grade in (("best", highest), ("worst", 0)):
             read = [dict.fromkeys(intents, grade) if document is None else document for document in documents]
-            lists, expected = (with_intents(some, missed, None, ["a"]) for some in (documents, read))
-            found = measure.view(view).evaluate(lists)
-            assert found.tolist() == pytest.approx(measure.evaluate(expected).tolist(), nan_ok=True), (documents, view)
+            lists, expected = (with_intents(grades, missed, None, ["a"]) for grades in (documents, read))
+            actual = measure.view(view).evaluate(lists)
+            assert actual.tolist() == pytest.approx(measure.evaluate(expected).tolist(), nan_ok=True), (documents, view)
 
 
 def test_worst_does_not_change_the_score_of_these_measures() -> None:
@@ -270,12 +270,12 @@ def test_added_judgments_belong_to_one_list_and_have_the_largest_grade_of_all_to
     lists = join(judged, runs)
     for name in ("alpha-nDCG", "ERR-IA", "nDCG-IA", "D-Q"):
         measure = parse(name)
-        found = measure.view("best").evaluate(lists)
-        assert found[0] == measure.evaluate(lists)[0]
+        actual = measure.view("best").evaluate(lists)
+        assert actual[0] == measure.evaluate(lists)[0]
         for row, lines in ((3, "1 {} x 3\n1 {} y 3\n"), (4, "2 {} z 3\n")):
             more = "".join(lines.replace("{}", intent) for intent in "12").encode()
             explained = join(judged + more, {"open": runs["open"]})
-            assert found[row] == pytest.approx(measure.evaluate(explained)[row - 3]), (name, row)
+            assert actual[row] == pytest.approx(measure.evaluate(explained)[row - 3]), (name, row)
 
 
 INTENT_GRADES = [{"a": a, "b": b} for a in (0, 1, 2) for b in (0, 1, 2)]
@@ -288,8 +288,8 @@ def test_bounds_by_intent_enclose_every_possible_judgment(measure: Measure) -> N
         low, high, bounds = residual(measure, with_intents(documents, missed, None, ["a"]))
         if not bounds:
             continue
-        for one, two in product(INTENT_GRADES, repeat=2):
-            guesses = iter((one, two))
+        for first, second in product(INTENT_GRADES, repeat=2):
+            guesses = iter((first, second))
             full = [next(guesses) if document is None else document for document in documents]
             value = measure.evaluate(with_intents(full, missed, None, ["a"]))[0]
             assert np.isnan(value) or low[0] - 1e-12 <= value <= high[0] + 1e-12
@@ -299,7 +299,7 @@ def test_which_residuals_by_intent_are_bounds() -> None:
     lists = with_intents([{"a": 1}, None])
     bounds = {name: residual(name, lists).bounds for name in ("alpha-DCG", "ERR-IA", "P-IA@2", "alpha-nDCG", "AP-IA")}
     assert bounds == {"alpha-DCG": True, "ERR-IA": True, "P-IA@2": True, "alpha-nDCG": False, "AP-IA": False}
-    # a navigational intent, served by a lesser document first: 1 now, where it was 2/log2(3) with that one not relevant
+    # a navigational intent: 1 if a document of grade 1 comes first, 2/log2(3) if that document is not relevant
     diverse = with_intents([None, {"a": 2}], navigational=["a"])
     low, _, enclosed = residual("DIN-DCG", diverse)
     lesser = parse("DIN-DCG").evaluate(with_intents([{"a": 1}, {"a": 2}], navigational=["a"]))[0]
@@ -314,13 +314,13 @@ def test_which_residuals_by_intent_are_bounds() -> None:
     judged, lower = [{"b": 1}, *[{"a": 0}] * 9, None], [{"b": 1}, *[{"a": 0}] * 9, {"b": 2}]
     low = residual("RBU", with_intents(judged, [{"a": 2}])).low[0]
     assert parse("RBU").evaluate(with_intents(lower, [{"a": 2}]))[0] < low
-    # an intent without a document of grade 2 does not count for I-rec(rel=2): the second one may come to
+    # an intent without a document of grade 2 does not count for I-rec(rel=2), but may count with other judgments
     assert not residual("I-rec(rel=2)", lists).bounds
 
 
 @pytest.mark.parametrize("name", ["uRBP", "uRBP(p=0.5,rel=2)@6", "uRBPgr"])
 def test_best_and_worst_read_what_a_dimension_does_not_judge_as_judged(name: str) -> None:
-    run = {"1": {document: -float(n) for n, document in enumerate("axwbcdyefg")}}  # nobody judged g and w
+    run = {"1": {document: -float(n) for n, document in enumerate("axwbcdyefg")}}  # g and w are unjudged
     measure, judged = parse(name), {"1": {**GRADES["1"], "a": 2}}
     lists = join(judged, run, JoinOptions(dimensions={"understandability": {"1": {**CLEAR["1"], "a": 3}}}))
     bounds = residual(measure, lists)
@@ -340,7 +340,7 @@ def test_ties_of_documents_that_dimensions_do_not_judge(view: str) -> None:
 def test_residuals_of_a_mean_over_dimensions_read_the_unjudged_first() -> None:
     lists = join({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, JoinOptions(dimensions={"clear": {"q": {"a": 1}}}))
     low, high, bounds = residual("CAM(P'@2)", lists)
-    assert (low[0], high[0], bounds) == (0.5, 1.0, True)  # x is there in both dimensions: 1/2, or 2/2
+    assert (low[0], high[0], bounds) == (0.5, 1.0, True)  # x counts in both dimensions or in none: 2/2 or 1/2
 
 
 def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

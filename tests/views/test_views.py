@@ -24,8 +24,8 @@ Graded = tuple[list[float | None], list[float]]
 
 def agree(view: str, lists: Assessed, read: Assessed) -> None:
     for measure in ALL:
-        found, expected = measure.view(view).evaluate(lists).tolist(), measure.evaluate(read).tolist()
-        assert found == pytest.approx(expected, nan_ok=True), measure
+        actual, expected = measure.view(view).evaluate(lists).tolist(), measure.evaluate(read).tolist()
+        assert actual == pytest.approx(expected, nan_ok=True), measure
 
 
 @settings(max_examples=30, deadline=None)
@@ -101,12 +101,12 @@ def test_tied_documents_stay_tied_when_the_list_is_condensed() -> None:
 
 
 def test_the_order_of_views_is_kept() -> None:
-    one, other = AP().view("condensed", "best"), AP().view("best", "condensed")
-    assert one != other
-    assert parse(str(one)) == one
-    assert parse(str(other)) == other
+    condensed_first, best_first = AP().view("condensed", "best"), AP().view("best", "condensed")
+    assert condensed_first != best_first
+    assert parse(str(condensed_first)) == condensed_first
+    assert parse(str(best_first)) == best_first
     # condensed first: nothing is left to be read as relevant
-    assert one.of([None, 1]) == 1
+    assert condensed_first.of([None, 1]) == 1
     assert P().view("condensed", "best").of([None, 0]) == 0
     assert P().view("best", "condensed").of([None, 0]) == 0.5
 

@@ -69,18 +69,13 @@ def lists_by_intent(
 
 def _columns(lists: Assessed, intents: Intents, cutoff: int | None) -> tuple[Index | None, tuple[Any, ...]]:
     """The hits down to `cutoff` (None: all hits), and the arguments of the core."""
-    inside = None if cutoff is None else hits_down_to(lists, cutoff)
-    row, document = lists.row, documents_of(lists)
-    if inside is not None:
+    row, document, inside = lists.row, documents_of(lists), None
+    if cutoff is not None:
+        inside = lists._once(("hits down to", cutoff), lambda: np.flatnonzero(lists.rank <= cutoff))
         row, document = row[inside], document[inside]
     count, start = intents.count[lists.topic], intents.document_start
     whole = [np.ascontiguousarray(column, dtype=np.int64) for column in (row, document, count, start)]
     return inside, (*whole, intents.entry_nth)
-
-
-def hits_down_to(lists: Assessed, cutoff: int) -> Index:
-    """The positions of the hits at rank `cutoff` or above."""
-    return lists._once(("hits down to", cutoff), lambda: np.flatnonzero(lists.rank <= cutoff))
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,23 +42,23 @@ class _Side:
     rows: dict[str, dict[str, tuple[str, int | None]]]
 
     @classmethod
-    def of(cls, given: Any, what: str) -> _Side:
+    def of(cls, source: Any, what: str) -> _Side:
         """From {topic: {intent: value}}, or from a file with lines `topic intent value`, as NTCIREVAL reads them.
 
         Columns are separated by blanks, tabs, semicolons or commas; an intent may contain blanks unless they separate.
         """
-        if isinstance(given, Mapping):
+        if isinstance(source, Mapping):
             return cls(
                 GIVEN[what],
                 what,
-                {str(t): {str(i): (str(v), None) for i, v in row.items()} for t, row in given.items()},
+                {str(t): {str(i): (str(v), None) for i, v in row.items()} for t, row in source.items()},
             )
-        if not isinstance(given, str | os.PathLike):
+        if not isinstance(source, str | os.PathLike):
             raise UsageError(
-                f"intents: {what} from {type(given).__name__}, must be a file or {{topic: {{intent: value}}}}"
+                f"intents: {what} from {type(source).__name__}, must be a file or {{topic: {{intent: value}}}}"
             )
         file = read_side_file(
-            given, f"topic intent {what}", [3], separators="\t;, ", mixed=True, filled=3,
+            source, f"topic intent {what}", [3], separators="\t;, ", mixed=True, filled=3,
             fits=lambda cells: " " not in cells[0] + cells[2],
         )  # fmt: skip
         side = cls(file.origin, what, {})
@@ -109,15 +109,15 @@ def _probability(text: str) -> float:
 
 
 def probabilities_of_intents(
-    given: Any, of_topic: Index, labels: list[str], topics: list[str], start: NDArray[np.int64]
+    source: Any, of_topic: Index, labels: list[str], topics: list[str], start: NDArray[np.int64]
 ) -> Array:
     """Pr(intent | topic) of each intent, from a file, a mapping or the name of a distribution; None: all equal."""
     count = np.maximum(np.diff(start), 1)[of_topic]
-    if given is None or given == "uniform":
+    if source is None or source == "uniform":
         return np.asarray(1.0 / count)
-    if given == "nonuniform":
+    if source == "nonuniform":
         return np.asarray(np.exp2(-position_in_segment(start)) / (1.0 - np.exp2(-count.astype(np.float64))))
-    side = _Side.of(given, "probability")
+    side = _Side.of(source, "probability")
     table = side.read(_probability, "a number between 0 and 1")
     for topic, row in table.items():
         total = sum(row.values())
@@ -151,10 +151,10 @@ def _warn_unjudged(side: _Side, of_topic: Index, labels: list[str], topics: list
         )  # fmt: skip
 
 
-def navigational_intents(given: Any, of_topic: Index, labels: list[str], topics: list[str]) -> NDArray[np.bool_]:
+def navigational_intents(source: Any, of_topic: Index, labels: list[str], topics: list[str]) -> NDArray[np.bool_]:
     """Which intents are navigational, from a file or a mapping; None: no intent is."""
-    if given is None:
+    if source is None:
         return np.zeros(len(labels), dtype=bool)
-    side = _Side.of(given, "type")
+    side = _Side.of(source, "type")
     table = side.read(lambda text: TYPES[text.lower()], "informational (inf) or navigational (nav)")
     return np.array(side.of_intents(table, of_topic, labels, topics), dtype=bool)

@@ -135,31 +135,27 @@ def assess_arrays(grades: Any, scores: Any, mask: Any = None) -> Assessed:
     order = np.lexsort((-score[:, backwards], ~exists[:, backwards]), axis=1)  # documents of score -inf exist too
     order = documents - 1 - order
     length = exists.sum(axis=1)
-    sorted_grade = np.take_along_axis(grade, order, axis=1)
-    sorted_score = np.take_along_axis(score, order, axis=1)
-    inside = np.arange(documents) < length[:, None]
-    hit = inside & ~np.isnan(sorted_grade)
-    row, column = np.nonzero(hit)
-    new_group = np.ones(score.shape, dtype=bool)
-    new_group[:, 1:] = sorted_score[:, 1:] != sorted_score[:, :-1]
-    position = np.broadcast_to(np.arange(documents), score.shape)
-    first = np.maximum.accumulate(np.where(new_group, position, 0), axis=1)
-    ends = np.where(inside, np.roll(new_group, -1, axis=1), True)
-    ends[:, -1:] = True
-    ends |= position == length[:, None] - 1
-    last = np.minimum.accumulate(np.where(ends, position, documents)[:, backwards], axis=1)[:, backwards]
+    row, column = np.nonzero(np.arange(documents) < length[:, None])  # every document, from the top of each list down
+    document = order[row, column]
+    ranked_grade, ranked_score = grade[row, document], score[row, document]
+    begins = np.ones(len(row), dtype=bool)  # whether a document is the first of its tie
+    begins[1:] = (row[1:] != row[:-1]) | (ranked_score[1:] != ranked_score[:-1])
+    starts = np.flatnonzero(begins)
+    sizes = np.diff(np.append(starts, len(row)))
+    first = np.repeat(column[starts] + 1, sizes)
+    last = np.repeat(column[starts] + sizes, sizes)
+    hit = ~np.isnan(ranked_grade)
     judged = exists & ~np.isnan(grade)
-    topic = np.nonzero(judged)[0]
     return Assessed.grid(
         ["run"],
         [str(q) for q in range(queries)],
         retrieved=length,
         missing=np.zeros(queries, dtype=bool),
-        row=row,
-        rank=column + 1,
-        grade=sorted_grade[hit],
-        tie_first=first[hit] + 1,
-        tie_last=last[hit] + 1,
-        judged=Judged.of(topic, grade[judged], queries),
+        row=row[hit],
+        rank=column[hit] + 1,
+        grade=ranked_grade[hit],
+        tie_first=first[hit],
+        tie_last=last[hit],
+        judged=Judged.of(np.nonzero(judged)[0], grade[judged], queries),
         notes=("order: score",),
-    ).replace(scores=ByRank(np.cumsum(length) - length, {"score": sorted_score[inside]}))
+    ).replace(scores=ByRank(np.cumsum(length) - length, {"score": ranked_score}))

@@ -135,10 +135,10 @@ class JudgedDocuments:
     def pool(self, group: Index, names: tuple[str, ...], depth: int | None) -> Pool:
         """What each group of runs contributes to a pool of their first `depth` documents (None: whole lists)."""
         first = self.first_ranks(group, len(names))
-        found = first > 0 if depth is None else (first > 0) & (first <= depth)
-        finders = found.sum(axis=0)
-        owner = np.where(finders == 1, found.argmax(axis=0), -1)
-        return Pool(self, names, depth, found, owner)
+        contributes = first > 0 if depth is None else (first > 0) & (first <= depth)
+        finders = contributes.sum(axis=0)
+        owner = np.where(finders == 1, contributes.argmax(axis=0), -1)
+        return Pool(self, names, depth, contributes, owner)
 
 
 @dataclass(frozen=True, eq=False)

@@ -158,8 +158,8 @@ class LengthTable:
 
 def _from_frame(frame: Any, origin: str) -> LengthTable:
     names, get = frame_columns(frame)
-    found = _named(names, origin, None)
-    return _checked(get(found["doc"]), {name: get(at) for name, at in found.items() if name != "doc"}, origin)
+    columns_at = _named(names, origin, None)
+    return _checked(get(columns_at["doc"]), {name: get(at) for name, at in columns_at.items() if name != "doc"}, origin)
 
 
 def _from_file(path: str) -> LengthTable:
@@ -170,16 +170,16 @@ def _from_file(path: str) -> LengthTable:
         path, EXPECTED, range(2, 1000), data=buffer, separators=", ;", comments=False, header=_looks_named
     )
     if file.header is not None:
-        found = _named(file.header, file.origin, file.header_line)
+        columns_at = _named(file.header, file.origin, file.header_line)
     else:
         width = len(file.rows[0])
         if width > 3:
             message = f"{width} columns, expected {EXPECTED}, or a first line of names"
             raise DataError(file.origin, file.lines[0], message)
-        found = dict(zip(("doc", "length", "snippet"), range(width), strict=False))
+        columns_at = dict(zip(("doc", "length", "snippet"), range(width), strict=False))
     cells = list(zip(*file.rows, strict=True)) or [()] * 1000
-    columns = {name: list(cells[at]) for name, at in found.items() if name != "doc"}
-    return _checked(list(cells[found["doc"]]), columns, file.origin, file.lines.__getitem__)
+    columns = {name: list(cells[at]) for name, at in columns_at.items() if name != "doc"}
+    return _checked(list(cells[columns_at["doc"]]), columns, file.origin, file.lines.__getitem__)
 
 
 def _looks_named(cells: list[str]) -> bool:
@@ -194,14 +194,14 @@ def _looks_named(cells: list[str]) -> bool:
 
 def _named(names: list[str], origin: str, line: int | None) -> dict[str, int]:
     """The positions of the column of documents and of the columns of lengths."""
-    found = find_columns(names, {"doc": COLUMNS["doc"], **NAMES})
-    if message := repeated_column(names, found.values()):
+    positions = find_columns(names, {"doc": COLUMNS["doc"], **NAMES})
+    if message := repeated_column(names, positions.values()):
         raise DataError(origin, line, message)
-    if "doc" not in found:
+    if "doc" not in positions:
         raise DataError(origin, line, no_column("document", names, COLUMNS["doc"]))
-    if not LENGTHS & set(found):
+    if not LENGTHS & set(positions):
         raise DataError(origin, line, no_column("length", names, (name for name in NAMES if name in LENGTHS)))
-    return found
+    return positions
 
 
 def _checked(documents: list[Any], columns: dict[str, list[Any]], origin: str, line: Any = None) -> LengthTable:
@@ -226,8 +226,8 @@ def _checked(documents: list[Any], columns: dict[str, list[Any]], origin: str, l
         wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
         if len(wrong):
             row = int(wrong[0])
-            found = shown(values[row])
-            raise fault(row, f"document {ids[row]!r}: the {name} is {found}, expected a number, 0 or above")
+            value = shown(values[row])
+            raise fault(row, f"document {ids[row]!r}: the {name} is {value}, expected a number, 0 or above")
         arrays[name] = array
     return LengthTable(ids, arrays, origin)
 

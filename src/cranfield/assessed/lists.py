@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -111,34 +112,25 @@ class Assessed:
         >>> lists.relevant(1).rank.tolist()
         [1]
         """
-        runs = list(dict.fromkeys(name for name, _ in retrieved))
-        topics = list(judged)
-        run_number = {name: i for i, name in enumerate(runs)}
-        topic_number = {name: i for i, name in enumerate(topics)}
+        runs, topics = list(dict.fromkeys(name for name, _ in retrieved)), list(judged)
+        row_of = {pair: number for number, pair in enumerate(product(runs, topics))}
         try:
-            pairs = zip(run, topic, strict=True)
-            row = np.array([run_number[r] * len(topics) + topic_number[t] for r, t in pairs], dtype=np.int64)
+            row = np.array([row_of[pair] for pair in zip(run, topic, strict=True)], dtype=np.int64)
         except KeyError as unknown:
-            raise UsageError(f"{unknown} has hits, but is not in `retrieved` or `judged`") from None
+            raise UsageError(f"(run, topic) {unknown} has hits, but is not in `retrieved` and `judged`") from None
         ranks = np.asarray(rank, dtype=np.int64)
         in_order = np.lexsort((ranks, row))
-        length = np.zeros(len(runs) * len(topics), dtype=np.int64)
-        missing = np.ones(len(length), dtype=bool)
-        for (r, t), n in retrieved.items():
-            if t in topic_number:
-                length[run_number[r] * len(topics) + topic_number[t]] = n
-                missing[run_number[r] * len(topics) + topic_number[t]] = False
-        of = np.repeat(np.arange(len(topics)), [len(list(g)) for g in judged.values()])
-        grades = np.array([g for grades in judged.values() for g in grades], dtype=np.float64)
+        grades = [(number, grade) for number, values in enumerate(judged.values()) for grade in values]
+        topic_of_grade, judged_grade = np.array(grades, dtype=np.float64).reshape(-1, 2).T
         return Assessed.grid(
             runs,
             topics,
-            retrieved=length,
-            missing=missing,
+            retrieved=np.array([retrieved.get(pair, 0) for pair in row_of], dtype=np.int64),
+            missing=np.array([pair not in retrieved for pair in row_of], dtype=bool),
             row=row[in_order],
             rank=ranks[in_order],
             grade=np.asarray(grade, dtype=np.float64)[in_order],
-            judged=Judged.of(of, grades, len(topics)),
+            judged=Judged.of(topic_of_grade.astype(np.int64), judged_grade, len(topics)),
         )
 
     @staticmethod
@@ -291,8 +283,8 @@ class Assessed:
             begin, end, _ = rows.indices(self.rows)
             if (begin, end) == (0, self.rows):
                 return self
-            here = slice(*np.searchsorted(self.row, [begin, end]))
-            return self.take_hits(rows, here, self.row[here] - begin)
+            hits = slice(*np.searchsorted(self.row, [begin, end]))
+            return self.take_hits(rows, hits, self.row[hits] - begin)
         start = self.hits().start
         sizes = np.diff(start)[rows]
         return self.take_hits(rows, ranges(start[rows], sizes), np.repeat(np.arange(len(rows)), sizes))

@@ -123,16 +123,16 @@ class _Inclusion:
     rows: Sequence[tuple[int | None, list[str]]]
 
     @classmethod
-    def of(cls, given: Any) -> _Inclusion:
+    def of(cls, source: Any) -> _Inclusion:
         """From {topic: {doc: probability}}, or a file of lines that end with the probability (see `EXPECTED`)."""
-        if isinstance(given, Mapping) and all(isinstance(row, Mapping) for row in given.values()):
-            cells = [[str(t), str(d), str(p)] for t, row in given.items() for d, p in row.items()]
+        if isinstance(source, Mapping) and all(isinstance(row, Mapping) for row in source.values()):
+            cells = [[str(t), str(d), str(p)] for t, row in source.items() for d, p in row.items()]
             return cls("inclusion", [(None, row) for row in cells])
-        if not isinstance(given, str | os.PathLike):
+        if not isinstance(source, str | os.PathLike):
             raise UsageError(
-                f"inclusion from {type(given).__name__}, must be a file or {{topic: {{doc: probability}}}}"
+                f"inclusion from {type(source).__name__}, must be a file or {{topic: {{doc: probability}}}}"
             )
-        file = read_side_file(given, EXPECTED, [3, 5], separators=" ,;")
+        file = read_side_file(source, EXPECTED, [3, 5], separators=" ,;")
         return cls(file.origin, list(file))
 
     def of_documents(self, topics: list[str], docs: list[str], grade: Array) -> Array:

@@ -163,20 +163,23 @@ class Hits:
 
     def previous(self, values: ArrayLike, first: float) -> Array:
         """`values` of the hit before each hit in its list; `first` for the first hit."""
-        values = np.asarray(values, dtype=np.float64)
-        out = np.empty_like(values)
-        out[1:] = values[:-1]
+        out = np.roll(np.asarray(values, dtype=np.float64), 1)
         begins = self.start[:-1]
         out[begins[begins < self.start[1:]]] = first
         return out
 
     def first(self, values: ArrayLike, default: float) -> Array:
         """`values` of the first hit in each list; `default` for lists without hits."""
-        values = np.asarray(values, dtype=np.float64)
-        out = np.full(self.rows, default)
-        some = self.start[:-1] < self.start[1:]
-        out[some] = values[self.start[:-1][some]]
-        return out
+        out, has_hits = self.value_at_nth(values, np.ones(self.rows))
+        return np.where(has_hits, out, default)
+
+    def value_at_nth(self, values: ArrayLike, nth: Array | Index) -> tuple[Array, NDArray[np.bool_]]:
+        """`values` of the `nth` hit of each list (0 if it has fewer hits), and which lists have that many hits."""
+        at = self.start[:-1] + nth.astype(np.int64) - 1
+        reached = at < self.start[1:]
+        out = np.zeros(self.rows)
+        out[reached] = np.asarray(values)[at[reached]]
+        return out, reached
 
     def where(self, keep: NDArray[np.bool_]) -> Hits:
         """The hits for which `keep` is true."""
@@ -207,11 +210,6 @@ class Judged:
     def topic(self) -> NDArray[np.int64]:
         """The topic of each entry."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-
-    @cached_property
-    def nth(self) -> NDArray[np.int64]:
-        """1 for the best document of its topic, 2 for the next, ..."""
-        return position_in_segment(self.start)
 
     def count(self, keep: NDArray[np.bool_]) -> Array:
         """How many judged documents of each topic satisfy `keep`."""

@@ -13,7 +13,6 @@ from cranfield.measures.property_tables import (
     RANKED,
     diverse,
     footnotes,
-    is_diverse,
     property_values,
     ranked,
 )
@@ -27,8 +26,8 @@ CELLS = {True: "yes", False: "-", None: "?"}
 def property_tables(measures: Sequence[Measure], *, one: bool) -> list[Table]:
     """The properties of these measures, or of all: one table for programs, or two for people."""
     if measures:
-        lists = {str(measure): property_values(measure) for measure in measures if not is_diverse(measure)}
-        intents = {str(measure): property_values(measure) for measure in measures if is_diverse(measure)}
+        lists = {str(measure): property_values(measure) for measure in measures if not measure.uses_intents()}
+        intents = {str(measure): property_values(measure) for measure in measures if measure.uses_intents()}
     else:
         lists, intents = ({name: asdict(entry) for name, entry in every.items()} for every in (ranked(), diverse()))
     return [for_programs(lists, intents)] if one else for_people(lists, intents)

@@ -214,24 +214,26 @@ def _warn_undefined(lists: Assessed, measures: list[Measure], undefined: Any) ->
     topics = np.flatnonzero(undefined.any(axis=(0, 1)))
     if not len(topics):
         return
-    affected = [measure for measure, here in zip(measures, undefined.any(axis=(1, 2)), strict=True) if here]
+    affected = [
+        measure for measure, is_affected in zip(measures, undefined.any(axis=(1, 2)), strict=True) if is_affected
+    ]
     least = min(float(getattr(measure, "rel", 1)) for measure in affected)
     relevant = np.zeros(len(lists.topics))
     relevant[lists.topic] = lists.num_rel(least)
     empty = int((relevant[topics] == 0).sum())
-    one = len(topics) == 1
+    single = len(topics) == 1
     if empty == len(topics):
-        reason = f", because {'it has' if one else 'they have'} no relevant document"
+        reason = f", because {'it has' if single else 'they have'} no relevant document"
     else:
         reasons = dict.fromkeys(why for measure in affected if (why := measure.undefined_because()))
         pages = dict.fromkeys(f"`cranfield measures {measure.name}`" for measure in affected)
-        some = f"{empty} of them without relevant documents, the others have"
-        who = some if empty else "it has" if one else "they have"
+        mixed = f"{empty} of them without relevant documents, the others have"
+        who = mixed if empty else "it has" if single else "they have"
         reason = f"; {who} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
     names = listed(lists.topics[topic] for topic in topics)
     warnings.warn(
         f"{', '.join(map(str, affected))}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
-        f"{'is' if one else 'are'} left out of means{reason}",
+        f"{'is' if single else 'are'} left out of means{reason}",
         CranfieldWarning,
         stacklevel=2,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from cranfield.assessed.hits_by_intent import documents_of, intents_of, relevant_to_intents
@@ -36,27 +38,26 @@ def terms_by_intent(measure: Measure, by_intent: tuple[View, ...], lists: Assess
     for view in by_intent:
         if view.one_list_per_intent:
             terms = averaged(plain, lists)
-            return terms and Terms(terms.hits, terms.adds, terms.over, _reader_columns(plain, lists), terms.besides)
+            return terms and replace(terms, columns=_reader_columns(plain, lists))
         lists = view.apply(lists)
     terms = plain.terms(lists)
     if terms is None or "intents" not in terms.columns:
         return terms
-    columns = {name: column for name, column in terms.columns.items() if name != "intents"}
-    return Terms(terms.hits, terms.adds, terms.over, columns, terms.besides)
+    return replace(terms, columns={name: column for name, column in terms.columns.items() if name != "intents"})
 
 
 def _reader_columns(plain: Measure, lists: Assessed) -> dict[str, Array]:
     """For a measure that follows a reader: where the readers of each intent are at each rank, one column per intent."""
     if plain.needs != "lengths":
         return {}
-    apart = ByIntent().apply(lists, plain.rank_cutoff)
-    terms = plain.terms(apart)
+    lists_by_intent = ByIntent().apply(lists, plain.rank_cutoff)
+    terms = plain.terms(lists_by_intent)
     if terms is None:
         return {}
     names, row = intents_of(lists).names, terms.hits.row
     return {
         f"{column} for {names[intent]}": np.asarray(terms.columns[column])[row == at]
-        for at, intent in enumerate(apart.set_of_row.tolist())
+        for at, intent in enumerate(lists_by_intent.set_of_row.tolist())
         for column in ("time", "offset")
         if column in terms.columns
     }

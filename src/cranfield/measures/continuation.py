@@ -66,17 +66,13 @@ def logarithmic(seen: Seen) -> Array:
 def insq(seen: Seen, T: float) -> Array:
     """INSQ: the chance grows with the rank and with the wanted gain T."""
     below = seen.rank + 2.0 * T
-    return _square((below - 1.0) / below)
+    return np.square((below - 1.0) / below)
 
 
 def inst(seen: Seen, T: float) -> Array:
     """INST: like INSQ, but with the gain that is still wanted."""
     below = seen.rank + 2.0 * T - seen.gained
-    return _square((below - 1.0) / below)
-
-
-def _square(values: Array) -> Array:
-    return np.asarray(values * values)
+    return np.square((below - 1.0) / below)
 
 
 def bejeweled_player(seen: Seen, T: float, K: float, hb: float, hc: float, median: float) -> Array:

@@ -58,8 +58,8 @@ class Curves:
         if self.topic is None:
             return self
         rows = [self.run == number for number in range(len(self.runs))]
-        y = np.vstack([_mean(self.y[here]) for here in rows])
-        area = None if self.area is None else np.array([_mean(self.area[here, None])[0] for here in rows])
+        y = np.vstack([_mean(self.y[of_run]) for of_run in rows])
+        area = None if self.area is None else np.array([_mean(self.area[of_run, None])[0] for of_run in rows])
         return replace(self, y=y, run=np.arange(len(self.runs)), topic=None, area=area)
 
 
@@ -85,9 +85,9 @@ def precision_recall(lists: Assessed, run: str, topic: str, *, rel: float = 1, c
     """
     row = _row(lists, run, topic)
     hits = lists.relevant(rel, cutoff)
-    here = slice(*hits.start[row : row + 2])
-    recall = divide(hits.nth[here].astype(np.float64), lists.num_rel(rel)[row])
-    return Curve(recall, hits.nth[here] / hits.rank[here], "recall", "precision")
+    of_list = slice(*hits.start[row : row + 2])
+    recall = divide(hits.nth[of_list].astype(np.float64), lists.num_rel(rel)[row])
+    return Curve(recall, hits.nth[of_list] / hits.rank[of_list], "recall", "precision")
 
 
 def interpolated_precision(

@@ -227,13 +227,13 @@ class CWLMeasure(Measure):
         rank = position_in_segment(np.concatenate(([0], np.cumsum(length))))
         columns = {name: np.empty(len(row)) for name in ("gain", "C", "W", "L", "adds")}
         for rows, vectors in self.blocks(lists):
-            here = slice(*np.searchsorted(row, [rows.start, rows.stop]))
-            at = (row[here] - rows.start, rank[here] - 1)
+            inside = slice(*np.searchsorted(row, [rows.start, rows.stop]))
+            at = (row[inside] - rows.start, rank[inside] - 1)
             weight = vectors.W if self.report == "EU" else _from_here(vectors.L)
             tables = {"gain": vectors.seen.gain, "C": vectors.C, "W": vectors.W, "L": vectors.L}
             tables["adds"] = weight * vectors.seen.gain
             for name, table in tables.items():
-                columns[name][here] = np.broadcast_to(table, (rows.stop - rows.start, self.reading_depth))[at]
+                columns[name][inside] = np.broadcast_to(table, (rows.stop - rows.start, self.reading_depth))[at]
         adds = columns.pop("adds")
         over = self.defined(lists, np.ones(lists.rows))
         return Terms(Hits(lists.rows, row, rank, columns["gain"]), adds, over, columns)
@@ -241,9 +241,9 @@ class CWLMeasure(Measure):
 
 def _by_rank(hits: Hits, values: Array, rows: slice, depth: int) -> Array:
     """The values of the hits in these rows as a table of lists by ranks, 0 elsewhere."""
-    here, count = slice(hits.start[rows.start], hits.start[rows.stop]), rows.stop - rows.start
-    at = (hits.row[here].astype(np.int64) - rows.start) * depth + hits.rank[here] - 1
-    return np.bincount(at, values[here], count * depth).astype(np.float64, copy=False).reshape(count, depth)
+    inside, count = slice(hits.start[rows.start], hits.start[rows.stop]), rows.stop - rows.start
+    at = (hits.row[inside].astype(np.int64) - rows.start) * depth + hits.rank[inside] - 1
+    return np.bincount(at, values[inside], count * depth).astype(np.float64, copy=False).reshape(count, depth)
 
 
 def costs_by_document(lists: Assessed, rows: slice, depth: int, who: str, column: str) -> Array:
@@ -255,8 +255,8 @@ def costs_by_document(lists: Assessed, rows: slice, depth: int, who: str, column
     [[2.0, 4.0, 3.0, 3.0]]
     """
     every = lists.every(depth)
-    here = slice(every.start[rows.start], every.start[rows.stop])
-    row, rank = every.row[here], every.rank[here]
+    inside = slice(every.start[rows.start], every.start[rows.stop])
+    row, rank = every.row[inside], every.rank[inside]
     costs = lengths_of(lists, f"{who}(cost={column!r})").of(column, row, rank)
     if not np.all(costs > 0):
         at = int(np.flatnonzero(~(costs > 0))[0])

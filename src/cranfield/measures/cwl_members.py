@@ -161,9 +161,6 @@ class IFT(CWLMeasure):
         return rate if self.rule == "C2" else continuation.information_goal(seen, self.T, self.b1, self.R1) * rate
 
 
-NERR = Properties(graded=True, recall_free=True)
-
-
 class _Nearly(CWLMeasure):
     """The base class of the nearly-ERR measures: a document of the largest gain ends the reading."""
 
@@ -186,7 +183,7 @@ class NERR8(_Nearly):
     0.5
     """
 
-    properties = NERR
+    properties = Properties(graded=True, recall_free=True)
 
     def continues(self, seen: Seen) -> Array:
         return np.asarray(1.0 - seen.gain)
@@ -206,7 +203,7 @@ class NERR9(_Nearly):
     0.3333333333333333
     """
 
-    properties = NERR
+    properties = Properties(graded=True, recall_free=True)
 
     def continues(self, seen: Seen) -> Array:
         return np.asarray(seen.rank / (seen.rank + 1) * (1.0 - seen.gain))
@@ -228,7 +225,7 @@ class NERR10(_Nearly):
 
     p: Probability = 0.9
 
-    properties = NERR
+    properties = Properties(graded=True, recall_free=True)
 
     def continues(self, seen: Seen) -> Array:
         return np.asarray(self.p * (1.0 - seen.gain))
@@ -250,7 +247,7 @@ class NERR11(_Nearly):
 
     T: Positive = 1
 
-    properties = NERR
+    properties = Properties(graded=True, recall_free=True)
 
     def continues(self, seen: Seen) -> Array:
         return np.asarray(continuation.insq(seen, self.T) * (1.0 - seen.gain))

@@ -1,9 +1,4 @@
-"""Topics with several intents, difficult intents and topics count more: the α#-IA family.
-
-The formulas follow one sentence in Sakai, Metrics, Statistics, Tests (2014) §3.1: Golbus, Aslam & Clarke (2013) combine
-the ideas of α-nDCG, intent-aware measures and D-measures and emphasise inherently difficult topics and subtopics. The
-formulas of the 2013 paper were not available.
-"""
+"""Topics with several intents, difficult intents and topics count more: the α#-IA family."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.novelty import Novelty, RankBiased, log_discount, reciprocal
 from cranfield.measures.novelty_ideal import greedy_ideal
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index
+from cranfield.types import Array
 
 NOT_THE_PAPERS_FORMULA = (
     "alpha#-IA: the formula follows the description in Sakai 2014 §3.1, because that of Golbus, Aslam & Clarke (2013) "
@@ -136,9 +131,8 @@ class AlphaSharpNDCGIA(AlphaSharpIA):
         ng(r) = \sum_i w_i\, g_i(r) (1 - \alpha)^{C_i(r-1)}, \qquad w_i = \frac{Pr(i|q)}{R_i}, \qquad
         d = \frac{1}{n} \sum_i \prod_{k<z} \frac{R - R_i - k}{R - k}
 
-    The paper's own formula was not available. This one follows the description in Sakai 2014 §3.1: the α#-IA measures
-    combine the ideas of α-nDCG, intent-aware measures and D-measures and emphasise difficult topics and intents. Do not
-    compare with published scores.
+    The paper's own formula was not available; this one follows the description in Sakai 2014 §3.1. Do not compare with
+    published scores.
 
     As in α-nDCG, an intent counts 1 − `alpha` times as much after every document of grade `rel` or better for it
     (C_i(r) documents down to rank r). The ideal list takes the document that gains most at every rank and, among equal
@@ -164,10 +158,8 @@ class AlphaSharpNDCGIA(AlphaSharpIA):
         *("AlphaSharpNDCGIA", "α#-nDCG-IA", "alpha♯-nDCG-IA", "α♯-nDCG-IA", "alpha#-NDCG-IA"),
         *("alpha#-IA", "α#-IA", "alpha♯-IA", "α♯-IA"),
     )
+    weight = staticmethod(log_discount)
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)
-
-    def weight(self, rank: Index) -> Array:
-        return log_discount(rank)
 
 
 @measure
@@ -191,10 +183,8 @@ class AlphaSharpNERRIA(AlphaSharpIA):
 
     name = "alpha#-nERR-IA"
     aliases = ("AlphaSharpNERRIA", "α#-nERR-IA", "alpha♯-nERR-IA", "α♯-nERR-IA")
+    weight = staticmethod(reciprocal)
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)
-
-    def weight(self, rank: Index) -> Array:
-        return reciprocal(rank)
 
 
 @measure

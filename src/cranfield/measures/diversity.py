@@ -144,14 +144,14 @@ class PplusQ(DiversityMeasure):
 
     def remarks(self, lists: Assessed) -> list[str]:
         """Q for every informational intent, P+ and its preferred rank for every navigational one."""
-        apart, intents = ByIntent(lowest=self.rel).apply(lists, self.k), intents_of(lists)
+        by_intent, intents = ByIntent(lowest=self.rel).apply(lists, self.k), intents_of(lists)
         q, plus = self._by_type()
-        counted = plus.terms(apart).hits
-        scores = zip(apart.set_of_row.tolist(), q.score(apart).tolist(), plus.score(apart).tolist(), strict=True)
+        counted_hits = plus.terms(by_intent).hits
+        columns = (column.tolist() for column in (by_intent.set_of_row, q.score(by_intent), plus.score(by_intent)))
         lines = []
-        for row, (intent, q_score, plus_score) in enumerate(scores):
+        for row, (intent, q_score, plus_score) in enumerate(zip(*columns, strict=True)):
             if intents.navigational[intent]:
-                ranks = counted.rank[counted.row == row]
+                ranks = counted_hits.rank[counted_hits.row == row]
                 preferred = f"preferred rank {ranks[-1]}" if len(ranks) else "no preferred rank"
                 score = f"{plus} {defined(plus_score)}, {preferred}"
                 lines.append(intent_line(intents, intent, score, "navigational"))

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
@@ -19,17 +18,6 @@ from cranfield.types import Array, Index
 
 ESTIMATES = ("raw", "minmax", "rank")
 COUNTED = ("judged", "all")
-
-
-def scores_of(lists: Assessed, who: str) -> ByRank:
-    """The scores of the runs; an error if documents were ranked without scores."""
-    if lists.scores is None:
-        raise UsageError(
-            f"{who} compares the scores of a run with the judgments, but here documents are ranked without scores: "
-            f'give runs with scores and leave out order=, or use {who}(estimate="rank"); joined lists keep scores with '
-            "JoinOptions(scores=True), and .of() takes scores=[...]"
-        )
-    return lists.scores
 
 
 @measure
@@ -89,14 +77,19 @@ class ADM(Measure):
     def _estimates(self, lists: Assessed, row: Index, rank: Index) -> Array:
         if self.estimate == "rank":
             return np.asarray(1.0 - (rank - 1) / lists.retrieved[row])
-        scores = scores_of(lists, self.name)
+        if lists.scores is None:
+            raise UsageError(
+                f"{self.name} compares the scores of a run with the judgments, but these documents are ranked without "
+                f'scores: give runs with scores and leave out order=, or use {self.name}(estimate="rank"); joined '
+                "lists keep scores with JoinOptions(scores=True), and .of() takes scores=[...]"
+            )
         every = lists.every()
-        values = scores.at("score", every.row, every.rank)
+        values = lists.scores.at("score", every.row, every.rank)
         within = (values >= 0) & (values <= 1) if self.estimate == "raw" else np.isfinite(values)
         outside = np.flatnonzero(~within)
         if len(outside):
             raise self._outside(lists, int(every.row[outside[0]]), float(values[outside[0]]), len(outside))
-        score = scores.at("score", row, rank)
+        score = lists.scores.at("score", row, rank)
         if self.estimate == "raw":
             return score
         low, high = np.full(lists.rows, np.inf), np.full(lists.rows, -np.inf)

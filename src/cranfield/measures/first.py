@@ -279,8 +279,8 @@ def highest_grade(who: str, max_grade: float | None, lists: Assessed) -> float:
 def cascade(hits: Hits, grade: Array, highest: Array | float) -> dict[str, Array]:
     """ERR's model: a document of grade g satisfies with probability (2^g − 1) / 2^highest; satisfied readers stop."""
     satisfied = np.exp2(grade - highest) - np.exp2(-highest)  # (2^grade - 1) / 2^highest without overflow
-    here = hits.previous(hits.running_product(1.0 - satisfied), first=1.0)
-    return {"satisfied": satisfied, "gets here": here, "stops here": satisfied * here}
+    reached = hits.previous(hits.running_product(1.0 - satisfied), first=1.0)
+    return {"satisfied": satisfied, "gets here": reached, "stops here": satisfied * reached}
 
 
 def note_max_grade(max_grade: float | None, lists: Assessed) -> str | None:
@@ -293,7 +293,7 @@ class _Cascade(Measure):
 
     max_grade: Positive | None = None
 
-    def cascade(self, lists: Assessed) -> Terms:
+    def terms(self, lists: Assessed) -> Terms:
         hits, grade = gained(lists, LINEAR, self.k)
         columns = cascade(hits, grade, highest_grade(self.name, self.max_grade, lists))
         return Terms(hits, columns["stops here"] / hits.rank, 1.0, columns)
@@ -319,9 +319,6 @@ class ERR(_Cascade):
 
     properties = Properties(graded=True, recall_free=True, diminishing=True)
 
-    def terms(self, lists: Assessed) -> Terms:
-        return self.cascade(lists)
-
 
 @measure
 class nERR(_Cascade):
@@ -345,4 +342,4 @@ class nERR(_Cascade):
             ("ideal ERR", highest, self.k),
             lambda: ideal.sum(cascade(ideal.hits, ideal.gain, highest)["stops here"] / ideal.hits.rank, self.k),
         )
-        return replace(self.cascade(lists), over=best)
+        return replace(super().terms(lists), over=best)

@@ -146,8 +146,8 @@ class _GradedPreference(Measure):
         gains = np.maximum(gain(judged.grade), 0.0)
         missing = np.zeros(len(judged))
         for lesser in np.unique(gains):
-            here = gains == lesser
-            missing += judged.running(here) * np.maximum(gains - lesser, 0.0)
+            is_lesser = gains == lesser
+            missing += judged.running(is_lesser) * np.maximum(gains - lesser, 0.0)
         gaining = np.flatnonzero(gains)
         hits, gains = judged.at(gaining), gains[gaining]
         penalty, most = missing[gaining] / gains, out_of(judged, ideal)[gaining]

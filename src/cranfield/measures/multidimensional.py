@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from cranfield import check
 from cranfield.assessed.dimensions import RELEVANCE, Dimensions, lacking
+from cranfield.assessed.hits_by_intent import documents_of
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
 from cranfield.errors import UsageError
@@ -45,11 +46,9 @@ class BiasedRBP(Measure):
     def terms(self, lists: Assessed) -> Terms:
         factors = self.factors()
         dimensions = _dimensions_of(lists, self.name, factors[-1][0])
-        if lists.document is None:
-            raise UsageError(f"{self.name}: these lists do not say which judged document each hit is")
         columns = [dimensions.column(name, self.name) for name, _ in factors]
         keep = np.ones(len(lists.row), dtype=bool) if self.k is None else lists.rank <= self.k
-        hits, document = lists.hits().where(keep), lists.document[keep]
+        hits, document = lists.hits().where(keep), documents_of(lists)[keep]
         gains = {
             f"{name} gain": _gain(dimensions, column, kind, self.rel)[document]
             for (name, kind), column in zip(factors, columns, strict=True)
@@ -83,8 +82,19 @@ def _dimensions_of(lists: Assessed, who: str, name: str | None = None) -> Dimens
     return lists.dimensions
 
 
+class _TwoDimensions(BiasedRBP):
+    """The base class of uRBP and cRBP: relevance times one other dimension."""
+
+    graded: bool = False
+
+    dimension: ClassVar[str] = ""
+
+    def factors(self) -> tuple[tuple[str, str], ...]:
+        return (RELEVANCE, "binary"), (self.dimension, "linear" if self.graded else "binary")
+
+
 @measure
-class uRBP(BiasedRBP):
+class uRBP(_TwoDimensions):
     r"""Rank-biased precision in which only understandable relevant documents count.
 
     .. math:: (1 - p) \sum_r p^{r-1}\, P(R \mid r)\, P(U \mid r)
@@ -102,17 +112,13 @@ class uRBP(BiasedRBP):
     0.5
     """
 
-    graded: bool = False
-
     aliases = ("uRBPgr",)
     properties = Properties(graded=True, recall_free=True, additive=True)
-
-    def factors(self) -> tuple[tuple[str, str], ...]:
-        return (RELEVANCE, "binary"), ("understandability", "linear" if self.graded else "binary")
+    dimension = "understandability"
 
 
 @measure
-class cRBP(BiasedRBP):
+class cRBP(_TwoDimensions):
     r"""Rank-biased precision in which only credible relevant documents count.
 
     .. math:: (1 - p) \sum_r p^{r-1}\, P(R \mid r)\, P(C \mid r)
@@ -127,13 +133,9 @@ class cRBP(BiasedRBP):
     0.5
     """
 
-    graded: bool = False
-
     aliases = ("cRBPgr",)
     properties = Properties(graded=True, recall_free=True, additive=True)
-
-    def factors(self) -> tuple[tuple[str, str], ...]:
-        return (RELEVANCE, "binary"), ("credibility", "linear" if self.graded else "binary")
+    dimension = "credibility"
 
 
 class OverDimensions(Measure):
@@ -176,8 +178,7 @@ class OverDimensions(Measure):
             raise UsageError(f"{self.name}: all weights are 0, at least one must be above 0")
 
     def looks_at(self) -> frozenset[str]:
-        needed: frozenset[str] = self.inner.looks_at()
-        return needed | {"places", self.needs}
+        return frozenset({"places", self.needs, *self.inner.looks_at()})
 
     def declares(self, default: Properties) -> Properties:
         """The properties of the inner measure that a mean keeps."""

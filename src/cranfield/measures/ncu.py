@@ -16,13 +16,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure
-from cranfield.measures.first import (
-    cascade,
-    down_to_preferred,
-    highest_grade,
-    note_max_grade,
-    preferred,
-)
+from cranfield.measures.first import cascade, down_to_preferred, highest_grade, note_max_grade, preferred
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.parameters import Norm, NotNegative, Positive, Probability
 from cranfield.measures.ranked import FromGrade, Q, normaliser, persistence
@@ -151,11 +145,6 @@ def at_satisfying(ncu: NCU, lists: Assessed, hits: Hits) -> tuple[Array, Array]:
     return cascade(hits, hits.grade, highest)["stops here"], np.ones(lists.rows)
 
 
-def at_first(ncu: NCU, lists: Assessed, hits: Hits) -> tuple[Array, Array]:
-    """All at r1."""
-    return (hits.nth == 1).astype(np.float64), np.ones(lists.rows)
-
-
 def at_preferred(ncu: NCU, lists: Assessed, hits: Hits) -> tuple[Array, Array]:
     """All at rp."""
     share = np.zeros(len(hits))
@@ -174,7 +163,7 @@ STOPS: dict[str, Stop] = {
     "graded-uniform": graded_uniform,
     "rank-biased": rank_biased,
     "cascade": at_satisfying,
-    "first": at_first,
+    "first": lambda ncu, lists, hits: ((hits.nth == 1).astype(np.float64), np.ones(lists.rows)),
     "preferred": at_preferred,
     "to-preferred": to_preferred,
 }
@@ -184,11 +173,6 @@ STOPS: dict[str, Stop] = {
 # -- utilities: what the list down to each hit is worth to a reader who stops there
 
 Worth = Callable[[NCU, Assessed, Hits], Array]
-
-
-def precision(ncu: NCU, lists: Assessed, hits: Hits) -> Array:
-    """C(r) / r."""
-    return hits.nth / hits.rank
 
 
 def blended_ratio(ncu: NCU, lists: Assessed, hits: Hits) -> Array:
@@ -202,15 +186,10 @@ def cumulative_gain(ncu: NCU, lists: Assessed, hits: Hits) -> Array:
     return np.nan_to_num(divide(columns["cg"], columns["ideal cg"]))
 
 
-def reciprocal_rank(ncu: NCU, lists: Assessed, hits: Hits) -> Array:
-    """1 / r."""
-    return 1.0 / hits.rank
-
-
 UTILITIES: dict[str, Worth] = {
-    "P": precision,
+    "P": lambda ncu, lists, hits: hits.nth / hits.rank,
     "BR": blended_ratio,
     "nCG": cumulative_gain,
-    "RR": reciprocal_rank,
+    "RR": lambda ncu, lists, hits: 1.0 / hits.rank,
 }
 """The utilities, by name."""

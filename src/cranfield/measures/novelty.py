@@ -72,22 +72,15 @@ class Novelty(DiversityMeasure):
     def _worth_of(self, lists: Assessed, relevant: Relevant) -> Array | float:
         return 1.0 if self.worth is None else self.worth(intents_of(lists).above(self.rel))[relevant.entry]
 
-    def normalised_terms(self, lists: Assessed, ideal: str = "greedy") -> Terms:
-        """The terms of the sum, divided by the ideal list's."""
-        hits, adds, columns = self.discounted(lists)
-        return Terms(hits, adds, self.ideal_sum(lists, ideal), columns)
+    def ideal_sum(self, lists: Assessed) -> Array:
+        """The sum of the greedy ideal list of each row's topic."""
+        greedy = greedy_ideal(intents_of(lists), self.rel, self.alpha, self.depth, self.worth)
+        return np.asarray(greedy.sums(self.weight, self.depth or greedy.depth)[lists.topic])
 
-    def ideal_sum(self, lists: Assessed, ideal: str = "greedy") -> Array:
-        """The score of the ideal list of each row's topic."""
-        intents = intents_of(lists)
-        if ideal == "greedy":
-            greedy = greedy_ideal(intents, self.rel, self.alpha, self.depth, self.worth)
-            return np.asarray(greedy.sums(self.weight, self.depth or greedy.depth)[lists.topic])
-        best = np.zeros(len(lists.topics))
-        for topic in np.unique(lists.topic).tolist():
-            matrix = relevance_matrix(intents, topic, self.rel)
-            best[topic] = exact_ideal(matrix, self.alpha, self.weight, self.depth, lists.topics[topic])
-        return best[lists.topic]
+    def terms(self, lists: Assessed) -> Terms | None:
+        """The sum divided by that of the ideal list; measures that divide by something else override this."""
+        hits, adds, columns = self.discounted(lists)
+        return Terms(hits, adds, self.ideal_sum(lists), columns)
 
 
 @measure
@@ -112,6 +105,7 @@ class AlphaDCG(Novelty):
 
     name = "alpha-DCG"
     aliases = ("AlphaDCG", "alpha_DCG", "α-DCG")
+    weight = staticmethod(log_discount)
     properties = Properties(recall_free=True, diminishing=True, high=np.inf)
 
     def declares(self, default: Properties) -> Properties:
@@ -119,9 +113,6 @@ class AlphaDCG(Novelty):
 
     def check(self) -> None:
         check.one_of(self.name, ("plain", "ndeval"), dialect=self.dialect)
-
-    def weight(self, rank: Index) -> Array:
-        return log_discount(rank)
 
     def terms(self, lists: Assessed) -> Terms:
         hits, adds, columns = self.discounted(lists)
@@ -169,6 +160,7 @@ class AlphaNDCG(Novelty):
 
     name = "alpha-nDCG"
     aliases = ("AlphaNDCG", "alpha_nDCG", "α-nDCG", "alpha-NDCG")
+    weight = staticmethod(log_discount)
     properties = Properties(normalised=True, diminishing=True, high=GREEDY)
 
     def declares(self, default: Properties) -> Properties:
@@ -177,11 +169,14 @@ class AlphaNDCG(Novelty):
     def check(self) -> None:
         check.one_of(self.name, ("greedy", "exact"), ideal=self.ideal)
 
-    def weight(self, rank: Index) -> Array:
-        return log_discount(rank)
-
-    def terms(self, lists: Assessed) -> Terms:
-        return self.normalised_terms(lists, self.ideal)
+    def ideal_sum(self, lists: Assessed) -> Array:
+        if self.ideal == "greedy":
+            return super().ideal_sum(lists)
+        best = np.zeros(len(lists.topics))
+        for topic in np.unique(lists.topic).tolist():
+            matrix = relevance_matrix(intents_of(lists), topic, self.rel)
+            best[topic] = exact_ideal(matrix, self.alpha, self.weight, self.depth, lists.topics[topic])
+        return best[lists.topic]
 
 
 class RankBiased(Novelty):
@@ -237,9 +232,6 @@ class nNRBP(RankBiased):
 
     properties = Properties(normalised=True, diminishing=True, high=GREEDY)
 
-    def terms(self, lists: Assessed) -> Terms:
-        return self.normalised_terms(lists)
-
 
 @measure
 class ERRIA(Novelty):
@@ -264,6 +256,7 @@ class ERRIA(Novelty):
 
     name = "ERR-IA"
     aliases = ("ERRIA", "ERR_IA")
+    weight = staticmethod(reciprocal)
     properties = Properties(graded=True, recall_free=True, diminishing=True, intent_probabilities=True)
 
     def declares(self, default: Properties) -> Properties:
@@ -272,9 +265,6 @@ class ERRIA(Novelty):
 
     def check(self) -> None:
         check.one_of(self.name, ("graded", "ndeval"), dialect=self.dialect)
-
-    def weight(self, rank: Index) -> Array:
-        return reciprocal(rank)
 
     def terms(self, lists: Assessed) -> Terms | None:
         if self.dialect == "graded":
@@ -308,10 +298,5 @@ class nERRIA(Novelty):
 
     name = "nERR-IA"
     aliases = ("nERRIA", "nERR_IA")
+    weight = staticmethod(reciprocal)
     properties = Properties(normalised=True, diminishing=True, high=GREEDY)
-
-    def weight(self, rank: Index) -> Array:
-        return reciprocal(rank)
-
-    def terms(self, lists: Assessed) -> Terms:
-        return self.normalised_terms(lists)

@@ -37,9 +37,9 @@ def relevance_matrix(intents: Intents, topic: int, rel: float) -> Array:
     def build() -> Array:
         relevant = intents.above(rel)
         begin, end = np.searchsorted(intents.topic_of_document, [topic, topic + 1])
-        here = slice(relevant.document_start[begin], relevant.document_start[end])
+        entries = slice(relevant.document_start[begin], relevant.document_start[end])
         matrix = np.zeros((int(intents.count[topic]), end - begin))
-        matrix[relevant.nth[relevant.intent[here]], end - 1 - relevant.document[here]] = 1.0
+        matrix[relevant.nth[relevant.intent[entries]], end - 1 - relevant.document[entries]] = 1.0
         return matrix[:, matrix.any(axis=0)]
 
     return intents.once(("relevance matrix", topic, rel), build)
@@ -132,9 +132,9 @@ def exact_ideal(matrix: Array, alpha: float, weight: Weight, depth: int | None, 
     weights = weight(np.arange(1, length + 1))
     best = np.zeros(states)
     for count in range(1, length + 1):
-        here = np.flatnonzero(size == count)
+        of_size = np.flatnonzero(size == count)
         for kind in range(len(kinds)):
-            last = here[taken[here, kind] > 0]
+            last = of_size[taken[of_size, kind] > 0]
             before = last - stride[kind]
             best[last] = np.maximum(best[last], best[before] + gain[before, kind] * weights[count - 1])
     return float(best[size == length].max(initial=0.0))

@@ -11,24 +11,13 @@ from cranfield.measures.base import REGISTRY, Measure, Properties
 from cranfield.measures.difficulty import NOT_THE_PAPERS_FORMULA, AlphaSharpIA
 from cranfield.measures.naming.parse import parse
 
-RANKED = {
-    "graded": "graded",
-    "normalised": "normalised",
-    "recall_free": "recall-free",
-    "diminishing": "diminishing",
-    "lengths": "lengths",
-    "nonlinear": "nonlinear",
-}
-"""The rows of Fig. 6 and their names here. Discriminative power is left out: it depends on the runs as well."""
+SHARED = {name: name.replace("_", "-") for name in ("normalised", "recall_free", "diminishing", "lengths")}
+"""The rows of both figures, and how they are called here."""
 
-DIVERSE = {
-    "graded": "intent grades",
-    "intent_probabilities": "intent probabilities",
-    "normalised": "normalised",
-    "recall_free": "recall-free",
-    "diminishing": "diminishing",
-    "lengths": "lengths",
-}
+RANKED = {"graded": "graded", **SHARED, "nonlinear": "nonlinear"}
+"""The rows of Fig. 6. Discriminative power is left out: it depends on the runs as well."""
+
+DIVERSE = {"graded": "intent grades", "intent_probabilities": "intent probabilities", **SHARED}
 """The rows of Fig. 7. The concordance test is left out: it depends on the runs as well."""
 
 MEANINGS = {
@@ -102,11 +91,6 @@ def lower_is_better(measure: str) -> bool:
         return parse(measure, modules=False).properties.better == "lower"
     except UsageError:
         return False
-
-
-def is_diverse(measure: Measure) -> bool:
-    """Whether the intents of a topic count."""
-    return measure.needs == "intents" or bool(measure.split_views()[1])
 
 
 def ranked() -> dict[str, Properties]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,6 @@ class AP(Measure):
 
     aliases = ("MAP", "AveP", "map", "map_cut")
     properties = normalised_unless_cut(Properties(normalised=True))
-
     only_relevant = True
 
     def terms(self, lists: Assessed) -> Terms:
@@ -78,7 +77,7 @@ class CG(Measure):
 
 
 @measure
-class nCG(Measure):
+class nCG(CG):
     r"""Normalised cumulative gain: cumulative gain divided by that of the ideal list at the same rank.
 
     .. math:: \frac{cg(l)}{cg^*(l)}
@@ -93,17 +92,13 @@ class nCG(Measure):
     0.25
     """
 
-    gain: GainLike = LINEAR
-
     aliases = ("NSR", "WP")
     properties = Properties(graded=True, normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        gain = Gain.of(self.gain)
-        hits, gains = gained(lists, gain, self.k)
-        ideal = lists.ideal(gain)
-        best = lists._once(("ideal cg", gain, self.k), lambda: ideal.sum(ideal.gain, self.k))
-        return Terms(hits, gains, best, {"gain": gains})
+        ideal = lists.ideal(Gain.of(self.gain))
+        best = lists._once(("ideal cg", self.gain, self.k), lambda: ideal.sum(ideal.gain, self.k))
+        return replace(super().terms(lists), over=best)
 
 
 def discounted(
@@ -133,24 +128,8 @@ def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | Non
     )
 
 
-class _Discounted(Measure):
-    """The base class of DCG and nDCG."""
-
-    gain: GainLike = LINEAR
-    discount: str = "log2"
-    base: float = 2
-
-    def check(self) -> None:
-        Discount(self.discount, self.base)
-
-    def dcg(self, lists: Assessed, *, normalised: bool) -> Terms:
-        gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
-        hits, left, columns = discounted(lists, gain, discount, self.k)
-        return Terms(hits, left, ideal_dcg(lists, gain, discount, self.k) if normalised else 1.0, columns)
-
-
 @measure
-class DCG(_Discounted):
+class DCG(Measure):
     r"""Discounted cumulative gain: the sum of the gains, each divided by a discount that grows with the rank.
 
     .. math:: \sum_{r \le l} \frac{g(r)}{\log_2(r + 1)}
@@ -164,14 +143,22 @@ class DCG(_Discounted):
     1.0
     """
 
+    gain: GainLike = LINEAR
+    discount: str = "log2"
+    base: float = 2
+
     properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
 
+    def check(self) -> None:
+        Discount(self.discount, self.base)
+
     def terms(self, lists: Assessed) -> Terms:
-        return self.dcg(lists, normalised=False)
+        hits, left, columns = discounted(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
+        return Terms(hits, left, 1.0, columns)
 
 
 @measure
-class nDCG(_Discounted):
+class nDCG(DCG):
     r"""Normalised discounted cumulative gain: DCG divided by the DCG of the ideal list.
 
     .. math:: \frac{\sum_{r \le l} g(r) / \log_2(r + 1)}{\sum_{r \le l} g^*(r) / \log_2(r + 1)}
@@ -190,7 +177,8 @@ class nDCG(_Discounted):
     properties = Properties(graded=True, normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        return self.dcg(lists, normalised=True)
+        best = ideal_dcg(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
+        return replace(super().terms(lists), over=best)
 
 
 @dataclass(frozen=True)
@@ -305,11 +293,7 @@ def interpolated(lists: Assessed, rel: float, cutoff: int | None, recall: float,
     hits, best = lists._once(("best precision from here", rel, cutoff), best_precision_from_here)
     relevant = lists.num_rel(rel)
     enough = np.maximum(needed(recall, relevant, dialect), 1.0).astype(np.int64)
-    at = hits.start[:-1] + enough - 1
-    reached = at < hits.start[1:]
-    out = np.zeros(lists.rows)
-    out[reached] = best[at[reached]]
-    return np.where(relevant > 0, out, np.nan)
+    return np.where(relevant > 0, hits.value_at_nth(best, enough)[0], np.nan)
 
 
 @measure

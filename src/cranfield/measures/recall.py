@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import DEEPEST_CUTOFF, Measure, Properties, Terms, measure, normalised_unless_cut
 from cranfield.measures.contingency import confusion
@@ -20,15 +18,6 @@ def _relevant(lists: Assessed, rel: float, N: int | None) -> Array:
     """The number of relevant documents of each topic; raises an error if N is too small."""
     cells = confusion(lists, rel, N)
     return cells.true_positive + cells.false_negative
-
-
-def _rank_of(hits: Hits, number: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """The rank of the `number`-th hit in each list (0 if there are fewer hits), and which lists have that many."""
-    at = hits.start[:-1] + number.astype(np.int64) - 1
-    reached = at < hits.start[1:]
-    rank = np.zeros(hits.rows)
-    rank[reached] = hits.rank[at[reached]]
-    return rank, reached
 
 
 @measure
@@ -102,7 +91,8 @@ class ESL(Measure):
         assert cells.true_negative is not None
         retrieved, missed = cells.true_positive, cells.false_negative
         wanted = np.full(lists.rows, float(self.wanted))
-        rank, reached = _rank_of(lists.relevant(self.rel), wanted)
+        hits = lists.relevant(self.rel)
+        rank, reached = hits.value_at_nth(hits.rank, wanted)
         rest = (wanted - retrieved) * cells.true_negative / (missed + 1.0)
         length = np.where(reached, rank - wanted, cells.false_positive + rest)
         return np.where(retrieved + missed >= wanted, length, np.nan)
@@ -137,7 +127,8 @@ class WSS(Measure):
             raise UsageError("WSS needs a recall point: write WSS@0.95")
         relevant = _relevant(lists, self.rel, self.N)
         size = np.full(lists.rows, float(self.N)) if self.N else lists.retrieved.astype(np.float64)
-        rank, reached = _rank_of(lists.relevant(self.rel), np.maximum(needed(self.cutoff, relevant, "exact"), 1.0))
+        hits = lists.relevant(self.rel)
+        rank, reached = hits.value_at_nth(hits.rank, np.maximum(needed(self.cutoff, relevant, "exact"), 1.0))
         unread = np.divide(size - rank, size, out=np.zeros(lists.rows), where=reached)
         return np.where(relevant > 0, unread - (1.0 - self.cutoff), np.nan)
 
@@ -202,6 +193,6 @@ class LastRel(Measure):
     def score(self, lists: Assessed) -> Array:
         if self.N is None:
             return super().score(lists)
-        relevant = _relevant(lists, self.rel, self.N)
-        rank, reached = _rank_of(lists.relevant(self.rel), np.maximum(relevant, 1.0))
+        hits, relevant = lists.relevant(self.rel), _relevant(lists, self.rel, self.N)
+        rank, reached = hits.value_at_nth(hits.rank, np.maximum(relevant, 1.0))
         return np.where(relevant > 0, np.where(reached, rank, float(self.N)), np.nan)

@@ -27,16 +27,6 @@ def documents_of_sample(lists: Assessed) -> Index:
     return lists.document
 
 
-def probabilities_of(lists: Assessed) -> Array:
-    """The probability with which each document of the sample was drawn; an error if it was not given."""
-    if lists.sample is None or lists.sample.probability is None:
-        raise UsageError(
-            "statAP needs the probability with which each document was drawn to be judged: give inclusion=, a file "
-            "with lines 'topic doc probability' or {topic: {doc: probability}}"
-        )
-    return lists.sample.probability
-
-
 class _Stratified(Measure):
     """The base class of measures on stratified samples. Judgments without strata are one stratum."""
 
@@ -95,9 +85,10 @@ class xinfAP(_Stratified):
         hits = every.at(at)
         above = np.zeros(len(at))
         for number in range(sample.strata):
-            here = stratum == number
-            itself = here[at].astype(np.float64)
-            pooled, drawn, good = (every.running(some)[at] - itself for some in (here, here & judged, here & relevant))
+            in_stratum = stratum == number
+            itself = in_stratum[at].astype(np.float64)
+            sets = (in_stratum, in_stratum & judged, in_stratum & relevant)
+            pooled, drawn, good = (every.running(documents)[at] - itself for documents in sets)
             above += pooled * (good + EPSILON) / (drawn + 2 * EPSILON)
         expected = (1.0 + above) / hits.rank
         scale = self.scale_of_hits(lists, lowest)[at]
@@ -182,12 +173,16 @@ class statAP(Measure):
     properties = Properties(high=np.inf)
 
     def terms(self, lists: Assessed) -> Terms:
-        probability = probabilities_of(lists)
-        assert lists.sample is not None
+        sample = lists.sample
+        if sample is None or sample.probability is None:
+            raise UsageError(
+                "statAP needs the probability with which each document was drawn to be judged: give inclusion=, a file "
+                "with lines 'topic doc probability' or {topic: {doc: probability}}"
+            )
         at = np.flatnonzero(lists.grade >= self.rel)
-        hits, worth = lists.hits().at(at), 1.0 / probability[documents_of_sample(lists)[at]]
+        hits, worth = lists.hits().at(at), 1.0 / sample.probability[documents_of_sample(lists)[at]]
         precision = hits.running(worth) / hits.rank
-        counts = lists.sample.grade >= self.rel
-        total = np.bincount(lists.sample.topic[counts], 1.0 / probability[counts], int(lists.topic.max(initial=0)) + 1)
+        counts, topics = sample.grade >= self.rel, int(lists.topic.max(initial=0)) + 1
+        total = np.bincount(sample.topic[counts], 1.0 / sample.probability[counts], topics)
         columns = {"1/probability": worth, "precision": precision}
         return Terms(hits, worth * precision, np.asarray(total[lists.topic], dtype=np.float64), columns)

@@ -35,7 +35,6 @@ class P(Measure):
 
     aliases = ("Precision", "SetP", "set_P")
     properties = Properties(recall_free=True, additive=True, scale="interval")
-
     only_relevant = True
 
     def terms(self, lists: Assessed) -> Terms:
@@ -66,7 +65,6 @@ class R(Measure):
 
     aliases = ("Recall", "SetR", "set_recall", "recall")
     properties = normalised_unless_cut(Properties(normalised=True, additive=True, scale="interval"))
-
     only_relevant = True
 
     def terms(self, lists: Assessed) -> Terms:

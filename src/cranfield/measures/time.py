@@ -182,8 +182,8 @@ class U(_Reading):
     def trailtext(self, lists: Assessed, row: int = 0) -> Trailtext:
         """The text that a reader of one list reads, according to the judgments (Sakai 2014 Fig. 5)."""
         every = lists.every(self.k)
-        here = slice(*every.start[row : row + 2].tolist())
-        columns = (column[here].tolist() for column in (every.rank, *self._strings(lists, every)))
+        of_list = slice(*every.start[row : row + 2].tolist())
+        columns = (column[of_list].tolist() for column in (every.rank, *self._strings(lists, every)))
         strings: list[tuple[float, float, str]] = []
         for rank, snippet, read, gain in zip(*columns, strict=True):
             strings.append((snippet, 0.0, f"snippet {rank}"))

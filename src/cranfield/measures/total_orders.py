@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR
@@ -30,9 +29,6 @@ class _TotalOrder(Measure):
 
     def length(self, lists: Assessed) -> Array:
         return np.asarray(lists.retrieved, dtype=np.float64) if self.k is None else np.full(lists.rows, float(self.k))
-
-    def graded(self, lists: Assessed) -> tuple[Hits, Array]:
-        return gained(lists, LINEAR, self.k)
 
     def finite(self, values: Array) -> Array:
         if not np.all(np.isfinite(values)):
@@ -80,7 +76,7 @@ class SBTO(_TotalOrder):
 
     def terms(self, lists: Assessed) -> Terms:
         highest, length = self.highest(lists), self.length(lists)
-        hits, grade = self.graded(lists)
+        hits, grade = gained(lists, LINEAR, self.k)
         best_first = np.lexsort((hits.rank, -grade, hits.row))
         place = np.empty(len(hits))
         place[best_first] = hits.nth  # the sort keeps each row's hits together
@@ -117,7 +113,7 @@ class RBTO(_TotalOrder):
 
     def terms(self, lists: Assessed) -> Terms:
         base, length = self.highest(lists) + 1.0, self.length(lists)
-        hits, grade = self.graded(lists)
+        hits, grade = gained(lists, LINEAR, self.k)
         if self.normalize:
             weight = base ** -hits.rank.astype(np.float64)
             best = 1.0 - base**-length

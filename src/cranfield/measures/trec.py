@@ -43,8 +43,8 @@ class SetF(Measure):
     def score(self, lists: Assessed) -> Array:
         hits, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
         precision, recall = hits / precision_divisor(lists, self.k), divide(hits, relevant)
-        some = np.where(hits > 0, self.beta * precision + recall, 1.0)
-        return (self.beta + 1.0) * precision * recall / some
+        divisor = np.where(hits > 0, self.beta * precision + recall, 1.0)
+        return (self.beta + 1.0) * precision * recall / divisor
 
 
 @measure

@@ -69,7 +69,7 @@ class ByIntent(View):
         start, nth, rank, grade = lists_by_intent(lists, intents, cutoff)
         if lists.weight is not None:
             weight = lists.weight[hits_by_intent(lists, intents, cutoff).hit]
-        apart = lists.without_hits(self.parents(lists)).replace(
+        by_intent = lists.without_hits(self.parents(lists)).replace(
             row=np.repeat(np.arange(len(start) - 1), np.diff(start)),
             rank=rank,
             grade=grade,
@@ -78,8 +78,8 @@ class ByIntent(View):
             set_of_row=_intents_of_rows(lists, intents),
             intents=None,
         )
-        apart.hits().knowing(start, nth)
-        return apart
+        by_intent.hits().knowing(start, nth)
+        return by_intent
 
     def read(self, lists: Assessed, cutoff: int | None = None) -> Assessed:
         """The same as `apply`, cached for each cutoff."""
@@ -117,10 +117,10 @@ class ByIntent(View):
         return np.where(intents.count[lists.topic] > 0, total, np.nan)
 
     def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
-        intents, apart = intents_of(lists), self.apply(lists)
+        intents, by_intent = intents_of(lists), self.apply(lists)
         return [
             intent_line(intents, intent, f"{measure} {defined(score)}")
-            for intent, score in zip(apart.set_of_row.tolist(), measure.score(apart).tolist(), strict=True)
+            for intent, score in zip(by_intent.set_of_row.tolist(), measure.score(by_intent).tolist(), strict=True)
         ]
 
     def __str__(self) -> str:
@@ -169,14 +169,14 @@ class GlobalGain(View):
         A later document is still relevant (Sakai 2013 (10) and (11) change only gains): its gain is above 0 and adds 0.
         """
         intents = intents_of(lists)
-        apart = hits_by_intent(lists, intents)
-        intent = intents.intent[apart.entry]
-        gain = self.gain(intents.grade[apart.entry])
+        by_intent = hits_by_intent(lists, intents)
+        intent = intents.intent[by_intent.entry]
+        gain = self.gain(intents.grade[by_intent.entry])
         worth = intents.probability[intent] * gain
         served = np.flatnonzero(intents.navigational[intent] & (gain > 0))
-        again = served[1:][apart.row[served[1:]] == apart.row[served[:-1]]]
+        again = served[1:][by_intent.row[served[1:]] == by_intent.row[served[:-1]]]
         worth[again] = np.where(worth[again] > 0, SPENT, 0.0)
-        return np.bincount(apart.hit, worth, len(lists.row)).astype(np.float64)
+        return np.bincount(by_intent.hit, worth, len(lists.row)).astype(np.float64)
 
     def __str__(self) -> str:
         return "DIN" if self.din else "D"

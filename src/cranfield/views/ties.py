@@ -94,9 +94,9 @@ def _expected_sum(score: Score) -> Score:
 
 def _at_every_rank_of_tie(lists: Assessed, first: Index, last: Index, begin: int, end: int) -> Assessed:
     """The lists from row `begin` up to `end`, with every hit at every rank that it can have."""
-    here = np.arange(*np.searchsorted(lists.row, [begin, end]))
-    size = last[here] - first[here] + 1
-    hit, rank = np.repeat(here, size), ranges(first[here], size)
+    hits = np.arange(*np.searchsorted(lists.row, [begin, end]))
+    size = last[hits] - first[hits] + 1
+    hit, rank = np.repeat(hits, size), ranges(first[hits], size)
     order = np.lexsort((rank, lists.row[hit]))
     hit = hit[order]
     weight = 1.0 / (last[hit] - first[hit] + 1)

@@ -13,7 +13,7 @@ from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
-from cranfield.measures.property_tables import MEANINGS, RANKED, is_diverse
+from cranfield.measures.property_tables import MEANINGS, RANKED
 from cranfield.meta.axioms.axiom_findings import Finding, Scored
 from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS
 from cranfield.meta.axioms.ranked_experiments import RANKED_EXPERIMENTS
@@ -143,7 +143,7 @@ def axioms(measures: Any, only: Any = None) -> Axioms:
 def _experiments(measure: Measure) -> dict[str, Callable[[Measure], Finding]]:
     if measure.needs in ("inclusion", "dimensions"):
         raise UsageError(f"{measure} needs {UNAVAILABLE[measure.needs]}, which synthetic lists do not have")
-    if is_diverse(measure):
+    if measure.uses_intents():
         return INTENT_EXPERIMENTS
     steps = {kind: partial(improving_step, kind) for kind in ("swap", "replacement")}
     return {**steps, "top_heavy": top_heavy, **RANKED_EXPERIMENTS}
