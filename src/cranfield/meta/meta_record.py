@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield import record
+from cranfield.check import nearest
 from cranfield.record import Record
-from cranfield.table import Cell, Column, Estimate, Table, number_kind
+from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.types import Progress
 
 Columns = dict[str, NDArray[Any]]
@@ -71,12 +73,8 @@ def table_of(
     names: Mapping[str, str] | None = None,
 ) -> Table:
     """A table of texts, counts and numbers; `names` has other headings for some columns."""
-    kinds = {"i": "count", "O": "text"}
-    heads = (
-        Column((names or {}).get(name, name), kinds.get(column.dtype.kind) or number_kind(name))
-        for name, column in columns.items()
-    )
-    return Table(tuple(heads), rows_of(columns), caption, notes)
+    renamed = {(names or {}).get(name, name): column for name, column in columns.items()}
+    return record.table_of(renamed, caption=caption, notes=notes)
 
 
 def headings(kind: str, *names: str, better: str = "neither") -> tuple[Column, ...]:
@@ -97,6 +95,19 @@ def upper_triangle(
 def interval(value: float, low: float, high: float, measure: str = "", other: str = "", topics: int = 0) -> Estimate:
     """A table cell with an interval."""
     return Estimate(measure, other, float(value), float(low), float(high), topics, 0, 0)
+
+
+def index_of(name: str, names: Sequence[str], noun: str) -> int:
+    """The index of a name; the error about an unknown name suggests the most similar one."""
+    if name not in names:
+        raise nearest(name, names, noun)
+    return names.index(name)
+
+
+def report(progress: Progress | None, done: int, total: int) -> None:
+    """Report progress, if the caller wants to know it."""
+    if progress is not None:
+        progress(done, total)
 
 
 def part_of(progress: Progress, part: int, parts: int) -> Progress:

@@ -176,9 +176,9 @@ def actual(teams: dict[str, str], pool_depth: int | None = None) -> list[str]:
 def test_teams_without_runs_and_runs_without_teams_are_named() -> None:
     teams = {"r0": "A", "r1": "A", "r2": "B", "x9": "C", "x8": "A"}
     assert actual(teams) == [
-        "1 team has none of these runs: C",
-        "2 runs of the table of teams are not among the runs: x9, x8",
-        "3 runs have no team and are left out one by one: r3, r4, r5",
+        "teams without any of the runs: C",
+        "runs in the table of teams that are not among the runs: x9, x8",
+        "runs without a team, left out one by one: r3, r4, r5",
     ]
 
 

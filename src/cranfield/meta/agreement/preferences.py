@@ -17,9 +17,9 @@ from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import central_interval, resampled_topics
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, interval, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, interval, labels, rows_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -102,18 +102,18 @@ class PredictivePower(MetaRecord):
 
     def table(self) -> Table:
         """A row per measure, the highest agreement first."""
-        rows: list[tuple[Cell, ...]] = []
-        for i in np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable").tolist():
-            name = self.measures[i]
-            share = interval(self.agreement[i], self.low[i], self.high[i], name)
-            rows.append((name, share, int(self.agree[i]), int(self.tied[i]), int(self.disagree[i]), float(self.p[i])))
+        order = np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable")
+        rows = tuple(
+            (name, interval(share, low, high, name), *counts)
+            for name, share, low, high, *counts in rows_of({name: x[order] for name, x in self.columns().items()})
+        )
         columns = (
             Column("measure"),
             Column("agreement", "number", "higher"),
             *headings("count", "agree", "tied", "disagree"),
             Column("p", "probability"),
         )
-        return Table(columns, tuple(rows), "Agreement with preferences", self.notes)
+        return Table(columns, rows, "Agreement with preferences", self.notes)
 
 
 def predictive_power(

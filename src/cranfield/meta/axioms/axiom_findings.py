@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -75,6 +75,17 @@ class SecondDocument(NamedTuple):
     lowest: tuple[Scored, ...] = ()
     highest: tuple[Scored, ...] = ()
     tried: int = 0
+
+    def extended(self, effect: Array, example: Callable[[int], tuple[Scored, ...]]) -> SecondDocument:
+        """The extremes of these effects too; `example` returns the lists that have the i-th effect."""
+        best = self._replace(tried=self.tried + int(np.isfinite(effect).sum()))
+        if np.nanmin(effect, initial=0.0) < best.low:
+            at = int(np.nanargmin(effect))
+            best = best._replace(low=float(effect[at]), lowest=example(at))
+        if np.nanmax(effect, initial=0.0) > best.high:
+            at = int(np.nanargmax(effect))
+            best = best._replace(high=float(effect[at]), highest=example(at))
+        return best
 
     def diminishing(self, to: str = "") -> Finding:
         """Is a relevant document never worth more, and sometimes less, after another one?"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -104,13 +104,7 @@ def second_documents(measure: Measure) -> SecondDocument:
         for fours in small_lists(lengths):
             scores = measure.evaluate(fours.lists)
             effect = second_document_effect(higher_better(measure, scores)[fours.rows])
-            best = best._replace(tried=best.tried + int(np.isfinite(effect).sum()))
-            if np.nanmin(effect, initial=0.0) < best.low:
-                at = int(np.nanargmin(effect))
-                best = best._replace(low=float(effect[at]), lowest=_scored(fours, scores, at))
-            if np.nanmax(effect, initial=0.0) > best.high:
-                at = int(np.nanargmax(effect))
-                best = best._replace(high=float(effect[at]), highest=_scored(fours, scores, at))
+            best = best.extended(effect, partial(_scored, fours, scores))
     return best
 
 

@@ -15,7 +15,7 @@ from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
 from cranfield.measures import Gain, Measure
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.judgments.rescoring import joined
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, interval
+from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, interval, report
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
 from cranfield.types import Array, Progress
@@ -89,8 +89,7 @@ def change_gains(
         result = correlate(scores, coefficients=coefficient, level=level, resamples=resamples, seed=seed)
         values[i], low[i], high[i] = (array[0, 0, 1:] for array in (result.values, result.low, result.high))
         notes.update(dict.fromkeys(result.notes))
-        if progress is not None:
-            progress(i + 1, len(chosen))
+        report(progress, i + 1, len(chosen))
     return GainChange(coefficient, tuple(map(str, chosen)), tuple(named), values, low, high, tuple(notes))
 
 

@@ -11,12 +11,11 @@ from functools import cache
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Judged
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.frames import need
 from cranfield.measures import AP, Measure
+from cranfield.meta.synthetic_lists import assess_lists
 from cranfield.types import Array
 
 ROUNDS, STEPS = 40, 60
@@ -121,27 +120,13 @@ def _weights_of(measure: Measure, relevant: Array, depth: int) -> tuple[Array | 
 @cache
 def _single_scores(measure: Measure, relevant: int, depth: int) -> Array:
     """The scores of lists with a single relevant document, at rank 1, 2, ..., and of a list with none."""
-    rows = depth + 1
-    row = np.arange(depth)
-    lists = Assessed(
-        runs=("list",),
-        topics=("topic",),
-        run=np.zeros(rows, dtype=np.int64),
-        topic=np.zeros(rows, dtype=np.int64),
-        retrieved=np.full(rows, depth),
-        missing=np.zeros(rows, dtype=bool),
-        row=row,
-        rank=row + 1,
-        grade=np.ones(depth),
-        judged=Judged.of(np.zeros(relevant, dtype=np.int64), np.ones(relevant), 1),
-        set_of_row=np.zeros(rows, dtype=np.int64),
-    )
-    return np.asarray(measure.evaluate(lists))
+    grades = np.full((depth + 1, depth), np.nan)
+    np.fill_diagonal(grades, 1.0)
+    return np.asarray(measure.evaluate(assess_lists(grades, [1.0] * relevant, 1.0)))
 
 
 class _Dual:
-    """The problem with linear constraints: p_i = logistic(a w_i + b), where a and b of each list minimise a convex
-    function."""
+    """Linear constraints: p_i = logistic(a w_i + b), where a and b of each list minimise a convex function."""
 
     def __init__(self, weights: Array, target: Array, found: Array, mask: Array) -> None:
         self.mask, self.found = mask, found
@@ -165,7 +150,6 @@ class _Dual:
         return (ascending * lowest).sum(axis=1), (ascending * highest).sum(axis=1)
 
     def p(self) -> Array:
-        """The probabilities."""
         return np.asarray(need("scipy.special", "max_entropy").expit(self._x(self.a, self.b)) * self.mask)
 
     def _x(self, a: Array, b: Array) -> Array:

@@ -15,7 +15,7 @@ from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, rows_of, table_of
+from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, report, rows_of, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table
 from cranfield.types import Array, Progress
@@ -30,11 +30,7 @@ _EDGE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SwapRates(MetaRecord):
-    """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins.
-
-    `columns` has a row per measure, size and bin: the curves. `summary` has one per measure and size (Sakai 2007
-    Table 3).
-    """
+    """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins."""
 
     facts = ("width", "rate", "replacement", "systems", "topics", "resamples", "seed")
 
@@ -72,15 +68,13 @@ class SwapRates(MetaRecord):
     @property
     def required(self) -> Array:
         """measures × sizes: the difference above which no bin has a swap rate above `rate`; NaN if there is none."""
-        return np.where(self._at() < self.counts.shape[2], np.append(self.edges, np.nan)[self._at()], np.nan)
+        return np.asarray(np.append(self.edges, np.nan)[self._at()])
 
     @property
     def satisfying(self) -> Array:
         """measures × sizes: the share of all comparisons whose difference is at least the required one."""
-        total = self.counts.sum(axis=2)
-        bins = np.arange(self.counts.shape[2])
-        reached = np.where(bins >= self._at()[..., None], self.counts, 0).sum(axis=2)
-        return np.asarray(reached / total)
+        reached = np.arange(self.counts.shape[2]) >= self._at()[..., None]
+        return np.asarray(np.where(reached, self.counts, 0).sum(axis=2) / self.counts.sum(axis=2))
 
     @property
     def relative(self) -> Array:
@@ -128,7 +122,7 @@ class SwapRates(MetaRecord):
         rows: list[tuple[Cell, ...]] = []
         for measure, size, required, largest, relative, satisfying in rows_of(self.summary()):
             edge = _fixed(required, self._digits())
-            cells = (edge, _fixed(largest, four), _percent(relative, whole), _percent(satisfying, tenths))
+            cells = (edge, _fixed(largest, four), _fixed(relative, whole, "%"), _fixed(satisfying, tenths, "%"))
             rows.append((measure, *((str(size),) if several else ()), *cells))
         names = ["measure", *(["topics"] if several else []), "abs. diff.", "max.", "diff./max.", "% pairs satisfying"]
         return Table(headings("text", *names), tuple(rows), f"Swap rate ≤ {100 * self.rate:g}%", self.notes)
@@ -223,7 +217,7 @@ def swap_rates(
     close, sign = complete.close, [-1.0 if lower_is_better(name) else 1.0 for name in complete.measures]
     first, second = np.triu_indices(runs, 1)
     block = max(1, _BLOCK // len(first))
-    done, total = 0, len(chosen) * resamples
+    done = 0
     for s, size in enumerate(chosen):
         for times in _draws(topics, size, replacement, resamples, seed, block):
             means = (times.reshape(-1, topics) @ by_topic / size).reshape(*times.shape[:2], *shape[:1], -1)
@@ -234,8 +228,7 @@ def swap_rates(
                 counts[m, s] += binned.sum(axis=0)
                 swaps[m, s] += binned[1]
             done += len(times)
-            if progress is not None:
-                progress(done, total)
+            report(progress, done, len(chosen) * resamples)
     return SwapRates(
         complete.measures, chosen, counts, swaps, largest, width, rate, replacement, runs, topics, resamples, seed,
         complete.notes,
@@ -295,9 +288,5 @@ def _binned(
     return np.bincount(index.ravel(), minlength=2 * bins).reshape(2, bins)
 
 
-def _fixed(value: float, digits: int) -> str:
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _percent(share: float, digits: int) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.{digits}f}%"
+def _fixed(value: float, digits: int, unit: str = "f") -> str:
+    return "-" if math.isnan(value) else f"{value:.{digits}{unit}}"

@@ -17,7 +17,7 @@ from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
 from cranfield.frames import Tidy
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
@@ -29,7 +29,7 @@ from cranfield.types import Progress
 PARTS = 1000
 """The number of progress units per step."""
 SUFFIXES = {"csv": "csv", "json": "json", "latex": "tex"}
-"""The formats of tables, and the suffixes of their files."""
+"""{format of a table: suffix of its file}."""
 MOST_ROWS_OF_LATEX = 500
 """Longer tables are data and do not fit a page of a paper."""
 
@@ -114,8 +114,7 @@ def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> O
     """
     plan = study if isinstance(study, Study) else read_study(study)
     make_folder(plan.output)
-    cache = Cache(plan.cache)
-    inputs = Inputs(plan, cache)
+    inputs = Inputs(plan, Cache(plan.cache))
     pairs = list(_steps(plan))
     steps: list[Step] = []
     sections: list[str] = []
@@ -123,21 +122,19 @@ def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> O
         for number, (task, collection) in enumerate(pairs):
 
             def step_progress(done: int, total: int, number: int = number) -> None:
-                if progress is not None:
-                    progress(number * PARTS + PARTS * min(done, total) // max(total, 1), len(pairs) * PARTS)
+                report(progress, number * PARTS + PARTS * min(done, total) // max(total, 1), len(pairs) * PARTS)
 
             step_progress(0, 1)
             began = time.monotonic()
-            result, state, error = _result(plan, task, collection, inputs, cache, step_progress, interrupted)
+            result, state, error = _result(inputs, task, collection, step_progress, interrupted)
             files = _write_files(plan, task, collection, result) if result else ()
             name = collection.name if collection else ""
             steps.append(Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error))
             sections.append(section(plan, task.label, name, result.tables if result else {}, error))
-    if progress is not None:
-        progress(len(pairs) * PARTS, len(pairs) * PARTS)
-    report = os.path.join(plan.output, plan.report)
-    write_bytes(report, page(plan, sections).encode("utf-8", "backslashreplace"))
-    return Outcome(plan.title, plan.output, report, tuple(steps))
+    report(progress, len(pairs) * PARTS, len(pairs) * PARTS)
+    path = os.path.join(plan.output, plan.report)
+    write_bytes(path, page(plan, sections).encode("utf-8", "backslashreplace"))
+    return Outcome(plan.title, plan.output, path, tuple(steps))
 
 
 def _steps(plan: Study) -> Iterator[tuple[Task, Collection | None]]:
@@ -152,13 +149,7 @@ def _steps(plan: Study) -> Iterator[tuple[Task, Collection | None]]:
 
 
 def _result(
-    plan: Study,
-    task: Task,
-    collection: Collection | None,
-    inputs: Inputs,
-    cache: Cache,
-    progress: Progress,
-    interrupted: list[int],
+    inputs: Inputs, task: Task, collection: Collection | None, progress: Progress, interrupted: list[int]
 ) -> tuple[Result | None, str, str]:
     """The result of a step, from the cache or computed; its state; and its error, if it failed."""
     try:
@@ -167,14 +158,14 @@ def _result(
             options={name: inputs.content(task, name, value) for name, value in task.options.items()},
             **inputs.facts(task, collection),
         )
-        content = cache.get(key)
+        content = inputs.cache.get(key)
         if content is not None:
             return Result.from_bytes(content), "cached", ""
-        record = _compute(plan, task, collection, inputs, progress)
+        record = _compute(inputs, task, collection, progress)
         if interrupted:  # the method returned an incomplete result
             raise KeyboardInterrupt
         result = Result(task.method.tables_of(record), _tidy(record))
-        cache.put(key, result.to_bytes())
+        inputs.cache.put(key, result.to_bytes())
     except CranfieldError as error:
         return None, "failed", str(error)
     except Exception as error:  # one failed step must not lose hours of others
@@ -182,30 +173,25 @@ def _result(
     return result, "computed", ""
 
 
-def _compute(plan: Study, task: Task, collection: Collection | None, inputs: Inputs, progress: Progress) -> Any:
-    method, options = task.method, dict(task.options)
+def _compute(inputs: Inputs, task: Task, collection: Collection | None, progress: Progress) -> Any:
+    method, plan = task.method, inputs.study
     measures = list(plan.measures_of(task, collection))
+    available: dict[str, Any] = {"progress": progress}
     if collection is None:
-        available: dict[str, Any] = {"progress": progress}
         arguments: tuple[Any, ...] = (measures,)
     elif method.takes == COLLECTION:
-        available = {
-            "progress": progress,
-            "measures": measures,
-            "missing": collection.missing,
-            "options": collection.options,
-            "teams": collection.teams,
-        }
+        available |= {"measures": measures, "missing": collection.missing}
+        available |= {"options": collection.options, "teams": collection.teams}
         arguments = inputs.read(collection)
     else:
         scores = inputs.scores(collection, part_of(progress, 0, 2))
         further = plan.further_measures(task)
-        available = {"progress": part_of(progress, 1, 2)}
+        available["progress"] = part_of(progress, 1, 2)
         if further:
             available["measures"] = measures or [name for name in scores.measures if name not in further]
         arguments = (scores.select(measures=list(dict.fromkeys((*(measures or scores.measures), *further)))),)
-    options |= {name: value for name, value in available.items() if method.accepts(name)}
-    return method.function(*arguments, **options)
+    accepted = {name: value for name, value in available.items() if method.accepts(name)}
+    return method.function(*arguments, **task.options, **accepted)
 
 
 def _tidy(record: Any) -> str:
