@@ -55,7 +55,7 @@ def crossed(axes: Mapping[str, Iterable[Any]], values: Mapping[str, NDArray[Any]
     return {**columns, **{name: array.ravel() for name, array in values.items()}}
 
 
-def concatenated(records: Iterable[Record]) -> Columns:
+def stacked(records: Iterable[Record]) -> Columns:
     """The columns of several records with the same columns, one record after the other."""
     parts = [record.columns() for record in records]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

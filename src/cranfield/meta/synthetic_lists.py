@@ -127,11 +127,9 @@ class SyntheticLists:
         base = _recall_base(length, grades, recall_base)
         if sample is None:
             if length * math.log(grades) > math.log(MOST) + FAR:
-                raise UsageError(
-                    f"there are {grades}^{length} = {_power_text(grades, length)} lists of {length} documents with "
-                    f"{grades} grades, too many to enumerate (at most {MOST:,}); use shorter lists, or a random sample "
-                    "such as sample=100000"
-                )
+                power = f"{grades}^{length} = {_power_text(grades, length)}"
+                way_out = f"too many to enumerate (at most {MOST:,}); use a random sample such as sample=100000"
+                raise UsageError(f"there are {power} lists of {length} documents with {grades} grades, {way_out}")
             lists = _every_list(length, grades)
         else:
             drawn = np.random.default_rng(seed).integers(0, grades, (sample, length), dtype=np.int8)
@@ -166,9 +164,8 @@ class SyntheticLists:
 
     def _score(self, measure: Measure, lists: Grades) -> Array:
         lengths = np.full(lists.shape, _LENGTH) if measure.needs == "lengths" else None
-        assessed = assess_lists(
-            lists.astype(np.float64), self.judged, self.grades - 1, lengths=lengths, scores=measure.needs == "scores"
-        )
+        grades, scores = lists.astype(np.float64), measure.needs == "scores"
+        assessed = assess_lists(grades, self.judged, self.grades - 1, lengths=lengths, scores=scores)
         return higher_better(measure, measure.evaluate(assessed))
 
     def steps(self, measure: Measure, scores: Array, kind: str) -> Iterator[Steps]:

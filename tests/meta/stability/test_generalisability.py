@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cranfield.errors import UsageError
-from cranfield.meta.stability.coefficient_intervals import FRatios
 from cranfield.meta.stability.generalisability import g_studies, g_study
+from cranfield.meta.stability.variance_components import FRatios
 from cranfield.scores.scores import Scores
 
 SYNTHETIC_4 = np.array(

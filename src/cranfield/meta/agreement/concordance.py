@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield.comparison.distributions.rank_distributions import sign_p
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import products
-from cranfield.meta.complete_scores import CompleteScores, names_of
+from cranfield.meta.complete_scores import CompleteScores, divided, names_of
 from cranfield.meta.meta_record import Columns, MetaRecord, index_of, labels, report, table_of, upper_triangle
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
@@ -55,8 +55,7 @@ class Concordance(MetaRecord):
     @property
     def shares(self) -> Array:
         """gold × measures × measures: Conc(row | column, gold); NaN where the two never disagree."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(self.concordant / self.disagreements)
+        return divided(self.concordant, self.disagreements)
 
     @property
     def p(self) -> Array:
@@ -133,10 +132,8 @@ def concord(scores: Scores, gold: Any, measures: Any = None, *, progress: Progre
         raise UsageError("concord: no gold standard; give a measure such as 'P@10'")
     names = names_of(measures) if measures is not None else [name for name in scores.measures if name not in golds]
     if len(names) < 2:
-        raise UsageError(
-            f"concord: {counted(len(names), 'measure')} to compare ({', '.join(names) or 'none'}), must be 2 or more "
-            "in addition to the gold standard"
-        )
+        given = f"{counted(len(names), 'measure')} to compare ({', '.join(names) or 'none'})"
+        raise UsageError(f"concord: {given}, must be 2 or more in addition to the gold standard")
     complete = CompleteScores.of(scores, "concord", list(dict.fromkeys([*names, *golds])), least_systems=2)
     gold_sets = [[name] for name in golds] + ([golds] if len(golds) > 1 else [])
     counts = _counts(complete, [complete.measures.index(name) for name in names], gold_sets, progress)

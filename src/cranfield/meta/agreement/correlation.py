@@ -17,7 +17,7 @@ from cranfield.comparison.differences import noise
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL
-from cranfield.meta.agreement.overlap import TIES
+from cranfield.meta.agreement.overlap import check_settings
 from cranfield.meta.complete_scores import CompleteScores, central_interval, check_count, levels_of
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, labels, report
 from cranfield.record import Record
@@ -290,7 +290,5 @@ def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:
     function = COEFFICIENTS[coefficient][1]
     if coefficient != "rbo":
         return function
-    if not 0 < p < 1:
-        raise UsageError(f"rbo: p == {p!r}, must be above 0 and below 1")
-    check.one_of("rbo", TIES, ties=ties)
+    check_settings(p, ties)
     return partial(function, p=p, ties=ties)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +36,6 @@ class Finding:
     says: str
     example: tuple[Scored, ...] = ()
     measure: str = ""
-
-    def of(self, measure: object) -> Finding:
-        """The same finding with the name of the measure."""
-        return replace(self, measure=str(measure))
 
     def shown(self) -> str:
         """The lists and their scores."""
@@ -76,8 +72,9 @@ class SecondDocument(NamedTuple):
     highest: tuple[Scored, ...] = ()
     tried: int = 0
 
-    def extended(self, effect: Array, example: Callable[[int], tuple[Scored, ...]]) -> SecondDocument:
-        """The extremes of these effects too; `example` returns the lists that have the i-th effect."""
+    def extended(self, scores: Array, example: Callable[[int], tuple[Scored, ...]]) -> SecondDocument:
+        """Also consider these scores of four lists each (4 × …); `example` returns the i-th four lists."""
+        effect = second_document_effect(scores)
         best = self._replace(tried=self.tried + int(np.isfinite(effect).sum()))
         if np.nanmin(effect, initial=0.0) < best.low:
             at = int(np.nanargmin(effect))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,15 +18,7 @@ from cranfield.meta.axioms.axiom_findings import Finding, Scored
 from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS
 from cranfield.meta.axioms.ranked_experiments import RANKED_EXPERIMENTS
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels
-from cranfield.meta.synthetic_lists import (
-    FAR,
-    UNAVAILABLE,
-    Grades,
-    SyntheticLists,
-    check_plain_lists,
-    higher_better,
-    list_text,
-)
+from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, check_plain_lists, higher_better, list_text
 from cranfield.table import Cell, Table
 from cranfield.types import Array
 
@@ -79,7 +71,6 @@ class Axioms(MetaRecord):
 
     @property
     def measures(self) -> list[str]:
-        """The measures, in order."""
         return list(dict.fromkeys(finding.measure for finding in self.findings))
 
     def columns(self) -> Columns:
@@ -136,22 +127,20 @@ def axioms(measures: Any, only: Any = None) -> Axioms:
         experiments = {name: test for name, test in experiments.items() if names is None or name in names}
         if not experiments:
             raise UsageError(f"none of {', '.join(names or ())} can be tried with {measure}")
-        findings += [experiment(measure).of(measure) for experiment in experiments.values()]
+        findings += [replace(experiment(measure), measure=str(measure)) for experiment in experiments.values()]
     return Axioms(tuple(findings), tuple(notes))
 
 
 def _experiments(measure: Measure) -> dict[str, Callable[[Measure], Finding]]:
-    if measure.needs in ("inclusion", "dimensions"):
-        raise UsageError(f"{measure} needs {UNAVAILABLE[measure.needs]}, which synthetic lists do not have")
     if is_diverse(measure):
         return INTENT_EXPERIMENTS
+    check_plain_lists(measure)
     steps = {kind: partial(improving_step, kind) for kind in ("swap", "replacement")}
     return {**steps, "top_heavy": top_heavy, **RANKED_EXPERIMENTS}
 
 
 def improving_step(kind: str, measure: Measure) -> Finding:
     """Does the score never fall by a `swap` or a `replacement` that improves the list?"""
-    check_plain_lists(measure)
     tried = unchanged = 0
     for base in BASES:
         synthetic = SyntheticLists.of(LENGTH, GRADES, base)
@@ -178,7 +167,6 @@ def improving_step(kind: str, measure: Measure) -> Finding:
 
 def top_heavy(measure: Measure) -> Finding:
     """Does a lone relevant document gain with every rank it moves up, and more the nearer it is to the top?"""
-    check_plain_lists(measure)
     depth = DEPTH if measure.k is None or measure.cutoff_kind != "rank" else min(DEPTH, measure.k)
     synthetic = SyntheticLists.of(DEPTH, 2)
     lists = np.eye(DEPTH, dtype=np.int8)

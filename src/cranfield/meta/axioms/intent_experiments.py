@@ -12,14 +12,7 @@ import numpy as np
 from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.measures import Measure
-from cranfield.meta.axioms.axiom_findings import (
-    Finding,
-    Scored,
-    SecondDocument,
-    differ,
-    first_difference,
-    second_document_effect,
-)
+from cranfield.meta.axioms.axiom_findings import Finding, Scored, SecondDocument, differ, first_difference
 from cranfield.meta.synthetic_lists import FAR
 
 Document = dict[str, int]
@@ -47,7 +40,6 @@ def diverse_score(
     weights: dict[str, float] = WEIGHTS,
     length: int = 3000,
 ) -> float:
-    """The score of one list of documents."""
     lists = with_intents(documents, missed, weights, tuple(navigational))
     return float(measure.evaluate(lists.replace(lengths=Lengths.one([length] * len(documents), len(documents))))[0])
 
@@ -85,8 +77,8 @@ def diminishing(measure: Measure) -> Finding:
             tuple(Scored(documents_text([KINDS[kind] for kind in kinds]), scores[kinds]) for kinds in four)
             for four in fours
         ]
-        effect = second_document_effect(np.array([[scored.score for scored in four] for four in examples]).T)
-        best = best.extended(effect, examples.__getitem__)
+        by_four = np.array([[scored.score for scored in four] for four in examples])
+        best = best.extended(by_four.T, examples.__getitem__)
     return best.diminishing(" to intent a")
 
 
@@ -167,11 +159,6 @@ def lengths(measure: Measure) -> Finding:
 
 
 INTENT_EXPERIMENTS: dict[str, Callable[[Measure], Finding]] = {
-    "graded": graded,
-    "intent_probabilities": intent_probabilities,
-    "normalised": normalised,
-    "recall_free": recall_free,
-    "diminishing": diminishing,
-    "lengths": lengths,
+    test.__name__: test for test in (graded, intent_probabilities, normalised, recall_free, diminishing, lengths)
 }
 """By the names of `Properties`."""

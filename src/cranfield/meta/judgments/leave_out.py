@@ -247,9 +247,8 @@ def _groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[s
         return runs, np.arange(len(runs))
     alone = [run for run in runs if run not in team]
     if len(alone) == len(runs):
-        raise UsageError(
-            f"{WHO}: no run is in the table of teams: it has {listed(team) or 'none'}, the runs are {listed(runs)}"
-        )
+        table = listed(team) or "none"
+        raise UsageError(f"{WHO}: no run is in the table of teams: it has {table}, the runs are {listed(runs)}")
     absent = [run for run in team if run not in runs]
     present = {team[run] for run in runs if run in team}
     empty = [name for name in dict.fromkeys(team.values()) if name not in present]

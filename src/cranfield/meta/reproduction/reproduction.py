@@ -70,6 +70,8 @@ class Agreement:
 class Reproduction(MetaRecord):
     """How close a second experiment comes to the first, by every measure."""
 
+    facts = ("kind", "runs")
+
     kind: str
     """`replication` (the same collection) or `reproduction` (another)."""
     runs: dict[str, tuple[str, str]]
@@ -88,10 +90,6 @@ class Reproduction(MetaRecord):
     def columns(self) -> Columns:
         """measure, role, original, again, tau, overlap, rmse, nrmse, p, effect_ratio, delta_ri, topics."""
         return attributes(self.agreements, *Agreement.__dataclass_fields__)
-
-    def _metadata(self) -> dict[str, Any]:
-        runs = {role: list(names) for role, names in self.runs.items()}
-        return {"kind": self.kind, "runs": runs, "notes": list(self.notes)}
 
     def table(self) -> Table:
         """A row per measure and run; columns without any value are left out."""
@@ -223,10 +221,8 @@ def _reproduction(
     if same and set(before.topics) != set(after.topics):
         shared = len(set(before.topics) & set(after.topics))
         if not shared:
-            raise UsageError(
-                "the two experiments have no topic in common; if they are on different collections, give other_qrels "
-                "or same_collection=False"
-            )
+            way_out = "if they are on different collections, give other_qrels or same_collection=False"
+            raise UsageError(f"the two experiments have no topic in common; {way_out}")
         notes.append(f"scores compared on the {shared} topics that both experiments have")
     agreements: list[Agreement] = []
     by_role = {order.role: order for order in orders}

@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
-from cranfield.meta.meta_record import Columns, MetaRecord, concatenated, headings, index_of, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, stacked
 from cranfield.meta.scale.scale_theory import ADMITS, proved_scale
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
 from cranfield.table import Cell, Table
@@ -164,7 +164,7 @@ class Scales(MetaRecord):
 
     def columns(self) -> Columns:
         """The columns of each `Scale`, one measure after the other."""
-        return concatenated(self.scales)
+        return stacked(self.scales)
 
     def table(self) -> Table:
         """A row per measure: its scale on these lists, and the gaps between its values."""

@@ -1,7 +1,4 @@
-"""The theory of scales: the statistics that each scale admits, and the proved scales of some measures.
-
-After Ferro & Maistro 2024 §7.
-"""
+"""The theory of scales: the statistics that each scale admits, and the proved scales of some measures."""
 
 from __future__ import annotations
 

@@ -86,8 +86,6 @@ class DiscriminativePower(MetaRecord):
         """The same as `notes`."""
         return self.notes
 
-    # -- as data
-
     def columns(self) -> Columns:
         """measure, pairs, significant, share, delta; the most discriminative measure first."""
         order = self._order()
@@ -123,8 +121,6 @@ class DiscriminativePower(MetaRecord):
 
     def _metadata(self) -> dict[str, Any]:
         return {**super()._metadata(), "systems": len(self.systems)}
-
-    # -- as tables
 
     def table(self, digits: int | None = None) -> Table:
         """Significant pairs, discriminative power and Δ needed, best first.

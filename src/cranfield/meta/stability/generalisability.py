@@ -17,19 +17,8 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import check_count
-from cranfield.meta.meta_record import (
-    Columns,
-    MetaRecord,
-    attributes,
-    concatenated,
-    headings,
-    index_of,
-    interval,
-    labels,
-    table_of,
-)
-from cranfield.meta.stability.coefficient_intervals import FRatios
-from cranfield.meta.stability.variance_components import SYSTEM, TOPIC, Component, score_cube, variance_components
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, stacked, table_of
+from cranfield.meta.stability.variance_components import SYSTEM, TOPIC, Component, FRatios, components_of, score_cube
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted
@@ -159,7 +148,7 @@ class GStudy(MetaRecord):
     def columns(self) -> Columns:
         """measure, source, df, mean_square, variance, share; a row per source."""
         columns = attributes(self.components, "source", "df", "mean_square", "variance", "share")
-        return {"measure": labels([self.measure] * len(self.components)), **columns}
+        return {"measure": np.full(len(self.components), self.measure, dtype=object), **columns}
 
     def table(self) -> Table:
         """The variance components."""
@@ -208,7 +197,7 @@ class GStudies(MetaRecord):
 
     def columns(self) -> Columns:
         """The columns of each `GStudy`, one measure after the other."""
-        return concatenated(self.studies)
+        return stacked(self.studies)
 
     def table(self) -> Table:
         """A row per measure: shares of variance, both coefficients, and the topics needed for the target."""
@@ -261,7 +250,7 @@ def g_study(data: Any, measure: Any = None, *, facet: str = "facet", drop: float
     check_count("g_study", values.shape[1], "topic", 2)
     if facet in (SYSTEM, TOPIC):
         raise UsageError(f"g_study: facet == {facet!r}, must be another name")
-    components = variance_components(values, axes)
+    components = components_of(values, axes)
     negative = [component.source for component in components if component.estimate < 0]
     if negative:
         notes = (*notes, f"{name}: the estimated variance of {', '.join(negative)} is below 0 and was set to 0")

@@ -53,10 +53,8 @@ def max_entropy(measure: object, value: float, *, length: int, relevant: int, fo
     mask = np.ones((1, length))
     p, error = solve(parsed, np.array([value]), np.array([float(relevant)]), np.array([retrieved]), mask)
     if error[0] > 1e-3:
-        raise UsageError(
-            f"no list of {length} documents with {retrieved:g} of {relevant} relevant ones has an expected {parsed} of "
-            f"{value:g}"
-        )
+        lists = f"no list of {length} documents with {retrieved:g} of {relevant} relevant ones"
+        raise UsageError(f"{lists} has an expected {parsed} of {value:g}")
     return np.asarray(p[0])
 
 
@@ -97,10 +95,8 @@ def _packed(weights: Array, found: Array, mask: Array) -> Array:
 def check_informative(measure: Measure) -> None:
     """Refuse a measure whose expected value is neither AP's nor a weighted sum."""
     if not _is_ap(measure) and (not measure.properties.additive or measure.views or measure.needs):
-        raise UsageError(
-            f"{measure}: its expected value is not a sum over ranks; give AP, or an additive measure such as P@10, "
-            "Rprec, R@100, nDCG@10 or RBP"
-        )
+        way_out = "give AP, or an additive measure such as P@10, Rprec, R@100, nDCG@10 or RBP"
+        raise UsageError(f"{measure}: its expected value is not a sum over ranks; {way_out}")
 
 
 def _is_ap(measure: Measure) -> bool:

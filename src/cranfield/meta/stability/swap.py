@@ -14,7 +14,7 @@ from cranfield import check
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
-from cranfield.meta.complete_scores import CompleteScores
+from cranfield.meta.complete_scores import CompleteScores, divided
 from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, report, rows_of, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table
@@ -58,7 +58,7 @@ class SwapRates(MetaRecord):
     @property
     def rates(self) -> Array:
         """measures × sizes × bins; NaN for an empty bin."""
-        return np.asarray(np.where(self.counts > 0, self.swaps / np.maximum(self.counts, 1), np.nan))
+        return divided(self.swaps, self.counts)
 
     @property
     def edges(self) -> Array:
@@ -79,9 +79,7 @@ class SwapRates(MetaRecord):
     @property
     def relative(self) -> Array:
         """measures × sizes: the required difference divided by the largest mean."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = self.required / self.largest
-        return np.asarray(np.where(self.largest > 0, share, np.nan))
+        return divided(self.required, self.largest)
 
     def _at(self) -> NDArray[np.intp]:
         """measures × sizes: the first non-empty bin above the last one that swaps too often."""
@@ -96,8 +94,6 @@ class SwapRates(MetaRecord):
         """The same as `notes`."""
         return self.notes
 
-    # -- as data
-
     def columns(self) -> Columns:
         """measure, size, difference (the lower end of the bin), count, swaps, rate."""
         axes = {"measure": self.measures, "size": self.sizes, "difference": self.edges}
@@ -109,8 +105,6 @@ class SwapRates(MetaRecord):
         columns = crossed({"measure": self.measures, "size": self.sizes}, arrays)
         order = np.lexsort((-columns["satisfying"], columns["size"]))
         return {name: column[order] for name, column in columns.items()}
-
-    # -- as tables
 
     def table(self, digits: int | None = None) -> Table:
         """The five columns of Sakai 2007 Table 3, and the size of the topic sets if there are several.

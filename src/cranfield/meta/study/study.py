@@ -115,37 +115,28 @@ def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> O
     plan = study if isinstance(study, Study) else read_study(study)
     make_folder(plan.output)
     inputs = Inputs(plan, Cache(plan.cache))
-    pairs = list(_steps(plan))
+    pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes == MEASURES]
+    for collection in plan.collections:  # one after the other, so that the scores of only one are in memory
+        pairs += [(task, collection) for task in plan.tasks if collection.name in task.collections]
     steps: list[Step] = []
     sections: list[str] = []
     with _interrupts() as interrupted:
-        for number, (task, collection) in enumerate(pairs):
+        for number, (task, source) in enumerate(pairs):
 
             def step_progress(done: int, total: int, number: int = number) -> None:
                 report(progress, number * PARTS + PARTS * min(done, total) // max(total, 1), len(pairs) * PARTS)
 
             step_progress(0, 1)
             began = time.monotonic()
-            result, state, error = _result(inputs, task, collection, step_progress, interrupted)
-            files = _write_files(plan, task, collection, result) if result else ()
-            name = collection.name if collection else ""
+            result, state, error = _result(inputs, task, source, step_progress, interrupted)
+            name = source.name if source else ""
+            files = _write_files(plan, task.label, name, result) if result else ()
             steps.append(Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error))
             sections.append(section(plan, task.label, name, result.tables if result else {}, error))
     report(progress, len(pairs) * PARTS, len(pairs) * PARTS)
     path = os.path.join(plan.output, plan.report)
     write_bytes(path, page(plan, sections).encode("utf-8", "backslashreplace"))
     return Outcome(plan.title, plan.output, path, tuple(steps))
-
-
-def _steps(plan: Study) -> Iterator[tuple[Task, Collection | None]]:
-    """Tasks collection by collection, so that the scores of only one are in memory."""
-    for task in plan.tasks:
-        if task.method.takes == MEASURES:
-            yield task, None
-    for collection in plan.collections:
-        for task in plan.tasks:
-            if collection.name in task.collections:
-                yield task, collection
 
 
 def _result(
@@ -205,19 +196,18 @@ def _tidy(record: Any) -> str:
     return to_delimited(columns, ",")
 
 
-def _write_files(plan: Study, task: Task, collection: Collection | None, result: Result) -> tuple[str, ...]:
+def _write_files(plan: Study, label: str, folder: str, result: Result) -> tuple[str, ...]:
     """Write the files of a step; return their paths relative to the output folder."""
-    folder = collection.name if collection else ""
     make_folder(os.path.join(plan.output, folder))
     files: dict[str, str] = {}
     for suffix, table in result.tables.items():
-        name = f"{task.label}-{suffix}" if suffix else task.label
+        name = f"{label}-{suffix}" if suffix else label
         for format, extension in SUFFIXES.items():
             if format == "latex" and len(table.rows) > MOST_ROWS_OF_LATEX:
                 continue
             files[os.path.join(folder, f"{name}.{extension}")] = table.render(format) + "\n"
     if result.data:
-        files[os.path.join(folder, f"{task.label}.data.csv")] = result.data
+        files[os.path.join(folder, f"{label}.data.csv")] = result.data
     for name, text in files.items():
         errors = "backslashreplace" if name.endswith(".json") else "surrogateescape"
         write_bytes(os.path.join(plan.output, name), text.encode("utf-8", errors))

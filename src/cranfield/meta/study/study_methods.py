@@ -58,9 +58,7 @@ class Method:
 
     def options(self) -> dict[str, Any]:
         """The options of a study file with their defaults; `inspect.Parameter.empty` for a required option."""
-        return {
-            parameter.name: parameter.default for parameter in self._parameters if parameter.name not in NOT_OPTIONS
-        }
+        return {option.name: option.default for option in self._parameters if option.name not in NOT_OPTIONS}
 
     def accepts(self, name: str) -> bool:
         return any(parameter.name == name for parameter in self._parameters)
@@ -94,7 +92,6 @@ METHODS = {
         ),
     )
 }
-"""All methods by name."""
 
 
 def methods_table() -> Table:
