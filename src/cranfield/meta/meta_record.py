@@ -26,10 +26,15 @@ class MetaRecord(Record):
     def _metadata(self) -> dict[str, Any]:
         return {**{name: getattr(self, name) for name in self.facts}, "notes": list(getattr(self, "notes", ()))}
 
+    def told(self) -> tuple[str, ...]:
+        """An older name of `notes`."""
+        return tuple(getattr(self, "notes", ()))
+
     def __str__(self) -> str:
         return self.table().text()
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def labels(values: Iterable[Any]) -> NDArray[Any]:

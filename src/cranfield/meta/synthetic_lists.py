@@ -128,7 +128,7 @@ class SyntheticLists:
         if sample is None:
             if length * math.log(grades) > math.log(MOST) + FAR:
                 power = f"{grades}^{length} = {_power_text(grades, length)}"
-                way_out = f"too many to enumerate (at most {MOST:,}); use a random sample such as sample=100000"
+                way_out = f"too many to enumerate (at most {MOST:,}); use shorter lists or draw some: sample=100000"
                 raise UsageError(f"there are {power} lists of {length} documents with {grades} grades, {way_out}")
             lists = _every_list(length, grades)
         else:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.check import nearest
 from cranfield.comparison.data import sample
 from cranfield.comparison.differences import noise
 from cranfield.comparison.resampling import check_resampling
@@ -286,7 +285,7 @@ def _intervals(
 
 def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:
     if coefficient not in COEFFICIENTS:
-        raise nearest(coefficient, list(COEFFICIENTS), "coefficient")
+        raise check.nearest(coefficient, list(COEFFICIENTS), "coefficient")
     function = COEFFICIENTS[coefficient][1]
     if coefficient != "rbo":
         return function

@@ -62,10 +62,8 @@ class Overlap(Record):
 
     def __str__(self) -> str:
         tied = f", {self.tied[0]} and {self.tied[1]} tied (rule {self.ties})" if any(self.tied) else ""
-        return (
-            f"RBO = {self.extrapolated:.4f}, between {self.low:.4f} and {self.high:.4f}; p = {self.p:g}, "
-            f"{self.lengths[0]} and {self.lengths[1]} items{tied}"
-        )
+        items = f"{self.lengths[0]} and {self.lengths[1]} items{tied}"
+        return f"RBO = {self.extrapolated:.4f}, between {self.low:.4f} and {self.high:.4f}; p = {self.p:g}, {items}"
 
 
 def rbo(x: Ranking, y: Ranking, p: float = 0.9, *, ties: str = "a") -> Overlap:

@@ -29,21 +29,16 @@ BASES: tuple[tuple[int, ...] | None, ...] = ((1, 1, 1), (2, 1, 0), (1, 0, 1), No
 DEPTH = 8
 """The ranks at which a lone relevant document is tried."""
 
+SHOWN = {"top_heavy": "top-heavy", "intent_probabilities": "intent probabilities", **RANKED}
+"""Names in tables, where they differ."""
 MEANS = {
     "swap": "of two neighbours, the better one moves up: the score does not get worse",
     "replacement": "a better document takes a document's place: the score does not get worse",
     "top_heavy": "a lone relevant document gains with every rank it moves up, and more the nearer it is to the top",
     "additive": "a document is worth the same whatever else is in the list",
-    "graded": MEANINGS["graded"],
-    "normalised": MEANINGS["normalised"],
-    "recall_free": MEANINGS["recall-free"],
-    "diminishing": MEANINGS["diminishing"],
-    "lengths": MEANINGS["lengths"],
-    "intent_probabilities": MEANINGS["intent probabilities"],
+    **{name: MEANINGS[SHOWN[name]] for name in (*RANKED_EXPERIMENTS, *INTENT_EXPERIMENTS) if name in SHOWN},
 }
 """{axiom: its meaning}."""
-SHOWN = {"top_heavy": "top-heavy", "intent_probabilities": "intent probabilities", **RANKED}
-"""Names in tables, where they differ."""
 RATING_AXIOMS = {"swap", "replacement", "top_heavy", "normalised", "diminishing"}
 """Axioms that apply only to measures that rate a list, which means that one order of documents can be better."""
 

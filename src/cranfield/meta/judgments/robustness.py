@@ -91,11 +91,8 @@ class Robustness(MetaRecord):
 
     def levels(self, method: str) -> dict[float, list[int]]:
         """{level: indexes of its settings}, in their order."""
-        indexes: dict[float, list[int]] = {}
-        for index, setting in enumerate(self.settings):
-            if setting.method == method:
-                indexes.setdefault(setting.level, []).append(index)
-        return indexes
+        level = {i: setting.level for i, setting in enumerate(self.settings) if setting.method == method}
+        return {value: [i for i in level if level[i] == value] for value in level.values()}
 
     def table(self) -> Table:
         """A row for each method, level and measure: means over repeats, and the lowest τ."""
@@ -123,9 +120,7 @@ class Robustness(MetaRecord):
         for method in self.methods:
             levels = self.levels(method)
             means = [summaries.mean(getattr(self, value)[indexes].T) for indexes in levels.values()]
-            rows: tuple[tuple[Cell, ...], ...] = tuple(
-                (name, *(float(mean[m]) for mean in means)) for m, name in enumerate(self.measures)
-            )
+            rows = tuple((name, *row) for name, row in zip(self.measures, np.array(means).T.tolist(), strict=True))
             heads = (Column("measure"), *headings("number", *map(_level, levels), better=best))
             unit, description = METHODS[method]
             tables.append(Table(heads, rows, f"{method}: {VALUES[value]}, by {unit} ({description})"))
@@ -147,8 +142,6 @@ class Robustness(MetaRecord):
 
     def __str__(self) -> str:
         return "\n\n".join(table.text() for table in self.tables())
-
-    __repr__ = __str__
 
 
 def robustness(

@@ -1,8 +1,6 @@
-"""Which scale is a measure on? Order all lists of a length by their scores, and look at the gaps between these.
+"""Which scale is a measure on? On an interval scale, equal differences of values mean the same everywhere.
 
-A measure is on an interval scale if equal differences of its values mean the same everywhere. Ferrante et al. order
-lists by two steps that always improve a list (a swap, a replacement) and ask whether the values of a measure are then
-equally spaced. This module tests it by enumeration, after Ferro & Maistro 2024 §7.
+This module tests it by enumeration, after Ferro & Maistro 2024 §7.
 """
 
 from __future__ import annotations
@@ -103,8 +101,6 @@ class Scale(MetaRecord):
         if proved := proved_scale(self.measure):
             lines.append(proved)
         return "\n".join([*lines, *self.notes])
-
-    __repr__ = __str__
 
     def columns(self) -> Columns:
         """measure, list, score, value (its index, from 0), gap (to the next lower value); a row per list."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.comparison.assumptions import interval_scale
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import REGISTRY
@@ -50,15 +49,3 @@ def proved_scales() -> Table:
     rows = tuple((name, proved, REGISTRY[name].properties.scale) for name, proved in PROVED.items())
     heads = (Column("measure"), Column("proved to be"), Column("told by `compare` as"))
     return Table(heads, rows, caption="Scales of measures, for a single topic", notes=(THEORY,))
-
-
-def scale_warning(measure: Any) -> str:
-    """The note of `compare` about a measure that is not on an interval scale; empty if it is on one.
-
-    >>> print(scale_warning("RBP(p=0.8)").partition(";")[0])
-    RBP(p=0.8) is on an interval scale for p = 1/2 only
-    >>> scale_warning("P@10")
-    ''
-    """
-    assumption = interval_scale(measure)
-    return "" if assumption.holds else assumption.says

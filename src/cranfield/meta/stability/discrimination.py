@@ -82,10 +82,6 @@ class DiscriminativePower(MetaRecord):
         """The p-values of all pairs by one measure."""
         return np.asarray(self.p[index_of(measure, self.measures, "measure")])
 
-    def told(self) -> tuple[str, ...]:
-        """The same as `notes`."""
-        return self.notes
-
     def columns(self) -> Columns:
         """measure, pairs, significant, share, delta; the most discriminative measure first."""
         order = self._order()
@@ -228,11 +224,9 @@ def discriminative_power(
         f"{pair_test.name} test at α = {alpha:g} ({rule}{draws}); {len(complete.runs)} systems, {len(first):,} pairs, "
         f"{len(complete.topics)} topics"
     ]
-    if pair_test.simultaneous:
-        notes.append("p holds for all pairs together")
-    else:
-        error = 1 - (1 - alpha) ** len(first)
-        notes.append(f"p pair by pair, not corrected: family-wise error {error:.4g} (1 − (1 − α)^k)")
+    error = f"family-wise error {1 - (1 - alpha) ** len(first):.4g} (1 − (1 − α)^k)"
+    together = pair_test.simultaneous
+    notes.append("p holds for all pairs together" if together else f"p pair by pair, not corrected: {error}")
     notes += [BORDERLINE if pair_test.name == "bootstrap" else OBSERVED, *complete.notes]
     same = [name for i, name in enumerate(complete.measures) if not np.ptp(complete.values[i], axis=0).any()]
     if same:

@@ -1,7 +1,6 @@
 """How well do scores generalise to other topics? Variance components, Eρ², Φ, and the topics needed for a target.
 
-Systems are the objects of measurement. Topics, and optionally another facet such as shards or assessors, are the
-conditions of measurement, random samples of a larger population.
+Systems are measured. Topics, and optionally another facet such as shards or assessors, are random samples.
 """
 
 from __future__ import annotations
@@ -139,8 +138,6 @@ class GStudy(MetaRecord):
             f"{_topics(needed.rho2)} for Eρ² = {needed.target:g}, {_topics(needed.phi)} for Φ = {needed.target:g}",
         )
         return "\n".join((*lines, *self.notes))
-
-    __repr__ = __str__
 
     def _size(self) -> str:
         return ", ".join(f"{n} {name}s" for name, n in self.sizes.items())

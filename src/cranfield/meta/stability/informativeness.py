@@ -130,11 +130,7 @@ def _binary(lists: Assessed, rel: float, depth: int) -> Assessed:
         grade=np.ones(int(keep.sum())),
         judged=type(judged)(judged.start, (judged.grade >= rel).astype(np.float64)),
         retrieved=np.minimum(lists.retrieved, depth),
-        tie_first=None,
-        tie_last=None,
-        weight=None,
-        place=None,
-        document=None,
+        **dict.fromkeys(("tie_first", "tie_last", "weight", "place", "document")),
     )
 
 

@@ -90,10 +90,6 @@ class SwapRates(MetaRecord):
         good = filled & (np.arange(bins) >= after[..., None])
         return np.asarray(np.where(good.any(axis=2), np.argmax(good, axis=2), bins))
 
-    def told(self) -> tuple[str, ...]:
-        """The same as `notes`."""
-        return self.notes
-
     def columns(self) -> Columns:
         """measure, size, difference (the lower end of the bin), count, swaps, rate."""
         axes = {"measure": self.measures, "size": self.sizes, "difference": self.edges}
@@ -152,10 +148,8 @@ class SwapRates(MetaRecord):
             "largest mean of a system on any set; % pairs: comparisons by the first set that reach abs. diff."
         )
         too_small = [
-            f"{measure} ({size} topics)" if len(self.sizes) > 1 else measure
-            for measure, row in zip(self.measures, self.required, strict=True)
-            for size, required in zip(self.sizes, row.tolist(), strict=True)
-            if math.isnan(required)
+            f"{self.measures[m]} ({self.sizes[s]} topics)" if len(self.sizes) > 1 else self.measures[m]
+            for m, s in np.argwhere(np.isnan(self.required)).tolist()
         ]
         none = (f"no difference is large enough for this swap rate: {', '.join(too_small)}",) if too_small else ()
         return (method, rule, meaning, *none, *self.selection_notes)

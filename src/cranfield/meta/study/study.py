@@ -16,14 +16,13 @@ from typing import Any
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
-from cranfield.frames import Tidy
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES
 from cranfield.meta.study.study_report import page, section
-from cranfield.table import Table
+from cranfield.table import Column, Table
 from cranfield.types import Progress
 
 PARTS = 1000
@@ -80,11 +79,7 @@ class Outcome(MetaRecord):
         for step in self.steps:
             files = ", ".join(file for file in step.files if file.endswith(".csv") and ".data." not in file)
             rows.append((step.label, step.collection, step.state, step.seconds, step.error or files))
-        heads = (
-            *headings("text", "method", "collection", "state"),
-            *headings("number", "seconds"),
-            *headings("text", "tables"),
-        )
+        heads = (*headings("text", "method", "collection", "state"), Column("seconds", "number"), Column("tables"))
         return Table(heads, tuple(rows), self.title, self.notes, digits=2)
 
 
@@ -187,13 +182,8 @@ def _compute(inputs: Inputs, task: Task, collection: Collection | None, progress
 
 def _tidy(record: Any) -> str:
     """The record's columns as CSV; undefined values are empty."""
-    if not isinstance(record, Tidy):
-        return ""
-    columns: dict[str, list[Any]] = {}
-    for name, column in record.columns().items():
-        values = column.tolist()
-        columns[name] = [None if x != x else x for x in values] if column.dtype.kind == "f" else values
-    return to_delimited(columns, ",")
+    columns = {name: column.tolist() for name, column in record.columns().items()}
+    return to_delimited({name: [None if x != x else x for x in column] for name, column in columns.items()}, ",")
 
 
 def _write_files(plan: Study, label: str, folder: str, result: Result) -> tuple[str, ...]:
@@ -206,8 +196,7 @@ def _write_files(plan: Study, label: str, folder: str, result: Result) -> tuple[
             if format == "latex" and len(table.rows) > MOST_ROWS_OF_LATEX:
                 continue
             files[os.path.join(folder, f"{name}.{extension}")] = table.render(format) + "\n"
-    if result.data:
-        files[os.path.join(folder, f"{label}.data.csv")] = result.data
+    files[os.path.join(folder, f"{label}.data.csv")] = result.data
     for name, text in files.items():
         errors = "backslashreplace" if name.endswith(".json") else "surrogateescape"
         write_bytes(os.path.join(plan.output, name), text.encode("utf-8", errors))

@@ -13,7 +13,6 @@ from typing import Any
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.check import nearest
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
@@ -160,8 +159,9 @@ class _Section:
     def check_keys(self, known: Iterable[str]) -> None:
         for key in self.values:
             if key not in known:
-                where = self.name or "the study"
-                raise UsageError(f"{self.path}: in {where}: {nearest(key, list(known), 'key')}")
+                raise UsageError(
+                    f"{self.path}: in {self.name or 'the study'}: {check.nearest(key, list(known), 'key')}"
+                )
 
     def section(self, key: str) -> _Section:
         return _Section(self.values.get(key, {}), self.path, self.key(key))
@@ -266,14 +266,14 @@ def _task(label: str, section: _Section, collections: list[str], seed: Any) -> T
     section.check_name(label)
     name = section.text("method", label)
     if name not in METHODS:
-        raise section.error(nearest(name, list(METHODS), "method"))
+        raise section.error(check.nearest(name, list(METHODS), "method"))
     method = METHODS[name]
     known = method.options()
     section.check_keys((*OF_METHOD, *known))
     chosen = section.texts("collections", collections)
     for collection in chosen:
         if collection not in collections:
-            raise section.error(nearest(collection, collections, "collection"))
+            raise section.error(check.nearest(collection, collections, "collection"))
     options = {key: value for key, value in section.values.items() if key not in OF_METHOD}
     for key, default in known.items():
         if default is inspect.Parameter.empty and key not in options:
