@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
+from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -155,6 +156,4 @@ def _check_values(scores: Scores, who: str) -> None:
 
 def names_of(measures: Iterable[Any]) -> list[str]:
     """The labels of measures, without repetitions."""
-    from cranfield.scores.labels import label
-
     return list(dict.fromkeys(map(label, measures)))

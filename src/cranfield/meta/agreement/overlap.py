@@ -93,7 +93,6 @@ def rbo(x: Ranking, y: Ranking, p: float = 0.9, *, ties: str = "a") -> Overlap:
 
 
 def check_settings(p: float, ties: str) -> None:
-    """Check the parameters of `rbo`."""
     if not 0 < p < 1:
         raise UsageError(f"rbo: p == {p!r}, must be above 0 and below 1")
     check.one_of("rbo", TIES, ties=ties)

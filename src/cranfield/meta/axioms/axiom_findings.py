@@ -38,7 +38,6 @@ class Finding:
     measure: str = ""
 
     def shown(self) -> str:
-        """The lists and their scores."""
         return ", ".join(map(str, self.example))
 
     def __str__(self) -> str:

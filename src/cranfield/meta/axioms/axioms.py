@@ -39,6 +39,7 @@ MEANS = {
     **{name: MEANINGS[SHOWN[name]] for name in (*RANKED_EXPERIMENTS, *INTENT_EXPERIMENTS) if name in SHOWN},
 }
 """{axiom: its meaning}."""
+YES = {True: "yes", False: "no"}
 RATING_AXIOMS = {"swap", "replacement", "top_heavy", "normalised", "diminishing"}
 """Axioms that apply only to measures that rate a list, which means that one order of documents can be better."""
 
@@ -75,7 +76,7 @@ class Axioms(MetaRecord):
 
     def table(self) -> Table:
         """A row per axiom, a column per measure, as in Sakai 2014 Fig. 6 and Fig. 7."""
-        cells = {(finding.axiom, finding.measure): _yes(finding) for finding in self.findings}
+        cells = {(finding.axiom, finding.measure): YES[finding.holds] for finding in self.findings}
         axioms = list(dict.fromkeys(finding.axiom for finding in self.findings))
         rows: list[tuple[Cell, ...]] = [
             (SHOWN.get(axiom, axiom), *(cells.get((axiom, measure)) for measure in self.measures)) for axiom in axioms
@@ -85,15 +86,8 @@ class Axioms(MetaRecord):
 
     def examples(self) -> Table:
         """A row per finding, with its lists."""
-        rows = tuple(
-            (finding.measure, SHOWN.get(finding.axiom, finding.axiom), _yes(finding), finding.says, finding.shown())
-            for finding in self.findings
-        )
+        rows = tuple((x.measure, SHOWN.get(x.axiom, x.axiom), YES[x.holds], x.says, x.shown()) for x in self.findings)
         return Table(headings("text", "measure", "axiom", "holds", "found", "lists"), rows)
-
-
-def _yes(finding: Finding) -> str:
-    return "yes" if finding.holds else "no"
 
 
 def axioms(measures: Any, only: Any = None) -> Axioms:

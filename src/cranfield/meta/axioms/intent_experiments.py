@@ -72,7 +72,8 @@ def diminishing(measure: Measure) -> Finding:
             if KINDS[kinds[i]].get("a") and KINDS[kinds[j]].get("a"):
                 x, y = (KINDS.index(_without_a(KINDS[kinds[at]])) for at in (i, j))
                 others = ((kinds[i], y), (x, kinds[j]), (x, y))
-                fours.append([kinds, *(_replaced(kinds, {i: p, j: q}) for p, q in others)])
+                places = dict(enumerate(kinds))
+                fours.append([kinds, *(tuple({**places, i: p, j: q}.values()) for p, q in others)])
         examples = [
             tuple(Scored(documents_text([KINDS[kind] for kind in kinds]), scores[kinds]) for kinds in four)
             for four in fours
@@ -80,10 +81,6 @@ def diminishing(measure: Measure) -> Finding:
         by_four = np.array([[scored.score for scored in four] for four in examples])
         best = best.extended(by_four.T, examples.__getitem__)
     return best.diminishing(" to intent a")
-
-
-def _replaced(kinds: tuple[int, ...], new: dict[int, int]) -> tuple[int, ...]:
-    return tuple(new.get(at, kind) for at, kind in enumerate(kinds))
 
 
 def _scored(
@@ -161,4 +158,3 @@ def lengths(measure: Measure) -> Finding:
 INTENT_EXPERIMENTS: dict[str, Callable[[Measure], Finding]] = {
     test.__name__: test for test in (graded, intent_probabilities, normalised, recall_free, diminishing, lengths)
 }
-"""By the names of `Properties`."""

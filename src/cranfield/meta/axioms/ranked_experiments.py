@@ -55,7 +55,6 @@ class Fours(NamedTuple):
 
 @cache
 def small_lists(lengths: str) -> list[Fours]:
-    """All lists of up to four documents."""
     result = []
     for length, pool in product((2, 3, 4), POOLS):
         judged = [float(grade) for grade in (*pool, *[0] * length)]
@@ -169,4 +168,3 @@ def _one(measure: Measure, grades: Sequence[float | None], missed: Sequence[floa
 RANKED_EXPERIMENTS: dict[str, Callable[[Measure], Finding]] = {
     test.__name__: test for test in (graded, normalised, recall_free, diminishing, additive, lengths)
 }
-"""By the names of `Properties`."""

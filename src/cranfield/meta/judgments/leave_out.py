@@ -162,7 +162,6 @@ class LeftOut(MetaRecord):
         return Table((Column(self.by), *heads, share), rows, "Contributions to the pool (judged documents)")
 
     def run_table(self) -> Table:
-        """A row for each run and measure."""
         columns = self.columns()
         if self.by == "run":
             del columns["left_out"]
@@ -188,7 +187,7 @@ def leave_one_out(
     The contributions :math:`C_j` of run or team j are the judged documents among the first `pool_depth` of its lists
     (None: whole lists); :math:`U_j = C_j - \bigcup_{j' \ne j} C_{j'}` are unjudged in :math:`LOO_j = P - U_j`. If the
     scores and ranks of j with LOO_j are similar to those with all judgments, the collection is fair to a system that
-    was not pooled. Runs are read and joined once; the lists with LOO_j are derived from the hits.
+    was not pooled. Runs are read and joined once.
 
     teams: {run: team}, or a file of lines `run team`; None: leave out one run at a time.
     condensed: also score each measure on lists without unjudged documents (AP and AP').
@@ -266,7 +265,6 @@ def _groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[s
 
 
 def _pool_notes(pool: Pool) -> list[str]:
-    """Notes on the pool depth, and on judged documents outside the pool."""
     lists, depth = pool.documents.lists, pool.depth
     longest = int(lists.retrieved.max(initial=0))
     notes = [f"pool depth: {depth or 'whole lists'}"]

@@ -98,7 +98,6 @@ def tau(before: Array, after: Array) -> Array:
 
 
 def warn_too_deep(name: str, depth: int, longest: int) -> None:
-    """Warn of a depth that no list reaches."""
     message = f"{name} == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used"
     warnings.warn(message, CranfieldWarning, stacklevel=5)
 

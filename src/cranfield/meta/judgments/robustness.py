@@ -104,7 +104,7 @@ class Robustness(MetaRecord):
                 columns.insert(1, summaries.statistic(self.tau[indexes].T, "min"))
                 for m, measure in enumerate(self.measures):
                     numbers = (float(column[m]) for column in columns)
-                    rows.append((method, _level(level), measure, len(indexes), judged, *numbers))
+                    rows.append((method, f"{level:.4g}", measure, len(indexes), judged, *numbers))
         heads = (
             *headings("text", "method", "level", "measure"),
             *headings("count", "repeats", "judged"),
@@ -121,7 +121,7 @@ class Robustness(MetaRecord):
             levels = self.levels(method)
             means = [summaries.mean(getattr(self, value)[indexes].T) for indexes in levels.values()]
             rows = tuple((name, *row) for name, row in zip(self.measures, np.array(means).T.tolist(), strict=True))
-            heads = (Column("measure"), *headings("number", *map(_level, levels), better=best))
+            heads = (Column("measure"), *headings("number", *map("{:.4g}".format, levels), better=best))
             unit, description = METHODS[method]
             tables.append(Table(heads, rows, f"{method}: {VALUES[value]}, by {unit} ({description})"))
         return [*tables[:-1], replace(tables[-1], notes=self.notes)]
@@ -230,9 +230,6 @@ def _record(full: Scores, means: Sequence[Means], repeats: int, seed: int, *note
     notes = (*full.notes, counts, *drawn, rescoring.BY_TAU, *notes, *rescoring.undefined_note(correlations))
     rmse = np.sqrt(summaries.mean(change**2))
     return Robustness(full.measures, full.runs, settings, correlations, summaries.mean(change), rmse, notes)
-
-
-# -- the methods
 
 
 def _dropped(documents: JudgedDocuments, rates: Sequence[float], repeats: int, seed: int) -> Iterator[Experiment]:
@@ -356,7 +353,3 @@ def _shares(name: str, values: Sequence[float]) -> list[float]:
 def _check_not_empty(name: str, values: Sequence[object]) -> None:
     if not values:
         raise UsageError(f"{WHO}: {name} is empty, must hold one or more")
-
-
-def _level(level: float) -> str:
-    return f"{level:.4g}"

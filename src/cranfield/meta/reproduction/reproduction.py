@@ -41,7 +41,6 @@ class Orders:
     tau: Array
     """Kendall's τ union; NaN for a list with fewer than two documents."""
     overlap: Array
-    """Rank-biased overlap."""
 
 
 @dataclass(frozen=True)

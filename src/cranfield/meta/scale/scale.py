@@ -73,7 +73,6 @@ class Scale(MetaRecord):
 
     @property
     def scores(self) -> Array:
-        """The score of each of `lists`."""
         return np.asarray(self.values[self.level])
 
     @property
@@ -127,7 +126,6 @@ class Scale(MetaRecord):
         return Table(heads, tuple(rows), caption=self.measure, notes=(*str(self).split("\n"),))
 
     def table(self) -> Table:
-        """One row of facts."""
         return Scales((self,)).table()
 
 

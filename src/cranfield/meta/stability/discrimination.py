@@ -156,11 +156,9 @@ class DiscriminativePower(MetaRecord):
         return table_of(columns, self.notes)
 
     def pair_table(self) -> Table:
-        """A row per measure and pair."""
         return table_of(self.pairs(), self.notes)
 
     def asl_table(self) -> Table:
-        """The ASL curves: a row per measure and pair, by p."""
         return table_of(self.asl(), self.notes)
 
 

@@ -148,7 +148,6 @@ class GStudy(MetaRecord):
         return {"measure": np.full(len(self.components), self.measure, dtype=object), **columns}
 
     def table(self) -> Table:
-        """The variance components."""
         columns = self.columns()
         del columns["measure"]
         return table_of(columns, self.notes, str(self).partition("\n")[0], {"mean_square": "mean square"})

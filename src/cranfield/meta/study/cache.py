@@ -115,9 +115,6 @@ def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-# -- scores and tables as bytes
-
-
 def scores_to_bytes(scores: Scores) -> bytes:
     labels = json.dumps([scores.measures, scores.runs, scores.topics, scores.missing_rule, scores.notes])
     buffer = io.BytesIO()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -34,22 +35,15 @@ class Inputs:
     def __init__(self, study: Study, cache: Cache) -> None:
         self.study = study
         self.cache = cache
-        self._sums: dict[str, str] = {}
+        self._sum = functools.cache(file_sum)
         self._loaded: dict[str, Any] = {}
         self._loaded_from = ""
-
-    def _sum(self, path: str) -> str:
-        if path not in self._sums:
-            self._sums[path] = file_sum(path)
-        return self._sums[path]
-
-    # -- what a result depends on, for the cache
 
     def facts(self, task: Task, collection: Collection | None) -> dict[str, Any]:
         """Everything that a step depends on in addition to its options; files by their hash."""
         measures = self.study.measures_of(task, collection)
         if collection is not None and collection.scores:
-            files = [[os.path.basename(path), self._sum(path)] for path in expand(collection.scores)]
+            files = [self._run_facts(path) for path in expand(collection.scores)]
             return {"measures": list(measures), "scores": files, "missing": collection.missing}
         keys = [measure_key(name) for name in (*measures, *self.study.further_measures(task))]
         if collection is None:
@@ -73,8 +67,6 @@ class Inputs:
         if "dimensions" in join:
             join["dimensions"] = {name: self._sum(path) for name, path in join["dimensions"].items()}
         return {"qrels": self._sum(collection.qrels), "join": join, "missing": collection.missing}
-
-    # -- what a step works on
 
     def _once(self, collection: Collection, name: str, load: Callable[[], T]) -> T:
         """Load a part of a collection, unless it is in memory."""

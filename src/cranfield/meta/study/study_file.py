@@ -159,9 +159,8 @@ class _Section:
     def check_keys(self, known: Iterable[str]) -> None:
         for key in self.values:
             if key not in known:
-                raise UsageError(
-                    f"{self.path}: in {self.name or 'the study'}: {check.nearest(key, list(known), 'key')}"
-                )
+                problem = check.nearest(key, list(known), "key")
+                raise UsageError(f"{self.path}: in {self.name or 'the study'}: {problem}")
 
     def section(self, key: str) -> _Section:
         return _Section(self.values.get(key, {}), self.path, self.key(key))

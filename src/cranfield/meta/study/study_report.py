@@ -31,7 +31,6 @@ def section(study: Study, label: str, collection: str, tables: Mapping[str, Tabl
 
 
 def page(study: Study, sections: Iterable[str]) -> str:
-    """The whole report."""
     html = study.report.endswith(".html")
     body = "\n\n".join([_heading(study.title, 1, html), _rendered(_collections(study), html), *sections])
     if not html:
@@ -46,8 +45,7 @@ def _collections(study: Study) -> Table:
         (collection.name, collection.qrels or "saved scores", ", ".join(collection.runs or collection.scores))
         for collection in study.collections
     )
-    measures = f"measures: {', '.join(study.measures)}" if study.measures else ""
-    return Table(heads, rows, notes=(measures,) if measures else ())
+    return Table(heads, rows, notes=(f"measures: {', '.join(study.measures)}",) if study.measures else ())
 
 
 def shortened(table: Table, file: str) -> Table:
