@@ -33,7 +33,7 @@ FIGURE_19 = {
 and a recall base of 4."""
 
 
-def test_figure_19() -> None:
+def test_kinds_of_scales_as_in_figure_19() -> None:
     actual = scales(list(FIGURE_19), 4, recall_base=4)
     assert [one.kind for one in actual] == list(FIGURE_19.values())
     assert [one.even for one in actual] == [kind == "interval" for kind in FIGURE_19.values()]
@@ -101,7 +101,7 @@ def test_the_reason_names_the_smallest_and_the_largest_gap() -> None:
     assert (rows[9][0], rows[9][2:]) == (0.25, (2, "1000  0101"))
 
 
-def test_one_and_two_values() -> None:
+def test_measures_with_one_or_two_values_say_so() -> None:
     assert scale("NumRel").kind == "nominal"
     assert "same score" in scale("NumRel").why
     assert any("has only two values" in note for note in scale("Success@1").notes)
@@ -158,7 +158,7 @@ def test_the_error_about_too_many_lists_offers_a_sample() -> None:
         ({"measure": "nonsense"}, "nonsense"),
     ],
 )
-def test_bad_input(call: dict[str, object], message: str) -> None:
+def test_bad_input_is_refused(call: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("(", r"\(")):
         scale(**{"measure": "AP", **call})  # type: ignore[arg-type]
 
