@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
+from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -36,12 +37,7 @@ class CompleteScores:
 
     @staticmethod
     def of(
-        scores: Scores,
-        who: str,
-        measures: Any = None,
-        *,
-        least_systems: int = LEAST_SYSTEMS,
-        least_measures: int = 2,
+        scores: Scores, who: str, measures: Any = None, *, least_systems: int = LEAST_SYSTEMS, least_measures: int = 2
     ) -> CompleteScores:
         """Select measures and leave out topics on which any value is undefined; a note counts these topics.
 
@@ -71,9 +67,8 @@ class CompleteScores:
             notes.append(f"lower is better: {', '.join(lower)}")
         sign = np.array([-1.0 if name in lower else 1.0 for name in scores.measures])
         values = scores.values[:, :, defined] * sign[:, None, None]
-        return CompleteScores(
-            values, scores.measures, scores.runs, tuple(compress(scores.topics, defined)), tuple(notes)
-        )
+        topics = tuple(compress(scores.topics, defined))
+        return CompleteScores(values, scores.measures, scores.runs, topics, tuple(notes))
 
     @property
     def close(self) -> Array:
@@ -132,6 +127,12 @@ def levels_of(values: Array, close: Array | float = 0.0) -> Levels:
     return levels
 
 
+def divided(a: NDArray[Any], b: NDArray[Any], otherwise: Any = np.nan) -> Array:
+    """a / b where b is above 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(b > 0, a / b, otherwise))
+
+
 def check_count(who: str, count: int, noun: str, least: int = LEAST_SYSTEMS) -> None:
     """Refuse too few systems, measures or topics."""
     if count < least:
@@ -144,19 +145,15 @@ def _check_values(scores: Scores, who: str) -> None:
     if len(empty):
         measure, run = empty[0]
         more = f", and in {counted(len(empty) - 1, 'more case')}" if len(empty) > 1 else ""
-        raise UsageError(
-            f"{who}: {scores.measures[measure]} has no value for run {scores.runs[run]!r}{more}; leave out one of them"
-        )
+        case = f"{scores.measures[measure]} has no value for run {scores.runs[run]!r}{more}"
+        raise UsageError(f"{who}: {case}; leave out one of them")
     infinite = np.argwhere(np.isinf(scores.values))
     if len(infinite):
         measure, run, topic = infinite[0]
-        raise UsageError(
-            f"{who}: {scores.measures[measure]} of {scores.runs[run]} on topic {scores.topics[topic]} is infinite"
-        )
+        score = f"{scores.measures[measure]} of {scores.runs[run]} on topic {scores.topics[topic]}"
+        raise UsageError(f"{who}: {score} is infinite")
 
 
 def names_of(measures: Iterable[Any]) -> list[str]:
     """The labels of measures, without repetitions."""
-    from cranfield.scores.labels import label
-
     return list(dict.fromkeys(map(label, measures)))

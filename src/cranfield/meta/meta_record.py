@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield import record
+from cranfield.check import nearest
 from cranfield.record import Record
-from cranfield.table import Cell, Column, Estimate, Table, number_kind
+from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.types import Progress
 
 Columns = dict[str, NDArray[Any]]
@@ -24,10 +26,15 @@ class MetaRecord(Record):
     def _metadata(self) -> dict[str, Any]:
         return {**{name: getattr(self, name) for name in self.facts}, "notes": list(getattr(self, "notes", ()))}
 
+    def told(self) -> tuple[str, ...]:
+        """An older name of `notes`."""
+        return tuple(getattr(self, "notes", ()))
+
     def __str__(self) -> str:
         return self.table().text()
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def labels(values: Iterable[Any]) -> NDArray[Any]:
@@ -53,7 +60,7 @@ def crossed(axes: Mapping[str, Iterable[Any]], values: Mapping[str, NDArray[Any]
     return {**columns, **{name: array.ravel() for name, array in values.items()}}
 
 
-def concatenated(records: Iterable[Record]) -> Columns:
+def stacked(records: Iterable[Record]) -> Columns:
     """The columns of several records with the same columns, one record after the other."""
     parts = [record.columns() for record in records]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -71,12 +78,8 @@ def table_of(
     names: Mapping[str, str] | None = None,
 ) -> Table:
     """A table of texts, counts and numbers; `names` has other headings for some columns."""
-    kinds = {"i": "count", "O": "text"}
-    heads = (
-        Column((names or {}).get(name, name), kinds.get(column.dtype.kind) or number_kind(name))
-        for name, column in columns.items()
-    )
-    return Table(tuple(heads), rows_of(columns), caption, notes)
+    renamed = {(names or {}).get(name, name): column for name, column in columns.items()}
+    return record.table_of(renamed, caption=caption, notes=notes)
 
 
 def headings(kind: str, *names: str, better: str = "neither") -> tuple[Column, ...]:
@@ -97,6 +100,19 @@ def upper_triangle(
 def interval(value: float, low: float, high: float, measure: str = "", other: str = "", topics: int = 0) -> Estimate:
     """A table cell with an interval."""
     return Estimate(measure, other, float(value), float(low), float(high), topics, 0, 0)
+
+
+def index_of(name: str, names: Sequence[str], noun: str) -> int:
+    """The index of a name; the error about an unknown name suggests the most similar one."""
+    if name not in names:
+        raise nearest(name, names, noun)
+    return names.index(name)
+
+
+def report(progress: Progress | None, done: int, total: int) -> None:
+    """Report progress, if the caller wants to know it."""
+    if progress is not None:
+        progress(done, total)
 
 
 def part_of(progress: Progress, part: int, parts: int) -> Progress:

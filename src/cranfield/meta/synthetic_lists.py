@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,11 +127,9 @@ class SyntheticLists:
         base = _recall_base(length, grades, recall_base)
         if sample is None:
             if length * math.log(grades) > math.log(MOST) + FAR:
-                raise UsageError(
-                    f"there are {grades}^{length} = {_power_text(grades, length)} lists of {length} documents with "
-                    f"{grades} grades, too many to enumerate (at most {MOST:,}); use shorter lists, or a random sample "
-                    "such as sample=100000"
-                )
+                power = f"{grades}^{length} = {_power_text(grades, length)}"
+                way_out = f"too many to enumerate (at most {MOST:,}); use shorter lists or draw some: sample=100000"
+                raise UsageError(f"there are {power} lists of {length} documents with {grades} grades, {way_out}")
             lists = _every_list(length, grades)
         else:
             drawn = np.random.default_rng(seed).integers(0, grades, (sample, length), dtype=np.int8)
@@ -165,9 +164,8 @@ class SyntheticLists:
 
     def _score(self, measure: Measure, lists: Grades) -> Array:
         lengths = np.full(lists.shape, _LENGTH) if measure.needs == "lengths" else None
-        assessed = assess_lists(
-            lists.astype(np.float64), self.judged, self.grades - 1, lengths=lengths, scores=measure.needs == "scores"
-        )
+        grades, scores = lists.astype(np.float64), measure.needs == "scores"
+        assessed = assess_lists(grades, self.judged, self.grades - 1, lengths=lengths, scores=scores)
         return higher_better(measure, measure.evaluate(assessed))
 
     def steps(self, measure: Measure, scores: Array, kind: str) -> Iterator[Steps]:
@@ -191,10 +189,8 @@ class SyntheticLists:
                 after[:, [place, place + 1]] = after[:, [place + 1, place]]
             else:
                 after[:, place] += 1
-            if self.sample is None:
-                score_after = scores[self._row_of[self._number(after)]]
-            else:
-                score_after = self.score(measure, after)
+            enumerated = self.sample is None
+            score_after = scores[self._row_of[self._number(after)]] if enumerated else self.score(measure, after)
             yield Steps(self.lists[before], after, scores[before], score_after)
 
     def missed(self, grades: Sequence[int]) -> list[float]:
@@ -231,16 +227,14 @@ class SyntheticLists:
             base = ", ".join(f"{count} of grade {grade}" for grade, count in enumerate(self.recall_base, 1))
         lists = f"lists of {self.length} documents with grades 0 to {self.grades - 1}, relevant documents: {base}"
         if self.sample is not None:
-            return (
-                f"{len(self):,} distinct {lists}; {self.sample:,} drawn at random (seed {self.seed}), and the extremes"
-            )
+            drawn = f"{self.sample:,} drawn at random (seed {self.seed})"
+            return f"{len(self):,} distinct {lists}; {drawn}, and the extremes"
         left_out = self.possible - len(self)
         excluded = f"; {left_out:,} lists need more relevant documents than the topic has" if left_out else ""
         return f"all {len(self):,} {lists}{excluded}"
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
+class Steps(NamedTuple):
     """Lists before and after a step, and their scores (higher is better)."""
 
     before: Grades
@@ -264,21 +258,15 @@ def _recall_base(length: int, grades: int, given: int | Sequence[int] | None) ->
         check.finite("lists", recall_base=count)
         check.not_negative("lists", recall_base=count)
     if len(base) != grades - 1:
-        raise UsageError(
-            f"lists: recall_base == {base}, must be one number or {grades - 1}, one for each grade above 0"
-        )
+        must = f"must be one number or {grades - 1}, one for each grade above 0"
+        raise UsageError(f"lists: recall_base == {base}, {must}")
     if sum(base) == 0:
         raise UsageError("lists: recall_base == 0, must be above 0: without relevant documents all lists are equal")
     return tuple(map(int, base))
 
 
 def _every_list(length: int, grades: int) -> Grades:
-    number = np.arange(grades**length, dtype=np.int64)
-    lists = np.empty((len(number), length), dtype=np.int8)
-    for place in range(length - 1, -1, -1):
-        lists[:, place] = number % grades
-        number //= grades
-    return lists
+    return np.ascontiguousarray(np.indices((grades,) * length, dtype=np.int8).reshape(length, -1).T)
 
 
 def _extreme_lists(length: int, base: tuple[int, ...]) -> Grades:

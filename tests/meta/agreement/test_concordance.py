@@ -110,7 +110,7 @@ def test_undefined_topics_are_left_out() -> None:
         ("m0", ["m1"], "1 measure to compare"),
     ],
 )
-def test_bad_input(gold: object, measures: object, message: str) -> None:
+def test_bad_input_is_refused(gold: object, measures: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         concord(made(), gold, measures)
     with pytest.raises(UsageError, match="1 system, must be 2 or more"):

@@ -223,7 +223,7 @@ def test_undefined_topics_are_left_out_and_counted() -> None:
         (lambda: rank_correlation([1, 2, math.nan], [1, 2, 3]), "no score"),
     ],
 )
-def test_bad_input(call: object, message: str) -> None:
+def test_bad_input_is_refused(call: object, message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("(", r"\(")):
         call()  # type: ignore[operator]
 
@@ -278,7 +278,7 @@ def test_changed_gains_are_the_correlation_of_the_two_measures() -> None:
         ("Q", ["a:b:c"], "numbers"),
     ],
 )
-def test_bad_gains(measure: str, gains: list[str], message: str) -> None:
+def test_bad_gains_are_refused(measure: str, gains: list[str], message: str) -> None:
     given = sample()
     with pytest.raises(UsageError, match=message):
         change_gains(given.qrels, list(given.runs), [measure], gains=gains)

@@ -112,7 +112,7 @@ def test_rankings_without_common_items_do_not_overlap() -> None:
         (3, "abc", 0.9, "a", "x == 3"),
     ],
 )
-def test_bad_input(x: object, y: object, p: float, ties: str, message: str) -> None:
+def test_bad_input_is_refused(x: object, y: object, p: float, ties: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         rbo(x, y, p, ties=ties)  # type: ignore[arg-type]
 

@@ -58,7 +58,7 @@ def test_interval_is_over_topics() -> None:
     assert (result.low[0], result.agreement[0], result.high[0]) == (0, 0.5, 1)
 
 
-def test_lower_is_better() -> None:
+def test_the_lower_score_is_preferred_if_lower_is_better() -> None:
     scores = Scores(["E"], ["a", "b"], ["1"], [[[0.1], [0.9]]])
     assert predictive_power(scores, given(1), resamples=0).agreement[0] == 1
 
@@ -77,7 +77,7 @@ def test_best_first_in_the_table() -> None:
     assert len(result.columns()["agreement"]) == 2
 
 
-def test_files(tmp_path: Path) -> None:
+def test_preferences_are_read_from_text_and_csv(tmp_path: Path) -> None:
     plain, named = tmp_path / "plain.txt", tmp_path / "named.csv"
     plain.write_text("# judged in May\n1 a b A\n2 a b tie\n3 a b b\n")
     named.write_text("topic,A,B,preferred,assessor\n1,a,b,A,x\n2,a,b,Tie,x\n3,a,b,B,y\n")
@@ -95,13 +95,13 @@ def test_files(tmp_path: Path) -> None:
         ("", "is empty"),
     ],
 )
-def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.txt").write_text(text)
     with pytest.raises(DataError, match=message):
         read_preferences(tmp_path / "bad.txt")
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     with pytest.raises(UsageError, match="all 3 judgments are ties"):
         predictive_power(SCORES, given(0, 0, 0))
     with pytest.raises(UsageError, match="no judgment is about runs and topics"):

@@ -66,7 +66,7 @@ def test_a_topic_without_retrieved_relevant_documents() -> None:
     assert np.isnan(result.columns()["rp"]).all()
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     with pytest.raises(UsageError, match="no runs"):
         preferred_ranks({"q": {"s": 1}})
     lists = Assessed.one([1, 0])

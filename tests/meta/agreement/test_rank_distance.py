@@ -79,14 +79,14 @@ def test_scores_without_variance_in_the_wrong_order_are_infinitely_far() -> None
     assert math.isinf(result.values[0, 1])
 
 
-def test_table_and_columns() -> None:
+def test_table_and_columns_leave_out_the_diagonal() -> None:
     result = rank_distances(made(np.random.default_rng(5).random((3, 4, 9))))
     assert len(result.columns()["d_rank"]) == 6
     assert result.table().rows[1][2] is None
     assert "scores by" in str(result)
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     with pytest.raises(UsageError, match="1 topic"):
         rank_distances(made(np.random.default_rng(0).random((2, 3, 1))))
     with pytest.raises(UsageError, match="shrink == 2"):

@@ -99,7 +99,7 @@ def test_every_finding_has_a_meaning() -> None:
         assert {one.axiom for one in axioms(measure)} <= set(MEANS)
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     with pytest.raises(UsageError, match="no axiom 'swop'; did you mean 'swap'"):
         axioms("AP", "swop")
     with pytest.raises(UsageError, match="needs inclusion probabilities"):

@@ -72,7 +72,7 @@ def test_lengths_scores_and_residual_views_are_supported() -> None:
 
 @pytest.mark.parametrize("missing", ["zero", "skip"])
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
-def test_missing_topics(missing: str) -> None:
+def test_missing_topics_count_as_empty_lists_or_are_skipped(missing: str) -> None:
     lists = {**LISTS, "r3": {topic: docs for topic, docs in LISTS["r3"].items() if topic != "t2"}}
     done: list[tuple[int, int]] = []
     left = leave_one_out(
@@ -132,7 +132,7 @@ def test_a_topic_that_loses_all_relevant_documents_counts_in_neither_mean() -> N
     assert "no relevant documents are left for q1 without x" in left.notes
 
 
-def test_judgments_by_intent() -> None:
+def test_judgments_by_intent_are_left_out_too() -> None:
     rng = np.random.default_rng(3)
     lines = [
         (topic, doc, int(rng.random() < 0.4), intent)
@@ -176,9 +176,9 @@ def actual(teams: dict[str, str], pool_depth: int | None = None) -> list[str]:
 def test_teams_without_runs_and_runs_without_teams_are_named() -> None:
     teams = {"r0": "A", "r1": "A", "r2": "B", "x9": "C", "x8": "A"}
     assert actual(teams) == [
-        "1 team has none of these runs: C",
-        "2 runs of the table of teams are not among the runs: x9, x8",
-        "3 runs have no team and are left out one by one: r3, r4, r5",
+        "teams without any of the runs: C",
+        "runs in the table of teams that are not among the runs: x9, x8",
+        "runs without a team, left out one by one: r3, r4, r5",
     ]
 
 
@@ -202,7 +202,7 @@ def test_a_pool_depth_beyond_all_lists_uses_whole_lists() -> None:
     assert "a list has an unjudged document at rank 9: not all were pooled that deep" in whole.notes
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     two = {name: LISTS[name] for name in ("r0", "r1")}
     with pytest.raises(UsageError, match="2 runs, must be 3 or more"):
         leave_one_out(GRADES, two, "AP")
@@ -227,7 +227,7 @@ def test_identical_runs_have_no_correlation() -> None:
     assert " - " in left.table().text()
 
 
-def test_tables() -> None:
+def test_tables_have_a_row_per_measure_team_or_run() -> None:
     left = leave_one_out(GRADES, LISTS, "AP", teams=TEAMS, pool_depth=4)
     assert isinstance(left, LeftOut)
     assert str(left).startswith("Leave one team out\nmeasure  mean change")

@@ -37,7 +37,7 @@ def regraded(grades: Array) -> Grades:
     return out
 
 
-def test_a_shallower_pool() -> None:
+def test_documents_below_a_shallower_pool_are_unjudged() -> None:
     result = robustness(GRADES, LISTS, MEASURES, how="depth", depths=[2, 5])
     for setting, depth in enumerate([2, 5]):
         pool = {(t, doc) for lists in LISTS.values() for t, docs in lists.items() for doc in ranking(docs)[:depth]}
@@ -84,7 +84,7 @@ def test_on_a_scale_with_gaps_grades_move_to_the_next_existing_grade() -> None:
     assert set(zip(before.tolist(), grades.tolist(), strict=True)) == {(0, 1), (1, 0), (1, 4), (4, 1)}
 
 
-def test_grades_by_a_confusion_matrix() -> None:
+def test_a_confusion_matrix_changes_grades() -> None:
     sure = {0: {0: 1.0}, 1: {0: 1.0}, 2: {3: 1.0}, 3: {1: 0.0, 3: 1.0}}
     result = robustness(GRADES, LISTS, MEASURES, how="confusion", confusion=sure, repeats=1)
     becomes = {0: 0, 1: 0, 2: 3, 3: 3}
@@ -159,7 +159,7 @@ def test_default_levels_and_their_tables() -> None:
     assert curve["tau"][(curve["measure"] == "AP") & (curve["level"] == 0.1)] == pytest.approx(mean)
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     def fails(match: str, grades: Grades = GRADES, **requested: object) -> None:
         with pytest.raises(UsageError, match=match):
             robustness(grades, LISTS, "AP", **requested)  # type: ignore[arg-type]

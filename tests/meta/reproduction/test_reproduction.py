@@ -187,7 +187,7 @@ def test_depth_cuts_the_lists_not_the_scores() -> None:
     assert result["AP", "baseline"].rmse == whole["AP", "baseline"].rmse
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     qrels = made_qrels()
     with pytest.raises(UsageError, match="advanced must be two runs"):
         reproduce(qrels, (BASE, AGAIN), (ADVANCED,))  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from cranfield.comparison.assumptions import interval_scale
 from cranfield.comparison.compare import compare
 from cranfield.comparison.methods.nonparametric import kruskal_wallis
 from cranfield.errors import UsageError
@@ -14,7 +15,7 @@ from cranfield.measures import parse
 from cranfield.measures.base import REGISTRY
 from cranfield.meta.scale.scale import scale, scales
 from cranfield.meta.scale.scale_tests import scale_tests
-from cranfield.meta.scale.scale_theory import ADMITS, PROVED, proved_scale, proved_scales, scale_warning
+from cranfield.meta.scale.scale_theory import ADMITS, PROVED, proved_scale, proved_scales
 from cranfield.meta.synthetic_lists import MOST, SyntheticLists
 from cranfield.scores.scores import Scores
 
@@ -32,7 +33,7 @@ FIGURE_19 = {
 and a recall base of 4."""
 
 
-def test_figure_19() -> None:
+def test_kinds_of_scales_as_in_figure_19() -> None:
     actual = scales(list(FIGURE_19), 4, recall_base=4)
     assert [one.kind for one in actual] == list(FIGURE_19.values())
     assert [one.even for one in actual] == [kind == "interval" for kind in FIGURE_19.values()]
@@ -100,7 +101,7 @@ def test_the_reason_names_the_smallest_and_the_largest_gap() -> None:
     assert (rows[9][0], rows[9][2:]) == (0.25, (2, "1000  0101"))
 
 
-def test_one_and_two_values() -> None:
+def test_measures_with_one_or_two_values_say_so() -> None:
     assert scale("NumRel").kind == "nominal"
     assert "same score" in scale("NumRel").why
     assert any("has only two values" in note for note in scale("Success@1").notes)
@@ -157,7 +158,7 @@ def test_the_error_about_too_many_lists_offers_a_sample() -> None:
         ({"measure": "nonsense"}, "nonsense"),
     ],
 )
-def test_bad_input(call: dict[str, object], message: str) -> None:
+def test_bad_input_is_refused(call: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("(", r"\(")):
         scale(**{"measure": "AP", **call})  # type: ignore[arg-type]
 
@@ -177,13 +178,13 @@ def test_theory_and_registry_agree() -> None:
 def test_proved_scales_are_confirmed(name: str) -> None:
     interval = name not in ("AP", "DCG", "ERR", "RBP(p=0.4)")
     assert (scale(name, 4).kind == "interval") == interval
-    assert (scale_warning(name) == "") == interval
+    assert bool(interval_scale(name).holds) == interval
 
 
-def test_compare_quotes_the_warning() -> None:
+def test_compare_notes_a_measure_that_is_not_on_an_interval_scale() -> None:
     rng = np.random.default_rng(0)
     scores = Scores.from_matrix(rng.random((30, 3)), measure="AP")
-    assert any(scale_warning("AP") in note for note in compare(scores).notes())
+    assert any(interval_scale("AP").says in note for note in compare(scores).notes())
 
 
 def test_table_3_counts_pairs_by_ranks_and_by_means() -> None:

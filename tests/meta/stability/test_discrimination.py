@@ -264,12 +264,12 @@ def test_ctrl_c_raises_instead_of_using_fewer_resamples():
         ({"measures": ["m7"]}, "no measure 'm7'"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         discriminative_power(made(), **options)
 
 
-def test_bad_scores():
+def test_bad_scores_are_refused():
     with pytest.raises(UsageError, match="2 systems, must be 3 or more"):
         discriminative_power(made(runs=2))
     with pytest.raises(UsageError, match="1 topic, discriminative power needs 2 or more"):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cranfield.errors import UsageError
-from cranfield.meta.stability.coefficient_intervals import FRatios
 from cranfield.meta.stability.generalisability import g_studies, g_study
+from cranfield.meta.stability.variance_components import FRatios
 from cranfield.scores.scores import Scores
 
 SYNTHETIC_4 = np.array(
@@ -139,14 +139,14 @@ def test_no_number_of_topics_reaches_the_target_with_a_large_facet() -> None:
     assert "no number of topics" in str(result)
 
 
-def test_known_variances_are_found() -> None:
+def test_known_variances_are_estimated() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(0, 1, (1, 200)) + rng.normal(0, 2, (300, 1)) + rng.normal(0, 3, (300, 200))
     variances = [one.variance for one in g_study(values).components]
     assert variances == pytest.approx([1, 4, 9], rel=0.2)
 
 
-def test_dropping_the_worst_and_every_measure() -> None:
+def test_the_worst_systems_can_be_dropped_for_every_measure() -> None:
     rng = np.random.default_rng(4)
     values = np.stack([rng.random((20, 30)) + np.linspace(0, 1, 20)[:, None] for _ in range(2)])
     scores = Scores(["AP", "RR"], [f"s{i}" for i in range(20)], [str(i) for i in range(30)], values)
@@ -197,12 +197,12 @@ def test_a_negative_estimate_has_a_note() -> None:
         ({"a": np.eye(4), "b": np.eye(4)}, {"facet": "topic"}, "facet == 'topic', must be another name"),
     ],
 )
-def test_bad_input(data: object, options: dict[str, float], message: str) -> None:
+def test_bad_input_is_refused(data: object, options: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         g_study(data, **options)  # type: ignore[arg-type]
 
 
-def test_bad_arguments() -> None:
+def test_bad_arguments_are_refused() -> None:
     result = g_study(SYNTHETIC_4)
     with pytest.raises(UsageError, match="topics == 0"):
         result.stability(0)

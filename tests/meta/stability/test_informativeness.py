@@ -126,7 +126,7 @@ def test_lists_of_different_lengths_are_independent() -> None:
     assert "1 list without a relevant document left out" in both.notes
 
 
-def test_depth_and_grades() -> None:
+def test_lists_are_cut_at_the_depth_and_made_binary() -> None:
     graded = informativeness(Assessed.one([2, 1, 0, 2, 2]), "P@2", depth=4, rel=2)
     binary = informativeness(Assessed.one([1, 0, 0, 1], missed=[1]), "P@2")
     assert graded.rms == pytest.approx(binary.rms)
@@ -138,7 +138,7 @@ def test_progress_reaches_the_end() -> None:
     assert seen[-1] == (2, 2)
 
 
-def test_bad_input() -> None:
+def test_bad_input_is_refused() -> None:
     with pytest.raises(UsageError, match="RR: its expected value is not a sum over ranks"):
         informativeness(Assessed.one([1, 0]), "RR")
     with pytest.raises(UsageError, match="no list has a relevant document"):

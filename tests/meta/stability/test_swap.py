@@ -209,12 +209,12 @@ def test_progress_reaches_the_end():
         ({"measures": "m9"}, "no measure 'm9'"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         swap_rates(tenths(), **options)
 
 
-def test_bad_scores():
+def test_bad_scores_are_refused():
     with pytest.raises(UsageError, match="2 systems, must be 3 or more"):
         swap_rates(tenths(runs=2))
     with pytest.raises(UsageError, match="two disjoint sets need 2 or more"):

@@ -18,7 +18,6 @@ import cranfield.evaluation
 from cranfield.collection import source
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.meta.agreement import correlation
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.study import inputs as study_inputs
 from cranfield.meta.study.cache import Cache, measure_key, table_from_plain, table_to_plain
@@ -347,7 +346,7 @@ def test_an_incomplete_result_after_ctrl_c_is_not_cached(folder: Path, monkeypat
             return correlate(scores, measures, resamples=5, seed=seed)
 
     handler = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(correlation, "correlate", half)
+    monkeypatch.setattr("cranfield.meta.correlate", half)
     with pytest.raises(KeyboardInterrupt):
         run_study(folder / "study.toml")
     assert signal.getsignal(signal.SIGINT) is handler

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.meta.complete_scores import Levels
+from cranfield.meta.complete_scores import Levels, divided
 from cranfield.types import Array
 
 _ONE_THREAD = 2**18
@@ -49,7 +49,7 @@ def tau_b(levels: Levels, precision: Precision = np.float64) -> Array:
     sign = signs(levels, precision)
     agreement = _product(sign, sign)
     untied = np.diagonal(agreement, axis1=-2, axis2=-1)
-    return _divided(agreement, np.sqrt(untied[..., :, None] * untied[..., None, :]))
+    return divided(agreement, np.sqrt(untied[..., :, None] * untied[..., None, :]))
 
 
 def tau_ap(levels: Levels, precision: Precision = np.float64) -> Array:
@@ -88,9 +88,9 @@ def tau_ap_b(levels: Levels, precision: Precision = np.float64) -> Array:
     sign = signs(levels, precision)
     better = np.maximum(sign, 0)
     above = better.sum(axis=-2)
-    share = _divided(better, above[..., None, :], precision(0))
+    share = divided(better, above[..., None, :], precision(0))
     below_top = np.count_nonzero(above, axis=-1)[..., None, :]
-    return _both_ways(_divided(2 * _product(better, share), below_top) - 1)
+    return _both_ways(divided(2 * _product(better, share), below_top) - 1)
 
 
 def overlap(levels: Levels, precision: Precision = np.float64, *, p: float = 0.9, ties: str = "w") -> Array:
@@ -153,8 +153,3 @@ def products(left: NDArray[Any], right: NDArray[Any]) -> Array:
 
 def _both_ways(values: Array) -> Array:
     return (values + np.swapaxes(values, -1, -2)) / 2
-
-
-def _divided(a: Array, b: Array, otherwise: Any = np.nan) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(b > 0, a / b, otherwise))

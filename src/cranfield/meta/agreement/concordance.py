@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.check import nearest
 from cranfield.comparison.distributions.rank_distributions import sign_p
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import products
-from cranfield.meta.complete_scores import CompleteScores, names_of
-from cranfield.meta.meta_record import Columns, MetaRecord, labels, table_of, upper_triangle
+from cranfield.meta.complete_scores import CompleteScores, divided, names_of
+from cranfield.meta.meta_record import Columns, MetaRecord, index_of, labels, report, table_of, upper_triangle
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.text import counted
@@ -56,8 +55,7 @@ class Concordance(MetaRecord):
     @property
     def shares(self) -> Array:
         """gold × measures × measures: Conc(row | column, gold); NaN where the two never disagree."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(self.concordant / self.disagreements)
+        return divided(self.concordant, self.disagreements)
 
     @property
     def p(self) -> Array:
@@ -68,8 +66,8 @@ class Concordance(MetaRecord):
     def columns(self) -> Columns:
         """gold, measure, other, disagreements, concordance, other concordance, wins, losses, both, neither, p."""
         i, j = np.triu_indices(len(self.measures), 1)
-        g = np.repeat(np.arange(len(self.golds)), len(i))
-        i, j = np.tile(i, len(self.golds)), np.tile(j, len(self.golds))
+        g, pair = np.indices((len(self.golds), len(i))).reshape(2, -1)
+        i, j = i[pair], j[pair]
         names = labels(self.measures)
         wins, losses = self.wins[g, i, j], self.wins[g, j, i]
         both = self.concordant[g, i, j] - wins
@@ -92,9 +90,7 @@ class Concordance(MetaRecord):
 
         `gold` is one of `golds`; the default is the last one, which is all gold standards together.
         """
-        if gold is not None and gold not in self.golds:
-            raise nearest(gold, self.golds, "gold standard")
-        g = len(self.golds) - 1 if gold is None else self.golds.index(gold)
+        g = index_of(self.golds[-1] if gold is None else gold, self.golds, "gold standard")
         shares, p = self.shares[g], self.p[g]
 
         def cell(i: int, j: int) -> str:
@@ -136,10 +132,8 @@ def concord(scores: Scores, gold: Any, measures: Any = None, *, progress: Progre
         raise UsageError("concord: no gold standard; give a measure such as 'P@10'")
     names = names_of(measures) if measures is not None else [name for name in scores.measures if name not in golds]
     if len(names) < 2:
-        raise UsageError(
-            f"concord: {counted(len(names), 'measure')} to compare ({', '.join(names) or 'none'}), must be 2 or more "
-            "in addition to the gold standard"
-        )
+        given = f"{counted(len(names), 'measure')} to compare ({', '.join(names) or 'none'})"
+        raise UsageError(f"concord: {given}, must be 2 or more in addition to the gold standard")
     complete = CompleteScores.of(scores, "concord", list(dict.fromkeys([*names, *golds])), least_systems=2)
     gold_sets = [[name] for name in golds] + ([golds] if len(golds) > 1 else [])
     counts = _counts(complete, [complete.measures.index(name) for name in names], gold_sets, progress)
@@ -178,8 +172,7 @@ def _counts(
             up_agrees, down_agrees = up * agrees, down * agrees
             concordant[g] += products(up_agrees, down) + products(down_agrees, up)
             both[g] += _opposite(up_agrees, down_agrees)
-        if progress is not None:
-            progress(min(begin + size, len(first)), len(first))
+        report(progress, min(begin + size, len(first)), len(first))
     counts = [np.rint(count).astype(np.int64) for count in (disagree, concordant, concordant - both)]
     return counts[0], counts[1], counts[2]
 

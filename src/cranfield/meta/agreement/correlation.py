@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.check import nearest
 from cranfield.comparison.data import sample
 from cranfield.comparison.differences import noise
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL
-from cranfield.meta.agreement.overlap import TIES
+from cranfield.meta.agreement.overlap import check_settings
 from cranfield.meta.complete_scores import CompleteScores, central_interval, check_count, levels_of
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, interval, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, labels, report
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
@@ -128,11 +127,11 @@ class Correlations(MetaRecord):
 
     def estimate(self, measure: str, other: str, coefficient: str | None = None) -> Estimate:
         """The correlation of two measures with its interval."""
-        i, j = (_index(name, self.measures, "measure") for name in (measure, other))
+        i, j = (index_of(name, self.measures, "measure") for name in (measure, other))
         return self._estimate(0 if coefficient is None else self._which(coefficient), i, j)
 
     def _which(self, coefficient: str) -> int:
-        return _index(coefficient, self.coefficients, "coefficient")
+        return index_of(coefficient, self.coefficients, "coefficient")
 
     def _estimate(self, k: int, i: int, j: int) -> Estimate:
         value, low, high = (array[k, i, j] for array in (self.values, self.low, self.high))
@@ -172,11 +171,12 @@ class Correlations(MetaRecord):
                 return "-"
             return "/".join("-" if math.isnan(value) else f"{value:.4f}" for value in values[:, i, j])
 
-        count = len(self.measures)
-        across = range(0 if square else 1, count)
-        rows = tuple((self.measures[i], *(cell(i, j) for j in across)) for i in range(count if square else count - 1))
+        across = range(0 if square else 1, len(self.measures))
+        down = range(len(across))
+        rows = tuple((self.measures[i], *(cell(i, j) for j in across)) for i in down)
         heads = headings("number" if len(names) == 1 else "text", *(self.measures[j] for j in across))
-        notes = tuple(note for note in self.notes if note != self._interval_note)
+        hidden = _interval_note(self.level, self.resamples, self.seed)
+        notes = tuple(note for note in self.notes if note != hidden)
         return Table((Column(""), *heads), rows, " / ".join(names), notes)
 
     def pairs(self) -> Table:
@@ -193,10 +193,6 @@ class Correlations(MetaRecord):
             p = (float(self.p[self._which(name), i, j]) for name in tested)
             rows.append((self.measures[i], self.measures[j], *estimates, *p))
         return Table(columns, tuple(rows), "Rank correlation of measures", self.notes)
-
-    @property
-    def _interval_note(self) -> str:
-        return _interval_note(self.level, self.resamples, self.seed)
 
 
 def _interval_note(level: float, resamples: int, seed: int) -> str:
@@ -251,10 +247,8 @@ def correlate(
         below, above = _intervals(complete, functions, level, drawn, seed, progress)
         low, high = np.maximum(values + np.minimum(below, 0), -1), np.minimum(values + np.maximum(above, 0), 1)
         notes.append(_interval_note(level, drawn, seed))
-    p_values = np.full(values.shape, np.nan)
-    for k, name in enumerate(names):
-        if name in KENDALL:
-            p_values[k] = normal_test(values[k], systems)[1]
+    kendall = np.isin(names, KENDALL)[:, None, None]
+    p_values = np.where(kendall, normal_test(values, systems)[1], np.nan)
     notes += complete.notes
     tied = [name for name, row in zip(complete.measures, levels, strict=True) if row.max() == 0]
     if tied:
@@ -285,24 +279,15 @@ def _intervals(
         for k, function in enumerate(functions):
             drawn[done : done + len(levels), k] = function(levels, precision)
         done += len(levels)
-        if progress is not None:
-            progress(done, resamples)
+        report(progress, done, resamples)
     return central_interval(drawn, level, centred=True)
 
 
 def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:
     if coefficient not in COEFFICIENTS:
-        raise nearest(coefficient, list(COEFFICIENTS), "coefficient")
+        raise check.nearest(coefficient, list(COEFFICIENTS), "coefficient")
     function = COEFFICIENTS[coefficient][1]
     if coefficient != "rbo":
         return function
-    if not 0 < p < 1:
-        raise UsageError(f"rbo: p == {p!r}, must be above 0 and below 1")
-    check.one_of("rbo", TIES, ties=ties)
+    check_settings(p, ties)
     return partial(function, p=p, ties=ties)
-
-
-def _index(name: str, names: tuple[str, ...], noun: str) -> int:
-    if name not in names:
-        raise nearest(name, names, noun)
-    return names.index(name)

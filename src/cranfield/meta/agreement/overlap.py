@@ -62,10 +62,8 @@ class Overlap(Record):
 
     def __str__(self) -> str:
         tied = f", {self.tied[0]} and {self.tied[1]} tied (rule {self.ties})" if any(self.tied) else ""
-        return (
-            f"RBO = {self.extrapolated:.4f}, between {self.low:.4f} and {self.high:.4f}; p = {self.p:g}, "
-            f"{self.lengths[0]} and {self.lengths[1]} items{tied}"
-        )
+        items = f"{self.lengths[0]} and {self.lengths[1]} items{tied}"
+        return f"RBO = {self.extrapolated:.4f}, between {self.low:.4f} and {self.high:.4f}; p = {self.p:g}, {items}"
 
 
 def rbo(x: Ranking, y: Ranking, p: float = 0.9, *, ties: str = "a") -> Overlap:
@@ -85,16 +83,19 @@ def rbo(x: Ranking, y: Ranking, p: float = 0.9, *, ties: str = "a") -> Overlap:
     >>> rbo(["red", {"blue", "green"}], [{"red", "blue"}, "green"], ties="b").tied
     (2, 2)
     """
-    check.between("rbo", low=0, high=1, p=p)
-    if p in (0, 1):
-        raise UsageError(f"rbo: p == {p!r}, must be above 0 and below 1")
-    check.one_of("rbo", TIES, ties=ties)
+    check_settings(p, ties)
     rankings = [_groups(x, "x"), _groups(y, "y")]
     lengths = [sum(map(len, groups)) for groups in rankings]
     shorter, longer = rankings if lengths[0] <= lengths[1] else rankings[::-1]
     low, high, extrapolated = _bounds(_Depths(shorter, longer, ties), p)
     tied = [sum(len(group) for group in groups if len(group) > 1) for groups in rankings]
     return Overlap(extrapolated, low, high, p, ties, (lengths[0], lengths[1]), (tied[0], tied[1]))
+
+
+def check_settings(p: float, ties: str) -> None:
+    if not 0 < p < 1:
+        raise UsageError(f"rbo: p == {p!r}, must be above 0 and below 1")
+    check.one_of("rbo", TIES, ties=ties)
 
 
 def weight_of_top(p: float, depth: int) -> float:

@@ -16,10 +16,10 @@ from cranfield.comparison.distributions.rank_distributions import sign_p
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.property_tables import lower_is_better
-from cranfield.meta.complete_scores import central_interval, resampled_topics
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, interval, labels
+from cranfield.meta.complete_scores import central_interval, divided, resampled_topics
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, interval, labels, rows_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -102,18 +102,18 @@ class PredictivePower(MetaRecord):
 
     def table(self) -> Table:
         """A row per measure, the highest agreement first."""
-        rows: list[tuple[Cell, ...]] = []
-        for i in np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable").tolist():
-            name = self.measures[i]
-            share = interval(self.agreement[i], self.low[i], self.high[i], name)
-            rows.append((name, share, int(self.agree[i]), int(self.tied[i]), int(self.disagree[i]), float(self.p[i])))
+        order = np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable")
+        rows = tuple(
+            (name, interval(share, low, high, name), *counts)
+            for name, share, low, high, *counts in rows_of({name: x[order] for name, x in self.columns().items()})
+        )
         columns = (
             Column("measure"),
             Column("agreement", "number", "higher"),
             *headings("count", "agree", "tied", "disagree"),
             Column("p", "probability"),
         )
-        return Table(columns, tuple(rows), "Agreement with preferences", self.notes)
+        return Table(columns, rows, "Agreement with preferences", self.notes)
 
 
 def predictive_power(
@@ -159,13 +159,13 @@ def predictive_power(
     notes.append(f"a tie by a measure: {ties}")
     if resamples and topics > 1:
         times = next(resampled_topics(topics, resamples, seed, resamples)).astype(np.float64)
-        low, high = central_interval(_share(times @ right.T, times @ judged.T), level)
+        low, high = central_interval(divided(times @ right.T, times @ judged.T), level)
         notes.append(f"{level:.0%} intervals: percentiles over {resamples:,} resamples of {topics} topics, seed {seed}")
     elif resamples:
         notes.append("1 topic: no intervals over topics")
     agree, tied, disagree = ((signs == sign).sum(axis=1).astype(np.int64) for sign in (1, 0, -1))
     p = np.asarray(sign_p(agree.astype(np.float64), disagree.astype(np.float64), "two-sided"))
-    share = _share(right.sum(axis=1), judged.sum(axis=1))
+    share = divided(right.sum(axis=1), judged.sum(axis=1))
     return PredictivePower(
         scores.measures, share, low, high, agree, tied, disagree, p, ties, level, resamples, seed, tuple(notes)
     )
@@ -179,11 +179,9 @@ def _signs(scores: Scores, preferences: Preferences) -> tuple[Array, NDArray[np.
     scored = [entry for entry in judgments if entry[0] in topics and entry[1] in runs and entry[2] in runs]
     if not scored:
         topic, first, second, _ = judgments[0]
-        raise UsageError(
-            f"{preferences.origin}: no judgment is about runs and topics that have scores; the first is on topic "
-            f"{topic!r}, {first!r} and {second!r}; there are scores of runs {listed(scores.runs)} and topics "
-            f"{listed(scores.topics)}"
-        )
+        example = f"the first is on topic {topic!r}, {first!r} and {second!r}"
+        known = f"there are scores of runs {listed(scores.runs)} and topics {listed(scores.topics)}"
+        raise UsageError(f"{preferences.origin}: no judgment is about runs and topics with scores; {example}; {known}")
     notes = [counted(len(judgments), "judgment")]
     if len(scored) < len(judgments):
         unscored = counted(len(judgments) - len(scored), "judgment")
@@ -200,8 +198,3 @@ def _signs(scores: Scores, preferences: Preferences) -> tuple[Array, NDArray[np.
     if undefined:
         notes.append(f"{counted(undefined, 'judgment')} used only for the measures that are defined there")
     return signs, np.unique(t, return_inverse=True)[1].reshape(-1), notes
-
-
-def _share(right: Array, judged: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(judged > 0, right / judged, np.nan))

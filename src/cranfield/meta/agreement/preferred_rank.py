@@ -1,7 +1,4 @@
-"""How far down a reader goes: the preferred rank and the rank of the first relevant document.
-
-Sakai 2007 Tables 7-9 show both for each topic.
-"""
+"""How far down a reader goes: ranks of the first relevant and of the preferred document (Sakai 2007 Tables 7-9)."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ import numpy as np
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import CompleteScores, Levels
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, report
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Column, Table
 from cranfield.types import Array, Progress
 
 
@@ -35,11 +35,12 @@ class Distances(MetaRecord):
 
     def table(self) -> Table:
         """A row per measure of the scores, a column per measure of the ranking."""
-        rows: list[tuple[Cell, ...]] = []
-        for i, name in enumerate(self.measures):
-            rows.append((name, *(None if i == j else float(x) for j, x in enumerate(self.values[i]))))
+        rows = tuple(
+            (name, *(None if i == j else distance for j, distance in enumerate(self.values[i].tolist())))
+            for i, name in enumerate(self.measures)
+        )
         columns = (Column("scores by"), *headings("number", *self.measures))
-        return Table(columns, tuple(rows), "d_rank, scores by the row to the ranking by the column", self.notes)
+        return Table(columns, rows, "d_rank, scores by the row to the ranking by the column", self.notes)
 
 
 def rank_distances(
@@ -82,8 +83,7 @@ def rank_distances(
         for b in range(count):
             if a != b:
                 values[a, b] = _nearest(means, root, levels[b])
-            if progress is not None:
-                progress(a * count + b + 1, count * count)
+            report(progress, a * count + b + 1, count * count)
     source = "as requested" if shrink is not None else "as estimated (Schäfer & Strimmer)"
     span = f"{shrinkage.min():.2f}" if np.ptp(shrinkage) < 0.005 else f"{shrinkage.min():.2f} to {shrinkage.max():.2f}"
     note = f"{len(complete.runs)} systems, {n} topics; covariances shrunk by {span}, {source}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,12 +37,7 @@ class Finding:
     example: tuple[Scored, ...] = ()
     measure: str = ""
 
-    def of(self, measure: object) -> Finding:
-        """The same finding with the name of the measure."""
-        return replace(self, measure=str(measure))
-
     def shown(self) -> str:
-        """The lists and their scores."""
         return ", ".join(map(str, self.example))
 
     def __str__(self) -> str:
@@ -75,6 +70,18 @@ class SecondDocument(NamedTuple):
     lowest: tuple[Scored, ...] = ()
     highest: tuple[Scored, ...] = ()
     tried: int = 0
+
+    def extended(self, scores: Array, example: Callable[[int], tuple[Scored, ...]]) -> SecondDocument:
+        """Also consider these scores of four lists each (4 × …); `example` returns the i-th four lists."""
+        effect = second_document_effect(scores)
+        best = self._replace(tried=self.tried + int(np.isfinite(effect).sum()))
+        if np.nanmin(effect, initial=0.0) < best.low:
+            at = int(np.nanargmin(effect))
+            best = best._replace(low=float(effect[at]), lowest=example(at))
+        if np.nanmax(effect, initial=0.0) > best.high:
+            at = int(np.nanargmax(effect))
+            best = best._replace(high=float(effect[at]), highest=example(at))
+        return best
 
     def diminishing(self, to: str = "") -> Finding:
         """Is a relevant document never worth more, and sometimes less, after another one?"""

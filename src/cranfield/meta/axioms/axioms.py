@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,15 +18,7 @@ from cranfield.meta.axioms.axiom_findings import Finding, Scored
 from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS
 from cranfield.meta.axioms.ranked_experiments import RANKED_EXPERIMENTS
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels
-from cranfield.meta.synthetic_lists import (
-    FAR,
-    UNAVAILABLE,
-    Grades,
-    SyntheticLists,
-    check_plain_lists,
-    higher_better,
-    list_text,
-)
+from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, check_plain_lists, higher_better, list_text
 from cranfield.table import Cell, Table
 from cranfield.types import Array
 
@@ -37,21 +29,17 @@ BASES: tuple[tuple[int, ...] | None, ...] = ((1, 1, 1), (2, 1, 0), (1, 0, 1), No
 DEPTH = 8
 """The ranks at which a lone relevant document is tried."""
 
+SHOWN = {"top_heavy": "top-heavy", "intent_probabilities": "intent probabilities", **RANKED}
+"""Names in tables, where they differ."""
 MEANS = {
     "swap": "of two neighbours, the better one moves up: the score does not get worse",
     "replacement": "a better document takes a document's place: the score does not get worse",
     "top_heavy": "a lone relevant document gains with every rank it moves up, and more the nearer it is to the top",
     "additive": "a document is worth the same whatever else is in the list",
-    "graded": MEANINGS["graded"],
-    "normalised": MEANINGS["normalised"],
-    "recall_free": MEANINGS["recall-free"],
-    "diminishing": MEANINGS["diminishing"],
-    "lengths": MEANINGS["lengths"],
-    "intent_probabilities": MEANINGS["intent probabilities"],
+    **{name: MEANINGS[SHOWN[name]] for name in (*RANKED_EXPERIMENTS, *INTENT_EXPERIMENTS) if name in SHOWN},
 }
 """{axiom: its meaning}."""
-SHOWN = {"top_heavy": "top-heavy", "intent_probabilities": "intent probabilities", **RANKED}
-"""Names in tables, where they differ."""
+YES = {True: "yes", False: "no"}
 RATING_AXIOMS = {"swap", "replacement", "top_heavy", "normalised", "diminishing"}
 """Axioms that apply only to measures that rate a list, which means that one order of documents can be better."""
 
@@ -79,7 +67,6 @@ class Axioms(MetaRecord):
 
     @property
     def measures(self) -> list[str]:
-        """The measures, in order."""
         return list(dict.fromkeys(finding.measure for finding in self.findings))
 
     def columns(self) -> Columns:
@@ -89,7 +76,7 @@ class Axioms(MetaRecord):
 
     def table(self) -> Table:
         """A row per axiom, a column per measure, as in Sakai 2014 Fig. 6 and Fig. 7."""
-        cells = {(finding.axiom, finding.measure): _yes(finding) for finding in self.findings}
+        cells = {(finding.axiom, finding.measure): YES[finding.holds] for finding in self.findings}
         axioms = list(dict.fromkeys(finding.axiom for finding in self.findings))
         rows: list[tuple[Cell, ...]] = [
             (SHOWN.get(axiom, axiom), *(cells.get((axiom, measure)) for measure in self.measures)) for axiom in axioms
@@ -99,15 +86,8 @@ class Axioms(MetaRecord):
 
     def examples(self) -> Table:
         """A row per finding, with its lists."""
-        rows = tuple(
-            (finding.measure, SHOWN.get(finding.axiom, finding.axiom), _yes(finding), finding.says, finding.shown())
-            for finding in self.findings
-        )
+        rows = tuple((x.measure, SHOWN.get(x.axiom, x.axiom), YES[x.holds], x.says, x.shown()) for x in self.findings)
         return Table(headings("text", "measure", "axiom", "holds", "found", "lists"), rows)
-
-
-def _yes(finding: Finding) -> str:
-    return "yes" if finding.holds else "no"
 
 
 def axioms(measures: Any, only: Any = None) -> Axioms:
@@ -136,22 +116,20 @@ def axioms(measures: Any, only: Any = None) -> Axioms:
         experiments = {name: test for name, test in experiments.items() if names is None or name in names}
         if not experiments:
             raise UsageError(f"none of {', '.join(names or ())} can be tried with {measure}")
-        findings += [experiment(measure).of(measure) for experiment in experiments.values()]
+        findings += [replace(experiment(measure), measure=str(measure)) for experiment in experiments.values()]
     return Axioms(tuple(findings), tuple(notes))
 
 
 def _experiments(measure: Measure) -> dict[str, Callable[[Measure], Finding]]:
-    if measure.needs in ("inclusion", "dimensions"):
-        raise UsageError(f"{measure} needs {UNAVAILABLE[measure.needs]}, which synthetic lists do not have")
     if measure.uses_intents():
         return INTENT_EXPERIMENTS
+    check_plain_lists(measure)
     steps = {kind: partial(improving_step, kind) for kind in ("swap", "replacement")}
     return {**steps, "top_heavy": top_heavy, **RANKED_EXPERIMENTS}
 
 
 def improving_step(kind: str, measure: Measure) -> Finding:
     """Does the score never fall by a `swap` or a `replacement` that improves the list?"""
-    check_plain_lists(measure)
     tried = unchanged = 0
     for base in BASES:
         synthetic = SyntheticLists.of(LENGTH, GRADES, base)
@@ -178,7 +156,6 @@ def improving_step(kind: str, measure: Measure) -> Finding:
 
 def top_heavy(measure: Measure) -> Finding:
     """Does a lone relevant document gain with every rank it moves up, and more the nearer it is to the top?"""
-    check_plain_lists(measure)
     depth = DEPTH if measure.k is None or measure.cutoff_kind != "rank" else min(DEPTH, measure.k)
     synthetic = SyntheticLists.of(DEPTH, 2)
     lists = np.eye(DEPTH, dtype=np.int8)

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, permutations, product
+from typing import Any
 
 import numpy as np
 
 from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.measures import Measure
-from cranfield.meta.axioms.axiom_findings import (
-    Finding,
-    Scored,
-    SecondDocument,
-    differ,
-    first_difference,
-    second_document_effect,
-)
+from cranfield.meta.axioms.axiom_findings import Finding, Scored, SecondDocument, differ, first_difference
 from cranfield.meta.synthetic_lists import FAR
 
 Document = dict[str, int]
@@ -46,7 +40,6 @@ def diverse_score(
     weights: dict[str, float] = WEIGHTS,
     length: int = 3000,
 ) -> float:
-    """The score of one list of documents."""
     lists = with_intents(documents, missed, weights, tuple(navigational))
     return float(measure.evaluate(lists.replace(lengths=Lengths.one([length] * len(documents), len(documents))))[0])
 
@@ -74,35 +67,36 @@ def diminishing(measure: Measure) -> Finding:
             left = Counter(dict.fromkeys(range(len(KINDS)), length)) - Counter(kinds)
             missed = [KINDS[kind] for kind in sorted(left.elements())] + MISSED
             scores[kinds] = diverse_score(measure, [KINDS[kind] for kind in kinds], missed, navigational)
+        fours = []
         for kinds, (i, j) in product(scores, combinations(range(length), 2)):
-            if not (KINDS[kinds[i]].get("a") and KINDS[kinds[j]].get("a")):
-                continue
-            x, y = (KINDS.index(_without_a(KINDS[kinds[at]])) for at in (i, j))
-            four = [kinds, *(_replaced(kinds, {i: p, j: q}) for p, q in ((kinds[i], y), (x, kinds[j]), (x, y)))]
-            effect = float(second_document_effect(np.array([scores[kinds] for kinds in four])))
-            example = tuple(Scored(documents_text([KINDS[kind] for kind in kinds]), scores[kinds]) for kinds in four)
-            best = best._replace(tried=best.tried + 1)
-            if effect < best.low:
-                best = best._replace(low=effect, lowest=example)
-            if effect > best.high:
-                best = best._replace(high=effect, highest=example)
+            if KINDS[kinds[i]].get("a") and KINDS[kinds[j]].get("a"):
+                x, y = (KINDS.index(_without_a(KINDS[kinds[at]])) for at in (i, j))
+                others = ((kinds[i], y), (x, kinds[j]), (x, y))
+                places = dict(enumerate(kinds))
+                fours.append([kinds, *(tuple({**places, i: p, j: q}.values()) for p, q in others)])
+        examples = [
+            tuple(Scored(documents_text([KINDS[kind] for kind in kinds]), scores[kinds]) for kinds in four)
+            for four in fours
+        ]
+        by_four = np.array([[scored.score for scored in four] for four in examples])
+        best = best.extended(by_four.T, examples.__getitem__)
     return best.diminishing(" to intent a")
 
 
-def _replaced(kinds: tuple[int, ...], new: dict[int, int]) -> tuple[int, ...]:
-    return tuple(new.get(at, kind) for at, kind in enumerate(kinds))
+def _scored(
+    measure: Measure, documents: Sequence[Document], more: str = "", missed: Sequence[Document] = MISSED, **topic: Any
+) -> Scored:
+    return Scored(documents_text(documents, more), diverse_score(measure, documents, missed, **topic))
 
 
 def graded(measure: Measure) -> Finding:
     """Do scores change if all grades above 0 are 1?"""
 
-    def scored(documents: Sequence[Document]) -> Scored:
-        return Scored(documents_text(documents), diverse_score(measure, documents, MISSED))
-
     def flat(documents: Sequence[Document]) -> list[Document]:
         return [{intent: min(grade, 1) for intent, grade in document.items()} for document in documents]
 
-    return first_difference("graded", ((scored(pair), scored(flat(pair))) for pair in PAIRS), "grades")
+    pairs = ((_scored(measure, pair), _scored(measure, flat(pair))) for pair in PAIRS)
+    return first_difference("graded", pairs, "grades")
 
 
 def intent_probabilities(measure: Measure) -> Finding:
@@ -110,12 +104,8 @@ def intent_probabilities(measure: Measure) -> Finding:
     even, uneven = {"a": 0.5, "b": 0.5}, {"a": 0.1, "b": 0.9}
     pairs = (
         (
-            Scored(
-                documents_text(pair, ", a and b equally likely"), diverse_score(measure, pair, MISSED, weights=even)
-            ),
-            Scored(
-                documents_text(pair, ", b nine times as likely"), diverse_score(measure, pair, MISSED, weights=uneven)
-            ),
+            _scored(measure, pair, ", a and b equally likely", weights=even),
+            _scored(measure, pair, ", b nine times as likely", weights=uneven),
         )
         for pair in PAIRS
     )
@@ -129,11 +119,8 @@ def recall_free(measure: Measure) -> Finding:
     more: list[list[Document]] = [[{"a": 1}], [{"a": 1, "b": 1}], [{"b": 2}, {"a": 3}]]
     pairs = (
         (
-            Scored(documents_text(pair), diverse_score(measure, pair, MISSED)),
-            Scored(
-                documents_text(pair, f" | missed also {documents_text(others)}"),
-                diverse_score(measure, pair, MISSED + others),
-            ),
+            _scored(measure, pair),
+            _scored(measure, pair, f" | missed also {documents_text(others)}", MISSED + others),
         )
         for pair, others in product(PAIRS, more)
     )
@@ -158,21 +145,16 @@ def normalised(measure: Measure) -> Finding:
 
 def lengths(measure: Measure) -> Finding:
     """Do the lengths of documents count?"""
-
-    def scored(pair: Sequence[Document], length: int) -> Scored:
-        return Scored(
-            documents_text(pair, f", of length {length}"), diverse_score(measure, pair, MISSED, length=length)
+    pairs = (
+        (
+            _scored(measure, pair, ", of length 3000", length=3000),
+            _scored(measure, pair, ", of length 100", length=100),
         )
-
-    return first_difference("lengths", ((scored(pair, 3000), scored(pair, 100)) for pair in PAIRS), "lengths")
+        for pair in PAIRS
+    )
+    return first_difference("lengths", pairs, "lengths")
 
 
 INTENT_EXPERIMENTS: dict[str, Callable[[Measure], Finding]] = {
-    "graded": graded,
-    "intent_probabilities": intent_probabilities,
-    "normalised": normalised,
-    "recall_free": recall_free,
-    "diminishing": diminishing,
-    "lengths": lengths,
+    test.__name__: test for test in (graded, intent_probabilities, normalised, recall_free, diminishing, lengths)
 }
-"""By the names of `Properties`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -12,14 +12,7 @@ import numpy as np
 
 from cranfield.assessed.lists import Assessed
 from cranfield.measures import Measure
-from cranfield.meta.axioms.axiom_findings import (
-    Finding,
-    Scored,
-    SecondDocument,
-    differ,
-    first_difference,
-    second_document_effect,
-)
+from cranfield.meta.axioms.axiom_findings import Finding, Scored, SecondDocument, differ, first_difference
 from cranfield.meta.synthetic_lists import FAR, assess_lists, higher_better, list_text
 from cranfield.types import Array, Index64
 
@@ -46,7 +39,6 @@ def lists_of(lists: Sequence[Sequence[float | None]], judged: Sequence[float], l
 
 
 def score(measure: Measure, grades: Sequence[float | None], missed: Sequence[float], lengths: str = "equal") -> float:
-    """The score of one list."""
     judged = [grade for grade in grades if grade is not None] + [*missed]
     return float(measure.evaluate(lists_of([grades], judged, lengths))[0])
 
@@ -63,7 +55,6 @@ class Fours(NamedTuple):
 
 @cache
 def small_lists(lengths: str) -> list[Fours]:
-    """All lists of up to four documents."""
     result = []
     for length, pool in product((2, 3, 4), POOLS):
         judged = [float(grade) for grade in (*pool, *[0] * length)]
@@ -90,7 +81,6 @@ def others(grades: Grades, i: int, u: float | None, j: int, v: float | None) -> 
 
 
 def with_two(grades: Sequence[float | None], i: int, x: float | None, j: int, y: float | None) -> Grades:
-    """The list with other documents at i and j."""
     changed = [*grades]
     changed[i], changed[j] = x, y
     return tuple(changed)
@@ -103,14 +93,7 @@ def second_documents(measure: Measure) -> SecondDocument:
     for lengths in LENGTHS if measure.needs == "lengths" else ["equal"]:
         for fours in small_lists(lengths):
             scores = measure.evaluate(fours.lists)
-            effect = second_document_effect(higher_better(measure, scores)[fours.rows])
-            best = best._replace(tried=best.tried + int(np.isfinite(effect).sum()))
-            if np.nanmin(effect, initial=0.0) < best.low:
-                at = int(np.nanargmin(effect))
-                best = best._replace(low=float(effect[at]), lowest=_scored(fours, scores, at))
-            if np.nanmax(effect, initial=0.0) > best.high:
-                at = int(np.nanargmax(effect))
-                best = best._replace(high=float(effect[at]), highest=_scored(fours, scores, at))
+            best = best.extended(higher_better(measure, scores)[fours.rows], partial(_scored, fours, scores))
     return best
 
 
@@ -183,11 +166,5 @@ def _one(measure: Measure, grades: Sequence[float | None], missed: Sequence[floa
 
 
 RANKED_EXPERIMENTS: dict[str, Callable[[Measure], Finding]] = {
-    "graded": graded,
-    "normalised": normalised,
-    "recall_free": recall_free,
-    "diminishing": diminishing,
-    "additive": additive,
-    "lengths": lengths,
+    test.__name__: test for test in (graded, normalised, recall_free, diminishing, additive, lengths)
 }
-"""By the names of `Properties`."""

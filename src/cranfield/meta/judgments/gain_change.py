@@ -15,7 +15,7 @@ from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
 from cranfield.measures import Gain, Measure
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.judgments.rescoring import joined
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, interval
+from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, interval, report, rows_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
 from cranfield.types import Array, Progress
@@ -42,12 +42,12 @@ class GainChange(MetaRecord):
 
     def table(self) -> Table:
         """As Sakai 2007 Table 5: a row per measure, a column per choice of gains."""
-        rows: list[tuple[Cell, ...]] = []
-        for i, name in enumerate(self.measures):
-            cells = zip(self.values[i], self.low[i], self.high[i], self.gains, strict=True)
-            rows.append((name, *(interval(value, low, high, name, gain) for value, low, high, gain in cells)))
+        estimates = rows_of(self.columns())
+        cells: list[Cell] = [interval(value, low, high, name, gain) for name, gain, value, low, high in estimates]
+        count = len(self.gains)
+        rows = tuple((name, *cells[i * count : (i + 1) * count]) for i, name in enumerate(self.measures))
         columns = (Column("measure"), *headings("number", *self.gains))
-        return Table(columns, tuple(rows), f"{self.coefficient}: the measure's own gains against others", self.notes)
+        return Table(columns, rows, f"{self.coefficient}: the measure's own gains against others", self.notes)
 
 
 def change_gains(
@@ -89,8 +89,7 @@ def change_gains(
         result = correlate(scores, coefficients=coefficient, level=level, resamples=resamples, seed=seed)
         values[i], low[i], high[i] = (array[0, 0, 1:] for array in (result.values, result.low, result.high))
         notes.update(dict.fromkeys(result.notes))
-        if progress is not None:
-            progress(i + 1, len(chosen))
+        report(progress, i + 1, len(chosen))
     return GainChange(coefficient, tuple(map(str, chosen)), tuple(named), values, low, high, tuple(notes))
 
 

@@ -17,22 +17,12 @@ from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import Pool
 from cranfield.assessed.lists import Assessed
-from cranfield.check import nearest
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import MeasureLike
-from cranfield.meta.judgments.rescoring import (
-    BY_TAU,
-    PAIRED,
-    Rescorer,
-    paired_means,
-    ranks,
-    tau,
-    undefined_note,
-    with_condensed,
-)
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, table_of
+from cranfield.meta.judgments import rescoring
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, report, table_of
 from cranfield.scores import summary as summaries
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
@@ -43,10 +33,7 @@ WHO = "leave_one_out"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeftOut(MetaRecord):
-    """Scores and rankings when the unique contributions of one run, or of one team, are unjudged.
-
-    `columns` has a row for each run that is left out, alone or with its team, and each measure.
-    """
+    """Scores and rankings when the unique contributions of one run, or of one team, are unjudged."""
 
     facts = ("by",)
 
@@ -70,12 +57,12 @@ class LeftOut(MetaRecord):
     @cached_property
     def tau(self) -> Array:
         """names × measures: Kendall's τ_b of the rankings of all runs, with all judgments and without one name's."""
-        return tau(self.before, self.after)
+        return rescoring.tau(self.before, self.after)
 
     @cached_property
     def tau_of_own(self) -> Array:
         """Measures: τ_b of the ranking with all judgments, and the ranking of each run by its score when left out."""
-        return tau(self._own(self.before), self._own(self.after))
+        return rescoring.tau(self._own(self.before), self._own(self.after))
 
     def _own(self, values: NDArray[Any]) -> NDArray[Any]:
         """measures × runs, from names × measures × runs: each run when it is left out itself."""
@@ -84,7 +71,7 @@ class LeftOut(MetaRecord):
     @cached_property
     def _ranks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         before, after = (
-            np.stack([ranks(scores, self.lower) for scores in values]) for values in (self.before, self.after)
+            np.stack([rescoring.ranks(scores, self.lower) for scores in values]) for values in (self.before, self.after)
         )
         return self._own(before), self._own(after)
 
@@ -104,9 +91,7 @@ class LeftOut(MetaRecord):
 
     def qrels(self, name: str) -> Qrels:
         """The judgments without the unique contributions of a run or team."""
-        if name not in self.names:
-            raise UsageError(f"{WHO}: {nearest(name, self.names, self.by)}")
-        return self.pool.without(self.names.index(name))
+        return self.pool.without(index_of(name, self.names, self.by))
 
     def write(self, folder: str | os.PathLike[str]) -> dict[str, str]:
         """Write a file of judgments for each run or team, without its unique contributions: {name: path}."""
@@ -123,7 +108,7 @@ class LeftOut(MetaRecord):
         return paths
 
     def columns(self) -> Columns:
-        """left_out, run, measure, score, without, change, relative, rank, rank_without, tau."""
+        """left_out, run, measure, score, without, change, relative, rank, rank_without, tau: each run when left out."""
         m, r = (axis.ravel() for axis in np.indices((len(self.measures), len(self.runs))))
         before, after = self._own(self.before).ravel(), self._own(self.after).ravel()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -149,22 +134,13 @@ class LeftOut(MetaRecord):
         moved = np.abs(rank_without - rank)
         rows = []
         for m, measure in enumerate(self.measures):
-            worst, farthest, least = _largest(np.abs(change[m])), _largest(moved[m]), _largest(-self.tau[:, m])
-            rows.append(
-                (
-                    measure,
-                    float(summaries.mean(change[m])),
-                    change[m, worst],
-                    self.runs[worst] if change[m, worst] else "",
-                    float(moved[m].mean()),
-                    int(moved[m, farthest]),
-                    self.runs[farthest] if moved[m, farthest] else "",
-                    float(summaries.mean(self.tau[:, m])),
-                    float(self.tau[least, m]),
-                    self.names[least] if self.tau[least, m] < 1 - 1e-9 else "",
-                    float(self.tau_of_own[m]),
-                )
-            )
+            tau = self.tau[:, m]
+            worst, farthest, least = _largest(np.abs(change[m])), _largest(moved[m]), _largest(-tau)
+            largest, most, lowest = change[m, worst], int(moved[m, farthest]), float(tau[least])
+            changes = (float(summaries.mean(change[m])), largest, self.runs[worst] if largest else "")
+            moves = (float(moved[m].mean()), most, self.runs[farthest] if most else "")
+            taus = (float(summaries.mean(tau)), lowest, self.names[least] if lowest < 1 - 1e-9 else "")
+            rows.append((measure, *changes, *moves, *taus, float(self.tau_of_own[m])))
         heads = (
             Column("measure"), *headings("number", "mean change", "largest"), Column("of run"),
             Column("mean ranks moved", "number"), Column("most", "count"), Column("by run"),
@@ -186,14 +162,12 @@ class LeftOut(MetaRecord):
         return Table((Column(self.by), *heads, share), rows, "Contributions to the pool (judged documents)")
 
     def run_table(self) -> Table:
-        """A row for each run and measure."""
         columns = self.columns()
         if self.by == "run":
             del columns["left_out"]
         caption = f"Each run without the documents that only {'it' if self.by == 'run' else 'its team'} retrieved"
-        return table_of(
-            columns, caption=caption, names={"left_out": "team", "rank_without": "rank without", "tau": "τ"}
-        )
+        names = {"left_out": "team", "rank_without": "rank without", "tau": "τ"}
+        return table_of(columns, caption=caption, names=names)
 
 
 def leave_one_out(
@@ -213,7 +187,7 @@ def leave_one_out(
     The contributions :math:`C_j` of run or team j are the judged documents among the first `pool_depth` of its lists
     (None: whole lists); :math:`U_j = C_j - \bigcup_{j' \ne j} C_{j'}` are unjudged in :math:`LOO_j = P - U_j`. If the
     scores and ranks of j with LOO_j are similar to those with all judgments, the collection is fair to a system that
-    was not pooled. Runs are read and joined once; the lists with LOO_j are derived from the hits.
+    was not pooled. Runs are read and joined once.
 
     teams: {run: team}, or a file of lines `run team`; None: leave out one run at a time.
     condensed: also score each measure on lists without unjudged documents (AP and AP').
@@ -232,8 +206,8 @@ def leave_one_out(
     ([1.0, 0.5, 0.0], [0.5, 0.5, 0.0])
     """
     check.whole(WHO, pool_depth=pool_depth)
-    chosen = with_condensed(measures, condensed)
-    scorer = Rescorer(WHO, qrels, runs, chosen, options, missing)
+    chosen = rescoring.with_condensed(measures, condensed)
+    scorer = rescoring.Rescorer(WHO, qrels, runs, chosen, options, missing)
     documents, full = scorer.documents, scorer.full
     names, group = _groups(full.runs, None if teams is None else belongs(teams, "team"))
     if len(names) < 2:
@@ -249,11 +223,10 @@ def leave_one_out(
             values = scorer.values(documents.judged(keep=kept))
             topics = np.setdiff1d(documents.topic[relevant], documents.topic[kept & relevant])
             emptied += [f"{full.topics[topic]} without {name}" for topic in topics]
-        before[number], after[number] = paired_means(full.values, values)
-        if progress is not None:
-            progress(number + 1, len(names))
-    notes = [*full.notes, counted(len(full.topics), "topic"), BY_TAU, PAIRED, *_pool_notes(pool)]
-    notes += undefined_note(tau(before, after))
+        before[number], after[number] = rescoring.paired_means(full.values, values)
+        report(progress, number + 1, len(names))
+    notes = [*full.notes, counted(len(full.topics), "topic"), rescoring.BY_TAU, rescoring.PAIRED, *_pool_notes(pool)]
+    notes += rescoring.undefined_note(rescoring.tau(before, after))
     if emptied:
         notes.append(f"no relevant documents are left for {listed(emptied)}")
     return LeftOut(
@@ -273,24 +246,18 @@ def _groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[s
         return runs, np.arange(len(runs))
     alone = [run for run in runs if run not in team]
     if len(alone) == len(runs):
-        raise UsageError(
-            f"{WHO}: no run is in the table of teams: it has {listed(team) or 'none'}, the runs are {listed(runs)}"
-        )
+        table = listed(team) or "none"
+        raise UsageError(f"{WHO}: no run is in the table of teams: it has {table}, the runs are {listed(runs)}")
     absent = [run for run in team if run not in runs]
     present = {team[run] for run in runs if run in team}
     empty = [name for name in dict.fromkeys(team.values()) if name not in present]
-    for names, singular, plural in (
-        (empty, "team has none of these runs", "teams have none of these runs"),
-        (
-            absent,
-            "run of the table of teams is not among the runs",
-            "runs of the table of teams are not among the runs",
-        ),
-        (alone, "run has no team and is left out on its own", "runs have no team and are left out one by one"),
+    for names, problem in (
+        (empty, "teams without any of the runs"),
+        (absent, "runs in the table of teams that are not among the runs"),
+        (alone, "runs without a team, left out one by one"),
     ):
         if names:
-            what = singular if len(names) == 1 else plural
-            warnings.warn(f"{len(names)} {what}: {listed(names)}", CranfieldWarning, stacklevel=3)
+            warnings.warn(f"{problem}: {listed(names)}", CranfieldWarning, stacklevel=3)
     # A run without a team does not belong to a team that has the run's name.
     group = [team.get(run) or (f"{run} (run)" if run in present else run) for run in runs]
     names = list(dict.fromkeys(group))
@@ -298,16 +265,11 @@ def _groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[s
 
 
 def _pool_notes(pool: Pool) -> list[str]:
-    """Notes on the pool depth, and on judged documents outside the pool."""
     lists, depth = pool.documents.lists, pool.depth
     longest = int(lists.retrieved.max(initial=0))
     notes = [f"pool depth: {depth or 'whole lists'}"]
     if depth is not None and depth > longest:
-        warnings.warn(
-            f"pool_depth == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used",
-            CranfieldWarning,
-            stacklevel=3,
-        )
+        rescoring.warn_too_deep("pool_depth", depth, longest)
     judged_depth = _judged_depth(lists)
     if judged_depth < min(depth or longest, longest):
         notes.append(f"a list has an unjudged document at rank {judged_depth + 1}: not all were pooled that deep")

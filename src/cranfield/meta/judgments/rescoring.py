@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,13 +13,14 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
 from cranfield.comparison.differences import noise
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.agreement.coefficients import tau_b
 from cranfield.meta.complete_scores import Levels, check_count, levels_of
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
+from cranfield.text import counted
 from cranfield.types import Array
 from cranfield.views.condensed import Condensed
 from cranfield.views.ties import Ties
@@ -95,15 +97,16 @@ def tau(before: Array, after: Array) -> Array:
     return np.asarray(np.where(undefined, np.nan, values.reshape(undefined.shape)))
 
 
+def warn_too_deep(name: str, depth: int, longest: int) -> None:
+    message = f"{name} == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used"
+    warnings.warn(message, CranfieldWarning, stacklevel=5)
+
+
 def undefined_note(correlations: Array) -> tuple[str, ...]:
     """A note with the number of undefined correlations, if there are any."""
     count = int(np.isnan(correlations).sum())
-    if not count:
-        return ()
-    return (
-        f"{count} of {correlations.size} τ are undefined: all runs tie in one of the two rankings, or a run has no "
-        "score",
-    )
+    why = "all runs tie in one of the two rankings, or a run has no score"
+    return (f"{count} of {correlations.size} τ are undefined: {why}",) if count else ()
 
 
 def ranks(scores: Array, lower: Sequence[bool]) -> NDArray[np.int64]:

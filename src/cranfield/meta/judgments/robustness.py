@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,19 +13,11 @@ from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments, Mask
 from cranfield.assessed.segments import position_in_segment, segment_starts
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import check_count
-from cranfield.meta.judgments.rescoring import (
-    BY_TAU,
-    PAIRED,
-    Rescorer,
-    paired_means,
-    tau,
-    undefined_note,
-    with_condensed,
-)
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels
+from cranfield.meta.judgments import rescoring
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels, report
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
@@ -63,6 +54,8 @@ class Setting:
     """The number of judged documents in this experiment."""
 
 
+Experiment = tuple[Setting, Mask | None, Array | None]
+"""An experiment, the judgments that it keeps (None: all), and its grades (None: unchanged)."""
 Means = tuple[Setting, Array, Array]
 """An experiment with the mean scores before and after, measures × runs."""
 
@@ -98,11 +91,8 @@ class Robustness(MetaRecord):
 
     def levels(self, method: str) -> dict[float, list[int]]:
         """{level: indexes of its settings}, in their order."""
-        indexes: dict[float, list[int]] = {}
-        for index, setting in enumerate(self.settings):
-            if setting.method == method:
-                indexes.setdefault(setting.level, []).append(index)
-        return indexes
+        level = {i: setting.level for i, setting in enumerate(self.settings) if setting.method == method}
+        return {value: [i for i in level if level[i] == value] for value in level.values()}
 
     def table(self) -> Table:
         """A row for each method, level and measure: means over repeats, and the lowest τ."""
@@ -114,7 +104,7 @@ class Robustness(MetaRecord):
                 columns.insert(1, summaries.statistic(self.tau[indexes].T, "min"))
                 for m, measure in enumerate(self.measures):
                     numbers = (float(column[m]) for column in columns)
-                    rows.append((method, _level(level), measure, len(indexes), judged, *numbers))
+                    rows.append((method, f"{level:.4g}", measure, len(indexes), judged, *numbers))
         heads = (
             *headings("text", "method", "level", "measure"),
             *headings("count", "repeats", "judged"),
@@ -130,10 +120,8 @@ class Robustness(MetaRecord):
         for method in self.methods:
             levels = self.levels(method)
             means = [summaries.mean(getattr(self, value)[indexes].T) for indexes in levels.values()]
-            rows: tuple[tuple[Cell, ...], ...] = tuple(
-                (name, *(float(mean[m]) for mean in means)) for m, name in enumerate(self.measures)
-            )
-            heads = (Column("measure"), *headings("number", *map(_level, levels), better=best))
+            rows = tuple((name, *row) for name, row in zip(self.measures, np.array(means).T.tolist(), strict=True))
+            heads = (Column("measure"), *headings("number", *map("{:.4g}".format, levels), better=best))
             unit, description = METHODS[method]
             tables.append(Table(heads, rows, f"{method}: {VALUES[value]}, by {unit} ({description})"))
         return [*tables[:-1], replace(tables[-1], notes=self.notes)]
@@ -154,8 +142,6 @@ class Robustness(MetaRecord):
 
     def __str__(self) -> str:
         return "\n\n".join(table.text() for table in self.tables())
-
-    __repr__ = __str__
 
 
 def robustness(
@@ -204,25 +190,22 @@ def robustness(
     methods = _methods(how, confusion)
     check.whole(WHO, repeats=repeats)
     kept, changed = _shares("rates", rates), _shares("flips", flips)
-    scorer = Rescorer(WHO, qrels, runs, with_condensed(measures, condensed), options, missing)
+    scorer = rescoring.Rescorer(WHO, qrels, runs, rescoring.with_condensed(measures, condensed), options, missing)
     documents, full = scorer.documents, scorer.full
-    plan: list[tuple[Setting, Mask | None, Array | None]] = []
-    if "random" in methods:
-        plan += _dropped(documents, kept, repeats, seed)
-    if "depth" in methods:
-        plan += _by_depth(documents, depths)
-    if "flips" in methods:
-        plan += _flipped(documents, changed, repeats, seed)
-    if "confusion" in methods:
-        plan += _confused(documents, confusion, repeats, seed)
+    experiments: dict[str, Iterator[Experiment]] = {
+        "random": _dropped(documents, kept, repeats, seed),
+        "depth": _by_depth(documents, depths),
+        "flips": _flipped(documents, changed, repeats, seed),
+        "confusion": _confused(documents, confusion or {}, repeats, seed),
+    }
+    plan = [experiment for name, drawn in experiments.items() if name in methods for experiment in drawn]
     subsets = _subsets(full, sizes, repeats, seed, len(documents)) if "topics" in methods else []
     means: list[Means] = []
     for number, (setting, keep, grade) in enumerate(plan, 1):
         values = scorer.values(documents.judged(keep=keep, grade=grade))
-        means.append((setting, *paired_means(full.values, values)))
-        if progress is not None:
-            progress(number, len(plan))
-    return _record(full, [*means, *subsets], repeats, seed, *([PAIRED] if plan else []))
+        means.append((setting, *rescoring.paired_means(full.values, values)))
+        report(progress, number, len(plan))
+    return _record(full, [*means, *subsets], repeats, seed, *([rescoring.PAIRED] if plan else []))
 
 
 def topic_subsets(scores: Scores, *, sizes: Sequence[int] | None = None, repeats: int = 5, seed: int = 0) -> Robustness:
@@ -243,18 +226,13 @@ def _record(full: Scores, means: Sequence[Means], repeats: int, seed: int, *note
     counts = f"{counted(len(full.runs), 'run')}, {counted(len(full.topics), 'topic')}"
     random = any(setting.method != "depth" for setting in settings)
     drawn = (f"{counted(repeats, 'repeat')}, seed {seed}",) if random else ()
-    correlations = tau(np.stack(before), np.stack(after))
-    notes = (*full.notes, counts, *drawn, BY_TAU, *notes, *undefined_note(correlations))
+    correlations = rescoring.tau(np.stack(before), np.stack(after))
+    notes = (*full.notes, counts, *drawn, rescoring.BY_TAU, *notes, *rescoring.undefined_note(correlations))
     rmse = np.sqrt(summaries.mean(change**2))
     return Robustness(full.measures, full.runs, settings, correlations, summaries.mean(change), rmse, notes)
 
 
-# -- the methods
-
-
-def _dropped(
-    documents: JudgedDocuments, rates: Sequence[float], repeats: int, seed: int
-) -> Iterator[tuple[Setting, Mask, None]]:
+def _dropped(documents: JudgedDocuments, rates: Sequence[float], repeats: int, seed: int) -> Iterator[Experiment]:
     relevant = documents.grade >= 1
     stratum = documents.topic * 2 + relevant
     for repeat in range(repeats):
@@ -265,7 +243,7 @@ def _dropped(
             yield Setting("random", rate, repeat, int(keep.sum())), keep, None
 
 
-def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Iterator[tuple[Setting, Mask, None]]:
+def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Iterator[Experiment]:
     longest = int(documents.lists.retrieved.max(initial=0))
     if depths is None:
         depths = [depth for depth in DEPTHS if depth <= longest] or [longest]
@@ -273,20 +251,14 @@ def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Itera
     for depth in depths:
         check.whole(WHO, depth=depth)
         if depth > longest:
-            warnings.warn(
-                f"depth == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used",
-                CranfieldWarning,
-                stacklevel=4,
-            )
+            rescoring.warn_too_deep("depth", depth, longest)
     first = documents.first_ranks(np.zeros(len(documents.lists.runs), dtype=np.int64), 1)[0]
     for depth in depths:
         keep = np.asarray((first > 0) & (first <= depth))
         yield Setting("depth", float(depth), 0, int(keep.sum())), keep, None
 
 
-def _flipped(
-    documents: JudgedDocuments, shares: Sequence[float], repeats: int, seed: int
-) -> Iterator[tuple[Setting, None, Array]]:
+def _flipped(documents: JudgedDocuments, shares: Sequence[float], repeats: int, seed: int) -> Iterator[Experiment]:
     scale, step = np.unique(documents.grade, return_inverse=True)
     if len(scale) < 2:
         raise UsageError(f"{WHO}: all judgments have grade {scale[0]:g}, so there is no other grade to change to")
@@ -301,10 +273,8 @@ def _flipped(
             yield Setting("flips", share, repeat, len(documents)), None, grade
 
 
-def _confused(
-    documents: JudgedDocuments, confusion: Confusion | None, repeats: int, seed: int
-) -> Iterator[tuple[Setting, None, Array]]:
-    rows = _matrix(confusion or {}, documents.grade)
+def _confused(documents: JudgedDocuments, confusion: Confusion, repeats: int, seed: int) -> Iterator[Experiment]:
+    rows = _matrix(confusion, documents.grade)
     changes = np.array([1 - rows[grade].get(grade, 0.0) for grade in documents.grade.tolist()])
     for repeat in range(repeats):
         draw = np.random.default_rng([seed, 3, repeat]).random(len(documents))
@@ -359,15 +329,11 @@ def _shuffled(stratum: Index64, seed: list[int]) -> tuple[Index64, Index64]:
     return place, np.diff(start)[stratum]
 
 
-# -- checks
-
-
 def _methods(how: Sequence[str] | str | None, confusion: Confusion | None) -> tuple[str, ...]:
     if how is None:
         return DEFAULT_METHODS if confusion is None else (*DEFAULT_METHODS, "confusion")
     methods = (how,) if isinstance(how, str) else tuple(how)
-    if not methods:
-        raise UsageError(f"{WHO}: how is empty, must hold one or more of {', '.join(METHODS)}")
+    _check_not_empty("how", methods)
     for method in methods:
         check.one_of(WHO, tuple(METHODS), how=method)
     if "confusion" in methods and confusion is None:
@@ -384,10 +350,6 @@ def _shares(name: str, values: Sequence[float]) -> list[float]:
     return shares
 
 
-def _check_not_empty(name: str, values: Sequence[float]) -> None:
+def _check_not_empty(name: str, values: Sequence[object]) -> None:
     if not values:
         raise UsageError(f"{WHO}: {name} is empty, must hold one or more")
-
-
-def _level(level: float) -> str:
-    return f"{level:.4g}"

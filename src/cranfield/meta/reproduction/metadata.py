@@ -42,9 +42,8 @@ def read_metadata(path: PathLike) -> dict[str, Any] | None:
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):
-        raise DataError(
-            name, line, f"the metadata is a {type(metadata).__name__}, expected keys such as platform: and tag:"
-        )
+        kind = type(metadata).__name__
+        raise DataError(name, line, f"the metadata is a {kind}, expected keys such as platform: and tag:")
     return metadata
 
 

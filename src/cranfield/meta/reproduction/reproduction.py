@@ -16,15 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.meta.agreement.overlap import rbo
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, table_of
-from cranfield.meta.reproduction.reproduction_measures import (
-    delta_ri,
-    effect_ratio,
-    mean_of,
-    nrmse,
-    p_value,
-    rmse,
-    tau_union,
-)
+from cranfield.meta.reproduction import reproduction_measures as closeness
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.types import Array
@@ -35,15 +27,8 @@ PERFECT = {
     "replication": "identical: τ union 1, RBO 1, RMSE 0, ER 1, ΔRI 0; a small p shows that the scores differ",
     "reproduction": "the same effect: ER 1, ΔRI 0; a small p shows that the scores differ",
 }
-HEADINGS = {
-    "role": "run",
-    "tau": "τ union",
-    "overlap": "RBO",
-    "rmse": "RMSE",
-    "nrmse": "nRMSE",
-    "effect_ratio": "ER",
-    "delta_ri": "ΔRI",
-}
+HEADINGS = {"role": "run", "tau": "τ union", "overlap": "RBO", "rmse": "RMSE", "nrmse": "nRMSE"}
+HEADINGS |= {"effect_ratio": "ER", "delta_ri": "ΔRI"}
 """Names of columns in tables, where they differ."""
 
 
@@ -56,31 +41,26 @@ class Orders:
     tau: Array
     """Kendall's τ union; NaN for a list with fewer than two documents."""
     overlap: Array
-    """Rank-biased overlap."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreement of a run and its replication, or reproduction, by one measure."""
+    """The agreement of a run and its replication, or reproduction, by one measure; scores are means over topics."""
 
     measure: str
     role: str
     """`baseline` or `advanced`."""
     original: float
-    """The mean over topics."""
     again: float
-    """The mean over topics."""
     tau: float
-    """The mean over topics; NaN for a reproduction."""
+    """The mean over topics; NaN for a reproduction, as for `overlap`."""
     overlap: float
-    """The mean over topics; NaN for a reproduction."""
     rmse: float
     nrmse: float
     p: float
     effect_ratio: float
-    """The effect of the advanced run over the baseline; NaN for the baseline."""
+    """The effect of the advanced run over the baseline; NaN for the baseline, as for `delta_ri`."""
     delta_ri: float
-    """NaN for the baseline."""
     topics: int
     """The number of topics on which the original run has a score."""
 
@@ -88,6 +68,8 @@ class Agreement:
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction(MetaRecord):
     """How close a second experiment comes to the first, by every measure."""
+
+    facts = ("kind", "runs")
 
     kind: str
     """`replication` (the same collection) or `reproduction` (another)."""
@@ -107,10 +89,6 @@ class Reproduction(MetaRecord):
     def columns(self) -> Columns:
         """measure, role, original, again, tau, overlap, rmse, nrmse, p, effect_ratio, delta_ri, topics."""
         return attributes(self.agreements, *Agreement.__dataclass_fields__)
-
-    def _metadata(self) -> dict[str, Any]:
-        runs = {role: list(names) for role, names in self.runs.items()}
-        return {"kind": self.kind, "runs": runs, "notes": list(self.notes)}
 
     def table(self) -> Table:
         """A row per measure and run; columns without any value are left out."""
@@ -222,14 +200,12 @@ def _orders(
         notes.append(f"{role}: lists compared on {len(shared)} topics; {alone} left out that only one run has")
     tau, overlap = np.empty((2, len(shared)))
     for i, topic in enumerate(shared):
-        first, second = (_documents(run, topic, order, depth) for run in (original, again))
-        tau[i] = tau_union(first, second, union=union)
+        first, second = (
+            [place.doc for place in run.ranking(topic, order or "score")[:depth]] for run in (original, again)
+        )
+        tau[i] = closeness.tau_union(first, second, union=union)
         overlap[i] = rbo(first, second, p).extrapolated if first and second else 0.0
     return Orders(role, tuple(shared), tau, overlap)
-
-
-def _documents(run: Run, topic: str, order: str | None, depth: int | None) -> list[str]:
-    return [place.doc for place in run.ranking(topic, order or "score")[:depth]]
 
 
 def _reproduction(
@@ -244,10 +220,8 @@ def _reproduction(
     if same and set(before.topics) != set(after.topics):
         shared = len(set(before.topics) & set(after.topics))
         if not shared:
-            raise UsageError(
-                "the two experiments have no topic in common; if they are on different collections, give other_qrels "
-                "or same_collection=False"
-            )
+            way_out = "if they are on different collections, give other_qrels or same_collection=False"
+            raise UsageError(f"the two experiments have no topic in common; {way_out}")
         notes.append(f"scores compared on the {shared} topics that both experiments have")
     agreements: list[Agreement] = []
     by_role = {order.role: order for order in orders}
@@ -257,15 +231,17 @@ def _reproduction(
             for role, (first, second) in columns.items()
         }
         for role, (x, y) in values.items():
-            alike = (mean_of(by_role[role].tau), mean_of(by_role[role].overlap)) if role in by_role else UNDEFINED
-            errors = (rmse(x, y), nrmse(x, y)) if same else UNDEFINED
+            original, again = closeness.mean_of(x), closeness.mean_of(y)
+            order = by_role.get(role)
+            alike = (closeness.mean_of(order.tau), closeness.mean_of(order.overlap)) if order else UNDEFINED
+            errors = (closeness.rmse(x, y), closeness.nrmse(x, y)) if same else UNDEFINED
             topics = [sum(not math.isnan(value) for value in scores.values()) for scores in (x, y)]
-            p = p_value(x, y, same_topics=same) if min(topics) > 1 else math.nan
+            p = closeness.p_value(x, y, same_topics=same) if min(topics) > 1 else math.nan
             effects = UNDEFINED
             if role == ADVANCED:
                 four = (values[BASELINE][0], x, values[BASELINE][1], y)
-                effects = effect_ratio(*four), delta_ri(*four)
-            agreements.append(Agreement(measure, role, mean_of(x), mean_of(y), *alike, *errors, p, *effects, topics[0]))
+                effects = closeness.effect_ratio(*four), closeness.delta_ri(*four)
+            agreements.append(Agreement(measure, role, original, again, *alike, *errors, p, *effects, topics[0]))
     notes.append(f"p: {'paired t test' if same else 'unpaired t test, pooled variance'} of original and repetition")
     if same and any(math.isnan(agreement.nrmse) for agreement in agreements):
         notes.append("nRMSE is for measures between 0 and 1")

@@ -2,7 +2,9 @@
 
 A *replication* uses the same collection and can be compared topic by topic; a *reproduction* uses another one, so that
 only effects and distributions can be compared. (These are the terms of Breuer et al. 2020; the ACM's current terms,
-which the repro_eval tool follows, are the other way round.) Ferro & Maistro 2024 §8 give an overview.
+which the repro_eval tool follows, are the other way round.)
+
+References: Breuer et al., SIGIR 2020, 349-358, doi:10.1145/3397271.3401036; overview: Ferro & Maistro 2024 §8
 """
 
 from __future__ import annotations
@@ -29,8 +31,6 @@ def tau_union(original: Sequence[Any], again: Sequence[Any], *, union: str = "ra
     lengths are compared down to the end of the shorter one. `union="id"` numbers documents in the order of their ids,
     as the repro_eval tool does; the result then depends on the ids. NaN below two ranks.
 
-    Reference: Breuer et al., SIGIR 2020, 349-358, doi:10.1145/3397271.3401036
-
     (1, 2, 3) against (1, 2, 4), and against (1, 4, 2), where one of three pairs is reversed:
 
     >>> tau_union(["d1", "d2", "d3"], ["d1", "d2", "d4"]), round(tau_union(["d1", "d2", "d3"], ["d1", "d4", "d2"]), 4)
@@ -51,7 +51,6 @@ def rmse(original: Any, again: Any) -> float:
     r"""The root mean square difference of two runs' scores, :math:`\sqrt{\frac1n \sum_t (x_t - x'_t)^2}`.
 
     Both are arrays of one length or {topic: score}; topics without a value are left out.
-    Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
 
     >>> round(rmse([0.2, 0.4], [0.3, 0.4]), 4)
     0.0707
@@ -83,7 +82,6 @@ def effect_ratio(baseline: Any, advanced: Any, baseline_again: Any, advanced_aga
 
     1: the effect is equally large; between 0 and 1 smaller, above 1 larger; 0 or below: no effect. NaN if the first
     experiment has no effect. The two experiments may have different topics.
-    Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
 
     >>> round(effect_ratio([0.2, 0.3], [0.4, 0.5], [0.2, 0.3, 0.4], [0.3, 0.4, 0.5]), 4)
     0.5
@@ -100,7 +98,6 @@ def delta_ri(baseline: Any, advanced: Any, baseline_again: Any, advanced_again: 
     .. math:: \Delta RI = RI - RI', \qquad RI = \frac{\bar a - \bar b}{\bar b}
 
     0: both improve equally over their baselines; above 0: the second improves less. NaN if a baseline scores 0.
-    Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
 
     >>> round(delta_ri([0.2, 0.2], [0.3, 0.3], [0.4, 0.4], [0.5, 0.5]), 4)
     0.25

@@ -1,8 +1,6 @@
-"""Which scale is a measure on? Order all lists of a length by their scores, and look at the gaps between these.
+"""Which scale is a measure on? On an interval scale, equal differences of values mean the same everywhere.
 
-A measure is on an interval scale if equal differences of its values mean the same everywhere. Ferrante et al. order
-lists by two steps that always improve a list (a swap, a replacement) and ask whether the values of a measure are then
-equally spaced. This module tests it by enumeration, after Ferro & Maistro 2024 §7.
+This module tests it by enumeration, after Ferro & Maistro 2024 §7.
 """
 
 from __future__ import annotations
@@ -16,17 +14,14 @@ import numpy as np
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
-from cranfield.meta.meta_record import Columns, MetaRecord, concatenated, headings, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, stacked
 from cranfield.meta.scale.scale_theory import ADMITS, proved_scale
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
 from cranfield.table import Cell, Table
-from cranfield.text import listed
 from cranfield.types import Array, Index64
 
-EVEN = 1e-6
-"""Gaps are equal if they differ by less than this share of the largest."""
-SAME = 1e-14
-"""Scores are equal if they differ by less than this share of the largest."""
+EVEN, SAME = 1e-6, 1e-14
+"""Gaps, and scores, are equal if they differ by less than this share of the largest."""
 TOO_FINE = 50 * SAME
 """Gaps below this share of the largest score may be rounding errors."""
 MOST_SHOWN = 64
@@ -78,7 +73,6 @@ class Scale(MetaRecord):
 
     @property
     def scores(self) -> Array:
-        """The score of each of `lists`."""
         return np.asarray(self.values[self.level])
 
     @property
@@ -107,8 +101,6 @@ class Scale(MetaRecord):
             lines.append(proved)
         return "\n".join([*lines, *self.notes])
 
-    __repr__ = __str__
-
     def columns(self) -> Columns:
         """measure, list, score, value (its index, from 0), gap (to the next lower value); a row per list."""
         gap = np.concatenate([[np.nan], np.diff(self.values)])
@@ -134,7 +126,6 @@ class Scale(MetaRecord):
         return Table(heads, tuple(rows), caption=self.measure, notes=(*str(self).split("\n"),))
 
     def table(self) -> Table:
-        """One row of facts."""
         return Scales((self,)).table()
 
 
@@ -152,11 +143,7 @@ class Scales(MetaRecord):
 
     def __getitem__(self, measure: Any) -> Scale:
         """The scale of one measure, by its name or the measure itself."""
-        name = str(as_measures(measure)[0])
-        for scale in self.scales:
-            if scale.measure == name:
-                return scale
-        raise UsageError(f"no scale of {name!r}; there are {listed(scale.measure for scale in self.scales)}")
+        return self.scales[index_of(str(as_measures(measure)[0]), [scale.measure for scale in self.scales], "scale")]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -171,7 +158,7 @@ class Scales(MetaRecord):
 
     def columns(self) -> Columns:
         """The columns of each `Scale`, one measure after the other."""
-        return concatenated(self.scales)
+        return stacked(self.scales)
 
     def table(self) -> Table:
         """A row per measure: its scale on these lists, and the gaps between its values."""
@@ -216,8 +203,7 @@ def scale(
     >>> print(scale("AP").largest)
     0.25 from (1 1 1 0) at 0.7500 to (1 1 1 1) at 1.0000
     """
-    (only,) = scales([measure], length, grades, recall_base=recall_base, sample=sample, seed=seed).scales
-    return only
+    return scales([measure], length, grades, recall_base=recall_base, sample=sample, seed=seed).scales[0]
 
 
 def scales(
@@ -252,9 +238,8 @@ def _scale(measure: Measure, synthetic: SyntheticLists) -> Scale:
     order = np.argsort(scores[finite], kind="stable")
     lists = synthetic.lists[finite][order]
     values, level = _distinct(scores[finite][order])
-    monotone, lowered = (None, "")
-    if measure.properties.better != "neither":
-        monotone, lowered = _monotone(measure, synthetic, scores)
+    rates = measure.properties.better != "neither"
+    monotone, why = _monotone(measure, synthetic, scores) if rates else (None, "")
     smallest, largest = _gaps(values, level, lists, sampled)
     too_fine = smallest is not None and smallest.size < TOO_FINE * max(1.0, float(np.abs(values).max()))
     even = None if too_fine else _even(smallest, largest, sampled)
@@ -265,28 +250,16 @@ def _scale(measure: Measure, synthetic: SyntheticLists) -> Scale:
         notes.append(f"{measure} has only two values, so they are equally spaced")
     if measure.properties.better == "lower":
         notes.append(f"{measure}: lower is better; scores are shown with the sign changed")
-    why = lowered
-    if not lowered and even is False and smallest and largest:
+    if not why and even is False and smallest and largest:
         apart = str(smallest).replace(" from", " apart from", 1)
         why = f"{measure} is not an interval scale here: its values are {apart}, but {largest}"
     if len(values) < 2:
         why = f"{measure} gives all lists the same score"
+    total_order = _order(synthetic, scores) if finite.all() else ""
     return Scale(
-        str(measure),
-        kind,
-        even,
-        monotone,
-        _order(synthetic, scores) if finite.all() else "",
-        values,
-        level,
-        lists,
-        smallest,
-        largest,
-        why,
-        synthetic.note(),
-        sampled,
-        tuple(notes),
-    )
+        str(measure), kind, even, monotone, total_order, values, level, lists, smallest, largest, why, synthetic.note(),
+        sampled, tuple(notes),
+    )  # fmt: skip
 
 
 def _distinct(ascending: Array) -> tuple[Array, Index64]:

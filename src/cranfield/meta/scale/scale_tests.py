@@ -1,7 +1,4 @@
-"""How the scale of a measure affects significance: pairs of systems that differ by ranks and by means.
-
-After Ferro & Maistro 2024 Table 3.
-"""
+"""How the scale of a measure affects significance: pairs of systems that differ by ranks and by means."""
 
 from __future__ import annotations
 
@@ -85,26 +82,19 @@ def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
     check_alpha("scale_tests", alpha)
     check_count("scale_tests", len(scores.runs), "system")
     first, second = np.triu_indices(len(scores.runs), 1)
-    settings = TestSettings(alpha=alpha)
+    settings, tests = TestSettings(alpha=alpha), (find_test(BY_RANKS), find_test(BY_MEANS))
     counts: list[tuple[int, int, int, int, int]] = []
     notes: list[str] = []
     for name in scores.measures:
         matrix = Matrix.of(scores, name).complete()
         if matrix.n < 2:
-            raise UsageError(
-                f"scale_tests: {counted(matrix.n, 'topic')} with a value of {name} for every system, must be 2 or more"
-            )
-        ranks, means = (
-            find_test(test).run(matrix, first, second, settings).p <= alpha for test in (BY_RANKS, BY_MEANS)
-        )
+            defined = counted(matrix.n, "topic")
+            raise UsageError(f"scale_tests: {defined} with a value of {name} for every system, must be 2 or more")
+        ranks, means = (test.run(matrix, first, second, settings).p <= alpha for test in tests)
         counts.append((int(ranks.sum()), int(means.sum()), int((ranks & means).sum()), len(first), matrix.n))
         notes += matrix.notes
-    notes.append(
-        f"pairs that differ at α = {alpha:g}, Tukey's HSD after Kruskal–Wallis and after the two-way ANOVA of topics "
-        "and systems"
-    )
-    by_ranks, by_means, both, pairs, topics = np.array(counts, dtype=np.int64).reshape(-1, 5).T
+    tested = "Tukey's HSD after Kruskal–Wallis and after the two-way ANOVA of topics and systems"
+    notes = [*dict.fromkeys(notes), f"pairs that differ at α = {alpha:g}, {tested}"]
     intervals = tuple(interval_scale(name).holds for name in scores.measures)
-    return ScaleTests(
-        scores.measures, intervals, by_ranks, by_means, both, pairs, topics, alpha, tuple(dict.fromkeys(notes))
-    )
+    by_ranks, by_means, both, pairs, topics = np.array(counts, dtype=np.int64).reshape(-1, 5).T
+    return ScaleTests(scores.measures, intervals, by_ranks, by_means, both, pairs, topics, alpha, tuple(notes))

@@ -1,13 +1,9 @@
-"""The theory of scales: the statistics that each scale admits, and the proved scales of some measures.
-
-After Ferro & Maistro 2024 §7.
-"""
+"""The theory of scales: the statistics that each scale admits, and the proved scales of some measures."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cranfield.comparison.assumptions import interval_scale
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import REGISTRY
@@ -24,18 +20,12 @@ Maistro 2024 §7.4–7.5)."""
 
 THEORY = "Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019; Ferro & Maistro, Evaluation of IR Systems, 2024, §7.7"
 PROVED = {
-    "P": "an interval scale where relevance is binary",
-    "R": "an interval scale where relevance is binary",
-    "F": "an interval scale where relevance is binary",
-    "gP": "an interval scale only if the grades are on a ratio scale",
-    "gR": "an interval scale only if the grades are on a ratio scale",
+    **dict.fromkeys(("P", "R", "F"), "an interval scale where relevance is binary"),
+    **dict.fromkeys(("gP", "gR"), "an interval scale only if the grades are on a ratio scale"),
     "RBP": "an interval scale only for p = 1/2; graded, only for p = G/(G + 1), where G is the normalised smallest gap "
     "between the gains of two grades, and only if the grades are on a ratio scale",
-    "AP": "not an interval scale",
-    "DCG": "not an interval scale",
-    "ERR": "not an interval scale",
-    "SBTO": "an interval scale by construction",
-    "RBTO": "an interval scale by construction",
+    **dict.fromkeys(("AP", "DCG", "ERR"), "not an interval scale"),
+    **dict.fromkeys(("SBTO", "RBTO"), "an interval scale by construction"),
 }
 """The results of Ferrante et al. for a single topic. Moffat (IEEE Access 10, 2022) argues that values need not be
 equally spaced; Ferro & Maistro 2024 §7.6 presents both sides."""
@@ -47,7 +37,10 @@ def proved_scale(measure: Any) -> str:
     >>> print(proved_scale("AP@10").partition(" (")[0])
     AP was proved to be not an interval scale
     """
-    name = as_measures(measure)[0].name if not isinstance(measure, str) or _known(measure) else ""
+    try:
+        name = as_measures(measure)[0].name
+    except UsageError:
+        return ""
     return f"{name} was proved to be {PROVED[name]} ({THEORY})" if name in PROVED else ""
 
 
@@ -56,23 +49,3 @@ def proved_scales() -> Table:
     rows = tuple((name, proved, REGISTRY[name].properties.scale) for name, proved in PROVED.items())
     heads = (Column("measure"), Column("proved to be"), Column("told by `compare` as"))
     return Table(heads, rows, caption="Scales of measures, for a single topic", notes=(THEORY,))
-
-
-def scale_warning(measure: Any) -> str:
-    """The note of `compare` about a measure that is not on an interval scale; empty if it is on one.
-
-    >>> print(scale_warning("RBP(p=0.8)").partition(";")[0])
-    RBP(p=0.8) is on an interval scale for p = 1/2 only
-    >>> scale_warning("P@10")
-    ''
-    """
-    assumption = interval_scale(measure)
-    return "" if assumption.holds else assumption.says
-
-
-def _known(name: str) -> bool:
-    try:
-        as_measures(name)
-    except UsageError:
-        return False
-    return True

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.check import nearest
 from cranfield.comparison.borderline import bootstrap_borderline
 from cranfield.comparison.data import Matrix, check_topics
 from cranfield.comparison.registry import PairTest, TestSettings, find_test
@@ -24,8 +23,10 @@ from cranfield.meta.meta_record import (
     MetaRecord,
     crossed,
     headings,
+    index_of,
     labels,
     part_of,
+    report,
     rows_of,
     table_of,
     upper_triangle,
@@ -41,10 +42,9 @@ OBSERVED = "Δ: smallest significant difference of means (Sakai 2013 Fig. 5)"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscriminativePower(MetaRecord):
-    """Which pairs of systems differ significantly by each measure. Arrays are measures × pairs.
+    """Which pairs of systems differ significantly by each measure. Arrays are measures × pairs."""
 
-    `columns` has a row per measure; `pairs` one per measure and pair, `asl` the curves of Sakai 2014 Fig. 16.
-    """
+    facts = ("test", "alpha", "topics", "resamples", "seed", "asl_rule")
 
     measures: tuple[str, ...]
     systems: tuple[str, ...]
@@ -80,15 +80,7 @@ class DiscriminativePower(MetaRecord):
 
     def p_of(self, measure: str) -> Array:
         """The p-values of all pairs by one measure."""
-        if measure not in self.measures:
-            raise nearest(measure, self.measures, "measure")
-        return np.asarray(self.p[self.measures.index(measure)])
-
-    def told(self) -> tuple[str, ...]:
-        """The same as `notes`."""
-        return self.notes
-
-    # -- as data
+        return np.asarray(self.p[index_of(measure, self.measures, "measure")])
 
     def columns(self) -> Columns:
         """measure, pairs, significant, share, delta; the most discriminative measure first."""
@@ -103,16 +95,11 @@ class DiscriminativePower(MetaRecord):
 
     def pairs(self) -> Columns:
         """measure, system, other, difference, p, significant: every pair by every measure."""
-        names = labels(self.systems)
-        count = len(self.measures)
-        return {
-            "measure": np.repeat(labels(self.measures), len(self.first)),
-            "system": np.tile(names[self.first], count),
-            "other": np.tile(names[self.second], count),
-            "difference": self.difference.ravel(),
-            "p": self.p.ravel(),
-            "significant": self.differ.ravel(),
-        }
+        arrays = {"difference": self.difference, "p": self.p, "significant": self.differ}
+        columns = crossed({"measure": self.measures, "pair": range(len(self.first))}, arrays)
+        pair, names = columns.pop("pair"), labels(self.systems)
+        systems = {"system": names[self.first[pair]], "other": names[self.second[pair]]}
+        return {"measure": columns.pop("measure"), **systems, **columns}
 
     def asl(self) -> Columns:
         """measure, pair, p: each measure's p-values in ascending order (Sakai 2014 Fig. 16)."""
@@ -129,14 +116,7 @@ class DiscriminativePower(MetaRecord):
         return np.argsort(-self.significant, kind="stable")
 
     def _metadata(self) -> dict[str, Any]:
-        names = ("test", "alpha", "topics", "resamples", "seed", "asl_rule")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "systems": len(self.systems),
-            "notes": list(self.notes),
-        }
-
-    # -- as tables
+        return {**super()._metadata(), "systems": len(self.systems)}
 
     def table(self, digits: int | None = None) -> Table:
         """Significant pairs, discriminative power and Δ needed, best first.
@@ -176,13 +156,9 @@ class DiscriminativePower(MetaRecord):
         return table_of(columns, self.notes)
 
     def pair_table(self) -> Table:
-        """A row per measure and pair."""
-        columns = self.pairs()
-        columns["significant"] = np.where(columns["significant"], "yes", "").astype(object)
-        return table_of(columns, self.notes)
+        return table_of(self.pairs(), self.notes)
 
     def asl_table(self) -> Table:
-        """The ASL curves: a row per measure and pair, by p."""
         return table_of(self.asl(), self.notes)
 
 
@@ -236,9 +212,9 @@ def discriminative_power(
         part = None if progress is None else part_of(progress, i, count)
         settings = TestSettings(alpha=alpha, resamples=resamples, seed=seed, threads=threads, progress=part)
         results.append(_test_measure(matrix, first, second, pair_test, settings, alpha, asl))
-        if progress is not None:
-            progress((i + 1) * resamples, count * resamples)
-    drawn = pair_test.resampling and not all(result.exact for result in results)
+        report(progress, (i + 1) * resamples, count * resamples)
+    difference, p, differ, delta, exact, test_notes = zip(*results, strict=True)
+    drawn = pair_test.resampling and not all(exact)
     asl_rule = asl if drawn else "plus-one"
     rule = "p ≤ α" if asl_rule == "plus-one" else "ASL = hits / B < α"
     draws = f", B = {resamples:,}, seed {seed}" if drawn else ""
@@ -246,53 +222,25 @@ def discriminative_power(
         f"{pair_test.name} test at α = {alpha:g} ({rule}{draws}); {len(complete.runs)} systems, {len(first):,} pairs, "
         f"{len(complete.topics)} topics"
     ]
-    if pair_test.simultaneous:
-        notes.append("p holds for all pairs together")
-    else:
-        error = 1 - (1 - alpha) ** len(first)
-        notes.append(f"p pair by pair, not corrected: family-wise error {error:.4g} (1 − (1 − α)^k)")
+    error = f"family-wise error {1 - (1 - alpha) ** len(first):.4g} (1 − (1 − α)^k)"
+    together = pair_test.simultaneous
+    notes.append("p holds for all pairs together" if together else f"p pair by pair, not corrected: {error}")
     notes += [BORDERLINE if pair_test.name == "bootstrap" else OBSERVED, *complete.notes]
-    same = [
-        name for name, values in zip(complete.measures, complete.values, strict=True) if not np.ptp(values, 0).any()
-    ]
+    same = [name for i, name in enumerate(complete.measures) if not np.ptp(complete.values[i], axis=0).any()]
     if same:
         notes.append(f"all systems score the same on every topic by {', '.join(same)}: no pair differs")
-    notes += dict.fromkeys(note for result in results for note in result.notes)
+    notes += dict.fromkeys(note for some in test_notes for note in some)
+    arrays = (np.stack(difference), np.stack(p), np.stack(differ), np.array(delta))
     return DiscriminativePower(
-        complete.measures,
-        complete.runs,
-        first,
-        second,
-        difference=np.stack([result.difference for result in results]),
-        p=np.stack([result.p for result in results]),
-        differ=np.stack([result.differ for result in results]),
-        delta=np.array([result.delta for result in results]),
-        test=pair_test.name,
-        simultaneous=pair_test.simultaneous,
-        alpha=alpha,
-        topics=len(complete.topics),
-        resamples=resamples if drawn else None,
-        seed=seed if drawn else None,
-        asl_rule=asl_rule,
-        notes=tuple(notes),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _MeasureResult:
-    """The test of all pairs by one measure."""
-
-    difference: Array
-    p: Array
-    differ: NDArray[np.bool_]
-    delta: float
-    exact: bool
-    notes: tuple[str, ...]
+        complete.measures, complete.runs, first, second, *arrays, pair_test.name, pair_test.simultaneous, alpha,
+        len(complete.topics), resamples if drawn else None, seed if drawn else None, asl_rule, tuple(notes),
+    )  # fmt: skip
 
 
 def _test_measure(
     matrix: Matrix, first: Index64, second: Index64, test: PairTest, settings: TestSettings, alpha: float, asl: str
-) -> _MeasureResult:
+) -> tuple[Array, Array, NDArray[np.bool_], float, bool, tuple[str, ...]]:
+    """The difference, p and significance of each pair by one measure; Δ; whether p is exact; and notes."""
     means = matrix.values.mean(axis=0)
     difference = means[first] - means[second]
     exact, border = False, None
@@ -313,7 +261,7 @@ def _test_measure(
     needed = np.abs(difference[differ]).min(initial=math.inf) if border is None else border.max()
     # 0 if all systems score the same: then no difference varies, and Δ is unknown.
     delta = float(needed) if 0 < needed < math.inf else math.nan
-    return _MeasureResult(difference, p, np.asarray(differ), delta, exact, notes)
+    return difference, p, np.asarray(differ), delta, exact, notes
 
 
 def two_figures(value: float) -> str:

@@ -1,7 +1,6 @@
 """How well do scores generalise to other topics? Variance components, Eρ², Φ, and the topics needed for a target.
 
-Systems are the objects of measurement. Topics, and optionally another facet such as shards or assessors, are the
-conditions of measurement, random samples of a larger population.
+Systems are measured. Topics, and optionally another facet such as shards or assessors, are random samples.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.check import nearest
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import check_count
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, concatenated, headings, interval, table_of
-from cranfield.meta.stability.coefficient_intervals import FRatios
-from cranfield.meta.stability.variance_components import SYSTEM, TOPIC, Component, score_cube, variance_components
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, stacked, table_of
+from cranfield.meta.stability.variance_components import SYSTEM, TOPIC, Component, FRatios, components_of, score_cube
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted
@@ -30,29 +27,25 @@ TARGET = 0.95
 
 @dataclass(frozen=True)
 class Stability:
-    """How stable the evaluation is with a number of topics."""
+    """Eρ² and Φ with a number of topics: how well differences between systems, and scores themselves, generalise."""
 
     topics: int
     rho2: float
-    """Eρ²: how well the order of systems and their differences generalise."""
     rho2_low: float
     rho2_high: float
     phi: float
-    """Φ: how well the scores themselves generalise."""
     phi_low: float
     phi_high: float
 
 
 @dataclass(frozen=True)
 class Needed:
-    """The number of topics to reach a target; infinity if no number is enough."""
+    """The number of topics to reach a target, with an interval; infinity if no number is enough."""
 
     target: float
     rho2: float
     rho2_low: float
-    """The number for the upper end of the interval of Eρ²."""
     rho2_high: float
-    """The number for the lower end."""
     phi: float
     phi_low: float
     phi_high: float
@@ -74,10 +67,7 @@ class GStudy(MetaRecord):
 
     def __getitem__(self, source: str) -> Component:
         """A component by its source: `study["system"]`."""
-        for component in self.components:
-            if component.source == source:
-                return component
-        raise nearest(source, [component.source for component in self.components], "source")
+        return self.components[index_of(source, [component.source for component in self.components], "source")]
 
     def stability(self, topics: int | None = None, levels: int | None = None) -> Stability:
         r"""Eρ² and Φ with `topics` topics and `levels` levels of the other facet; default: as in the data.
@@ -87,10 +77,11 @@ class GStudy(MetaRecord):
         """
         n = self.sizes[TOPIC] if topics is None else topics
         check.whole("stability", topics=n, levels=levels)
-        relative, absolute = self._errors(n, self._levels(levels))
-        own = self[SYSTEM].variance
-        rho2_low, rho2_high, phi_low, phi_high = (_with_topics(single, n) for single in self._single_topic())
-        return Stability(n, _share(own, relative), rho2_low, rho2_high, _share(own, absolute), phi_low, phi_high)
+        errors = zip(*self._per_topic(self._levels(levels)), strict=True)
+        rho2, phi = (_share(self[SYSTEM].variance, divided / n + fixed) for divided, fixed in errors)
+        # Spearman & Brown: the coefficients with n topics, from those with one.
+        low, high, phi_low, phi_high = (n * single / (1 + (n - 1) * single) for single in self._single_topic())
+        return Stability(n, rho2, low, high, phi, phi_low, phi_high)
 
     def needed(self, target: float = TARGET, levels: int | None = None) -> Needed:
         r"""The number of topics for which Eρ² (and Φ) reach the target π.
@@ -99,14 +90,14 @@ class GStudy(MetaRecord):
                   n' = \left\lceil \frac{\pi}{1 - \pi} \cdot \frac{\sigma^2_t + \sigma^2_{st}}{\sigma^2_s} \right\rceil
         """
         check_alpha("needed", target, "target")
-        levels = self._levels(levels)
         own = self[SYSTEM].variance * (1 - target) / target
-        rho2, phi = (
-            _ceiling(_division(divided, own - fixed)) for divided, fixed in zip(*self._per_topic(levels), strict=True)
-        )
-        rho2_low, rho2_high, phi_low, phi_high = (_topics_for(single, target) for single in self._single_topic())
+        errors = zip(*self._per_topic(self._levels(levels)), strict=True)
+        rho2, phi = (_topics_for(divided, own - fixed) for divided, fixed in errors)
         # A higher coefficient needs fewer topics.
-        return Needed(target, rho2, rho2_high, rho2_low, phi, phi_high, phi_low)
+        high, low, phi_high, phi_low = (
+            _topics_for(target * (1 - single), single * (1 - target)) for single in self._single_topic()
+        )
+        return Needed(target, rho2, low, high, phi, phi_low, phi_high)
 
     def _levels(self, levels: int | None) -> int:
         if levels is not None and not self.facet:
@@ -124,11 +115,7 @@ class GStudy(MetaRecord):
         fixed = self._variance(SYSTEM, self.facet) / levels
         return (relative, absolute), (fixed, fixed + self._variance(self.facet) / levels)
 
-    def _errors(self, topics: int, levels: int) -> tuple[float, float]:
-        divided, fixed = self._per_topic(levels)
-        return divided[0] / topics + fixed[0], divided[1] / topics + fixed[1]
-
-    def _single_topic(self) -> tuple[float, float, float, float]:
+    def _single_topic(self) -> tuple[float, ...]:
         """Intervals of both coefficients with one topic: Eρ² by Feldt (1965), Φ by Arteaga et al. (1982).
 
         NaN with another facet.
@@ -137,42 +124,30 @@ class GStudy(MetaRecord):
         if self.facet or error <= 0 or own <= 0:
             return (math.nan,) * 4
         ratios = FRatios(own / error, topic / error, self.sizes[SYSTEM], self.sizes[TOPIC])
-        rho2_low, rho2_high, phi_low, phi_high = (
-            _share(bound, 1) for bound in (*ratios.relative(self.level), *ratios.absolute(self.level))
-        )
-        return rho2_low, rho2_high, phi_low, phi_high
+        return tuple(_share(bound, 1) for bound in (*ratios.relative(self.level), *ratios.absolute(self.level)))
 
     def __str__(self) -> str:
-        now, needed = self.stability(), self.needed()
         rho2, phi = (
-            f"{value:.3f}" + ("" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]")
-            for value, low, high in (
-                (now.rho2, now.rho2_low, now.rho2_high),
-                (now.phi, now.phi_low, now.phi_high),
-            )
+            f"{x.value:.3f}" + ("" if math.isnan(x.low) else f" [{x.low:.3f}, {x.high:.3f}]")
+            for x in self.coefficients()
         )
-        return "\n".join(
-            [
-                f"{self.measure} ({self._size()}): Eρ² = {rho2}, Φ = {phi}",
-                f"variance: {', '.join(f'{part.source} {part.share:.1%}' for part in self.components)}",
-                f"{_topics(needed.rho2)} for Eρ² = {needed.target:g}, {_topics(needed.phi)} for Φ = {needed.target:g}",
-                *self.notes,
-            ]
+        needed = self.needed()
+        lines = (
+            f"{self.measure} ({self._size()}): Eρ² = {rho2}, Φ = {phi}",
+            f"variance: {', '.join(f'{part.source} {part.share:.1%}' for part in self.components)}",
+            f"{_topics(needed.rho2)} for Eρ² = {needed.target:g}, {_topics(needed.phi)} for Φ = {needed.target:g}",
         )
-
-    __repr__ = __str__
+        return "\n".join((*lines, *self.notes))
 
     def _size(self) -> str:
         return ", ".join(f"{n} {name}s" for name, n in self.sizes.items())
 
     def columns(self) -> Columns:
         """measure, source, df, mean_square, variance, share; a row per source."""
-        measure = np.full(len(self.components), self.measure, dtype=object)
         columns = attributes(self.components, "source", "df", "mean_square", "variance", "share")
-        return {"measure": measure, **columns}
+        return {"measure": np.full(len(self.components), self.measure, dtype=object), **columns}
 
     def table(self) -> Table:
-        """The variance components."""
         columns = self.columns()
         del columns["measure"]
         return table_of(columns, self.notes, str(self).partition("\n")[0], {"mean_square": "mean square"})
@@ -218,7 +193,7 @@ class GStudies(MetaRecord):
 
     def columns(self) -> Columns:
         """The columns of each `GStudy`, one measure after the other."""
-        return concatenated(self.studies)
+        return stacked(self.studies)
 
     def table(self) -> Table:
         """A row per measure: shares of variance, both coefficients, and the topics needed for the target."""
@@ -271,7 +246,7 @@ def g_study(data: Any, measure: Any = None, *, facet: str = "facet", drop: float
     check_count("g_study", values.shape[1], "topic", 2)
     if facet in (SYSTEM, TOPIC):
         raise UsageError(f"g_study: facet == {facet!r}, must be another name")
-    components = variance_components(values, axes)
+    components = components_of(values, axes)
     negative = [component.source for component in components if component.estimate < 0]
     if negative:
         notes = (*notes, f"{name}: the estimated variance of {', '.join(negative)} is below 0 and was set to 0")
@@ -291,24 +266,12 @@ def _share(own: float, error: float) -> float:
     return own / (own + error) if own + error > 0 else math.nan
 
 
-def _with_topics(single: float, topics: int) -> float:
-    """The coefficient with many topics, from the coefficient with one topic (Spearman & Brown)."""
-    return topics * single / (1 + (topics - 1) * single)
-
-
-def _topics_for(single: float, target: float) -> float:
-    return _ceiling(_division(target * (1 - single), single * (1 - target)))
-
-
-def _division(above: float, below: float) -> float:
-    return math.nan if math.isnan(above + below) else math.inf if below <= 0 else above / below
-
-
-def _ceiling(topics: float) -> float:
-    return float(math.ceil(topics - 1e-9)) if math.isfinite(topics) else topics
+def _topics_for(error: float, allowed: float) -> float:
+    """The number of topics that reduces the error variance of one topic to the allowed one."""
+    if math.isnan(error + allowed):
+        return math.nan
+    return float(math.ceil(error / allowed - 1e-9)) if allowed > 0 and error < math.inf else math.inf
 
 
 def _topics(topics: float) -> str:
-    if not math.isfinite(topics):
-        return "no number of topics"
-    return counted(int(topics), "topic")
+    return counted(int(topics), "topic") if math.isfinite(topics) else "no number of topics"

@@ -14,7 +14,7 @@ from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels
+from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, report
 from cranfield.meta.stability.max_entropy import check_informative, solve
 from cranfield.table import Column, Table
 from cranfield.text import counted
@@ -96,7 +96,6 @@ def informativeness(
     errors = np.empty((2, len(chosen), len(rows)))
     inexact = np.zeros(len(chosen), dtype=np.int64)
     step = max(1, BLOCK // deepest)
-    total = len(chosen) * len(rows)
     for begin in range(0, len(rows), step):
         block = slice(begin, min(begin + step, len(rows)))
         mask = (np.arange(deepest) < length[block][:, None]).astype(np.float64)
@@ -104,10 +103,10 @@ def informativeness(
             p, error = solve(measure, values[number][block], relevant[rows[block]], found[block], mask)
             inexact[number] += int((error > MISSED).sum())
             errors[:, number, block] = _errors(p, binary, rows[block], found[block])
-            if progress is not None:
-                progress(begin * len(chosen) + (number + 1) * (block.stop - begin), total)
-    lists_text = counted(len(rows), "list")
-    notes = [f"{lists_text} with a relevant document in the top {depth:,}; relevance binary from grade {rel:g} on"]
+            done = begin * len(chosen) + (number + 1) * (block.stop - begin)
+            report(progress, done, len(chosen) * len(rows))
+    used = f"{counted(len(rows), 'list')} with a relevant document in the top {depth:,}"
+    notes = [f"{used}; relevance is binary, from grade {rel:g}"]
     without = binary.rows - len(rows)
     if without:
         notes.append(f"{counted(without, 'list')} without a relevant document left out")
@@ -131,11 +130,7 @@ def _binary(lists: Assessed, rel: float, depth: int) -> Assessed:
         grade=np.ones(int(keep.sum())),
         judged=type(judged)(judged.start, (judged.grade >= rel).astype(np.float64)),
         retrieved=np.minimum(lists.retrieved, depth),
-        tie_first=None,
-        tie_last=None,
-        weight=None,
-        place=None,
-        document=None,
+        **dict.fromkeys(("tie_first", "tie_last", "weight", "place", "document")),
     )
 
 

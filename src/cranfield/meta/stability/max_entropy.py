@@ -11,12 +11,11 @@ from functools import cache
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Judged
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.frames import need
 from cranfield.measures import AP, Measure
+from cranfield.meta.synthetic_lists import assess_lists
 from cranfield.types import Array
 
 ROUNDS, STEPS = 40, 60
@@ -54,10 +53,8 @@ def max_entropy(measure: object, value: float, *, length: int, relevant: int, fo
     mask = np.ones((1, length))
     p, error = solve(parsed, np.array([value]), np.array([float(relevant)]), np.array([retrieved]), mask)
     if error[0] > 1e-3:
-        raise UsageError(
-            f"no list of {length} documents with {retrieved:g} of {relevant} relevant ones has an expected {parsed} of "
-            f"{value:g}"
-        )
+        lists = f"no list of {length} documents with {retrieved:g} of {relevant} relevant ones"
+        raise UsageError(f"{lists} has an expected {parsed} of {value:g}")
     return np.asarray(p[0])
 
 
@@ -98,10 +95,8 @@ def _packed(weights: Array, found: Array, mask: Array) -> Array:
 def check_informative(measure: Measure) -> None:
     """Refuse a measure whose expected value is neither AP's nor a weighted sum."""
     if not _is_ap(measure) and (not measure.properties.additive or measure.views or measure.needs):
-        raise UsageError(
-            f"{measure}: its expected value is not a sum over ranks; give AP, or an additive measure such as P@10, "
-            "Rprec, R@100, nDCG@10 or RBP"
-        )
+        way_out = "give AP, or an additive measure such as P@10, Rprec, R@100, nDCG@10 or RBP"
+        raise UsageError(f"{measure}: its expected value is not a sum over ranks; {way_out}")
 
 
 def _is_ap(measure: Measure) -> bool:
@@ -121,27 +116,13 @@ def _weights_of(measure: Measure, relevant: Array, depth: int) -> tuple[Array | 
 @cache
 def _single_scores(measure: Measure, relevant: int, depth: int) -> Array:
     """The scores of lists with a single relevant document, at rank 1, 2, ..., and of a list with none."""
-    rows = depth + 1
-    row = np.arange(depth)
-    lists = Assessed(
-        runs=("list",),
-        topics=("topic",),
-        run=np.zeros(rows, dtype=np.int64),
-        topic=np.zeros(rows, dtype=np.int64),
-        retrieved=np.full(rows, depth),
-        missing=np.zeros(rows, dtype=bool),
-        row=row,
-        rank=row + 1,
-        grade=np.ones(depth),
-        judged=Judged.of(np.zeros(relevant, dtype=np.int64), np.ones(relevant), 1),
-        set_of_row=np.zeros(rows, dtype=np.int64),
-    )
-    return np.asarray(measure.evaluate(lists))
+    grades = np.full((depth + 1, depth), np.nan)
+    np.fill_diagonal(grades, 1.0)
+    return np.asarray(measure.evaluate(assess_lists(grades, [1.0] * relevant, 1.0)))
 
 
 class _Dual:
-    """The problem with linear constraints: p_i = logistic(a w_i + b), where a and b of each list minimise a convex
-    function."""
+    """Linear constraints: p_i = logistic(a w_i + b), where a and b of each list minimise a convex function."""
 
     def __init__(self, weights: Array, target: Array, found: Array, mask: Array) -> None:
         self.mask, self.found = mask, found
@@ -165,7 +146,6 @@ class _Dual:
         return (ascending * lowest).sum(axis=1), (ascending * highest).sum(axis=1)
 
     def p(self) -> Array:
-        """The probabilities."""
         return np.asarray(need("scipy.special", "max_entropy").expit(self._x(self.a, self.b)) * self.mask)
 
     def _x(self, a: Array, b: Array) -> Array:

@@ -14,8 +14,8 @@ from cranfield import check
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
-from cranfield.meta.complete_scores import CompleteScores
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, rows_of, table_of
+from cranfield.meta.complete_scores import CompleteScores, divided
+from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, report, rows_of, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table
 from cranfield.types import Array, Progress
@@ -30,11 +30,7 @@ _EDGE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SwapRates(MetaRecord):
-    """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins.
-
-    `columns` has a row per measure, size and bin: the curves. `summary` has one per measure and size (Sakai 2007
-    Table 3).
-    """
+    """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins."""
 
     facts = ("width", "rate", "replacement", "systems", "topics", "resamples", "seed")
 
@@ -62,7 +58,7 @@ class SwapRates(MetaRecord):
     @property
     def rates(self) -> Array:
         """measures × sizes × bins; NaN for an empty bin."""
-        return np.asarray(np.where(self.counts > 0, self.swaps / np.maximum(self.counts, 1), np.nan))
+        return divided(self.swaps, self.counts)
 
     @property
     def edges(self) -> Array:
@@ -72,22 +68,18 @@ class SwapRates(MetaRecord):
     @property
     def required(self) -> Array:
         """measures × sizes: the difference above which no bin has a swap rate above `rate`; NaN if there is none."""
-        return np.where(self._at() < self.counts.shape[2], np.append(self.edges, np.nan)[self._at()], np.nan)
+        return np.asarray(np.append(self.edges, np.nan)[self._at()])
 
     @property
     def satisfying(self) -> Array:
         """measures × sizes: the share of all comparisons whose difference is at least the required one."""
-        total = self.counts.sum(axis=2)
-        bins = np.arange(self.counts.shape[2])
-        reached = np.where(bins >= self._at()[..., None], self.counts, 0).sum(axis=2)
-        return np.asarray(reached / total)
+        reached = np.arange(self.counts.shape[2]) >= self._at()[..., None]
+        return np.asarray(np.where(reached, self.counts, 0).sum(axis=2) / self.counts.sum(axis=2))
 
     @property
     def relative(self) -> Array:
         """measures × sizes: the required difference divided by the largest mean."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = self.required / self.largest
-        return np.asarray(np.where(self.largest > 0, share, np.nan))
+        return divided(self.required, self.largest)
 
     def _at(self) -> NDArray[np.intp]:
         """measures × sizes: the first non-empty bin above the last one that swaps too often."""
@@ -97,12 +89,6 @@ class SwapRates(MetaRecord):
         after = np.where(bad.any(axis=2), bins - np.argmax(bad[..., ::-1], axis=2), 0)
         good = filled & (np.arange(bins) >= after[..., None])
         return np.asarray(np.where(good.any(axis=2), np.argmax(good, axis=2), bins))
-
-    def told(self) -> tuple[str, ...]:
-        """The same as `notes`."""
-        return self.notes
-
-    # -- as data
 
     def columns(self) -> Columns:
         """measure, size, difference (the lower end of the bin), count, swaps, rate."""
@@ -116,8 +102,6 @@ class SwapRates(MetaRecord):
         order = np.lexsort((-columns["satisfying"], columns["size"]))
         return {name: column[order] for name, column in columns.items()}
 
-    # -- as tables
-
     def table(self, digits: int | None = None) -> Table:
         """The five columns of Sakai 2007 Table 3, and the size of the topic sets if there are several.
 
@@ -128,7 +112,7 @@ class SwapRates(MetaRecord):
         rows: list[tuple[Cell, ...]] = []
         for measure, size, required, largest, relative, satisfying in rows_of(self.summary()):
             edge = _fixed(required, self._digits())
-            cells = (edge, _fixed(largest, four), _percent(relative, whole), _percent(satisfying, tenths))
+            cells = (edge, _fixed(largest, four), _fixed(relative, whole, "%"), _fixed(satisfying, tenths, "%"))
             rows.append((measure, *((str(size),) if several else ()), *cells))
         names = ["measure", *(["topics"] if several else []), "abs. diff.", "max.", "diff./max.", "% pairs satisfying"]
         return Table(headings("text", *names), tuple(rows), f"Swap rate ≤ {100 * self.rate:g}%", self.notes)
@@ -164,10 +148,8 @@ class SwapRates(MetaRecord):
             "largest mean of a system on any set; % pairs: comparisons by the first set that reach abs. diff."
         )
         too_small = [
-            f"{measure} ({size} topics)" if len(self.sizes) > 1 else measure
-            for measure, row in zip(self.measures, self.required, strict=True)
-            for size, required in zip(self.sizes, row.tolist(), strict=True)
-            if math.isnan(required)
+            f"{self.measures[m]} ({self.sizes[s]} topics)" if len(self.sizes) > 1 else self.measures[m]
+            for m, s in np.argwhere(np.isnan(self.required)).tolist()
         ]
         none = (f"no difference is large enough for this swap rate: {', '.join(too_small)}",) if too_small else ()
         return (method, rule, meaning, *none, *self.selection_notes)
@@ -223,7 +205,7 @@ def swap_rates(
     close, sign = complete.close, [-1.0 if lower_is_better(name) else 1.0 for name in complete.measures]
     first, second = np.triu_indices(runs, 1)
     block = max(1, _BLOCK // len(first))
-    done, total = 0, len(chosen) * resamples
+    done = 0
     for s, size in enumerate(chosen):
         for times in _draws(topics, size, replacement, resamples, seed, block):
             means = (times.reshape(-1, topics) @ by_topic / size).reshape(*times.shape[:2], *shape[:1], -1)
@@ -234,8 +216,7 @@ def swap_rates(
                 counts[m, s] += binned.sum(axis=0)
                 swaps[m, s] += binned[1]
             done += len(times)
-            if progress is not None:
-                progress(done, total)
+            report(progress, done, len(chosen) * resamples)
     return SwapRates(
         complete.measures, chosen, counts, swaps, largest, width, rate, replacement, runs, topics, resamples, seed,
         complete.notes,
@@ -295,9 +276,5 @@ def _binned(
     return np.bincount(index.ravel(), minlength=2 * bins).reshape(2, bins)
 
 
-def _fixed(value: float, digits: int) -> str:
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _percent(share: float, digits: int) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.{digits}f}%"
+def _fixed(value: float, digits: int, unit: str = "f") -> str:
+    return "-" if math.isnan(value) else f"{value:.{digits}{unit}}"

@@ -53,7 +53,6 @@ class Cache:
 
 
 def make_folder(path: str) -> None:
-    """Make a folder and its parents."""
     try:
         os.makedirs(path or ".", exist_ok=True)
     except OSError as error:
@@ -116,21 +115,15 @@ def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-# -- scores and tables as bytes
-
-
 def scores_to_bytes(scores: Scores) -> bytes:
-    """Scores with everything that belongs to them."""
     labels = json.dumps([scores.measures, scores.runs, scores.topics, scores.missing_rule, scores.notes])
     buffer = io.BytesIO()
-    np.savez(
-        buffer, labels=np.frombuffer(labels.encode("ascii"), np.uint8), values=scores.values, missing=scores.missing
-    )
+    packed = np.frombuffer(labels.encode("ascii"), np.uint8)
+    np.savez(buffer, labels=packed, values=scores.values, missing=scores.missing)
     return buffer.getvalue()
 
 
 def scores_from_bytes(content: bytes) -> Scores:
-    """The scores that `scores_to_bytes` packed."""
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         measures, runs, topics, rule, notes = json.loads(arrays["labels"].tobytes())
         return Scores(measures, runs, topics, arrays["values"], arrays["missing"], rule, notes)
@@ -148,7 +141,6 @@ def table_to_plain(table: Table) -> dict[str, Any]:
 
 
 def table_from_plain(plain: Mapping[str, Any]) -> Table:
-    """The table that `table_to_plain` converted."""
     rows = tuple(tuple(Estimate(*x) if isinstance(x, list) else x for x in row) for row in plain["rows"])
     columns = tuple(Column(*column) for column in plain["columns"])
     return Table(columns, rows, plain["caption"], tuple(plain["notes"]), plain["digits"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -18,11 +19,12 @@ from cranfield.collection.source import expand
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.meta.study.cache import Cache, file_sum, key_of, measure_key, scores_from_bytes, scores_to_bytes
-from cranfield.meta.study.study_file import Collection, Study, Task
+from cranfield.meta.study.study_file import FILES, Collection, Study, Task
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
 from cranfield.types import Progress
 
+T = TypeVar("T")
 MOST_WARNINGS = 5
 """The number of different warnings to show; the rest are counted."""
 
@@ -33,22 +35,15 @@ class Inputs:
     def __init__(self, study: Study, cache: Cache) -> None:
         self.study = study
         self.cache = cache
-        self._sums: dict[str, str] = {}
+        self._sum = functools.cache(file_sum)
         self._loaded: dict[str, Any] = {}
         self._loaded_from = ""
-
-    def _sum(self, path: str) -> str:
-        if path not in self._sums:
-            self._sums[path] = file_sum(path)
-        return self._sums[path]
-
-    # -- what a result depends on, for the cache
 
     def facts(self, task: Task, collection: Collection | None) -> dict[str, Any]:
         """Everything that a step depends on in addition to its options; files by their hash."""
         measures = self.study.measures_of(task, collection)
         if collection is not None and collection.scores:
-            files = [[os.path.basename(path), self._sum(path)] for path in expand(collection.scores)]
+            files = [self._run_facts(path) for path in expand(collection.scores)]
             return {"measures": list(measures), "scores": files, "missing": collection.missing}
         keys = [measure_key(name) for name in (*measures, *self.study.further_measures(task))]
         if collection is None:
@@ -68,46 +63,36 @@ class Inputs:
         """How runs are joined with judgments; side files by their hash."""
         assert collection.qrels is not None
         join = dict(collection.join)
-        for name in ("intent_probabilities", "intent_types", "lengths", "inclusion"):
-            if name in join:
-                join[name] = self._sum(join[name])
+        join |= {name: self._sum(join[name]) for name in FILES if name in join}
         if "dimensions" in join:
             join["dimensions"] = {name: self._sum(path) for name, path in join["dimensions"].items()}
         return {"qrels": self._sum(collection.qrels), "join": join, "missing": collection.missing}
 
-    # -- what a step works on
-
-    def _once(self, collection: Collection, name: str, load: Callable[[], Any]) -> Any:
+    def _once(self, collection: Collection, name: str, load: Callable[[], T]) -> T:
         """Load a part of a collection, unless it is in memory."""
         if self._loaded_from != collection.name:
             self._loaded_from, self._loaded = collection.name, {}
         if name not in self._loaded:
             self._loaded[name] = load()
-        return self._loaded[name]
+        return cast(T, self._loaded[name])
 
     def read(self, collection: Collection) -> tuple[Qrels, dict[str, Run]]:
         """Judgments and runs, for methods that need the documents."""
         return self._qrels(collection), self._once(collection, "runs", lambda: self._runs(collection))
 
     def _qrels(self, collection: Collection) -> Qrels:
-        duplicate = collection.options.on_duplicate
-        qrels: Qrels = self._once(collection, "qrels", lambda: Qrels.of(collection.qrels, on_duplicate=duplicate))
-        return qrels
+        rule = collection.options.on_duplicate
+        return self._once(collection, "qrels", lambda: Qrels.of(collection.qrels, on_duplicate=rule))
 
     def _runs(self, collection: Collection) -> dict[str, Run]:
-        options = collection.options
-        runs = [
-            run
-            for path in expand(collection.runs)
-            for run in runs_of(path, format=options.format, on_duplicate=options.on_duplicate)
-        ]
+        format, rule = collection.options.format, collection.options.on_duplicate
+        runs = [run for path in expand(collection.runs) for run in runs_of(path, format=format, on_duplicate=rule)]
         names = distinct_names([run.name for run in runs], [run.path for run in runs])
         return dict(zip(names, runs, strict=True))
 
     def scores(self, collection: Collection, progress: Progress) -> Scores:
         """The scores of this collection by the measures of all methods; cached ones are not computed again."""
-        scores: Scores = self._once(collection, "scores", lambda: self._read_or_score(collection, progress))
-        return scores
+        return self._once(collection, "scores", lambda: self._read_or_score(collection, progress))
 
     def _read_or_score(self, collection: Collection, progress: Progress) -> Scores:
         if collection.scores:
@@ -143,12 +128,11 @@ class Inputs:
 
     def _measures(self, collection: Collection) -> list[str]:
         """The measures of all methods on this collection."""
-        names: dict[str, None] = {}
+        names: list[str] = []
         for task in self.study.tasks:
             if collection.name in task.collections:
-                names.update(dict.fromkeys(self.study.measures_of(task, collection)))
-                names.update(dict.fromkeys(self.study.further_measures(task)))
-        return list(names)
+                names += (*self.study.measures_of(task, collection), *self.study.further_measures(task))
+        return list(dict.fromkeys(names))
 
 
 def _with_measures(known: Scores, new: Scores) -> Scores:
@@ -167,14 +151,12 @@ def _stacked(parts: list[Scores], paths: list[str]) -> Scores:
     origins = [path for part, path in zip(parts, paths, strict=True) for _ in part.runs]
     if any(part.topics != parts[0].topics for part in parts):
         raise UsageError("the cache has scores of other topics; remove its folder")
-    return Scores(
-        parts[0].measures,
-        distinct_names(names, origins),
-        parts[0].topics,
-        np.concatenate([part.values for part in parts], axis=1),
-        np.concatenate([part.missing for part in parts]),
-        parts[0].missing_rule,
-        tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    return replace(
+        parts[0],
+        runs=tuple(distinct_names(names, origins)),
+        values=np.concatenate([part.values for part in parts], axis=1),
+        missing=np.concatenate([part.missing for part in parts]),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
 
 

@@ -16,20 +16,19 @@ from typing import Any
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
-from cranfield.frames import Tidy
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of
+from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES
 from cranfield.meta.study.study_report import page, section
-from cranfield.table import Table
+from cranfield.table import Column, Table
 from cranfield.types import Progress
 
 PARTS = 1000
 """The number of progress units per step."""
 SUFFIXES = {"csv": "csv", "json": "json", "latex": "tex"}
-"""The formats of tables, and the suffixes of their files."""
+"""{format of a table: suffix of its file}."""
 MOST_ROWS_OF_LATEX = 500
 """Longer tables are data and do not fit a page of a paper."""
 
@@ -80,11 +79,7 @@ class Outcome(MetaRecord):
         for step in self.steps:
             files = ", ".join(file for file in step.files if file.endswith(".csv") and ".data." not in file)
             rows.append((step.label, step.collection, step.state, step.seconds, step.error or files))
-        heads = (
-            *headings("text", "method", "collection", "state"),
-            *headings("number", "seconds"),
-            *headings("text", "tables"),
-        )
+        heads = (*headings("text", "method", "collection", "state"), Column("seconds", "number"), Column("tables"))
         return Table(heads, tuple(rows), self.title, self.notes, digits=2)
 
 
@@ -114,51 +109,33 @@ def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> O
     """
     plan = study if isinstance(study, Study) else read_study(study)
     make_folder(plan.output)
-    cache = Cache(plan.cache)
-    inputs = Inputs(plan, cache)
-    pairs = list(_steps(plan))
+    inputs = Inputs(plan, Cache(plan.cache))
+    pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes == MEASURES]
+    for collection in plan.collections:  # one after the other, so that the scores of only one are in memory
+        pairs += [(task, collection) for task in plan.tasks if collection.name in task.collections]
     steps: list[Step] = []
     sections: list[str] = []
     with _interrupts() as interrupted:
-        for number, (task, collection) in enumerate(pairs):
+        for number, (task, source) in enumerate(pairs):
 
             def step_progress(done: int, total: int, number: int = number) -> None:
-                if progress is not None:
-                    progress(number * PARTS + PARTS * min(done, total) // max(total, 1), len(pairs) * PARTS)
+                report(progress, number * PARTS + PARTS * min(done, total) // max(total, 1), len(pairs) * PARTS)
 
             step_progress(0, 1)
             began = time.monotonic()
-            result, state, error = _result(plan, task, collection, inputs, cache, step_progress, interrupted)
-            files = _write_files(plan, task, collection, result) if result else ()
-            name = collection.name if collection else ""
+            result, state, error = _result(inputs, task, source, step_progress, interrupted)
+            name = source.name if source else ""
+            files = _write_files(plan, task.label, name, result) if result else ()
             steps.append(Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error))
             sections.append(section(plan, task.label, name, result.tables if result else {}, error))
-    if progress is not None:
-        progress(len(pairs) * PARTS, len(pairs) * PARTS)
-    report = os.path.join(plan.output, plan.report)
-    write_bytes(report, page(plan, sections).encode("utf-8", "backslashreplace"))
-    return Outcome(plan.title, plan.output, report, tuple(steps))
-
-
-def _steps(plan: Study) -> Iterator[tuple[Task, Collection | None]]:
-    """Tasks collection by collection, so that the scores of only one are in memory."""
-    for task in plan.tasks:
-        if task.method.takes == MEASURES:
-            yield task, None
-    for collection in plan.collections:
-        for task in plan.tasks:
-            if collection.name in task.collections:
-                yield task, collection
+    report(progress, len(pairs) * PARTS, len(pairs) * PARTS)
+    path = os.path.join(plan.output, plan.report)
+    write_bytes(path, page(plan, sections).encode("utf-8", "backslashreplace"))
+    return Outcome(plan.title, plan.output, path, tuple(steps))
 
 
 def _result(
-    plan: Study,
-    task: Task,
-    collection: Collection | None,
-    inputs: Inputs,
-    cache: Cache,
-    progress: Progress,
-    interrupted: list[int],
+    inputs: Inputs, task: Task, collection: Collection | None, progress: Progress, interrupted: list[int]
 ) -> tuple[Result | None, str, str]:
     """The result of a step, from the cache or computed; its state; and its error, if it failed."""
     try:
@@ -167,14 +144,14 @@ def _result(
             options={name: inputs.content(task, name, value) for name, value in task.options.items()},
             **inputs.facts(task, collection),
         )
-        content = cache.get(key)
+        content = inputs.cache.get(key)
         if content is not None:
             return Result.from_bytes(content), "cached", ""
-        record = _compute(plan, task, collection, inputs, progress)
+        record = _compute(inputs, task, collection, progress)
         if interrupted:  # the method returned an incomplete result
             raise KeyboardInterrupt
         result = Result(task.method.tables_of(record), _tidy(record))
-        cache.put(key, result.to_bytes())
+        inputs.cache.put(key, result.to_bytes())
     except CranfieldError as error:
         return None, "failed", str(error)
     except Exception as error:  # one failed step must not lose hours of others
@@ -182,56 +159,44 @@ def _result(
     return result, "computed", ""
 
 
-def _compute(plan: Study, task: Task, collection: Collection | None, inputs: Inputs, progress: Progress) -> Any:
-    method, options = task.method, dict(task.options)
+def _compute(inputs: Inputs, task: Task, collection: Collection | None, progress: Progress) -> Any:
+    method, plan = task.method, inputs.study
     measures = list(plan.measures_of(task, collection))
+    available: dict[str, Any] = {"progress": progress}
     if collection is None:
-        available: dict[str, Any] = {"progress": progress}
         arguments: tuple[Any, ...] = (measures,)
     elif method.takes == COLLECTION:
-        available = {
-            "progress": progress,
-            "measures": measures,
-            "missing": collection.missing,
-            "options": collection.options,
-            "teams": collection.teams,
-        }
+        available |= {"measures": measures, "missing": collection.missing}
+        available |= {"options": collection.options, "teams": collection.teams}
         arguments = inputs.read(collection)
     else:
         scores = inputs.scores(collection, part_of(progress, 0, 2))
         further = plan.further_measures(task)
-        available = {"progress": part_of(progress, 1, 2)}
+        available["progress"] = part_of(progress, 1, 2)
         if further:
             available["measures"] = measures or [name for name in scores.measures if name not in further]
         arguments = (scores.select(measures=list(dict.fromkeys((*(measures or scores.measures), *further)))),)
-    options |= {name: value for name, value in available.items() if method.accepts(name)}
-    return method.function(*arguments, **options)
+    accepted = {name: value for name, value in available.items() if method.accepts(name)}
+    return method.function(*arguments, **task.options, **accepted)
 
 
 def _tidy(record: Any) -> str:
     """The record's columns as CSV; undefined values are empty."""
-    if not isinstance(record, Tidy):
-        return ""
-    columns: dict[str, list[Any]] = {}
-    for name, column in record.columns().items():
-        values = column.tolist()
-        columns[name] = [None if x != x else x for x in values] if column.dtype.kind == "f" else values
-    return to_delimited(columns, ",")
+    columns = {name: column.tolist() for name, column in record.columns().items()}
+    return to_delimited({name: [None if x != x else x for x in column] for name, column in columns.items()}, ",")
 
 
-def _write_files(plan: Study, task: Task, collection: Collection | None, result: Result) -> tuple[str, ...]:
+def _write_files(plan: Study, label: str, folder: str, result: Result) -> tuple[str, ...]:
     """Write the files of a step; return their paths relative to the output folder."""
-    folder = collection.name if collection else ""
     make_folder(os.path.join(plan.output, folder))
     files: dict[str, str] = {}
     for suffix, table in result.tables.items():
-        name = f"{task.label}-{suffix}" if suffix else task.label
+        name = f"{label}-{suffix}" if suffix else label
         for format, extension in SUFFIXES.items():
             if format == "latex" and len(table.rows) > MOST_ROWS_OF_LATEX:
                 continue
             files[os.path.join(folder, f"{name}.{extension}")] = table.render(format) + "\n"
-    if result.data:
-        files[os.path.join(folder, f"{task.label}.data.csv")] = result.data
+    files[os.path.join(folder, f"{label}.data.csv")] = result.data
     for name, text in files.items():
         errors = "backslashreplace" if name.endswith(".json") else "surrogateescape"
         write_bytes(os.path.join(plan.output, name), text.encode("utf-8", errors))

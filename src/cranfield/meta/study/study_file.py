@@ -13,7 +13,6 @@ from typing import Any
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.check import nearest
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
@@ -123,19 +122,14 @@ class Study:
 def read_study(path: PathLike) -> Study:
     """Read and check a study file; an error about an unknown key names the nearest known one."""
     name = os.fspath(path)
-    return plan_of(_content(name), name)
-
-
-def _content(name: str) -> Any:
-    """The parsed content of the file; its suffix says the format."""
     text = unmarked(read_bytes(name)).decode("utf-8", "replace")
     suffix = os.path.splitext(name)[1].lower()
     if suffix in (".yaml", ".yml"):
-        return read_yaml(text, name)
+        return plan_of(read_yaml(text, name), name)
     if suffix not in (".toml", ".json"):
         raise UsageError(f"{name}: unknown format, the name must end in .toml, .yaml, .yml or .json")
     try:
-        return tomllib.loads(text) if suffix == ".toml" else json.loads(text)
+        content = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         at = re.search(r"at line (\d+)", str(error))
         line = int(at[1]) if at else getattr(error, "lineno", None)
@@ -143,6 +137,7 @@ def _content(name: str) -> Any:
         raise DataError(name, line, f"not valid {suffix[1:].upper()}: {problem}") from None
     except RecursionError:
         raise DataError(name, None, "nested too deeply") from None
+    return plan_of(content, name)
 
 
 class _Section:
@@ -164,14 +159,13 @@ class _Section:
     def check_keys(self, known: Iterable[str]) -> None:
         for key in self.values:
             if key not in known:
-                where = self.name or "the study"
-                raise UsageError(f"{self.path}: in {where}: {nearest(key, list(known), 'key')}")
+                problem = check.nearest(key, list(known), "key")
+                raise UsageError(f"{self.path}: in {self.name or 'the study'}: {problem}")
 
     def section(self, key: str) -> _Section:
         return _Section(self.values.get(key, {}), self.path, self.key(key))
 
     def sections(self, key: str) -> dict[str, _Section]:
-        """The tables in a table."""
         outer = self.section(key)
         return {name: outer.section(name) for name in outer.values}
 
@@ -271,14 +265,14 @@ def _task(label: str, section: _Section, collections: list[str], seed: Any) -> T
     section.check_name(label)
     name = section.text("method", label)
     if name not in METHODS:
-        raise section.error(nearest(name, list(METHODS), "method"))
+        raise section.error(check.nearest(name, list(METHODS), "method"))
     method = METHODS[name]
     known = method.options()
     section.check_keys((*OF_METHOD, *known))
     chosen = section.texts("collections", collections)
     for collection in chosen:
         if collection not in collections:
-            raise section.error(nearest(collection, collections, "collection"))
+            raise section.error(check.nearest(collection, collections, "collection"))
     options = {key: value for key, value in section.values.items() if key not in OF_METHOD}
     for key, default in known.items():
         if default is inspect.Parameter.empty and key not in options:
@@ -305,9 +299,8 @@ def _check(study: Study) -> None:
             if not collection.scores:
                 _check_measures((*study.measures_of(task, collection), *study.further_measures(task)), where)
             elif task.method.takes == COLLECTION:
-                raise UsageError(
-                    f"{where}: {task.method.name} works on runs and qrels, {collection.name} has only scores"
-                )
+                problem = f"{task.method.name} works on runs and qrels, {collection.name} has only scores"
+                raise UsageError(f"{where}: {problem}")
 
 
 def _check_measures(names: tuple[str, ...], where: str) -> None:

@@ -1,13 +1,14 @@
 """The methods that a study can use.
 
-A new method needs one row in `METHODS`: its options are the parameters of its function.
+A new method needs one row in `METHODS`; its options are the parameters of its function. A method whose result has more
+than `table()` also needs a row in `TABLES`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +19,16 @@ SCORES, COLLECTION, MEASURES = "scores", "collection", "measures"
 """What a method works on: scores; judgments and runs; or only measures, whatever the collection."""
 NOT_OPTIONS = ("progress", "threads", "options", "missing", "teams", "measures", "measure", "data")
 """Parameters that the study sets itself."""
+TABLES = {
+    "compare": {"": "ranking"},
+    "power": {"": "table", "overlap": "overlap", "asl": "asl_table"},
+    "swap": {"": "table", "curves": "curves"},
+    "concord": {"": "table", "pairs": "pairs"},
+    "loo": {"": "table", "contributions": "contribution_table", "runs": "run_table"},
+    "axioms": {"": "table", "examples": "examples"},
+    "ranks": {"": "table", "runs": "by_run"},
+}
+"""{method: {suffix of the table's file name: method of the record that returns the table}}."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +38,12 @@ class Method:
     name: str
     what: str
     home: str
-    """`module:function` of this package; imported on first use."""
+    """`package:function`; imported on first use."""
     takes: str = SCORES
     measures_in: tuple[str, ...] = ()
     """Options that name other measures to score, such as gold standards."""
     files: tuple[str, ...] = ()
     """Options that name files, relative to the study file."""
-    tables: Mapping[str, str] = field(default_factory=lambda: {"": "table"})
-    """{suffix of the table's file name: method of the record that returns the table}."""
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -49,85 +58,40 @@ class Method:
 
     def options(self) -> dict[str, Any]:
         """The options of a study file with their defaults; `inspect.Parameter.empty` for a required option."""
-        return {
-            parameter.name: parameter.default for parameter in self._parameters if parameter.name not in NOT_OPTIONS
-        }
+        return {option.name: option.default for option in self._parameters if option.name not in NOT_OPTIONS}
 
     def accepts(self, name: str) -> bool:
         return any(parameter.name == name for parameter in self._parameters)
 
     def tables_of(self, record: Any) -> dict[str, Table]:
         """The tables of a result, by the suffix of their file names."""
-        return {suffix: getattr(record, method)() for suffix, method in self.tables.items()}
+        return {suffix: getattr(record, method)() for suffix, method in TABLES.get(self.name, {"": "table"}).items()}
 
 
 METHODS = {
     method.name: method
     for method in (
-        Method("compare", "which systems differ", "comparison.compare:compare", tables={"": "ranking"}),
+        Method("compare", "which systems differ", "comparison:compare"),
+        Method("power", "how many pairs of systems a measure separates", "meta:discriminative_power"),
+        Method("swap", "how often another topic set would reverse a difference", "meta:swap_rates"),
+        Method("correlate", "do measures rank systems alike", "meta:correlate"),
+        Method("concord", "which measures agree with a gold standard", "meta:concord", measures_in=("gold",)),
         Method(
-            "power",
-            "how many pairs of systems a measure separates",
-            "meta.stability.discrimination:discriminative_power",
-            tables={"": "table", "overlap": "overlap", "asl": "asl_table"},
+            "predict", "which measures agree with preference judgments", "meta:predictive_power", files=("preferences",)
         ),
+        Method("loo", "what a run or team loses if it was not pooled", "meta:leave_one_out", COLLECTION),
+        Method("robust", "how scores change with fewer judgments or topics", "meta:robustness", COLLECTION),
+        Method("gains", "do other gains change the ranking", "meta:change_gains", COLLECTION),
+        Method("topics", "how rankings change with fewer topics", "meta:topic_subsets"),
+        Method("scale", "is a measure on an interval scale", "meta:scales", MEASURES),
+        Method("scale-tests", "pairs that differ by ranks and by means", "meta:scale_tests"),
+        Method("axioms", "what a measure rewards", "meta:axioms", MEASURES),
+        Method("gtheory", "how well scores generalise to other topics", "meta:g_studies"),
         Method(
-            "swap",
-            "how often another topic set would reverse a difference",
-            "meta.stability.swap:swap_rates",
-            tables={"": "table", "curves": "curves"},
-        ),
-        Method("correlate", "do measures rank systems alike", "meta.agreement.correlation:correlate"),
-        Method(
-            "concord",
-            "which measures agree with a gold standard",
-            "meta.agreement.concordance:concord",
-            measures_in=("gold",),
-            tables={"": "table", "pairs": "pairs"},
-        ),
-        Method(
-            "predict",
-            "which measures agree with preference judgments",
-            "meta.agreement.preferences:predictive_power",
-            files=("preferences",),
-        ),
-        Method(
-            "loo",
-            "what a run or team loses if it was not pooled",
-            "meta.judgments.leave_out:leave_one_out",
-            takes=COLLECTION,
-            tables={"": "table", "contributions": "contribution_table", "runs": "run_table"},
-        ),
-        Method(
-            "robust",
-            "how scores change with fewer judgments or topics",
-            "meta.judgments.robustness:robustness",
-            takes=COLLECTION,
-        ),
-        Method(
-            "gains", "do other gains change the ranking", "meta.judgments.gain_change:change_gains", takes=COLLECTION
-        ),
-        Method("topics", "how rankings change with fewer topics", "meta.judgments.robustness:topic_subsets"),
-        Method("scale", "is a measure on an interval scale", "meta.scale.scale:scales", takes=MEASURES),
-        Method("scale-tests", "pairs that differ by ranks and by means", "meta.scale.scale_tests:scale_tests"),
-        Method(
-            "axioms",
-            "what a measure rewards",
-            "meta.axioms.axioms:axioms",
-            takes=MEASURES,
-            tables={"": "table", "examples": "examples"},
-        ),
-        Method("gtheory", "how well scores generalise to other topics", "meta.stability.generalisability:g_studies"),
-        Method(
-            "ranks",
-            "where the preferred rank and the first relevant document are",
-            "meta.agreement.preferred_rank:preferred_ranks",
-            takes=COLLECTION,
-            tables={"": "table", "runs": "by_run"},
+            "ranks", "where the preferred rank and the first relevant document are", "meta:preferred_ranks", COLLECTION
         ),
     )
 }
-"""All methods by name."""
 
 
 def methods_table() -> Table:

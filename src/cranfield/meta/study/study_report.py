@@ -23,7 +23,7 @@ def section(study: Study, label: str, collection: str, tables: Mapping[str, Tabl
     html = study.report.endswith(".html")
     blocks = [_heading(f"{label} on {collection}" if collection else label, 2, html)]
     if error:
-        blocks.append(_sentence(f"failed: {error}", html))
+        blocks.append(f"<p>failed: {escape(error)}</p>" if html else escape_markdown(f"failed: {error}"))
     for suffix, table in tables.items():
         name = f"{label}-{suffix}" if suffix else label
         blocks.append(_rendered(shortened(table, os.path.join(collection, f"{name}.csv")), html))
@@ -31,7 +31,6 @@ def section(study: Study, label: str, collection: str, tables: Mapping[str, Tabl
 
 
 def page(study: Study, sections: Iterable[str]) -> str:
-    """The whole report."""
     html = study.report.endswith(".html")
     body = "\n\n".join([_heading(study.title, 1, html), _rendered(_collections(study), html), *sections])
     if not html:
@@ -46,8 +45,7 @@ def _collections(study: Study) -> Table:
         (collection.name, collection.qrels or "saved scores", ", ".join(collection.runs or collection.scores))
         for collection in study.collections
     )
-    measures = f"measures: {', '.join(study.measures)}" if study.measures else ""
-    return Table(heads, rows, notes=(measures,) if measures else ())
+    return Table(heads, rows, notes=(f"measures: {', '.join(study.measures)}",) if study.measures else ())
 
 
 def shortened(table: Table, file: str) -> Table:
@@ -64,7 +62,3 @@ def _rendered(table: Table, html: bool) -> str:
 
 def _heading(text: str, level: int, html: bool) -> str:
     return f"<h{level}>{escape(text)}</h{level}>" if html else f"{'#' * level} {escape_markdown(text)}"
-
-
-def _sentence(text: str, html: bool) -> str:
-    return f"<p>{escape(text)}</p>" if html else escape_markdown(text)

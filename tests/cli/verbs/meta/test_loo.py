@@ -56,8 +56,8 @@ def test_teams_and_the_judgments_that_are_written(cranfield: Cranfield, collecti
     words = ("--teams", str(teams), "--write", str(tmp_path / "without"), "--show", "contributions", "-f", "json")
     done = cranfield("meta", "loo", "--sample", "--pool-depth", "10", *words)
     assert done.code == 0
-    assert "warning: 1 run of the table of teams is not among the runs: old" in done.err
-    assert "warning: 1 run has no team and is left out on its own: fusion" in done.err
+    assert "warning: runs in the table of teams that are not among the runs: old" in done.err
+    assert "warning: runs without a team, left out one by one: fusion" in done.err
     assert "3 files written to" in done.err
     full = len(cf.Qrels.read(collection.qrels))
     for row in json.loads(done.out)["rows"]:
