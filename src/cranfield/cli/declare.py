@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -126,7 +127,8 @@ class Verb:
         raise NotImplementedError
 
 
-def declared(verb: type[Verb]) -> list[Parameter]:
+@cache
+def declared(verb: type[Verb]) -> tuple[Parameter, ...]:
     """The arguments and options of a verb.
 
     Its own arguments come before those of the groups it inherits. Options of `SIDE` are files to read, and solve errors
@@ -143,4 +145,4 @@ def declared(verb: type[Verb]) -> list[Parameter]:
         )
         for one in fields(verb)
     ]
-    return sorted(parameters, key=lambda one: bool(one.spellings) or (one.name not in own and 0.5))
+    return tuple(sorted(parameters, key=lambda one: bool(one.spellings) or (one.name not in own and 0.5)))

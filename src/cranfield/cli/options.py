@@ -219,10 +219,15 @@ class Lists(Ranked):
 
     def join_options(self) -> dict[str, Any]:
         """The options under the names that `evaluate` and `JoinOptions` use."""
-        same = ("order", "precision", "on_duplicate", "intent_probabilities", "intent_types", "lengths", "inclusion")
         return {
-            **self.values(*same),
+            "order": self.order,
+            "precision": self.precision,
+            "on_duplicate": self.on_duplicate,
             "format": self.run_format,
+            "intent_probabilities": self.intent_probabilities,
+            "intent_types": self.intent_types,
+            "lengths": self.lengths,
+            "inclusion": self.inclusion,
             "missing_length": assumed_length(self.missing_length),
             "dimensions": named_files(self.dimensions),
         }

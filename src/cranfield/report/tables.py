@@ -8,8 +8,8 @@ import numpy as np
 
 from cranfield.scores.risk import Risk
 from cranfield.scores.scores import Scores
-from cranfield.table import DIGITS, Cell, Column, Table
-from cranfield.text import listed, printable
+from cranfield.table import DIGITS, Cell, Column, Table, printable
+from cranfield.text import listed
 
 
 def summary_table(
@@ -38,9 +38,10 @@ def summary_table(
     columns += [Column(m, "number", best[m]) for m in scores.measures]
     used = (~scores.missing | (scores.missing_rule == "zero")).sum(axis=1).tolist()
     rows: list[tuple[Cell, ...]] = []
-    for run, n in zip(scores.runs, used, strict=True):
-        cells = [summary[m, run] if summary.interval is not None else summary[m, run].value for m in scores.measures]
-        rows.append((run, n, *cells))
+    for r, run in enumerate(scores.runs):
+        estimates = summary.estimates[r :: len(scores.runs)]
+        cells = estimates if summary.interval is not None else [estimate.value for estimate in estimates]
+        rows.append((run, used[r], *cells))
     notes = list(_notes(scores))
     if summary.interval is not None:
         how = {"t": "Student's t", "bootstrap": "percentile bootstrap over topics"}[str(summary.method)]
