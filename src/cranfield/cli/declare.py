@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -127,13 +126,17 @@ class Verb:
         raise NotImplementedError
 
 
-@cache
+_DECLARED: dict[type[Verb], tuple[Parameter, ...]] = {}
+
+
 def declared(verb: type[Verb]) -> tuple[Parameter, ...]:
     """The arguments and options of a verb.
 
     Its own arguments come before those of the groups it inherits. Options of `SIDE` are files to read, and solve errors
     in which the library names the parameter of the same name.
     """
+    if verb in _DECLARED:
+        return _DECLARED[verb]
     own = verb.__annotations__
     parameters = [
         replace(
@@ -145,4 +148,5 @@ def declared(verb: type[Verb]) -> tuple[Parameter, ...]:
         )
         for one in fields(verb)
     ]
-    return tuple(sorted(parameters, key=lambda one: bool(one.spellings) or (one.name not in own and 0.5)))
+    parameters.sort(key=lambda one: bool(one.spellings) or (one.name not in own and 0.5))
+    return _DECLARED.setdefault(verb, tuple(parameters))

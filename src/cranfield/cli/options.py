@@ -279,9 +279,10 @@ class Collection(Lists, Quiet):
         """The scores of the runs."""
         from cranfield.evaluation.evaluator import evaluate
 
+        qrels, runs = self.read()
+        settings = self.join_options() | more
         with self.progress("reading") as progress:
-            qrels, runs = self.read()
-            return evaluate(qrels, runs, wanted, progress=progress, **self.join_options(), **more)
+            return evaluate(qrels, runs, wanted, progress=progress, **settings)
 
 
 class Source(Collection):

@@ -76,13 +76,12 @@ class Output(Verb):
 
     def rendered(self, *tables: Table) -> str:
         """Tables in the format, below one another. In a terminal the best is bold and wide tables are stacked."""
-        return "\n\n".join(self._rendered(table) for table in tables)
-
-    def _rendered(self, table: Table) -> str:
         if self.format == "table":
-            return table.text(color=colored(self.output), width=terminal_width(self.output))
-        warn_of_notes(table.notes, self.format)
-        return table.render(self.format)
+            color, width = colored(self.output), terminal_width(self.output)
+            return "\n\n".join([table.text(color=color, width=width) for table in tables])
+        for table in tables:
+            warn_of_notes(table.notes, self.format)
+        return "\n\n".join([table.render(self.format) for table in tables])
 
 
 class Printing(Quiet, Output):

@@ -104,6 +104,7 @@ class PairTest:
 
 
 TESTS: dict[str, PairTest] = {}
+_BY_SPELLING: dict[str, PairTest] = {}
 
 
 def pair_test(
@@ -125,9 +126,10 @@ def pair_test(
     """
 
     def register(engine: E) -> E:
-        TESTS[name] = PairTest(
+        test = TESTS[name] = PairTest(
             name, aliases, engine, function, statistic, simultaneous, resampling, complete, normal, needs, source
         )
+        _BY_SPELLING.update((plain_name(spelling), test) for spelling in (name, *aliases))
         return engine
 
     return register
@@ -145,10 +147,10 @@ def known_tests() -> dict[str, PairTest]:
 def find_test(name: str) -> PairTest:
     """A test by its name or an alias; the error message suggests the nearest name."""
     tests = known_tests()
-    by_spelling = {plain_name(spelling): test for test in tests.values() for spelling in (test.name, *test.aliases)}
-    if plain_name(name) not in by_spelling:
+    test = _BY_SPELLING.get(plain_name(name))
+    if test is None:
         raise nearest(name, list(tests), "test")
-    return by_spelling[plain_name(name)]
+    return test
 
 
 def plain_name(name: str) -> str:

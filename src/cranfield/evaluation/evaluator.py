@@ -231,7 +231,7 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
         some = f"{empty} of them without relevant documents, the others have"
         who = some if empty else "it has" if one else "they have"
         reason = f"; {who} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
-    names = listed(lists.topics[topic] for topic in topics)
+    names = listed([lists.topics[topic] for topic in topics])
     warnings.warn(
         f"{', '.join(affected)}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
         f"{'is' if one else 'are'} left out of means{reason}",

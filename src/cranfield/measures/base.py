@@ -196,13 +196,13 @@ class Measure(metaclass=MeasureType):
     def _check(self, changed: list[str]) -> None:
         for name in changed:
             type(self)._parameters[name].check(self.name, name, self.__dict__[name])
-        self.check()
         if self.views:
             self._check_views()
         if (gain := self.gains()) is not None and gain.table:
             gain.check(self.name)
         if self.cutoff is not None:
             self._check_cutoff(self.cutoff)
+        self.check()
 
     def _check_cutoff(self, cutoff: float) -> None:
         what = f"{self.name}@{cutoff}"

@@ -144,9 +144,9 @@ class _Discounted(Measure):
         Discount(self.discount, self.base)
 
     def dcg(self, lists: Assessed, *, normalised: bool) -> Terms:
-        gain, discount = Gain.of(self.gain), Discount(self.discount, self.base)
-        hits, left, columns = discounted(lists, gain, discount, self.k)
-        return Terms(hits, left, ideal_dcg(lists, gain, discount, self.k) if normalised else 1.0, columns)
+        cutoff, gain, discount = self.k, Gain.of(self.gain), Discount(self.discount, self.base)
+        hits, left, columns = discounted(lists, gain, discount, cutoff)
+        return Terms(hits, left, ideal_dcg(lists, gain, discount, cutoff) if normalised else 1.0, columns)
 
 
 @measure

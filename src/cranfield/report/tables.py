@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import repeat
 
 import numpy as np
 
@@ -33,9 +34,7 @@ def summary_table(
     b         2  0.5000
     """
     summary = scores.summary(statistic, interval=interval, method=method, seed=seed)
-    best = {m: "neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures}
-    columns = [Column("run"), Column("topics", "count")]
-    columns += [Column(m, "number", best[m]) for m in scores.measures]
+    best = ["neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures]
     used = (~scores.missing | (scores.missing_rule == "zero")).sum(axis=1).tolist()
     rows: list[tuple[Cell, ...]] = []
     for r, run in enumerate(scores.runs):
@@ -48,7 +47,8 @@ def summary_table(
         notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval, {how}")
     if statistic != "mean":
         notes.append(f"statistic: {statistic}")
-    return Table(tuple(columns), tuple(rows), notes=tuple(notes), digits=digits)
+    measured = map(Column, scores.measures, repeat("number"), best)
+    return Table((Column("run"), Column("topics", "count"), *measured), tuple(rows), notes=tuple(notes), digits=digits)
 
 
 def risk_table(scores: Scores, risk: Risk, *, digits: int | None = None) -> Table:

@@ -96,8 +96,9 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             from cranfield.evaluation.residuals import ends
 
             measured = list(dict.fromkeys(one for measure in measured for one in (measure, *ends(measure))))
-        every = list(dict.fromkeys([*measured, *self.sorted_by]))
-        scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
+        scores = self.evaluate(
+            [*measured, *self.sorted_by], missing=self.missing, depth=self.depth, threads=self.threads
+        )
         alpha = 1.0 if self.alpha is None else self.alpha
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
