@@ -20,8 +20,10 @@ def chosen(texts: Iterable[str] | None) -> list[Measure]:
         return list(DEFAULT)
     measures: list[Measure] = []
     for name in measure_names(texts):
-        measures += parse_many(name)
-    return list(dict.fromkeys(measures))
+        for measure in parse_many(name):
+            if measure not in measures:
+                measures.append(measure)
+    return measures
 
 
 def score_names(texts: Iterable[str] | None) -> list[str]:

@@ -209,8 +209,6 @@ class Comparison(Record):
         """Systems, best first, with intervals, and with letters (two systems differ if they share none) or marks."""
         several = len(self.families) > 1
         groups = "groups" if self.baseline is None else "against baseline"
-        columns = [Column("rank", "count"), Column("system"), Column("mean", "number"), Column(groups)]
-        columns.append(Column("topics", "count"))
         context = ["measure"] if several else []
         if several and any(family.collection for family in self.families):
             context.insert(0, "collection")
@@ -223,9 +221,12 @@ class Comparison(Record):
                 rows.append(
                     (*(row[name] for name in context), row["rank"], row["system"], mean, row[groups], row["topics"])
                 )
-        head = tuple(Column(name) for name in context)
         caption = "" if several else self.families[0].matrix.measure
-        return Table((*head, *columns), tuple(rows), caption=caption, notes=self.notes)
+        columns = (
+            *map(Column, context), Column("rank", "count"), Column("system"), Column("mean", "number"), Column(groups),
+            Column("topics", "count"),
+        )  # fmt: skip
+        return Table(columns, tuple(rows), caption=caption, notes=self.notes)
 
     def table(self) -> Table:
         """The table of pairs."""
