@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +13,6 @@ import numpy as np
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.text import one_line as one_line
-from cranfield.text import printable as printable
-from cranfield.text import visible_width as visible_width
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,10 @@ DIGITS = 4
 """Digits after the decimal point in formats for people; data formats give all digits."""
 UNDEFINED = "-"
 
+_CONTROL = ("Cc", "Cs", "Zl", "Zp")
+_INVISIBLE = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""The byte order mark, spaces without width, and marks that change the direction of the text."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -57,8 +60,9 @@ class Column:
     better: str = "neither"
 
     def __post_init__(self) -> None:
-        check.one_of(f"column {self.header!r}", KINDS, kind=self.kind)
-        check.one_of(f"column {self.header!r}", BETTER, better=self.better)
+        if self.kind not in KINDS or self.better not in BETTER:
+            check.one_of(f"column {self.header!r}", KINDS, kind=self.kind)
+            check.one_of(f"column {self.header!r}", BETTER, better=self.better)
 
 
 def number_kind(header: str) -> str:
@@ -307,6 +311,35 @@ def number(cell: Cell) -> float | None:
     """Return the value by which a cell is compared; None for text and undefined values."""
     value = cell.value if isinstance(cell, Estimate) else cell
     return None if value is None or isinstance(value, str) or math.isnan(value) else value
+
+
+def printable(text: str) -> str:
+    """Escape control characters and invisible ones, so that the name of a run cannot move the cursor.
+
+    >>> printable("a\\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c.encode("unicode_escape").decode() if _must_escape(c) else c for c in text)
+
+
+def _must_escape(character: str) -> bool:
+    return unicodedata.category(character) in _CONTROL or character in _INVISIBLE
+
+
+def visible_width(text: str) -> int:
+    """Return how many columns of a terminal the text takes: a wide East Asian character 2, a combining mark 0.
+
+    >>> visible_width("検索"), visible_width("cafe\\u0301")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def pad(text: str, width: int, side: str) -> str:

@@ -1,13 +1,8 @@
-"""Text for messages and tables: lists of names, numbers with nouns, and names that are safe to print."""
+"""Text for messages: lists of names, and numbers with nouns."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
-
-_CONTROL = ("Cc", "Cs", "Zl", "Zp")
-_INVISIBLE = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""The byte order mark, spaces without width, and marks that change the direction of the text."""
 
 
 def listed(names: Iterable[object], most: int = 5, noun: str = "") -> str:
@@ -35,32 +30,3 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def one_line(text: str) -> str:
     """Replace line breaks and repeated spaces by single spaces."""
     return " ".join(text.split())
-
-
-def printable(text: str) -> str:
-    """Escape control characters and invisible ones, so that the name of a run cannot move the cursor.
-
-    >>> printable("a\\x1b[2J")
-    'a\\\\x1b[2J'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c.encode("unicode_escape").decode() if _must_escape(c) else c for c in text)
-
-
-def _must_escape(character: str) -> bool:
-    return unicodedata.category(character) in _CONTROL or character in _INVISIBLE
-
-
-def visible_width(text: str) -> int:
-    """Return how many columns of a terminal the text takes: a wide East Asian character 2, a combining mark 0.
-
-    >>> visible_width("検索"), visible_width("cafe\\u0301")
-    (4, 4)
-    """
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )

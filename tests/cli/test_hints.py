@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.cli import find
-from cranfield.cli.execution import way_out
+from cranfield.cli import find, way_out
 from tests.cli.conftest import Cranfield
 
 

@@ -224,7 +224,7 @@ def test_a_new_stop_can_be_added(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"norm": "max"}, "NCU: norm == 'max'"),
         ({"max_grade": 0}, "NCU: max_grade == 0, must be above 0"),
         ({"stop": "graded-uniform", "weight": {1: -1}}, "NCU: weight == -1 for grade 1, must be 0 or above"),
-        ({"stop": "graded-uniform", "gain": {1: -1}}, "NCU: weight == -1 for grade 1, must be 0 or above"),
+        ({"stop": "graded-uniform", "gain": {1: -1}}, "NCU: gain == {1:-1}: grade 1 gains -1, must be 0 or more"),
         ({"weight": "steep"}, "weight == 'steep', must be"),
     ],
 )

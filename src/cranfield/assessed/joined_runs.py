@@ -46,16 +46,17 @@ def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
     """(name or None, run) for each run; globs are expanded."""
     if isinstance(runs, Mapping) and not _is_run_dict(runs):
         return [(_checked_name(str(name)), run) for name, run in runs.items()]
-    raw = isinstance(runs, str | bytes | bytearray | memoryview)
-    if isinstance(runs, Sequence) and not raw and not _is_records(runs):
+    if isinstance(runs, str | os.PathLike):
+        runs = [runs]
+    if isinstance(runs, Sequence) and not isinstance(runs, bytes | bytearray | memoryview) and not _is_records(runs):
         if not runs:
             raise UsageError("no runs given")
+        if all(isinstance(run, str | os.PathLike) for run in runs):
+            return [(None, path) for path in expand(runs)]
         several: list[tuple[str | None, Any]] = []
         for run in runs:
             several.extend(_each_run(run) if not isinstance(run, Mapping) else [(None, run)])
         return several
-    if isinstance(runs, str | os.PathLike):
-        return [(None, path) for path in expand([runs])]
     return [(None, runs)]
 
 
@@ -265,7 +266,7 @@ class RunJoiner:
                     f"the judgments have {listed(lists.topics)}",
                 )  # fmt: skip
         absent = [
-            f"{name} ({listed(lists.topics[topic] for topic in np.flatnonzero(missing[run]))})"
+            f"{name} ({listed([lists.topics[topic] for topic in np.flatnonzero(missing[run])])})"
             for run, name in enumerate(lists.runs)
             if missing[run].any()
         ]

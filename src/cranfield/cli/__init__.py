@@ -1,8 +1,9 @@
-"""The command line: one file per verb. Only the verb that is called is imported."""
+"""The command line: find the verb, parse its words, run it. Only the verb that is called is imported."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -63,9 +64,53 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
         return 0
     if verb not in verbs:
         raise unknown(verb, verbs, group)
-    from cranfield.cli.execution import execute
-
     return execute(find(group + verb), f"cranfield {group}{verb}", rest)
+
+
+def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
+    """Run a verb with the words after its name; return the exit code."""
+    from cranfield.cli.guard import OK, USAGE
+    from cranfield.cli.parser import parsed
+    from cranfield.errors import CranfieldError
+
+    command = parsed(verb, prog, words)
+    if command is None:
+        return OK
+    if not command.given():
+        from cranfield.cli.help_page import usage
+
+        print(usage(verb, prog), file=sys.stderr)
+        return USAGE
+    if getattr(command, "quiet", False):
+        warnings.simplefilter("ignore")
+    try:
+        command.check()
+        return command.run() or OK
+    except CranfieldError as error:
+        if hint := way_out(str(error), verb):
+            error.add_note(hint)
+        raise
+
+
+def way_out(message: str, verb: type[Verb]) -> str:
+    """The options that solve a problem for which the library names its own parameters.
+
+    >>> from cranfield.cli.verbs.eval import EvalVerb
+    >>> way_out("TBG needs document lengths: give lengths={doc: length}", EvalVerb)
+    'on the command line: --lengths FILE'
+    """
+    import re
+
+    from cranfield.cli.declare import declared
+
+    options = [
+        f"{parameter.label} {parameter.metavar}"
+        for parameter in declared(verb)
+        if parameter.solves
+        and parameter.label not in message
+        and re.search(rf"(?<!\w){parameter.solves}(?!=)", message)
+    ]
+    return f"on the command line: {' or '.join(options)}" if options else ""
 
 
 def find(verb: str) -> type[Verb]:

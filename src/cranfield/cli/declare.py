@@ -126,12 +126,17 @@ class Verb:
         raise NotImplementedError
 
 
-def declared(verb: type[Verb]) -> list[Parameter]:
+_DECLARED: dict[type[Verb], tuple[Parameter, ...]] = {}
+
+
+def declared(verb: type[Verb]) -> tuple[Parameter, ...]:
     """The arguments and options of a verb.
 
     Its own arguments come before those of the groups it inherits. Options of `SIDE` are files to read, and solve errors
     in which the library names the parameter of the same name.
     """
+    if verb in _DECLARED:
+        return _DECLARED[verb]
     own = verb.__annotations__
     parameters = [
         replace(
@@ -143,4 +148,5 @@ def declared(verb: type[Verb]) -> list[Parameter]:
         )
         for one in fields(verb)
     ]
-    return sorted(parameters, key=lambda one: bool(one.spellings) or (one.name not in own and 0.5))
+    parameters.sort(key=lambda one: bool(one.spellings) or (one.name not in own and 0.5))
+    return _DECLARED.setdefault(verb, tuple(parameters))

@@ -18,7 +18,12 @@ def chosen(texts: Iterable[str] | None) -> list[Measure]:
 
     if not texts:
         return list(DEFAULT)
-    return list(dict.fromkeys(measure for name in measure_names(texts) for measure in parse_many(name)))
+    measures: list[Measure] = []
+    for name in measure_names(texts):
+        for measure in parse_many(name):
+            if measure not in measures:
+                measures.append(measure)
+    return measures
 
 
 def score_names(texts: Iterable[str] | None) -> list[str]:

@@ -219,10 +219,15 @@ class Lists(Ranked):
 
     def join_options(self) -> dict[str, Any]:
         """The options under the names that `evaluate` and `JoinOptions` use."""
-        same = ("order", "precision", "on_duplicate", "intent_probabilities", "intent_types", "lengths", "inclusion")
         return {
-            **self.values(*same),
+            "order": self.order,
+            "precision": self.precision,
+            "on_duplicate": self.on_duplicate,
             "format": self.run_format,
+            "intent_probabilities": self.intent_probabilities,
+            "intent_types": self.intent_types,
+            "lengths": self.lengths,
+            "inclusion": self.inclusion,
             "missing_length": assumed_length(self.missing_length),
             "dimensions": named_files(self.dimensions),
         }
@@ -274,9 +279,10 @@ class Collection(Lists, Quiet):
         """The scores of the runs."""
         from cranfield.evaluation.evaluator import evaluate
 
+        qrels, runs = self.read()
+        settings = self.join_options() | more
         with self.progress("reading") as progress:
-            qrels, runs = self.read()
-            return evaluate(qrels, runs, wanted, progress=progress, **self.join_options(), **more)
+            return evaluate(qrels, runs, wanted, progress=progress, **settings)
 
 
 class Source(Collection):

@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -45,9 +46,11 @@ class Quiet(Verb):
 
     quiet: bool = flag("--quiet", "Print no warnings, notes or progress on standard error.", group=RESULT)
 
-    def progress(self, task: str) -> Progress:
-        """A progress bar for a task, unless `--quiet`."""
-        return Progress(task, quiet=self.quiet)
+    def progress(self, task: str) -> AbstractContextManager[Progress | None]:
+        """A progress bar for a task, on standard error; None with `--quiet`, or if that is not a terminal."""
+        if self.quiet or sys.stderr is None or not sys.stderr.isatty():
+            return nullcontext()
+        return Progress(task)
 
 
 class Output(Verb):
@@ -73,13 +76,12 @@ class Output(Verb):
 
     def rendered(self, *tables: Table) -> str:
         """Tables in the format, below one another. In a terminal the best is bold and wide tables are stacked."""
-        return "\n\n".join(self._rendered(table) for table in tables)
-
-    def _rendered(self, table: Table) -> str:
         if self.format == "table":
-            return table.text(color=colored(self.output), width=terminal_width(self.output))
-        warn_of_notes(table.notes, self.format)
-        return table.render(self.format)
+            color, width = colored(self.output), terminal_width(self.output)
+            return "\n\n".join([table.text(color=color, width=width) for table in tables])
+        for table in tables:
+            warn_of_notes(table.notes, self.format)
+        return "\n\n".join([table.render(self.format) for table in tables])
 
 
 class Printing(Quiet, Output):
@@ -175,14 +177,13 @@ def _in_terminal(output: str | None) -> bool:
 
 
 class Progress:
-    """A bar on standard error, if that is a terminal and the work takes a while.
+    """A bar on standard error, if the work takes a while.
 
     It is called with how much is done and how much there is to do.
     """
 
-    def __init__(self, task: str, *, quiet: bool = False) -> None:
+    def __init__(self, task: str) -> None:
         self._task = task
-        self._shown = not quiet and sys.stderr is not None and sys.stderr.isatty()
         self._began = time.monotonic()
         self._bar: Any = None
         self._id: Any = None
@@ -197,9 +198,9 @@ class Progress:
             self._bar.stop()
 
     def __call__(self, done: int, total: int) -> None:
-        if not self._shown or (self._bar is None and time.monotonic() - self._began < PATIENCE):
-            return
         if self._bar is None:
+            if time.monotonic() - self._began < PATIENCE:
+                return
             self._start()
         self._bar.update(self._id, completed=done, total=total)
 

@@ -76,7 +76,7 @@ def check_matrix(
     matrix: Matrix, first: Index64, second: Index64, *, normal: bool = True, needs: str | None = MEANS
 ) -> tuple[Assumption, ...]:
     """`check_paired` for many pairs: in how many of them does each check fail?"""
-    checks = [few_topics(matrix.n)]
+    checks = [few_topics(len(matrix.topics))]
     taken = np.unique(np.linspace(0, len(first) - 1, min(len(first), MOST_PAIRS)).astype(np.int64))
     first, second = first[taken], second[taken]
     zeros = not_normal = decided = 0

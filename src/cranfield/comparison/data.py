@@ -273,7 +273,7 @@ def _name_of(measure: Any) -> str:
 
 
 def _of_scores(scores: Scores, measure: Any) -> Matrix:
-    if measure is not None:
+    if measure is not None and scores.measures != (measure,):
         scores = scores[measure]
     if len(scores.measures) != 1:
         raise UsageError(f"there are {len(scores.measures)} measures; choose one of {listed(scores.measures, 8)}")

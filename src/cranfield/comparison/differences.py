@@ -67,7 +67,7 @@ def difference_blocks(matrix: Matrix, first: Index64, second: Index64) -> Iterat
     """Blocks of pairs and their differences (pairs × topics); NaN if either system has no score."""
     by_system = np.ascontiguousarray(matrix.values.T)
     close = noise_of_pairs(matrix, first, second)
-    step = max(1, _BLOCK // max(1, matrix.n))
+    step = max(1, _BLOCK // max(1, len(matrix.topics)))
     for begin in range(0, len(first), step):
         block = slice(begin, min(begin + step, len(first)))
         yield block, without_noise(by_system[first[block]] - by_system[second[block]], close[block])

@@ -104,13 +104,15 @@ class PairTest:
 
 
 TESTS: dict[str, PairTest] = {}
+_BY_SPELLING: dict[str, PairTest] = {}
 
 
 def pair_test(name: str, **fields: Any) -> Callable[[E], E]:
     """Register a test of pairs; `fields` are the other fields of `PairTest`."""
 
     def register(engine: E) -> E:
-        TESTS[name] = PairTest(name, engine, **fields)
+        test = TESTS[name] = PairTest(name, engine, **fields)
+        _BY_SPELLING.update((plain_name(spelling), test) for spelling in (name, *test.aliases))
         return engine
 
     return register
@@ -128,10 +130,10 @@ def known_tests() -> dict[str, PairTest]:
 def find_test(name: str) -> PairTest:
     """A test by its name or an alias; the error message suggests the nearest name."""
     tests = known_tests()
-    by_spelling = {plain_name(spelling): test for test in tests.values() for spelling in (test.name, *test.aliases)}
-    if plain_name(name) not in by_spelling:
+    test = _BY_SPELLING.get(plain_name(name))
+    if test is None:
         raise nearest(name, list(tests), "test")
-    return by_spelling[plain_name(name)]
+    return test
 
 
 def plain_name(name: str) -> str:

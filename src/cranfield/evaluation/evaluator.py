@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -154,9 +155,10 @@ def _score(lists: Assessed, chosen: list[Measure], missing: str) -> Scores:
         values[number] = values_of(measure, lists).reshape(shape)
     if missing == "skip":
         values[:, absent] = np.nan
-    _warn_undefined(lists, chosen, np.isnan(values) & ~absent)
+    names = tuple(map(str, chosen))
+    _warn_undefined(lists, dict(zip(names, chosen, strict=True)), np.isnan(values) & ~absent)
     return Scores(
-        measures=tuple(map(str, chosen)),
+        measures=names,
         runs=lists.runs,
         topics=lists.topics,
         values=values,
@@ -184,7 +186,7 @@ def _uses_intent_types(measure: Measure) -> bool:
 
 def warn_of_gains(measures: Iterable[Measure], lists: Assessed) -> None:
     """Warn, once for all measures, if a higher grade gains less than a lower grade."""
-    gains = [(measure, gain) for measure in measures if (gain := measure.gains()) is not None]
+    gains = [(measure, gain) for measure in measures if (gain := measure.gains()) is not None and gain.table]
     grades = distinct(lists.judged.grade) if gains else np.zeros(0)
     falling: dict[Gain, list[str]] = {}
     for measure, gain in gains:
@@ -210,14 +212,13 @@ def values_of(measure: Measure, lists: Assessed) -> Array:
         raise UsageError(f"the user-defined measure {measure} failed: {type(error).__name__}: {error}") from error
 
 
-def _warn_undefined(lists: Assessed, measures: list[Measure], undefined: Any) -> None:
+def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: Any) -> None:
     topics = np.flatnonzero(undefined.any(axis=(0, 1)))
     if not len(topics):
         return
-    affected = [
-        measure for measure, is_affected in zip(measures, undefined.any(axis=(1, 2)), strict=True) if is_affected
-    ]
-    least = min(float(getattr(measure, "rel", 1)) for measure in affected)
+    here = undefined.any(axis=(1, 2)).tolist()
+    affected = dict(compress(measures.items(), here))
+    least = min(float(getattr(measure, "rel", 1)) for measure in affected.values())
     relevant = np.zeros(len(lists.topics))
     relevant[lists.topic] = lists.num_rel(least)
     empty = int((relevant[topics] == 0).sum())
@@ -225,14 +226,14 @@ def _warn_undefined(lists: Assessed, measures: list[Measure], undefined: Any) ->
     if empty == len(topics):
         reason = f", because {'it has' if single else 'they have'} no relevant document"
     else:
-        reasons = dict.fromkeys(why for measure in affected if (why := measure.undefined_because()))
-        pages = dict.fromkeys(f"`cranfield measures {measure.name}`" for measure in affected)
+        reasons = dict.fromkeys(why for measure in affected.values() if (why := measure.undefined_because()))
+        pages = dict.fromkeys(f"`cranfield measures {measure.name}`" for measure in affected.values())
         mixed = f"{empty} of them without relevant documents, the others have"
         who = mixed if empty else "it has" if single else "they have"
         reason = f"; {who} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
-    names = listed(lists.topics[topic] for topic in topics)
+    names = listed([lists.topics[topic] for topic in topics])
     warnings.warn(
-        f"{', '.join(map(str, affected))}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
+        f"{', '.join(affected)}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
         f"{'is' if single else 'are'} left out of means{reason}",
         CranfieldWarning,
         stacklevel=2,

@@ -102,9 +102,9 @@ class MeasureType(type):
                 raise UsageError(f"{name}: parameter {parameter!r} needs a default value")
             default = cls.__dict__[parameter]
             keyword_only = isinstance(default, Field)
-            parameters[parameter] = Parameter(
-                default.default if keyword_only else default, str(annotation), keyword_only
-            )
+            declared = Parameter(default.default if keyword_only else default, str(annotation), keyword_only)
+            declared.check(name, parameter, declared.default)
+            parameters[parameter] = declared._replace(default=declared.normalised(parameter, declared.default))
         cls._parameters = dict(sorted(parameters.items(), key=lambda item: item[1].keyword_only))
 
     def __matmul__(cls, cutoff: float) -> Any:
@@ -148,9 +148,10 @@ class Measure(metaclass=MeasureType):
                     raise UsageError(f"{self.name}: unknown or repeated parameter {name!r}; {known}")
             self.__dict__.update((name, parameter.default) for name, parameter in self._parameters.items())
             self.__dict__.update(zip(parameters, values, strict=False), **named)
-            self.__dict__.update(self._normalised())
+            changed = [name for name in parameters if self.__dict__[name] is not self._parameters[name].default]
+            self.__dict__.update(self._normalised(changed))
             self.__dict__.update(self.normalised())
-            self._check()
+            self._check(changed)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise FrozenInstanceError(f"{self} cannot be changed; use replace({name}=...) to make another measure")
@@ -179,12 +180,8 @@ class Measure(metaclass=MeasureType):
     def check(self) -> None:
         """Raise an error if a parameter is out of range; subclasses override."""
 
-    def _normalised(self) -> dict[str, Any]:
-        values: dict[str, Any] = {
-            name: Gain.of(value, name)
-            for name, parameter in type(self)._parameters.items()
-            if parameter.is_gain and ((value := self.__dict__[name]) is not None or not parameter.optional)
-        }
+    def _normalised(self, changed: list[str]) -> dict[str, Any]:
+        values = {name: type(self)._parameters[name].normalised(name, self.__dict__[name]) for name in changed}
         if len(self.views) > 0:
             values["views"] = tuple(sorted(self.views, key=lambda view: view.place))
             if values.get("gain", self.__dict__.get("gain", LINEAR)) is None and self.find_view(GlobalGain):
@@ -196,16 +193,16 @@ class Measure(metaclass=MeasureType):
                 values["cutoff"] = int(self.cutoff)
         return values
 
-    def _check(self) -> None:
-        for name in self.parameters():
+    def _check(self, changed: list[str]) -> None:
+        for name in changed:
             type(self)._parameters[name].check(self.name, name, self.__dict__[name])
-        self.check()
         if self.views:
             self._check_views()
-        if (gain := self.gains()) is not None:
+        if (gain := self.gains()) is not None and gain.table:
             gain.check(self.name)
         if self.cutoff is not None:
             self._check_cutoff(self.cutoff)
+        self.check()
 
     def _check_cutoff(self, cutoff: float) -> None:
         what = f"{self.name}@{cutoff}"
@@ -241,7 +238,7 @@ class Measure(metaclass=MeasureType):
         """How grades become gains, for measures that count gains; with D- or DIN- the gain of that view."""
         global_gain = self.find_view(GlobalGain)
         gain = self.__dict__.get("gain") if global_gain is None else global_gain.gain
-        return Gain.of(gain) if isinstance(gain, Gain | str | Mapping) else None
+        return gain if isinstance(gain, Gain) else None
 
     def find_view(self, kind: type[V]) -> V | None:
         """The first view of this class, if the measure has one."""
@@ -263,8 +260,9 @@ class Measure(metaclass=MeasureType):
     def evaluate(self, lists: Assessed) -> Array:
         """One number per list (row), read through this measure's views."""
         score: Callable[[Assessed], Array] = self.score
-        if self.views:
-            lists = only_with(lists, self.looks_at())
+        if not self.views:
+            return score(lists)
+        lists = only_with(lists, self.looks_at())
         additive = self.properties.additive
         for view in reversed(self.views):
             view = view.for_measure(self, score)
@@ -387,8 +385,8 @@ class Measure(metaclass=MeasureType):
     @classmethod
     def parameters(cls) -> dict[str, Any]:
         """Parameter names and defaults."""
-        own = (name for name in cls._parameters if name not in ("cutoff", "views"))
-        return {name: cls._parameters[name].default for name in own}
+        every = cls._parameters.items()
+        return {name: parameter.default for name, parameter in every if name not in ("cutoff", "views")}
 
     def __str__(self) -> str:
         head, _ = self.split_views()

@@ -102,8 +102,8 @@ class CWLMeasure(Measure):
     def normalised(self) -> dict[str, Any]:
         return {"cost": Gain.of(self.cost, "cost") if isinstance(self.cost, Mapping) else self.cost}
 
-    def _check(self) -> None:
-        super()._check()
+    def _check(self, changed: list[str]) -> None:
+        super()._check(changed)
         check.one_of(self.name, REPORTS, report=self.report)
         for what, ranks in (("depth", self.depth), ("cutoff", self.cutoff or 1)):
             if not 1 <= ranks <= MOST_RANKS or ranks != int(ranks):

@@ -47,12 +47,13 @@ class Parameter(NamedTuple):
     keyword_only: bool
 
     @property
-    def is_gain(self) -> bool:
-        return "GainLike" in self.annotation or isinstance(self.default, Gain)
-
-    @property
     def optional(self) -> bool:
         return "None" in self.annotation
+
+    def normalised(self, name: str, value: Any) -> Any:
+        """The value in the form that a measure keeps: a `Gain` for anything that stands for one."""
+        is_gain = "GainLike" in self.annotation or isinstance(self.default, Gain)
+        return Gain.of(value, name) if is_gain and not (value is None and self.optional) else value
 
     def check(self, who: str, name: str, value: Any) -> None:
         """Raise an error if a value does not fit the annotation, or else the type of the default."""

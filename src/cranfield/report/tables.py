@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import repeat
 
 import numpy as np
 
 from cranfield.scores.risk import Risk
 from cranfield.scores.scores import Scores
-from cranfield.table import DIGITS, Cell, Column, Table
-from cranfield.text import listed, printable
+from cranfield.table import DIGITS, Cell, Column, Table, printable
+from cranfield.text import listed
 
 
 def summary_table(
@@ -33,21 +34,21 @@ def summary_table(
     b         2  0.5000
     """
     summary = scores.summary(statistic, interval=interval, method=method, seed=seed)
-    best = {m: "neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures}
-    columns = [Column("run"), Column("topics", "count")]
-    columns += [Column(m, "number", best[m]) for m in scores.measures]
+    best = ["neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures]
     used = (~scores.missing | (scores.missing_rule == "zero")).sum(axis=1).tolist()
     rows: list[tuple[Cell, ...]] = []
-    for run, n in zip(scores.runs, used, strict=True):
-        cells = [summary[m, run] if summary.interval is not None else summary[m, run].value for m in scores.measures]
-        rows.append((run, n, *cells))
+    for r, run in enumerate(scores.runs):
+        estimates = summary.estimates[r :: len(scores.runs)]
+        cells = estimates if summary.interval is not None else [estimate.value for estimate in estimates]
+        rows.append((run, used[r], *cells))
     notes = list(_notes(scores))
     if summary.interval is not None:
         how = {"t": "Student's t", "bootstrap": "percentile bootstrap over topics"}[str(summary.method)]
         notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval, {how}")
     if statistic != "mean":
         notes.append(f"statistic: {statistic}")
-    return Table(tuple(columns), tuple(rows), notes=tuple(notes), digits=digits)
+    measured = map(Column, scores.measures, repeat("number"), best)
+    return Table((Column("run"), Column("topics", "count"), *measured), tuple(rows), notes=tuple(notes), digits=digits)
 
 
 def risk_table(scores: Scores, risk: Risk, *, digits: int | None = None) -> Table:

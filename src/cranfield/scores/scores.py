@@ -72,8 +72,11 @@ class Scores(Tidy):
         notes: Iterable[str] = (),
     ) -> None:
         check.one_of("Scores", MISSING_RULES, missing_rule=missing_rule)
-        labels = {"measures": map(label, measures), "runs": map(str, runs), "topics": map(str, topics)}
-        axes = {kind: tuple(names) for kind, names in labels.items()}
+        axes = {
+            "measures": tuple(map(label, measures)),
+            "runs": tuple(map(str, runs)),
+            "topics": tuple(map(str, topics)),
+        }
         for kind, names in axes.items():
             if position := repeated(names):
                 raise UsageError(f"Scores: {kind} has {names[position]!r} twice, labels must differ")

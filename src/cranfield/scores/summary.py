@@ -106,9 +106,9 @@ def statistic(values: Array, name: str) -> Array:
 
     `gmean` is exp(mean(log(max(x, 1e-5)))), trec_eval's (Robertson, CIKM 2006, 78-83).
     """
-    check.one_of("summary", STATISTICS, statistic=name)
     if name == "mean":
         return mean(values)
+    check.one_of("summary", STATISTICS, statistic=name)
     if name == "gmean":
         return np.asarray(np.exp(mean(np.log(np.maximum(values, GMEAN_FLOOR)))))
     n = (~np.isnan(values)).sum(axis=-1)

@@ -19,6 +19,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.cli import printing as output
+from cranfield.cli.verbs.eval import EvalVerb
 from cranfield.samples import Sample
 from cranfield.scores.scores import Scores
 from tests.cli.conftest import Cranfield
@@ -378,9 +379,10 @@ def test_progress_shows_on_a_terminal_after_a_while(monkeypatch: pytest.MonkeyPa
     ):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(output, "PATIENCE", patience)
-        with output.Progress("reading", quiet=quiet) as progress:
-            progress(1, 4)
-            progress(4, 4)
+        with EvalVerb(quiet=quiet).progress("reading") as progress:
+            for done in (1, 4):
+                if progress is not None:
+                    progress(done, 4)
         shown[name] = stream.getvalue()
     assert "reading" in shown["long"]
     assert shown["short"] == shown["quiet"] == shown["file"] == ""

@@ -123,10 +123,10 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
             return result.to_latex()
         if self.format in ("csv", "tsv"):
             return self._delimited(result)
-        ranking, pairs = (replace(table, digits=self.digits) for table in (result.ranking(), result.pairs()))
         if self.pairs or result.comparisons <= FEW_PAIRS:
-            return self.rendered(replace(ranking, notes=()), pairs)
-        return self.rendered(ranking)
+            ranking = replace(result.ranking(), notes=(), digits=self.digits)
+            return self.rendered(ranking, replace(result.pairs(), digits=self.digits))
+        return self.rendered(replace(result.ranking(), digits=self.digits))
 
     def _figure(self, result: Comparison) -> Figure:
         """The differences by topic, or means with intervals."""

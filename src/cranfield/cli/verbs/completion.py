@@ -66,7 +66,7 @@ cranfield completion fish > ~/.config/fish/completions/cranfield.fish
         emit(fish() if self.shell == "fish" else bash(zsh=self.shell == "zsh"))
 
 
-def every_verb() -> dict[str, list[Parameter]]:
+def every_verb() -> dict[str, tuple[Parameter, ...]]:
     """All verbs that take options, as they are called, with their parameters."""
     return {verb: declared(find(verb)) for verb in (*VERBS, *(f"meta {verb}" for verb in META_VERBS))}
 
@@ -106,7 +106,7 @@ def fish() -> str:
     return "\n".join(lines)
 
 
-def _fish(parameters: list[Parameter]) -> Iterator[str]:
+def _fish(parameters: tuple[Parameter, ...]) -> Iterator[str]:
     yield "-l help -s h -d 'Show the help'"
     yield "-l help-all -d 'Show all of the help'"
     for parameter in parameters:

@@ -96,13 +96,13 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             from cranfield.evaluation.residuals import ends
 
             measured = list(dict.fromkeys(view for measure in measured for view in (measure, *ends(measure))))
-        every = list(dict.fromkeys([*measured, *self.sorted_by]))
+        every = [*measured, *self.sorted_by]
         scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
         alpha = 1.0 if self.alpha is None else self.alpha
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
-            scores = best_first(scores, self.sorted_by[0], self.statistic, risks)
-        self.emit(self._text(scores.select(measures=measured), measured, risks))
+            scores = best_first(scores, self.sorted_by[0], self.statistic, risks).select(measures=measured)
+        self.emit(self._text(scores, measured, risks))
 
     def _text(self, scores: Scores, measures: list[Measure], risks: Risks) -> str:
         from cranfield.report.tables import risk_table, summary_table, topic_table, trec_lines
@@ -116,7 +116,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.per_topic and self.for_programs:
             kept = scores if digits is None else replace(scores, values=scores.values.round(digits))
             return kept.to_json() if self.format == "json" else kept.to_csv(sep="\t" if self.format == "tsv" else ",")
-        better = {str(measure): measure.properties.better for measure in measures}
+        better = {name: measure.properties.better for name, measure in zip(scores.measures, measures, strict=True)}
         # The notes below the last table apply to all.
         tables = [replace(topic_table(scores, digits=digits), notes=())] if self.per_topic else []
         if risks:

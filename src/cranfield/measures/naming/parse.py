@@ -29,6 +29,8 @@ from cranfield.views.condensed import Condensed
 from cranfield.views.view import View
 
 LONGEST_TEXT = 1000
+PLAIN = re.compile(r"([^\W\d]\w*)(?:@(\d{1,18}))?")
+"""The usual case: a name and perhaps a cutoff, without parameters and views."""
 
 
 def parse(text: str, *, modules: bool = True) -> Measure:
@@ -57,6 +59,9 @@ def parse_many(text: str, *, modules: bool = True) -> tuple[Measure, ...]:
         raise UsageError(f"a measure is given by its name, not by {text!r}")
     if len(text) > LONGEST_TEXT:
         raise UsageError(f"{text[:40]!r}... is {len(text)} characters long, at most {LONGEST_TEXT} are allowed")
+    plain = PLAIN.fullmatch(text)
+    if plain and plain[1] in REGISTRY:
+        return (REGISTRY[plain[1]](cutoff=int(plain[2]) if plain[2] else None),)
     try:
         return trec_measures(text.strip()) or (_parse(text, modules),)
     except TypeError as error:  # a parameter of a type that its measure cannot compare

@@ -16,8 +16,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
-from cranfield.table import Cell, Column, Table
-from cranfield.text import printable
+from cranfield.table import Cell, Column, Table, printable
 
 Columns = Mapping[str, NDArray[Any]]
 

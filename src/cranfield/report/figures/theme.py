@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.errors import UsageError
 from cranfield.report.figures.figure import Axis, Columns, Figure, in_order
-from cranfield.text import visible_width
+from cranfield.table import visible_width
 
 INK, GREY, PALE = "#000000", "#8a8a8a", "#d9d9d9"
 PALETTE = ("#000000", "#D55E00", "#0072B2", "#E69F00", "#5B2A86", "#7CC8F2", "#00604A", "#CC79A7")
