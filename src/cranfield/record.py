@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.frames import Tidy
-from cranfield.table import Column, Table, number_kind
+from cranfield.table import Column, Table
 
 
 class Record(Tidy):
@@ -73,7 +73,10 @@ def table_of(columns: Mapping[str, NDArray[Any]], order: NDArray[Any] | None = N
     a      0.2000
     """
     kinds = {"O": "text", "b": "text", "i": "count"}
-    heads = tuple(Column(name, kinds.get(column.dtype.kind) or number_kind(name)) for name, column in columns.items())
+    p_values = {"p": "probability", "p adjusted": "probability"}
+    heads = tuple(
+        Column(name, kinds.get(column.dtype.kind) or p_values.get(name, "number")) for name, column in columns.items()
+    )
     shown = [np.where(column, "yes", "") if column.dtype.kind == "b" else column for column in columns.values()]
     rows = zip(*((column if order is None else column[order]).tolist() for column in shown), strict=True)
     return Table(heads, tuple(rows), **options)

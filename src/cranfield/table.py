@@ -59,16 +59,6 @@ class Column:
     kind: str = "text"
     better: str = "neither"
 
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS or self.better not in BETTER:
-            check.one_of(f"column {self.header!r}", KINDS, kind=self.kind)
-            check.one_of(f"column {self.header!r}", BETTER, better=self.better)
-
-
-def number_kind(header: str) -> str:
-    """Return the kind of a column of numbers with this heading: p-values are probabilities."""
-    return "probability" if header in ("p", "p adjusted") else "number"
-
 
 @dataclass(frozen=True)
 class Table:
@@ -96,6 +86,10 @@ class Table:
         object.__setattr__(self, "notes", tuple(self.notes))
         if self.digits is not None:
             check.not_negative("table", digits=self.digits)
+        for column in self.columns:
+            if column.kind not in KINDS or column.better not in BETTER:
+                check.one_of(f"column {column.header!r}", KINDS, kind=column.kind)
+                check.one_of(f"column {column.header!r}", BETTER, better=column.better)
         for i, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 raise UsageError(f"table: row {i} has {len(row)} cells, there are {len(self.columns)} columns")

@@ -253,7 +253,7 @@ def test_wrong_tables_raise_errors() -> None:
     with pytest.raises(UsageError, match="row 0 has 2 cells, there are 1 columns"):
         Table((Column("a"),), ((1, 2),))
     with pytest.raises(UsageError, match="kind == 'date', must be one of"):
-        Column("a", "date")
+        Table((Column("a", "date"),), ())
     with pytest.raises(UsageError, match="better == 'bigger', must be one of 'higher'"):
         summary_table(SCORES, better={"AP": "bigger"})
     with pytest.raises(UsageError, match="format == 'pdf', must be one of 'text'"):
