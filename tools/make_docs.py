@@ -40,8 +40,8 @@ also accepted in other places: `nDCG@10'` is `nDCG'@10`. `cranfield measures 'D#
 | `D-nDCG`, `DIN-nDCG` | the gains of a document for all intents are added up, weighted by intent probability; DIN counts a navigational intent once |
 | `D#-nDCG`, `DIN#-Q`, `AP-IA#` | as the name without `#`, combined with intent recall, whose weight is `gamma` (0.5) |
 
-With a cutoff, AP and Q divide by R, like trec_eval's AP, and so do `Q-IA`, `D-Q` and `DIN-Q`. Sakai's Q@l and D-Q@l divide by min(l, R): write `Q(norm="min")@10` and
-`D-Q(norm="min")@10`.
+With a cutoff, AP divides by R, like trec_eval's `map_cut`; `AP(norm="min")@10` divides by min(10, R). Q, `Q-IA`, `D-Q` and `DIN-Q` divide by min(l, R), as Sakai's do;
+`Q(norm="R")@10` divides by R.
 
 `rel` is the lowest grade that counts as relevant. `gain` says what a grade is worth: `"linear"` (the grade), `"exp"` (2^grade − 1), or a table
 such as `{1:1,2:3,3:7}`, in which grades can also be written as at NTCIR, `{S:3,A:2,B:1}`. In the formulas, l is the cutoff, R the number of relevant documents, C(r) the number of relevant documents down to rank r,

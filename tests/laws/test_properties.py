@@ -146,7 +146,7 @@ def test_declared_properties_follow_the_cutoff(measure: Measure) -> None:
 
 
 def test_with_twenty_relevant_documents_the_best_ten_score_a_half() -> None:
-    for text, best in {"AP@10": 0.5, "Q@10": 0.5, "AP(norm='min')@10": 1.0, "Q(norm='min')@10": 1.0}.items():
+    for text, best in {"AP@10": 0.5, "Q(norm='R')@10": 0.5, "AP(norm='min')@10": 1.0, "Q@10": 1.0}.items():
         measure = parse(text)
         assert measure.of([1] * 20) == best
         assert measure.properties.normalised == (best == 1.0)

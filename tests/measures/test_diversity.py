@@ -392,23 +392,36 @@ def test_d_measures_are_measures_of_the_global_gain(case: Diverse, cutoff: int) 
 
 @settings(max_examples=30, deadline=None)
 @given(case=diverse(), cutoff=st.integers(1, 9))
-def test_din_measures_change_gains_and_nothing_else(case: Diverse, cutoff: int) -> None:
+def test_documents_without_a_new_gain_are_not_relevant_for_din_measures(case: Diverse, cutoff: int) -> None:
     documents = [document or {} for document in case.documents]
-    relevance = global_gains(case, documents)
     gains = global_gains(case, documents, din=True)
     ideal = sorted((global_gains(case, [document])[0] for document in case.judged), reverse=True)
     ideal = [gain for gain in ideal if gain > 0]
     top = sum(gain * logarithmic(rank) for rank, gain in enumerate(ideal[:cutoff], 1))
     actual = sum(gain * logarithmic(rank) for rank, gain in enumerate(gains[:cutoff], 1))
     assert score(f"DIN-nDCG@{cutoff}", case) == pytest.approx(actual / top if top else math.nan, nan_ok=True)
-    # Sakai 2013 (10) and (11): J(r), C(r) and R are those of relevant documents, redundant or not
+    # Sakai 2013 (10) and (11): J(r) and C(r) count documents with a gain; R and the ideal list stay those of D-Q
     total, count = 0.0, 0
-    for rank, gain in enumerate(relevance[:cutoff], 1):
+    for rank, gain in enumerate(gains[:cutoff], 1):
         if gain > 0:
             count += 1
             total += (count + sum(gains[:rank])) / (rank + sum(ideal[:rank]))
     expected = total / min(cutoff, len(ideal)) if ideal else math.nan
     assert score(f"DIN-Q(norm='min')@{cutoff}", case) == pytest.approx(expected, nan_ok=True)
+
+
+def test_a_second_document_for_a_navigational_intent_is_not_relevant() -> None:
+    scores = cf.evaluate(
+        b"q 1 d1 1\nq 1 d2 1\nq 2 d3 1\n",
+        {"run": {"q": {"d1": 3, "d2": 2, "x": 1}}},
+        ["DIN-Q@3", "DIN#-Q@3", "DIN-NCUrbP", "D-Q@3"],
+        intent_probabilities={"q": {"1": 0.5, "2": 0.5}},
+        intent_types={"q": {"1": "navigational", "2": "informational"}},
+    )
+    # Each document has the global gain 1/2, so cg*(1) = 1/2 and BR(1) = (1 + 1/2) / (1 + 1/2) = 1. d2 gains nothing and
+    # is not relevant: DIN-Q = 1 / min(3, 3). I-rec is 1/2. D-Q adds BR(2) = (2 + 1) / (2 + 1) = 1.
+    # The NCU of readers who stop at relevant document n of 3 with weights 1, .95, .95^2: (1 / 2.8525) · P(1).
+    assert scores.values.ravel() == pytest.approx([1 / 3, 1 / 4 + 1 / 6, 1 / (1 + 0.95 + 0.95**2), 2 / 3])
 
 
 # -- reductions

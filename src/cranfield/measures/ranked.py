@@ -214,9 +214,8 @@ class Q(_Blended):
 
     .. math:: \frac{1}{R}\sum_r I(r)\,BR(r), \qquad BR(r) = \frac{C(r) + \beta\,cg(r)}{r + \beta\,cg^*(r)}
 
-    The larger `beta`, the less a late rank costs; `beta=0` is AP. `@l` divides by R, like AP; `norm="min"` divides by
-    min(l, R), as Sakai does: his Q@l, D-Q@l and DIN-Q@l are `Q(norm="min")@l`, `D-Q(norm="min")@l` and
-    `DIN-Q(norm="min")@l`.
+    The larger `beta`, the less a late rank costs; `beta=0` is AP. `@l` divides by min(l, R), as
+    Sakai does, also in D-Q@l and DIN-Q@l; `norm="R"` divides by R, like AP@l.
     No relevant documents: undefined.
     Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
 
@@ -224,7 +223,7 @@ class Q(_Blended):
     0.8333333333333333
     """
 
-    norm: Norm = "R"
+    norm: Norm = "min"
 
     aliases = ("Q-measure", "Qmeasure")
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))

@@ -30,9 +30,6 @@ VIEW_DESCRIPTIONS = {
 }
 """What a view does, by the way it is written in a name; {M} is the measure inside the view."""
 
-DIVIDES_BY_R = (
-    'Sakai\'s {D}{M}@l divides by min(l, R): that is {D}{M}(norm="min")@l, and without norm="min" it divides by R'
-)
 WRITTEN = {"IA": "-IA", "D": "D-", "DIN": "DIN-", "#": "#", "condensed": "'"}
 """How a view is written in a measure's name; other views are written in brackets."""
 
@@ -51,10 +48,7 @@ def describe_views(measure: Measure) -> dict[str, str]:
         written = WRITTEN.get(str(view), f"[{view}]")
         gamma = number(view.gamma) if isinstance(view, Sharp) else ""
         text = VIEW_DESCRIPTIONS.get(written, "a view defined elsewhere")
-        text = text.format(M=_inside(measure, view), gamma=gamma)
-        if isinstance(view, GlobalGain) and measure.__dict__.get("norm") == "R":
-            text += f". {DIVIDES_BY_R.format(D=written, M=measure.name)}"
-        descriptions[written] = text
+        descriptions[written] = text.format(M=_inside(measure, view), gamma=gamma)
     return descriptions
 
 

@@ -127,10 +127,6 @@ class ByIntent(View):
         return "IA"
 
 
-SPENT = float(np.nextafter(0.0, 1.0))
-"""The gain of a relevant document that adds nothing: above 0, but too small to change a sum."""
-
-
 @dataclass(frozen=True)
 class GlobalGain(View):
     """The gains of each document summed over all intents, Σ Pr(i|q) g_i: `D-nDCG`, `D-Q`, ... (Sakai 2014 (27)).
@@ -166,7 +162,7 @@ class GlobalGain(View):
     def _without_repeats(self, lists: Assessed) -> Array:
         """The global gain of each hit, with navigational intents counted only at their first relevant document.
 
-        A later document is still relevant (Sakai 2013 (10) and (11) change only gains): its gain is above 0 and adds 0.
+        A later document that adds no gain is not relevant: it counts neither in I(r) nor in C(r).
         """
         intents = intents_of(lists)
         by_intent = hits_by_intent(lists, intents)
@@ -175,7 +171,7 @@ class GlobalGain(View):
         worth = intents.probability[intent] * gain
         served = np.flatnonzero(intents.navigational[intent] & (gain > 0))
         again = served[1:][by_intent.row[served[1:]] == by_intent.row[served[:-1]]]
-        worth[again] = np.where(worth[again] > 0, SPENT, 0.0)
+        worth[again] = 0.0
         return np.bincount(by_intent.hit, worth, len(lists.row)).astype(np.float64)
 
     def __str__(self) -> str:

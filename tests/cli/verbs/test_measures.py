@@ -147,7 +147,7 @@ def test_the_formula_of_a_view_names_what_is_read(cranfield: Cranfield) -> None:
 
 
 def test_the_page_of_D_Q_explains_the_cutoff(cranfield: Cranfield) -> None:
-    assert 'D-Q(norm="min")@l' in cranfield("measures", "D-Q").out
+    assert "`@l` divides by min(l, R)" in cranfield("measures", "D-Q").out
     assert "divides by min(l, R): that is" not in cranfield("measures", 'D-Q(norm="min")').out
 
 
