@@ -22,6 +22,10 @@ from cranfield import _core
 STUB = Path(__file__).resolve().parent.parent / "src" / "cranfield" / "_core.pyi"
 
 MEANING = {
+    "tags": "For each run, the tags of its file; several if they are read as one run.",
+    "several": "For each run, the number of judged lists with several documents.",
+    "rising": "For each run, the number of those whose scores only rise along the file.",
+    "level": "For each run, the number of those whose scores are all equal.",
     "retrieved": "For each list (run × judged topic), the number of retrieved documents.",
     "missing": "For each list, 1 if the run lacks the topic.",
     "unjudged_topics": "For each run, its topics without judgments.",
@@ -46,7 +50,7 @@ def type_of(value: object) -> str:
     if isinstance(value, np.ndarray):
         return f"NDArray[numpy.{value.dtype}]"
     if isinstance(value, list):
-        return f"list[{type_of(value[0])}]"
+        return f"list[{type_of(value[0]) if value else 'str'}]"
     return type(value).__name__
 
 

@@ -14,9 +14,10 @@ namespace cranfield {
 // all files, `quiet` while lists are ranked.
 class FileJoin {
 public:
-    FileJoin(const Judged& judged, const JoinOptions& join, const ReadOptions& reading, Watch progress, Watch quiet)
+    FileJoin(const Judged& judged, const JoinOptions& join, const ReadOptions& reading, bool split_tags, Watch progress,
+             Watch quiet)
         : joined(judged.topics.size()), judged_(judged), join_(join), reading_(reading), progress_(std::move(progress)),
-          quiet_(std::move(quiet)) {}
+          quiet_(std::move(quiet)), by_(split_tags ? Group::by_tag : Group::by_source) {}
 
     Joined joined;
     std::vector<Fault> faults;  // the first fault, if any
@@ -51,13 +52,13 @@ private:
     bool add(const std::vector<Source>& sources, std::size_t sources_before) {
         lines_ = read_lines(sources, reading_, std::move(lines_));
         if (lines_.stopped) return false;
-        Lists grouped = group(lines_.chunks, sources.size(), true);
+        Lists grouped = group(lines_.chunks, sources.size(), by_);
         std::vector<Fault> found = collect_faults(lines_.chunks, 1);
         found.insert(found.end(), grouped.faults.begin(), grouped.faults.end());
         if (!found.empty()) {  // report the first fault in file order: a file before this one may have a duplicate
             found = {*std::min_element(found.begin(), found.end(), [](const Fault& a, const Fault& b) { return a.source < b.source; })};
             std::erase_if(lines_.chunks, [&](const Chunk& chunk) { return chunk.source >= found[0].source; });
-            grouped = group(lines_.chunks, sources.size(), true);
+            grouped = group(lines_.chunks, sources.size(), by_);
         }
         if (!add_lists(grouped, sources, sources_before)) return false;
         if (faults.empty()) faults = std::move(found);
@@ -68,7 +69,9 @@ private:
     // Returns false if the watch stopped it.
     bool add_lists(const Lists& grouped, const std::vector<Source>& sources, std::size_t sources_before) {
         const std::size_t runs_before = joined.names.size();
-        for (const auto& [source, name] : grouped.runs) joined.add_run(name, static_cast<std::int32_t>(source + sources_before));
+        for (const auto& [source, name] : grouped.runs)
+            joined.add_run(name, static_cast<std::int32_t>(source + sources_before),
+                           by_ == Group::by_tag ? std::vector<std::string>{name} : grouped.tags[source]);
         std::vector<std::int32_t> topic_number;
         for (const std::string& topic : grouped.topics) topic_number.push_back(judged_.index.topic(topic));
 
@@ -148,13 +151,15 @@ private:
         faults.push_back({first->source, first->places.again.offset(),
                           "document " + quoted(first->places.again.in(text.data())) + " appears twice for topic " +
                               quoted(grouped.topics[static_cast<std::size_t>(list.topic)]) + ", first on line " +
-                              std::to_string(line_of(text, first->places.first.offset()))});
+                              std::to_string(line_of(text, first->places.first.offset())) +
+                              (by_ == Group::by_tag ? "" : among_tags(grouped.tags[first->source]))});
     }
 
     const Judged& judged_;
     JoinOptions join_;
     ReadOptions reading_;
     Watch progress_, quiet_;
+    Group by_;
     Lines lines_;
     std::vector<Ranker> rankers_;
 };

@@ -73,10 +73,12 @@ public:
         std::vector<std::int32_t> numbers;
         std::vector<std::string> unknown;
         std::vector<double> scores;
+        bool several = false, rises = false, falls = false;  // the list has several documents; see `Ranker`
 
         Part() = default;
         Part(std::size_t of_row, const Ranker& ranker, const char* base)
-            : row(of_row), hits(ranker.hits), numbers(ranker.numbers), scores(ranker.scores) {
+            : row(of_row), hits(ranker.hits), numbers(ranker.numbers), scores(ranker.scores), several(ranker.documents.size() > 1),
+              rises(ranker.rises), falls(ranker.falls) {
             for (const Id& id : ranker.unknown) unknown.emplace_back(id.in(base));
         }
     };
@@ -86,6 +88,10 @@ public:
     std::vector<std::int32_t> retrieved;
     std::vector<std::uint8_t> missing;
     std::vector<std::vector<std::string>> unjudged;  // for each run, its topics without judgments
+    std::vector<std::vector<std::string>> tags;      // for each run, the tags of its file
+    // For each run, its judged lists of several documents; those whose scores only rise along the file; those whose scores
+    // are all equal.
+    std::vector<std::int32_t> several, rising, level;
     std::size_t dropped = 0;    // duplicate lines
     std::size_t documents = 0;  // retrieved by all runs, with or without judgments
 
@@ -96,8 +102,10 @@ public:
     std::vector<std::string> unknown;  // the documents without a number, each once
     LongColumn<double> scores;
 
-    void add_run(std::string name, std::int32_t source) {
+    void add_run(std::string name, std::int32_t source, std::vector<std::string> tags_of_file = {}) {
         names.push_back(std::move(name));
+        tags.push_back(std::move(tags_of_file));
+        several.push_back(0), rising.push_back(0), level.push_back(0);
         sources.push_back(source);
         retrieved.resize(names.size() * topics_, 0);
         missing.resize(names.size() * topics_, 1);
@@ -129,6 +137,12 @@ public:
             scores.insert(scores.end(), part.scores.begin(), part.scores.end());
             for (const std::string& id : part.unknown)
                 if (seen_.insert(id).second) unknown.push_back(id);
+            if (part.several) {
+                const std::size_t run = part.row / topics_;
+                ++several[run];
+                rising[run] += part.rises && !part.falls;
+                level[run] += !part.rises && !part.falls;
+            }
         }
     }
 

@@ -155,6 +155,7 @@ public:
     std::size_t dropped = 0;  // duplicates
     bool has_duplicate = false;
     Duplicate duplicate{};
+    bool rises = false, falls = false;  // some score is higher, or lower, than that of the document before it in the file
 
     // Looks up every document, sorts the list and collects its hits.
     void run(const char* base, const JudgedIndex& judged, std::int32_t topic) {
@@ -216,12 +217,15 @@ private:
     }
 
     void order(const char* base) {
-        tied_ = false;
+        tied_ = rises = falls = false;
         if (options_.order == Order::file) return;
         bool sorted = true;
         for (std::size_t i = 1; i < documents.size(); ++i) {
-            if (!(documents[i - 1].key > documents[i].key)) {
+            if (documents[i - 1].key > documents[i].key) {
+                falls = true;
+            } else {
                 tied_ |= documents[i - 1].key == documents[i].key;
+                rises |= documents[i - 1].key < documents[i].key;
                 sorted = false;
             }
         }

@@ -261,6 +261,7 @@ struct List {
 
 struct Lists {
     std::vector<std::pair<std::size_t, std::string>> runs;  // (source, name)
+    std::vector<std::vector<std::string>> tags;             // of each source, in order of first appearance
     std::vector<std::string> topics;
     std::vector<List> lists;
     std::vector<Fault> faults;
@@ -269,9 +270,13 @@ struct Lists {
 // If every line has its own tag, the last column is not a tag, and runs × topics would fill the memory.
 constexpr std::size_t kMostRuns = 10'000;
 
-// Collects blocks into lists. With `by_source`, a list has one file, name and topic; without, one topic.
-inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool by_source) {
+enum class Group { by_topic, by_source, by_tag };
+
+// Collects blocks into lists: of one topic; of one topic in one file; or of one topic and tag in one file.
+inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, Group by) {
     Lists out;
+    out.tags.resize(sources);
+    std::vector<std::int32_t> run_of_source(sources, -1);
     std::unordered_map<std::string_view, std::int32_t, ViewHash> topic_number;
     std::vector<std::unordered_map<std::string_view, std::int32_t, ViewHash>> run_number(sources);
     std::unordered_map<std::uint64_t, std::size_t> list_number;
@@ -283,15 +288,19 @@ inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool b
                 topic_number.try_emplace(block.topic, static_cast<std::int32_t>(out.topics.size()));
             if (new_topic) out.topics.emplace_back(block.topic);
             std::int32_t run = 0;
-            if (by_source) {
-                const auto [found, new_run] =
+            if (by != Group::by_topic) {
+                std::vector<std::string>& tags = out.tags[chunk.source];
+                const auto [found, new_tag] =
                     run_number[chunk.source].try_emplace(block.name, static_cast<std::int32_t>(out.runs.size()));
+                if (new_tag && tags.size() <= kMostRuns) tags.emplace_back(block.name);
+                const bool new_run = new_tag && (by == Group::by_tag || tags.size() == 1);
                 if (new_run) out.runs.emplace_back(chunk.source, std::string(block.name));
-                if (new_run && run_number[chunk.source].size() == kMostRuns + 1)
+                if (new_run && tags.size() == 1) run_of_source[chunk.source] = found->second;
+                if (new_run && tags.size() == kMostRuns + 1)
                     out.faults.push_back({chunk.source, chunk.entries[block.first].doc.offset(),
                                           "more than " + std::to_string(kMostRuns) +
                                               " runs in one file, expected the last column to name a few runs"});
-                run = found->second;
+                run = by == Group::by_tag ? found->second : run_of_source[chunk.source];
             }
             const std::uint64_t key = (static_cast<std::uint64_t>(run) << 32) | static_cast<std::uint32_t>(topic->second);
             const auto [list, new_list] = list_number.try_emplace(key, out.lists.size());
@@ -301,6 +310,11 @@ inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, bool b
         }
     }
     return out;
+}
+
+// The end of a message about a document that appears twice in a list of a file with several tags.
+inline std::string among_tags(const std::vector<std::string>& tags) {
+    return tags.size() > 1 ? ", in a file with " + std::to_string(tags.size()) + " tags" : "";
 }
 
 // The line an offset is on, counted from 1.

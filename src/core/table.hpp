@@ -18,7 +18,8 @@
 namespace cranfield {
 
 struct Table {
-    std::vector<std::string> names;   // runs (by tag); one empty name for qrels
+    std::vector<std::string> names;   // runs; one empty name for qrels
+    std::vector<std::string> tags;    // the different tags in the files of runs
     std::vector<std::int32_t> sources;  // the file that each name comes from
     std::vector<std::string> topics;  // in order of first appearance
     std::vector<std::string> labels;  // column 2: Q0, iteration or intent
@@ -145,7 +146,8 @@ inline std::string shown_number(double value) {
 
 // The faults of entries that repeat earlier ones, in file order, at most `most` of them.
 inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::string_view>>& repeats,
-                                        const std::vector<Source>& sources, bool qrels, std::size_t most) {
+                                        const std::vector<Source>& sources, bool qrels,
+                                        const std::vector<std::vector<std::string>>& tags, std::size_t most) {
     std::sort(repeats.begin(), repeats.end(), [](const auto& a, const auto& b) {
         return std::pair(a.first.again.source, a.first.again.place) < std::pair(b.first.again.source, b.first.again.place);
     });
@@ -159,6 +161,7 @@ inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::strin
         if (first.source != again.source) what += " of file " + std::to_string(first.source + 1);
         if (qrels && first.value != again.value)
             what += ", with grades " + shown_number(first.value) + " and " + shown_number(again.value);
+        if (!tags.empty()) what += among_tags(tags[again.source]);
         faults.push_back({again.source, again.place, std::move(what)});
     }
     return faults;
@@ -273,17 +276,19 @@ inline std::vector<Settled> place_lists(const Lists& grouped, const std::vector<
     return lists;
 }
 
-// Reads files into a table, which also holds the faults in file order, at most `most_faults` of them.
+// Reads files into a table, which also holds the faults in file order, at most `most_faults` of them. Runs are one per file,
+// or one per tag (`split_tags`); a document is judged once per topic, or once per topic and label (`labels_count`).
 inline Table read_table(const std::vector<Source>& sources, const ReadOptions& options, bool qrels, OnDuplicate rule,
-                        bool keep_lines) {
+                        bool keep_lines, bool split_tags, bool labels_count) {
     Lines lines = read_lines(sources, options);
     TableBuilder builder;
-    const Lists grouped = group(lines.chunks, sources.size(), !qrels);
+    const Lists grouped = group(lines.chunks, sources.size(), qrels ? Group::by_topic : split_tags ? Group::by_tag : Group::by_source);
     if (qrels) builder.name("");
     for (const auto& [source, name] : grouped.runs) builder.name(name, static_cast<std::int32_t>(source));
     for (const std::string& topic : grouped.topics) builder.topic(topic);
 
     Table& table = builder.table;
+    for (const auto& tags : grouped.tags) table.tags.insert(table.tags.end(), tags.begin(), tags.end());
     const std::vector<std::vector<std::int32_t>> labels = label_numbers(lines.chunks, builder);
     std::vector<Settled> lists = place_lists(grouped, lines.chunks);
     ColumnFiller columns(table, sources, options.layout, keep_lines);
@@ -297,7 +302,7 @@ inline Table read_table(const std::vector<Source>& sources, const ReadOptions& o
     parallel_for(lists.size(), options.threads, {}, [&](std::size_t l, unsigned thread) {
         auto& [entries, seen] = scratch[thread];
         gather(grouped.lists[l], lines.chunks, labels, sources, entries);
-        settle_duplicates(entries, rule, qrels, seen, lists[l].repeats, lists[l].dropped);
+        settle_duplicates(entries, rule, qrels && labels_count, seen, lists[l].repeats, lists[l].dropped);
         lists[l].kept = entries.size();
         columns.fill(lists[l], entries);
     });
@@ -312,7 +317,8 @@ inline Table read_table(const std::vector<Source>& sources, const ReadOptions& o
     if (table.dropped > 0) columns.close_gaps(lists);
     table.faults = collect_faults(lines.chunks, options.most_faults);
     table.faults.insert(table.faults.end(), grouped.faults.begin(), grouped.faults.end());
-    for (Fault& fault : repeat_faults(repeats, sources, qrels, options.most_faults)) table.faults.push_back(std::move(fault));
+    const auto unsplit_tags = split_tags ? std::vector<std::vector<std::string>>{} : grouped.tags;
+    for (Fault& fault : repeat_faults(repeats, sources, qrels, unsplit_tags, options.most_faults)) table.faults.push_back(std::move(fault));
     std::stable_sort(table.faults.begin(), table.faults.end(), [](const Fault& a, const Fault& b) {
         return std::pair(a.source, a.offset) < std::pair(b.source, b.offset);
     });

@@ -13,6 +13,14 @@ class Joined(TypedDict):
 
     names: list[str]
     sources: list[int]
+    tags: list[list[str]]
+    """For each run, the tags of its file; several if they are read as one run."""
+    several: NDArray[numpy.int32]
+    """For each run, the number of judged lists with several documents."""
+    rising: NDArray[numpy.int32]
+    """For each run, the number of those whose scores only rise along the file."""
+    level: NDArray[numpy.int32]
+    """For each run, the number of those whose scores are all equal."""
     retrieved: NDArray[numpy.int32]
     """For each list (run × judged topic), the number of retrieved documents."""
     missing: NDArray[numpy.uint8]
@@ -46,6 +54,10 @@ class Table:
     @property
     def names(self) -> list[str]:
         """The run tags; one empty name for judgments."""
+
+    @property
+    def tags(self) -> list[str]:
+        """The different texts in the last column of a run file."""
 
     @property
     def sources(self) -> list[int]:
@@ -122,6 +134,8 @@ def read(
     threads: int,
     most_faults: int,
     keep_lines: bool = False,
+    split_tags: bool = False,
+    labels_count: bool = True,
 ) -> tuple[Table, list[tuple[int, int, str]]]:
     """
     Read files, given as buffers. Return the table and the faults: (source, line, message) each.
@@ -190,6 +204,7 @@ def join_files(
     progress: Callable[[int, int], None] | None,
     numbers: Judged | None = None,
     scores: bool = False,
+    split_tags: bool = False,
 ) -> tuple[Joined | None, list[tuple[int, int, str]]]:
     """
     Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.

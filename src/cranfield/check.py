@@ -64,10 +64,11 @@ def whole(who: str, **values: Any) -> None:
 
 
 def one_of(who: str, choices: tuple[str, ...], **values: str) -> None:
-    """Check that every value is one of the choices."""
+    """Check that every value is one of the choices. `who` may be empty if the parameter is known by its name."""
     for name, value in values.items():
         if value not in choices:
-            raise UsageError(f"{who}: {name} == {value!r}, must be one of {', '.join(map(repr, choices))}")
+            place = f"{who}: {name}" if who else name
+            raise UsageError(f"{place} == {value!r}, must be one of {', '.join(map(repr, choices))}")
 
 
 def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:

@@ -146,7 +146,8 @@ def test_a_duplicate_is_an_error_with_both_lines(tmp_path) -> None:
 def test_runs_are_named_by_tag_then_by_file_then_by_both(tmp_path) -> None:
     for name, tags in {"one.run": ["x"], "two.run": ["x"], "three.run": ["y"], "four.run": ["a", "b"]}.items():
         (tmp_path / name).write_text("".join(f"q Q0 d 1 1.0 {tag}\n" for tag in tags))
-    lists = cf.join({"q": {"d": 1}}, [str(tmp_path / f"{name}.run") for name in ("one", "two", "three", "four")])
+    paths = [str(tmp_path / f"{name}.run") for name in ("one", "two", "three", "four")]
+    lists = cf.join({"q": {"d": 1}}, paths, cf.JoinOptions(split_tags=True))
     assert lists.runs == ("one", "two", "y", "a", "b")
     assert cf.join({"q": {"d": 1}}, {"mine": str(tmp_path / "one.run")}).runs == ("mine",)
 

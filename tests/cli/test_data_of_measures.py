@@ -15,8 +15,8 @@ from tests.cli.conftest import Cranfield
 
 FILES = {
     "qrels": "1 0 d1 1\n1 0 d2 0\n1 0 d3 2\n",
-    "by-intent": "1 a d1 1\n1 a d2 0\n1 b d3 2\n",
-    "empty-intent": "1 a d1 1\n1 b d3 0\n",
+    "by-intent": "1 a d1 1\n1 a d2 0\n1 b d2 0\n1 b d3 2\n",
+    "empty-intent": "1 a d1 1\n1 b d1 0\n1 b d3 0\n",
     "below-0": "1 0 d1 1\n1 0 d2 -2\n1 0 d3 2\n",
     "run": "1 Q0 d1 1 9 r\n1 Q0 d2 2 8 r\n1 Q0 d3 3 7 r\n",
     "sum": "1 a 0.6\n1 b 0.6\n",

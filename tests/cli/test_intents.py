@@ -43,7 +43,7 @@ def test_types_reach_the_measures() -> None:
     Path("qrels").write_text("1 1 d1 L1\n1 1 d2 L1\n1 2 d3 L1\n")
     Path("run").write_text("1 Q0 d1 1 9 r\n1 Q0 d2 2 8 r\n")
     Path("itype").write_text("1 1 nav\n1 2 inf\n")
-    plain = measured("DIN-nDCG@2")["1"]
+    plain = measured("DIN-nDCG@2", intent_probabilities="uniform")["1"]
     assert plain == 1.0
     # Gains of 1/2 each; the ideal has two of them: 1 / (1 + 1 / log2 3)
     assert measured("DIN-nDCG@2", intent_types="itype")["1"] == pytest.approx(0.6131471927654584)

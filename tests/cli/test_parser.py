@@ -195,9 +195,10 @@ def test_groups_of_options_are_inherited() -> None:
 
 
 def test_options_of_lists_are_those_of_the_join() -> None:
-    """With the same defaults; depth and threads are options of single verbs, scores follows from the measures."""
+    """With the same defaults; depth and threads are options of single verbs, others follow from the measures."""
     defaults = {one.name: one.default for one in fields(JoinOptions)}
-    assert Lists().join_options() == {name: defaults[name] for name in defaults.keys() - {"depth", "threads", "scores"}}
+    others = {"depth", "threads", "scores", "sampled"}
+    assert Lists().join_options() == {name: defaults[name] for name in defaults.keys() - others}
 
 
 def test_standard_input_is_read_only_once() -> None:

@@ -257,7 +257,7 @@ def test_frames_need_utf8() -> None:
 
 
 def test_several_runs_with_one_name() -> None:
-    runs = runs_of(b"1 Q0 d 1 1 x\n1 Q0 d 1 1 y\n", "mine")
+    runs = runs_of(b"1 Q0 d 1 1 x\n1 Q0 d 1 1 y\n", "mine", split_tags=True)
     assert [run.name for run in runs] == ["mine:x", "mine:y"]
 
 

@@ -140,7 +140,7 @@ def test_frames_by_any_known_names(names: tuple[str, str, str]) -> None:
 def test_run_frames_with_names() -> None:
     columns = {"qid": [1, 1, 1], "query": ["a text"] * 3, "docno": ["d1", "d2", "d1"], "score": [1.0, 2.0, 3.5]}
     for frame in frames(columns | {"tag": ["a", "a", "b"]}):
-        first, second = runs_of(frame)
+        first, second = runs_of(frame, split_tags=True)
         assert (first.name, first.to_dict()) == ("a", {"1": {"d1": 1.0, "d2": 2.0}})
         assert (second.name, second.to_dict()) == ("b", {"1": {"d1": 3.5}})
 
@@ -349,7 +349,7 @@ def test_compressed_files_round_trip(name: str, suffix: str, tmp_path: Path) -> 
 def test_several_files_and_several_runs_in_one(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_bytes(b"1 Q0 d1 1 2 x\n1 Q0 d1 1 3 y\n1 Q0 d2 2 1 x\n2 Q0 d1 1 1 y\n")
     (tmp_path / "b.run").write_bytes(b"1 d1 1\n")
-    runs = read_runs([tmp_path / "*.run"])
+    runs = read_runs([tmp_path / "*.run"], split_tags=True)
     assert [(run.name, len(run), run.topics) for run in runs] == [
         ("x", 2, ("1",)),
         ("y", 2, ("1", "2")),
@@ -358,7 +358,10 @@ def test_several_files_and_several_runs_in_one(tmp_path: Path) -> None:
     assert runs[0].to_dict() == {"1": {"d1": 2.0, "d2": 1.0}}
     with pytest.raises(DataError) as caught:
         Run.read(tmp_path / "a.run")
-    assert str(caught.value) == f"{tmp_path / 'a.run'}: 2 runs (x, y), expected one; read_runs reads several"
+    assert str(caught.value) == (
+        f"{tmp_path / 'a.run'}:2: document 'd1' appears twice for topic '1', first on line 1, in a file with 2 tags; "
+        "to keep one: on_duplicate='first' or 'max', or a run for each tag: split_tags=True"
+    )
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 5e-324, 1.7976931348623157e308, 0.1, -0.0])

@@ -12,9 +12,9 @@ import pytest
 
 from cranfield.collection.lint import check_files
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run
+from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import HEAD, load, read_stream
-from cranfield.errors import DataError
+from cranfield.errors import CranfieldWarning, DataError
 
 RUN = b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
 
@@ -111,10 +111,12 @@ def test_a_stream_that_cannot_be_read(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ tags and marks
 
 
-def test_too_many_tags_are_an_error() -> None:
+def test_too_many_runs_in_one_file_are_an_error() -> None:
     lines = b"".join(b"q Q0 d%d 1 1.0 t%d\n" % (i, i) for i in range(10_001))
     with pytest.raises(DataError, match="<bytes>:10001: more than 10000 runs in one file"):
-        Run.of(lines)
+        runs_of(lines, split_tags=True)
+    with pytest.warns(CranfieldWarning, match=r"<data>: 10,001 tags \(t0, .* and 9,996 more\) are read as one run"):
+        assert len(Run.of(lines)) == 10_001
 
 
 def test_a_byte_order_mark_between_lines_is_reported(tmp_path: Path) -> None:

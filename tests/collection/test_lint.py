@@ -115,7 +115,10 @@ def test_grades(folder: Folder) -> None:
         (None, "warning", "nothing-relevant", "no document is judged relevant")
     ]
     assert folder.qrels(b"1 a d 1\n1 b d 1\n") == [
-        (2, "info", "intents", "column 2 varies within topics: these are judgments by intent (a, b)")
+        (2, "info", "intents", "documents have several labels in column 2: these are judgments by intent (a, b)")
+    ]
+    assert folder.qrels(b"1 1 d 1\n1 2 e 1\n") == [
+        (2, "info", "iterations", "column 2 varies within topics (1, 2), but no document has two labels: it is ignored")
     ]
 
 
@@ -163,7 +166,18 @@ def test_scores(folder: Folder) -> None:
 def test_runs_of_odd_shape(folder: Folder) -> None:
     long = b"".join(b"1 Q0 d%d %d %d x\n" % (i, i + 1, -i) for i in range(1001))
     assert folder.run(long) == [(None, "info", "long-list", "1 list has more than 1,000 documents, the longest 1,001")]
-    assert folder.run(b"1 Q0 a 1 1 x\n1 Q0 a 1 1 y\n") == [(None, "info", "several-tags", "2 runs in one file: x, y")]
+    assert folder.run(b"1 Q0 a 1 1 x\n2 Q0 a 1 1 y\n") == [
+        (
+            None,
+            "warning",
+            "several-tags",
+            "2 tags (x, y) are read as one run; to read a run for each tag: split_tags=True",
+        )
+    ]
+    two = folder.file("two", b"1 Q0 a 1 1 x\n1 Q0 a 1 1 y\n")
+    assert [(f.severity, f.message) for f in check_files(runs=[two], split_tags=True)] == [
+        ("info", "2 runs in one file: x, y")
+    ]
     assert folder.run(b'{"1": {"a": 1, "b": 1}}') == [
         (
             None,

@@ -66,10 +66,12 @@ def files(draw: st.DrawFn) -> tuple[str, Layout, bytes]:
     return kind, layout, data
 
 
-def core(data: bytes, kind: str, layout: Layout, on_duplicate: str, threads: int) -> tuple[_core.Table, list[int]]:
+def core(
+    data: bytes, kind: str, layout: Layout, on_duplicate: str, threads: int, **more: bool
+) -> tuple[_core.Table, list[int]]:
     table, faults = _core.read(
         [data], list(layout.columns), layout.delimiter, layout.header, layout.expected,
-        kind == "qrels", on_duplicate, threads, 10**6, True,
+        kind == "qrels", on_duplicate, threads, 10**6, True, **more,
     )  # fmt: skip
     return table, [line for _, line, _ in faults]
 
@@ -78,17 +80,19 @@ def same(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b))
 
 
-def by_twin(data: bytes, kind: str, layout: Layout, on_duplicate: str) -> twin.Read:
+def by_twin(data: bytes, kind: str, layout: Layout, on_duplicate: str, **more: bool) -> twin.Read:
     return twin.read(
-        data, list(layout.columns), layout.delimiter, layout.header, qrels=kind == "qrels", on_duplicate=on_duplicate
-    )
+        data, list(layout.columns), layout.delimiter, layout.header, qrels=kind == "qrels", on_duplicate=on_duplicate,
+        **more,
+    )  # fmt: skip
 
 
 def assert_same(
-    data: bytes, kind: str, layout: Layout, on_duplicate: str, threads: int, expected: twin.Read | None = None
-) -> None:
-    expected = expected or by_twin(data, kind, layout, on_duplicate)
-    table, fault_lines = core(data, kind, layout, on_duplicate, threads)
+    data: bytes, kind: str, layout: Layout, on_duplicate: str, threads: int, expected: twin.Read | None = None,
+    **more: bool,
+) -> None:  # fmt: skip
+    expected = expected or by_twin(data, kind, layout, on_duplicate, **more)
+    table, fault_lines = core(data, kind, layout, on_duplicate, threads, **more)
     assert fault_lines == sorted(expected.fault_lines)
     assert table.dropped == expected.dropped
     names, topics, starts = table.names, table.topics, table.list_start.tolist()
@@ -117,6 +121,7 @@ def assert_same(
 def test_reads_what_the_slow_twin_reads(file: tuple[str, Layout, bytes], on_duplicate: str, threads: int) -> None:
     kind, layout, data = file
     assert_same(data, kind, layout, on_duplicate, threads)
+    assert_same(data, kind, layout, on_duplicate, threads, split_tags=True, labels_count=False)
 
 
 @settings(max_examples=150, deadline=None)
@@ -168,10 +173,11 @@ def large_file() -> bytes:
 def test_large_files_are_the_same_at_any_number_of_threads() -> None:
     data = large_file()
     assert len(data) > 12 << 20
-    expected = by_twin(data, "run", RUNS["trec"], "error")
+    expected = by_twin(data, "run", RUNS["trec"], "error", split_tags=True)
     assert expected.fault_lines == [6, 13_001, 15_002, 20_001, 29_000]
     for threads in (1, 2, 7):
-        assert_same(data, "run", RUNS["trec"], "error", threads, expected)
+        assert_same(data, "run", RUNS["trec"], "error", threads, expected, split_tags=True)
+        assert_same(data, "run", RUNS["trec"], "first", threads)
     only_first = _core.read([data], list(RUNS["trec"].columns), " ", False, "", False, "error", 7, 1)[1]
     assert [(line, what) for _, line, what in only_first] == [(6, "2 columns, expected 6: ")]
 

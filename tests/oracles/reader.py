@@ -51,10 +51,12 @@ class Read:
 
 
 def read(
-    data: bytes, columns: list[str], delimiter: str = " ", header: bool = False, *, qrels: bool, on_duplicate: str
-) -> Read:
-    """Read every line of one file."""
+    data: bytes, columns: list[str], delimiter: str = " ", header: bool = False, *, qrels: bool, on_duplicate: str,
+    split_tags: bool = False, labels_count: bool = True,
+) -> Read:  # fmt: skip
+    """Read every line of one file: as one run under its first tag, or as a run for each tag."""
     out = Read()
+    first_name = None
     places: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
     skip_header = header
     while data.startswith(b"\xef\xbb\xbf"):
@@ -71,10 +73,11 @@ def read(
             out.fault_lines.append(number)
             continue
         name, entry = row
-        which = ("" if qrels else name, entry.topic)
+        first_name = name if first_name is None else first_name
+        which = ("" if qrels else name if split_tags else first_name, entry.topic)
         rows = out.lists.setdefault(which, [])
         seen = places.setdefault(which, {})
-        key = (entry.doc, entry.label if qrels else "")
+        key = (entry.doc, entry.label if qrels and labels_count else "")
         if key not in seen:
             seen[key] = entry
             rows.append(entry)

@@ -180,7 +180,7 @@ def test_ties_with_inclusion_probabilities_agree_with_all_orders() -> None:
 
 
 def many_tied(documents: int) -> tuple[bytes, dict[str, dict[str, float]]]:
-    lines = [f"1 {1 + n % 3} d{n:02} {1 + n % 2}" for n in range(documents)]
+    lines = ["1 2 d00 0", *(f"1 {1 + n % 3} d{n:02} {1 + n % 2}" for n in range(documents))]
     return ("\n".join(lines) + "\n").encode(), {"1": {f"d{n:02}": 1.0 for n in range(documents)}}
 
 

@@ -26,6 +26,12 @@ JoinedDict to_python(Joined joined) {
     JoinedDict out;
     out["names"] = to_strs(joined.names);
     out["sources"] = joined.sources;
+    nb::list tags;
+    for (const auto& names : joined.tags) tags.append(to_strs(names));
+    out["tags"] = tags;
+    out["several"] = to_numpy(std::move(joined.several));
+    out["rising"] = to_numpy(std::move(joined.rising));
+    out["level"] = to_numpy(std::move(joined.level));
     out["retrieved"] = to_numpy(std::move(joined.retrieved));
     out["missing"] = to_numpy(std::move(joined.missing));
     out["unjudged_topics"] = unjudged_topics;
@@ -73,7 +79,7 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
                                                          bool header, const std::string& expected, const std::string& order,
                                                          bool single_precision, const std::string& on_duplicate,
                                                          std::size_t depth, unsigned threads, const std::optional<Progress>& progress,
-                                                         const Judged* numbers, bool scores) {
+                                                         const Judged* numbers, bool scores, bool split_tags) {
     const Buffers buffers(sources);
     ReadOptions reading;
     reading.layout = make_layout(columns, delimiter, header, expected);
@@ -83,7 +89,7 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
     std::size_t pieces = 0;
     for (const Source& source : buffers.sources) pieces += pieces_of(source);
     const nb::object callback = progress ? nb::object(*progress) : nb::none();
-    FileJoin files(judged, options, reading, make_watch(callback, pieces), make_watch());
+    FileJoin files(judged, options, reading, split_tags, make_watch(callback, pieces), make_watch());
     {
         const nb::gil_scoped_release release;
         files.add_all(buffers.sources);
@@ -163,6 +169,7 @@ void bind_joins(nb::module_& m) {
           "table"_a, "on_duplicate"_a, "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
     m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a, "numbers"_a = nb::none(), "scores"_a = false,
+          "split_tags"_a = false,
           "Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.");
     m.def("join_tables", &join_tables_in_memory, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a = 1,
           "numbers"_a = nb::none(), "scores"_a = false, "Join runs in memory with judgments.");

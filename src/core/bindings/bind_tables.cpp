@@ -16,7 +16,8 @@ using AnyList = nb::typed<nb::list, nb::any>;
 
 std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std::vector<std::string>& columns,
                                const std::string& delimiter, bool header, const std::string& expected, bool qrels,
-                               const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines) {
+                               const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines,
+                               bool split_tags, bool labels_count) {
     const Buffers buffers(sources);
     ReadOptions options;
     options.layout = make_layout(columns, delimiter, header, expected);
@@ -28,7 +29,7 @@ std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std
     Table table;
     {
         const nb::gil_scoped_release release;
-        table = read_table(buffers.sources, options, qrels, rule, keep_lines);
+        table = read_table(buffers.sources, options, qrels, rule, keep_lines, split_tags, labels_count);
     }
     if (PyErr_Occurred()) throw nb::python_error();
     Faults faults = fault_list(table.faults, buffers.sources);
@@ -168,6 +169,7 @@ void bind_tables(nb::module_& m) {
     nb::class_<Table>(m, "Table", "A run or judgments in memory: one row per document, grouped into lists (run × topic).")
         .def("__len__", &Table::size)
         .def_prop_ro("names", [](const Table& t) { return to_strs(t.names); }, "The run tags; one empty name for judgments.")
+        .def_prop_ro("tags", [](const Table& t) { return to_strs(t.tags); }, "The different texts in the last column of a run file.")
         .def_prop_ro("sources", [](const Table& t) { return t.sources; }, "The file that each name comes from.")
         .def_prop_ro("topics", [](const Table& t) { return to_strs(t.topics); }, "The topics, in order of first appearance.")
         .def_prop_ro("labels", [](const Table& t) { return to_strs(t.labels); }, "The different texts of column 2: Q0, iteration or intent.")
@@ -190,7 +192,7 @@ void bind_tables(nb::module_& m) {
              "Return the rows of a list, best first, and the number that each is ranked by.");
 
     m.def("read", &read, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "qrels"_a, "on_duplicate"_a, "threads"_a,
-          "most_faults"_a, "keep_lines"_a = false,
+          "most_faults"_a, "keep_lines"_a = false, "split_tags"_a = false, "labels_count"_a = true,
           "Read files, given as buffers. Return the table and the faults: (source, line, message) each.");
     m.def("table_from_dict", &table_from_dict, "lists"_a, "name"_a, "what"_a,
           "Build a table from a dict topic -> document -> number. `what` names the number in messages.");

@@ -23,7 +23,8 @@ def intents_of(lists: Assessed) -> Intents:
     if lists.intents is None:
         raise UsageError(
             "the judgments have no intents: diversity measures need qrels with a line 'topic intent document grade' "
-            "for each intent; if every topic has only one intent, read them with Qrels.read(path, format='diversity')"
+            "for each intent, and no document has two labels in column 2; if that is the intent, read the judgments "
+            "with Qrels.read(path, format='diversity')"
         )
     return lists.intents
 

@@ -25,6 +25,8 @@ from cranfield.collection.records import NO_LABEL
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.types import Array, Progress
 
+FEW = 100
+"""Judgments in which fewer than one document in so many has two labels are probably not judged by intent."""
 TYPES_FROM = "intent types: from "
 """The beginning of the note that names the source of intent types."""
 
@@ -70,16 +72,18 @@ class _Prepared(NamedTuple):
 
 def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
     described = options.described_intents
+    if options.strata and (described or qrels.by_intent or qrels.plain):
+        what = "is ignored in format 'trec'" if qrels.plain else "is the intent"
+        raise UsageError(f"strata are column 2 of the judgments, which {what} here; leave out one of them")
     if options.dimensions is not None:
         if described or options.inclusion is not None:
             raise UsageError("dimensions cannot be combined with intents or inclusion")
         judged, dimensions = judged_in_dimensions(qrels, options.dimensions, options.on_duplicate)
         return _Prepared(judged, {"dimensions": dimensions}, grade=dimensions.grade[0])
     has_intents = qrels.has_intents
-    by_intent = described or qrels.by_intent
-    if options.inclusion is not None or (has_intents and not by_intent and has_strata(qrels)):
+    if is_sample(qrels, options):
         sample = sample_of(qrels, options.inclusion)
-        return _Prepared(qrels.judged(), {"sample": sample}, (AS_STRATA,) if has_intents else ())
+        return _Prepared(qrels.judged(), {"sample": sample}, (AS_STRATA,) if sample.strata > 1 else ())
     if described and not has_intents:
         if NO_LABEL.issuperset(qrels.table.labels):
             raise UsageError(
@@ -89,8 +93,30 @@ def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
         qrels, has_intents = qrels.with_intents(), True
     if not has_intents:
         return _Prepared(qrels.judged(options.on_duplicate))
+    if not (described or qrels.by_intent):
+        _warn_of_few_intents(qrels)
     judged, intents = judged_by_intent(qrels, options.intent_probabilities, options.intent_types)
     return _Prepared(judged, {"intents": intents}, _about_intents(options))
+
+
+def is_sample(qrels: Qrels, options: JoinOptions) -> bool:
+    """Whether the judgments are read as a sample, because that is asked for or because most documents are not drawn."""
+    if options.inclusion is not None or options.strata:
+        return True
+    return qrels.labels_vary and not options.described_intents and has_strata(qrels, wanted=options.sampled)
+
+
+def _warn_of_few_intents(qrels: Qrels) -> None:
+    """Warn if hardly any document has two labels in column 2: it may be a round, and the document judged twice."""
+    judged = len(qrels.judged("max").grade)
+    again = len(qrels) - judged
+    if again * FEW < judged:
+        warnings.warn(
+            f"{qrels.path or 'the judgments'}: column 2 is read as the intent, because {again:,} of {judged:,} "
+            "documents have two labels in a topic; if it is a round or an iteration, read the judgments with format='trec'",
+            CranfieldWarning,
+            stacklevel=2,
+        )
 
 
 def _about_intents(options: JoinOptions) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ class JoinOptions:
     """Read only this many documents of each list."""
     format: str | None = None
     """Format of the run files; None: detected."""
+    split_tags: bool = False
+    """Read a run for each tag of a file; else a file is one run, whatever its tags."""
     threads: int | None = None
     """Number of threads that read; None: the number of cores. The result does not depend on it."""
 
@@ -39,17 +41,23 @@ class JoinOptions:
     """Document lengths, for TBG and U: {document: length}, a frame, or a file with lines `doc length`."""
     missing_length: float | str | None = None
     """The length to assume for a document that is not in `lengths`: a number, or `mean`; None: this is an error."""
+    strata: bool = False
+    """Column 2 of the judgments is the stratum that a document was drawn from; grade -1: it was not drawn. Without
+    this, column 2 is the stratum if most grades are -1, if `inclusion` is given, or if a measure estimates from strata
+    and some grade is -1."""
     inclusion: Any = None
     """Probabilities with which documents were drawn for judging, for statAP: {topic: {doc: probability}}, or a file."""
     dimensions: Any = None
     """Judgments in further dimensions of relevance, for uRBP, cRBP, CAM and MM: {name: qrels}."""
     scores: bool = False
     """Keep the scores of all retrieved documents, for ADM; `evaluate` and `explain` set this if a measure needs it."""
+    sampled: bool = False
+    """A measure estimates from strata; `evaluate` and `explain` set this."""
 
     def __post_init__(self) -> None:
         if self.order is not None:
-            check.one_of("join", ("score", "rank", "file"), order=self.order)
-        check.one_of("join", ("error", "first", "max"), on_duplicate=self.on_duplicate)
+            check.one_of("", ("score", "rank", "file"), order=self.order)
+        check.one_of("", ("error", "first", "max"), on_duplicate=self.on_duplicate)
         if self.precision not in (32, 64):
             raise UsageError(f"precision == {self.precision!r}, must be 64 or 32")
         for name, value in (("depth", self.depth), ("threads", self.threads)):

@@ -19,7 +19,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
 from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
-from cranfield.collection.run import Run, runs_of
+from cranfield.collection.run import Run, runs_of, several_tags
 from cranfield.collection.source import Buffer, expand, load, shown_path, stem
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.text import counted, listed
@@ -131,7 +131,9 @@ class RunJoiner:
             return
         if isinstance(run, str) and run == "-":
             run, name = bytes(buffer), name or "standard input"
-        self.tables = runs_of(run, name, format=self.options.format, on_duplicate=self.options.on_duplicate)
+        options = self.options
+        rules: dict[str, Any] = {"on_duplicate": options.on_duplicate, "split_tags": options.split_tags}
+        self.tables = runs_of(run, name, format=options.format, **rules)
         self._join_tables()
 
     def _join_tables(self) -> None:
@@ -181,6 +183,7 @@ class RunJoiner:
                 on_duplicate=self.options.on_duplicate,
                 threads=self.threads,
                 progress=self.progress,
+                split_tags=self.options.split_tags,
                 **self._rules(order),
             )
             for source, line, what in faults:
@@ -189,10 +192,15 @@ class RunJoiner:
             for source, file in enumerate(files):
                 if source not in joined["sources"]:
                     raise DataError(file.path, None, f"is empty, expected lines of {layout.expected}")
-            tags = Counter(joined["sources"])
+            runs_in_file = Counter(joined["sources"])
             for number, source in enumerate(joined["sources"]):
-                if name := files[source].name:
-                    joined["names"][number] = name if tags[source] == 1 else f"{name}:{joined['names'][number]}"
+                file, tags = files[source], joined["tags"][number]
+                if len(tags) > 1:
+                    _warn(f"{file.path}: {several_tags(tags)}")
+                    joined["names"][number] = stem(file.path)
+                if file.name:
+                    one = runs_in_file[source] == 1
+                    joined["names"][number] = file.name if one else f"{file.name}:{joined['names'][number]}"
             self._keep(joined, order, [files[source].path for source in joined["sources"]])
 
     def _rules(self, order: str) -> dict[str, Any]:

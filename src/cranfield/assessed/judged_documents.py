@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.assessed.join import join
+from cranfield.assessed.join import is_sample, join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import join_runs
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.sampling import has_strata
 from cranfield.assessed.segments import Judged, ranges, segment_starts
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
@@ -54,7 +53,7 @@ class JudgedDocuments:
         """
         options = options or JoinOptions()
         judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
-        if options.inclusion is not None or options.dimensions is not None or has_strata(judgments):
+        if options.dimensions is not None or is_sample(judgments, options):
             kind = "in several dimensions" if options.dimensions is not None else "of a sample"
             raise UsageError(f"judgments {kind} cannot be changed document by document; give plain judgments")
         table = judgments.table

@@ -1,6 +1,7 @@
 """Judgments of a sample: the stratum of the pool that a document was drawn from, and the probability of drawing it.
 
 Strata are column 2 of the judgments: every document of the pool has a line, and grade -1 means that it was not drawn.
+Since column 2 may also hold judging rounds, it is read as strata only if that is asked for, or if most grades are -1.
 Probabilities come from a separate file.
 """
 
@@ -10,7 +11,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,25 +86,32 @@ class Sample(Attachment):
 # -- from judgments
 
 
-def has_strata(qrels: Qrels) -> bool:
-    """Whether column 2 holds strata: it varies, some documents are not drawn, and no document is in two strata.
+def has_strata(qrels: Qrels, *, wanted: bool = False) -> bool:
+    """Whether column 2 holds strata: it varies within a topic, no document has two labels, and most grades are -1.
 
-    >>> has_strata(Qrels.of(b"1 a d1 1\\n1 b d2 -1\\n")), has_strata(Qrels.of(b"1 a d1 1\\n1 b d1 -1\\n"))
-    (True, False)
+    If strata are `wanted`, one grade of -1 is enough.
+
+    >>> round_1_and_2 = Qrels.of(b"1 1 d1 1\\n1 1 d2 0\\n1 2 d3 -1\\n")
+    >>> has_strata(round_1_and_2), has_strata(round_1_and_2, wanted=True)
+    (False, True)
+    >>> has_strata(Qrels.of(b"1 a d1 1\\n1 b d2 -1\\n1 b d3 -1\\n"))
+    True
     """
-    if not qrels.has_intents or not (qrels.values == NOT_DRAWN).any():
+    if not qrels.labels_vary or qrels.plain or qrels.has_intents:
         return False
-    docs = qrels.table.docs(0, len(qrels.table))
-    return all(len(set(docs[begin:end])) == end - begin for begin, end in pairwise(qrels.table.list_start.tolist()))
+    not_drawn = int(np.count_nonzero(qrels.values == NOT_DRAWN))
+    return not_drawn > 0 if wanted else not_drawn > len(qrels) / 2
 
 
 def sample_of(qrels: Qrels, inclusion: Any = None) -> Sample:
     """The judgments as a sample; `inclusion` gives the probabilities with which documents were drawn."""
     table = qrels.table
-    if qrels.has_intents and not has_strata(qrels):
-        raise UsageError(f"inclusion: {qrels.path or 'the judgments'} have intents, which samples do not support")
+    if qrels.has_intents:
+        what = "inclusion" if inclusion is not None else "strata"
+        raise UsageError(f"{what}: {qrels.path or 'the judgments'} have intents, which samples do not support")
     topic = np.repeat(table.list_topic, np.diff(table.list_start)).astype(np.int64)
-    label = np.array(table.label, dtype=np.int64) if len(table.label) else np.zeros(len(topic), dtype=np.int64)
+    labelled = len(table.label) > 0 and not qrels.plain
+    label = np.array(table.label, dtype=np.int64) if labelled else np.zeros(len(topic), dtype=np.int64)
     labels = int(label.max(initial=0)) + 1
     strata, which = np.unique(topic * labels + label, return_inverse=True)
     grade = np.array(table.values)

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
@@ -83,6 +83,13 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         return USAGE
     if getattr(command, "quiet", False):
         warnings.simplefilter("ignore")
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        hint = way_out(str(message), verb)
+        shown(f"{message}; {hint}" if hint else message, *where, **more)
+
+    warnings.showwarning = show
     try:
         command.check()
         return command.run() or OK
@@ -90,6 +97,8 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         if hint := way_out(str(error), verb):
             error.add_note(hint)
         raise
+    finally:
+        warnings.showwarning = shown
 
 
 def way_out(message: str, verb: type[Verb]) -> str:
@@ -104,7 +113,7 @@ def way_out(message: str, verb: type[Verb]) -> str:
     from cranfield.cli.declare import declared
 
     options = [
-        f"{parameter.label} {parameter.metavar}"
+        f"{parameter.label} {parameter.metavar}".rstrip()
         for parameter in declared(verb)
         if parameter.solves
         and parameter.label not in message

@@ -112,6 +112,15 @@ def show(*choices: str, help: str) -> Any:
     return option("--show WHAT", help, default=choices[0], choices=choices, group=RESULT)
 
 
+def split_tags() -> Any:
+    return flag(
+        "--split-tags",
+        "Read a run for each tag (last column) of a file of runs; without this, a file is one run.",
+        group=READING,
+        solves="split_tags=",
+    )
+
+
 # -- what is read
 
 
@@ -126,11 +135,13 @@ class Files(Verb):
     )
     qrels_format: str | None = option(
         "--qrels-format FORMAT",
-        "Format of the judgments: {names}; default: detected. In diversity, column 2 is always the intent.",
+        "Format of the judgments: {names}; default: detected. In diversity, column 2 is always the intent; in trec, it "
+        "never has a meaning.",
         group=READING,
         names=QRELS_FORMATS,
-        solves="'diversity'",
+        solves="'(diversity|trec)'",
     )
+    split_tags: bool = split_tags()
     on_duplicate: str = option(
         "--on-duplicate RULE",
         "A document that appears twice in a list, {names}: refuse it, keep the first, or the highest score or grade.",
@@ -151,7 +162,7 @@ class Files(Verb):
         from cranfield.assessed.joined_runs import distinct_names
         from cranfield.collection.run import read_runs
 
-        runs = read_runs(paths, format=self.run_format, on_duplicate=self.on_duplicate)
+        runs = read_runs(paths, format=self.run_format, **self.values("on_duplicate", "split_tags"))
         names = distinct_names([run.name for run in runs], [run.path or "" for run in runs])
         return dict(zip(names, runs, strict=True))
 
@@ -204,6 +215,12 @@ class Lists(Ranked):
         "Length of documents that the file of lengths lacks: a number, or mean; default: an error.",
         group=SIDE,
     )
+    strata: bool = flag(
+        "--strata",
+        "Column 2 of the judgments is the stratum a document was drawn from, for xinfAP and infNDCG; grade -1: it was "
+        "not drawn. Without this, it is if most grades are -1 or such a measure is asked for.",
+        group=RANKING,
+    )
     inclusion: str | None = option(
         "--inclusion FILE",
         "Sampling probabilities of judged documents, for statAP: topic, doc, probability; or the files of TREC's "
@@ -224,9 +241,11 @@ class Lists(Ranked):
             "precision": self.precision,
             "on_duplicate": self.on_duplicate,
             "format": self.run_format,
+            "split_tags": self.split_tags,
             "intent_probabilities": self.intent_probabilities,
             "intent_types": self.intent_types,
             "lengths": self.lengths,
+            "strata": self.strata,
             "inclusion": self.inclusion,
             "missing_length": assumed_length(self.missing_length),
             "dimensions": named_files(self.dimensions),

@@ -27,7 +27,8 @@ def with_way_out(message: str) -> str:
     "the grade is 'S', expected a number (the grades S, A, B, C are read if every line has one)"
     """
     if " appears twice for topic " in message:
-        return f"{message}; to keep one: on_duplicate='first' or 'max'"
+        split = ", or a run for each tag: split_tags=True" if re.search(r"with [\d,]+ tags$", message) else ""
+        return f"{message}; to keep one: on_duplicate='first' or 'max'{split}"
     letter = re.match("the grade is '[A-Z]', expected a number", message)
     return f"{message} (the grades S, A, B, C are read if every line has one)" if letter else message
 
@@ -47,6 +48,8 @@ class Columns:
     unit: str = "row"
     line: Callable[[int], int] | None = None
     """The line of a row, for files with lines."""
+    label_name: str = ""
+    """What the data calls the column of labels, as `column_names` spells it."""
 
     def fault(self, row: int, what: str) -> DataError:
         """The error about a row, with its place."""
@@ -54,9 +57,15 @@ class Columns:
             return DataError(self.origin, self.line(row), what)
         return DataError(self.origin, None, f"{self.unit} {row + 1}: {what}")
 
-    def table(self, kind: str, on_duplicate: str) -> _core.Table:
-        """Check the columns and return the core's table."""
+    @property
+    def tags(self) -> list[str]:
+        """The different names of runs."""
+        return [str(name) for name in dict.fromkeys(self.names or ())]
+
+    def table(self, kind: str, on_duplicate: str, split_tags: bool = False) -> _core.Table:
+        """Check the columns and return the core's table, as one run or as a run for each tag."""
         what = VALUE[kind]
+        together = len(self.tags) > 1 and not split_tags
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
         self.check_numbers(self.values, what)
@@ -66,8 +75,9 @@ class Columns:
             self.labels = ["0" if label is None else label for label in self.labels]
         try:
             return _core.table_from_columns(
-                self.names, self.topics, self.docs, self.values, self.ranks, self.labels, on_duplicate, what
-            )
+                None if together else self.names, self.topics, self.docs, self.values, self.ranks, self.labels,
+                on_duplicate, what,
+            )  # fmt: skip
         except UnicodeError:
             raise DataError(self.origin, None, "an id contains half a surrogate pair, expected text") from None
         except ValueError as error:
@@ -76,7 +86,8 @@ class Columns:
                 raise DataError(self.origin, None, str(error)) from None
             again, message, first = repeat.groups()
             where = f"on line {self.line(int(first) - 1)}" if self.line else f"in {self.unit} {first}"
-            raise self.fault(int(again) - 1, with_way_out(f"{message}, first {where}")) from None
+            tags = f", in data with {len(self.tags)} tags" if together else ""
+            raise self.fault(int(again) - 1, with_way_out(f"{message}, first {where}{tags}")) from None
 
     def _check_ids(self, column: list[Any], what: str) -> None:
         row = _wrong_type(column, (str, bytes, Integral))

@@ -59,7 +59,7 @@ def convert(
     if kind == "qrels":
         out = Qrels.of(thing, format=from_).outgoing()
     else:
-        out = together(runs_of(thing, format=from_))
+        out = together(runs_of(thing, format=from_, split_tags=True))
     write_bytes(target, writing.encode(out, chosen, target, allow_loss=allow_loss))
     return Converted(target, kind, chosen.name, len(out.columns.docs))
 

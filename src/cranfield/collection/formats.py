@@ -47,9 +47,13 @@ class Layout:
 
     def read(
         self, buffer: Buffer, kind: str, *, on_duplicate: str = "error", threads: int | None = None,
-        most_faults: int = 1, keep_lines: bool = False,
+        most_faults: int = 1, keep_lines: bool = False, split_tags: bool = False, labels_count: bool = True,
     ) -> tuple[_core.Table, list[tuple[int, int, str]]]:  # fmt: skip
-        """The table in the bytes of a file, and (source, line, message) for lines that cannot be read."""
+        """The table in the bytes of a file, and (source, line, message) for lines that cannot be read.
+
+        Runs are one per file, or one per tag (`split_tags`). A document is judged once per topic, or once per topic and
+        label of column 2 (`labels_count`).
+        """
         return _core.read(
             [buffer],
             list(self.columns),
@@ -61,6 +65,8 @@ class Layout:
             threads=threads or os.cpu_count() or 1,
             most_faults=most_faults,
             keep_lines=keep_lines,
+            split_tags=split_tags,
+            labels_count=labels_count,
         )
 
     def encode(self, out: Outgoing, path: str) -> bytes:

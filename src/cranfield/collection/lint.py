@@ -30,16 +30,21 @@ MOST_FAULTS = 1_000_000
 
 
 def check_files(
-    qrels: Iterable[PathLike] = (), runs: Iterable[PathLike] = (), topics: Iterable[PathLike] = ()
+    qrels: Iterable[PathLike] = (),
+    runs: Iterable[PathLike] = (),
+    topics: Iterable[PathLike] = (),
+    *,
+    split_tags: bool = False,
 ) -> list[Finding]:
     """Everything that is wrong with these files, in the order of files and lines.
 
-    In a file with lines that cannot be read, the other lines are checked.
+    In a file with lines that cannot be read, the other lines are checked. A file of runs is one run, or with
+    `split_tags` a run for each tag.
     """
     qrels, runs, topics = ([os.fspath(path) for path in paths] for paths in (qrels, runs, topics))
     findings: list[Finding] = []
     qrels_files = [_check_file(path, "qrels", findings) for path in qrels]
-    run_files = [_check_file(path, "run", findings) for path in runs]
+    run_files = [_check_file(path, "run", findings, split_tags=split_tags) for path in runs]
     topic_files = [_check_topics(path, findings) for path in topics]
     readable = ([file for file in files if file] for files in (qrels_files, run_files, topic_files))
     findings.extend(_compare_files(*readable))
@@ -59,7 +64,7 @@ class File:
 # ------------------------------------------------------------------------------------------------- one file
 
 
-def _check_file(path: str, kind: str, findings: list[Finding]) -> File | None:
+def _check_file(path: str, kind: str, findings: list[Finding], *, split_tags: bool = False) -> File | None:
     """Add all findings about one run or qrels file; return what could be read."""
     try:
         buffer = load(path)
@@ -67,9 +72,9 @@ def _check_file(path: str, kind: str, findings: list[Finding]) -> File | None:
         if isinstance(format, formats.Layout) or not format.magic:
             findings.extend(byte_findings(path, buffer))
         if isinstance(format, formats.Layout):
-            table = _read(path, buffer, format, kind, findings)
+            table = _read(path, buffer, format, kind, findings, split_tags=split_tags)
         else:
-            table = from_buffer(buffer, Reading(kind), path)
+            table = from_buffer(buffer, Reading(kind, split_tags=split_tags), path)
     except CranfieldError as error:
         findings.append(_fault(path, error))
         return None
@@ -96,11 +101,13 @@ def _code(what: str) -> str:
     return next((code for text, code in words.items() if text in what), "format")
 
 
-def _read(path: str, buffer: Buffer, layout: formats.Layout, kind: str, findings: list[Finding]) -> _core.Table:
+def _read(
+    path: str, buffer: Buffer, layout: formats.Layout, kind: str, findings: list[Finding], *, split_tags: bool
+) -> _core.Table:
     """Return the lines that can be read; add findings about the others."""
     if kind == "qrels":
         buffer, _ = levels_as_numbers(buffer)
-    table, faults = layout.read(buffer, kind, most_faults=MOST_FAULTS, keep_lines=True)
+    table, faults = layout.read(buffer, kind, most_faults=MOST_FAULTS, keep_lines=True, split_tags=split_tags)
     findings.extend(Finding(path, line, "error", _code(what), what) for _, line, what in faults[:MOST_SHOWN])
     rest = len(faults) - MOST_SHOWN
     if rest > 0:
@@ -157,7 +164,7 @@ def _judged_twice(qrels: Sequence[File]) -> Iterator[Finding]:
 def _same_tags(runs: Sequence[File]) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for file in runs:
-        for tag in file.table.names if file.table else ():
+        for tag in file.table.tags if file.table else ():
             if tag and tag in seen:
                 yield Finding(file.path, None, "warning", "same-tag", f"{seen[tag]} has the same tag, {tag!r}")
             elif tag:

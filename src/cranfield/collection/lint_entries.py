@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.collection.lint_findings import Finding
+from cranfield.collection.run import several_tags
 from cranfield.text import counted, listed
 
 LONG_LIST = 1000
@@ -136,9 +137,15 @@ def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
         return
     first = np.repeat(label[entries.table.list_start[:-1]], entries.sizes)
     varies = np.flatnonzero(label != first)
-    if len(varies):
-        what = f"column 2 varies within topics: these are judgments by intent ({listed(entries.table.labels)})"
+    if not len(varies):
+        return
+    labels, again = listed(entries.table.labels), _core.judged(entries.table, "max").dropped
+    if again:
+        what = f"documents have several labels in column 2: these are judgments by intent ({labels})"
         yield Finding(entries.path, entries.first(varies), "info", "intents", what)
+    else:
+        what = f"column 2 varies within topics ({labels}), but no document has two labels: it is ignored"
+        yield Finding(entries.path, entries.first(varies), "info", "iterations", what)
 
 
 # ---- runs
@@ -148,6 +155,8 @@ def _tags(entries: Entries) -> Iterator[Finding]:
     names = entries.table.names
     if len(names) > 1:
         yield Finding(entries.path, None, "info", "several-tags", f"{len(names)} runs in one file: {listed(names)}")
+    elif len(entries.table.tags) > 1:
+        yield Finding(entries.path, None, "warning", "several-tags", several_tags(entries.table.tags))
 
 
 def _long_lists(entries: Entries) -> Iterator[Finding]:

@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.collection import structured
-from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
+from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError
 
 DIVERSITY = "diversity"
 """The format in which column 2 is the intent."""
+INTENT_NAMES = frozenset({"intent", "subtopic", "subtopic_id"})
+"""Names by which a column of a table says that it holds intents."""
 
 
 class Judgment(NamedTuple):
@@ -43,7 +44,10 @@ class Qrels(Records):
     """
 
     by_intent: bool = False
-    """Column 2 is the intent, even if every topic has only one: the qrels were read with `format="diversity"`."""
+    """Column 2 is the intent, whatever it holds: the qrels were read with `format="diversity"`, or the column has that
+    name."""
+    plain: bool = False
+    """Column 2 has no meaning, whatever it holds: the qrels were read with `format="trec"`."""
 
     kind: ClassVar[str] = "qrels"
 
@@ -64,16 +68,23 @@ class Qrels(Records):
         `thing` is a path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file,
         {topic: {doc: grade}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
         (topic, doc, grade[, iteration]).
-        A document judged twice is an error, unless `on_duplicate` is "first" or "max". With `format="diversity"`,
-        column 2 is the intent even if every topic has only one.
+        A document judged twice is an error, unless `on_duplicate` is "first" or "max".
+
+        Column 2 (of frames: a column such as `iteration`) is the intent if some document has two labels in a topic, and
+        has no meaning otherwise. With `format="diversity"`, or if the column is called `intent` or `subtopic`, it is
+        always the intent. With `format="trec"` it never has a meaning, and a document with two labels is judged twice.
         """
         if isinstance(thing, Qrels):
             named = thing if name in (None, thing.name) else replace(thing, name=name or "")
+            if format == PLAIN and not named.plain:
+                named = replace(named, by_intent=False, plain=True)
+                named.judged(on_duplicate)  # complains of a document that is judged twice
             return named.with_intents() if format == DIVERSITY else named
         reading = Reading("qrels", format, on_duplicate, threads)
         table, path = table_of(thing, reading)
         name = name or (stem(path) if path else "qrels")
-        return cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY)
+        qrels = cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY, plain=format == PLAIN)
+        return qrels._as_named(reading.column_names)
 
     @classmethod
     def read(
@@ -90,7 +101,7 @@ class Qrels(Records):
     @classmethod
     def from_frame(cls, frame: Any, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
         """Qrels from a pandas, polars or Arrow frame; columns are found by their usual names."""
-        return cls(structured.from_frame(frame, "qrels").table("qrels", on_duplicate), name)
+        return cls.of(frame, on_duplicate=on_duplicate, name=name)
 
     @classmethod
     def from_tuples(cls, records: Iterable[Any], *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
@@ -99,7 +110,7 @@ class Qrels(Records):
         >>> len(Qrels.from_tuples([("q1", "d1", 1), ("q1", "d2", 0)]))
         2
         """
-        return cls(structured.from_records(records, "qrels").table("qrels", on_duplicate), name)
+        return cls.of(iter(records), on_duplicate=on_duplicate, name=name)
 
     @classmethod
     def from_arrays(
@@ -117,20 +128,33 @@ class Qrels(Records):
 
     @cached_property
     def intents(self) -> tuple[str, ...]:
-        """The distinct labels of column 2 if it varies within a topic or `by_intent` is set; else none.
+        """The distinct labels of column 2 if some document has two in a topic or `by_intent` is set; else none.
 
         >>> Qrels.of(b"1 a d1 1\\n1 b d1 0\\n").intents
         ('a', 'b')
-        >>> Qrels.of(b"1 a d1 1\\n").intents, Qrels.of(b"1 a d1 1\\n", format="diversity").intents
-        ((), ('a',))
+        >>> Qrels.of(b"1 a d1 1\\n1 b d2 1\\n").intents
+        ()
+        >>> Qrels.of(b"1 a d1 1\\n1 b d2 1\\n", format="diversity").intents
+        ('a', 'b')
         """
         if self.by_intent:
             return tuple(self.table.labels) or ("0",)
+        if self.plain or not self.labels_vary or not self.judged("max").dropped:
+            return ()
+        return tuple(self.table.labels)
+
+    @cached_property
+    def labels_vary(self) -> bool:
+        """Whether some topic has several labels in column 2."""
         label = self.table.label
         if not len(label):
-            return ()
+            return False
         first = np.repeat(label[np.minimum(self.starts[:-1], len(label) - 1)], np.diff(self.starts))
-        return tuple(self.table.labels) if bool((label != first).any()) else ()
+        return bool((label != first).any())
+
+    def _as_named(self, names: Iterable[str]) -> Qrels:
+        """The same judgments, by intent if the name of their column says so and there are several in a topic."""
+        return self.with_intents() if INTENT_NAMES.intersection(names) and self.labels_vary else self
 
     @property
     def has_intents(self) -> bool:
@@ -139,7 +163,7 @@ class Qrels(Records):
 
     def with_intents(self) -> Qrels:
         """The same judgments, with column 2 as the intent."""
-        return self if self.by_intent else replace(self, by_intent=True)
+        return self if self.by_intent else replace(self, by_intent=True, plain=False)
 
     def numbers(self, values: NDArray[np.float64]) -> list[Any]:
         """Grades as Python numbers: integers if all are whole."""
@@ -191,7 +215,7 @@ class Qrels(Records):
 
     def __reduce__(self) -> tuple[Any, ...]:
         reduced: tuple[Any, ...] = super().__reduce__()
-        return (_rebuild_with_intents, reduced) if self.by_intent else reduced
+        return (_rebuild_as, (*reduced, self.by_intent, self.plain)) if self.by_intent or self.plain else reduced
 
     # ---- for joins
 
@@ -210,5 +234,5 @@ class Qrels(Records):
         return self._judged[on_duplicate]
 
 
-def _rebuild_with_intents(rebuild: Callable[..., Qrels], arguments: tuple[Any, ...]) -> Qrels:
-    return rebuild(*arguments).with_intents()
+def _rebuild_as(rebuild: Callable[..., Qrels], arguments: tuple[Any, ...], by_intent: bool, plain: bool) -> Qrels:
+    return replace(rebuild(*arguments), by_intent=by_intent, plain=plain)

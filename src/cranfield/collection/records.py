@@ -21,6 +21,8 @@ from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageE
 from cranfield.text import counted
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
+PLAIN = "trec"
+"""The format in which column 2 has no meaning, if it is chosen."""
 NO_LABEL = frozenset({"0", "Q0", ""})
 """What column 2 contains if it has no meaning."""
 
@@ -33,11 +35,17 @@ class Reading:
     format: str | None = None
     on_duplicate: str = "error"
     threads: int | None = None
+    split_tags: bool = False
+    """Read a run for each tag, not one for each file."""
     notes: list[str] = field(default_factory=list)
     """Notes for readers of the scores; reading adds to them."""
+    column_names: list[str] = field(default_factory=list)
+    """The name of the column of labels, if the data has names; reading adds it."""
+    tags: list[str] = field(default_factory=list)
+    """The different names of runs in the data; reading adds them."""
 
     def __post_init__(self) -> None:
-        check.one_of("read", ("error", "first", "max"), on_duplicate=self.on_duplicate)
+        check.one_of("", ("error", "first", "max"), on_duplicate=self.on_duplicate)
         if self.format is not None:
             formats.named(self.format, self.kind)
 
@@ -52,16 +60,14 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
     if isinstance(thing, bytes | bytearray | memoryview):
         return from_buffer(source.unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
     if structured.is_frame(thing):
-        columns = structured.from_frame(thing, reading.kind)
-        return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
+        return _from_columns(structured.from_frame(thing, reading.kind), reading), ""
     if isinstance(thing, Mapping):
         return from_mapping(thing, reading.kind, name), ""
     if isinstance(thing, source.Readable):
         path = str(getattr(thing, "name", ""))
         return from_buffer(source.read_stream(thing), reading, path or "<stream>"), path
     if isinstance(thing, Iterable):
-        columns = structured.from_records(thing, reading.kind)
-        return _warned(columns.table(reading.kind, reading.on_duplicate), reading), ""
+        return _from_columns(structured.from_records(thing, reading.kind), reading), ""
     raise UsageError(
         f"{type(thing).__name__} cannot be read as {reading.kind}: "
         "give a path, bytes, an open file, a dict of dicts, a frame or records"
@@ -78,15 +84,19 @@ def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.T
             return from_mapping(columns, kind, origin=origin)
         if not columns.docs:
             raise DataError(origin, None, "is empty, expected records after the header")
-        return _warned(columns.table(kind, reading.on_duplicate), reading, origin)
+        return _from_columns(columns, reading, origin)
     if format.header:
         _check_header(buffer, format, origin)
     if kind == "qrels":
         buffer, note = levels_as_numbers(buffer)
         reading.notes.extend([note] if note else [])
-    table, faults = format.read(buffer, kind, on_duplicate=reading.on_duplicate, threads=reading.threads)
+    table, faults = format.read(
+        buffer, kind, on_duplicate=reading.on_duplicate, threads=reading.threads, split_tags=reading.split_tags,
+        labels_count=reading.format != PLAIN,
+    )  # fmt: skip
     for _, line, message in faults:
         raise DataError(origin, line, with_way_out(message))
+    reading.tags.extend(table.tags)
     if not len(table):
         raise DataError(origin, None, f"is empty, expected lines of {format.expected}")
     return _warned(table, reading, origin)
@@ -127,7 +137,14 @@ def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
     if not getattr(dataset, f"has_{what}")():
         raise DataError(identifier, None, f"this dataset has no {what}")
     columns = structured.from_records(getattr(dataset, f"{what}_iter")(), reading.kind, identifier)
-    return _warned(columns.table(reading.kind, reading.on_duplicate), reading, identifier)
+    return _from_columns(columns, reading, identifier)
+
+
+def _from_columns(columns: Columns, reading: Reading, origin: str = "") -> _core.Table:
+    if columns.label_name:
+        reading.column_names.append(columns.label_name)
+    reading.tags.extend(columns.tags)
+    return _warned(columns.table(reading.kind, reading.on_duplicate, reading.split_tags), reading, origin)
 
 
 def _warned(table: _core.Table, reading: Reading, origin: str = "") -> _core.Table:

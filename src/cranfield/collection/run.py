@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +15,7 @@ from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.writing import Outgoing
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.text import listed
 
 
@@ -54,20 +55,16 @@ class Run(Records):
 
         `thing` is a path (`-` is standard input, `irds:NAME` the scored documents of an ir_datasets dataset), bytes, an
         open file, {topic: {doc: score}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
-        (topic, doc, score). Its name is `name`, or its tag, or that of its file.
+        (topic, doc, score). Its name is `name`, or its tag, or that of its file. Several tags are one run, with a
+        warning; `read_runs` can read a run for each tag.
         """
-        runs = runs_of(thing, name, format=format, on_duplicate=on_duplicate)
-        if len(runs) != 1:
-            tags = listed((run.name for run in runs), most=10)
-            message = f"{len(runs)} runs ({tags}), expected one; read_runs reads several"
-            raise DataError(runs[0].path or "<data>", None, message)
-        return runs[0]
+        return runs_of(thing, name, format=format, on_duplicate=on_duplicate)[0]
 
     @classmethod
     def read(
         cls, path: PathLike, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
     ) -> Run:
-        """The one run in a file; the format is detected unless given."""
+        """The run in a file; the format is detected unless given."""
         return cls.of(path, name, format=format, on_duplicate=on_duplicate)
 
     @classmethod
@@ -197,31 +194,57 @@ class Run(Records):
 
 
 def runs_of(
-    thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
+    thing: Any,
+    name: str | None = None,
+    *,
+    format: str | None = None,
+    on_duplicate: str = "error",
+    split_tags: bool = False,
 ) -> list[Run]:
-    """All runs in one file or object, one for each tag. With `name`, several runs are called `name:tag`.
+    """The run in one file or object, or with `split_tags` a run for each tag.
 
-    >>> [run.name for run in runs_of(b"1 Q0 d1 1 0.5 bm25\\n1 Q0 d1 1 0.4 rm3\\n")]
+    With `name`, several runs are called `name:tag`.
+
+    >>> [run.name for run in runs_of(b"1 Q0 d1 1 0.5 bm25\\n1 Q0 d1 1 0.4 rm3\\n", split_tags=True)]
     ['bm25', 'rm3']
     """
     if isinstance(thing, Run):
         return [thing if name in (None, thing.name) else Run(thing.table.renamed(name or ""), name or "", thing.path)]
-    table, path = table_of(thing, Reading("run", format, on_duplicate), name or "run")
+    reading = Reading("run", format, on_duplicate, split_tags=split_tags)
+    table, path = table_of(thing, reading, name or "run")
     tags = table.names
     if len(tags) <= 1:
-        run_name = name or (tags[0] if tags and tags[0] else stem(path) if path else "run")
+        together = len(reading.tags) > 1
+        if together:
+            warnings.warn(f"{path or '<data>'}: {several_tags(reading.tags)}", CranfieldWarning, stacklevel=2)
+        own = tags[0] if tags and not together else ""
+        run_name = name or own or (stem(path) if path else "run")
         return [Run(table if tags == [run_name] else table.renamed(run_name), run_name, path)]
     row_tag = np.repeat(table.list_name, np.diff(table.list_start))
     names = [f"{name}:{tag}" if name else tag for tag in tags]
     return [Run(table.take(np.flatnonzero(row_tag == i), names[i]), names[i], path) for i in range(len(tags))]
 
 
+def several_tags(tags: Sequence[str]) -> str:
+    """The message about a file with several tags that is read as one run.
+
+    >>> several_tags(["bm25", "rm3"])
+    '2 tags (bm25, rm3) are read as one run; to read a run for each tag: split_tags=True'
+    """
+    return f"{len(tags):,} tags ({listed(tags)}) are read as one run; to read a run for each tag: split_tags=True"
+
+
 def read_runs(
-    paths: PathLike | Iterable[PathLike], *, format: str | None = None, on_duplicate: str = "error"
+    paths: PathLike | Iterable[PathLike],
+    *,
+    format: str | None = None,
+    on_duplicate: str = "error",
+    split_tags: bool = False,
 ) -> list[Run]:
-    """The runs of several files (globs are expanded), one for each file and tag."""
+    """The runs of several files (globs are expanded), one for each file, or with `split_tags` for each tag."""
     names = [paths] if not isinstance(paths, Iterable) or isinstance(paths, str) else list(paths)
-    return [run for path in expand(names) for run in runs_of(path, format=format, on_duplicate=on_duplicate)]
+    options: dict[str, Any] = {"format": format, "on_duplicate": on_duplicate, "split_tags": split_tags}
+    return [run for path in expand(names) for run in runs_of(path, **options)]
 
 
 __all__ = ["Ranked", "Retrieved", "Run", "read_runs", "runs_of"]

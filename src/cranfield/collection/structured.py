@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, required_columns, run_or_qrels_columns
+from cranfield.collection.column_names import (
+    DELIMITER,
+    VALUE,
+    column_key,
+    header_delimiter,
+    required_columns,
+    run_or_qrels_columns,
+)
 from cranfield.collection.columns import Columns, shown
 from cranfield.collection.source import Buffer, text_of
 from cranfield.errors import DataError
@@ -25,10 +32,13 @@ from cranfield.frames import need
 from cranfield.text import counted
 
 
-def _columns(get: Callable[[int], list[Any]], places: dict[str, int], origin: str) -> Columns:
-    """Columns from a function that returns the column at a position."""
+def _columns(
+    get: Callable[[int], list[Any]], places: dict[str, int], origin: str, names: Sequence[str] = ()
+) -> Columns:
+    """Columns from a function that returns the column at a position; `names` are those of all columns."""
     columns: dict[str, Any] = {f"{role}s": get(place) for role, place in places.items()}
-    return Columns(**columns, origin=origin)
+    label_name = column_key(names[places["label"]]) if names and "label" in places else ""
+    return Columns(**columns, origin=origin, label_name=label_name)
 
 
 def _score_by_rank(columns: Columns, places: dict[str, int]) -> Columns:
@@ -69,7 +79,7 @@ def from_frame(frame: Any, kind: str, origin: str = "frame") -> Columns:
     """The columns of a pandas, polars or Arrow frame."""
     names, get = frame_columns(frame)
     places = required_columns(names, kind, origin)
-    return _score_by_rank(_columns(get, places, origin), places)
+    return _score_by_rank(_columns(get, places, origin, names), places)
 
 
 def read_parquet(buffer: Buffer, kind: str, origin: str) -> Columns:
@@ -106,13 +116,14 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
     if not rows:
         return Columns([], [], [], origin=origin, unit=unit)
     first = rows[0]
-    names: Sequence[str]
+    names: Sequence[str] = ()
     pick: Callable[[int], Callable[[Any], Any]]
     if isinstance(first, Mapping):
         names = list(first)
         places, pick = required_columns(names, kind, origin), lambda i: itemgetter(names[i])
     elif hasattr(first, "_fields"):
-        places, pick = required_columns(first._fields, kind, origin), itemgetter
+        names = first._fields
+        places, pick = required_columns(names, kind, origin), itemgetter
     elif hasattr(first, "__dataclass_fields__"):
         names = list(first.__dataclass_fields__)
         places, pick = required_columns(names, kind, origin), lambda i: attrgetter(names[i])
@@ -130,7 +141,7 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
             what = f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
             raise DataError(origin, None, what) from None
 
-    columns = _columns(get, places, origin)
+    columns = _columns(get, places, origin, names)
     columns.unit = unit
     return _score_by_rank(columns, places)
 
@@ -295,7 +306,7 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
         wrong = next(row for row, cells in enumerate(rows) if len(cells) != len(header))
         count = counted(len(rows[wrong]), "column")
         raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}")
-    columns = _columns(lambda place: list(map(itemgetter(place), rows)), places, origin)
+    columns = _columns(lambda place: list(map(itemgetter(place), rows)), places, origin, header)
     columns.line = line
     columns.values = _numbers(columns, columns.values, VALUE[kind] if places["value"] != places.get("rank") else "rank")
     if columns.ranks is not None:

@@ -273,6 +273,8 @@ class Evaluator:
         self.measures: list[Any] = list(dict.fromkeys(measures))
         self._plans = [_plan(measure) for measure in self.measures]
         self._judgments = Qrels.of(qrels)
+        if self._judgments.labels_vary and any(plan.ours and plan.ours.uses_intents() for plan in self._plans):
+            self._judgments = self._judgments.with_intents()  # in ir_measures, diversity measures use the iteration
         self._qrels = None if self._judgments.has_intents else TrecQrels(self._judgments.judged(), whole_grades=False)
         self._topics: list[str] = self._qrels.topics if self._qrels else list(self._judgments.topics)
         self.qrel_qids: set[str] = set(self._topics)

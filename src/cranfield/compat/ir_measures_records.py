@@ -43,7 +43,7 @@ class CalcResults(NamedTuple):
 
 def read_trec_qrels(file: Any) -> Iterator[Qrel]:
     """The judgments in a TREC file: its path, its text (with a newline) or an open file."""
-    for judgment in Qrels.of(_text_or_file(file), format="trec"):
+    for judgment in Qrels.of(_text_or_file(file), format="diversity"):  # several lines for a document
         yield Qrel(judgment.topic, judgment.doc, judgment.grade, judgment.iteration)
 
 

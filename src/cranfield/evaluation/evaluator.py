@@ -40,11 +40,13 @@ def evaluate(
     on_duplicate: str = "error",
     depth: int | None = None,
     format: str | None = None,
+    split_tags: bool = False,
     threads: int | None = None,
     intent_probabilities: Any = None,
     intent_types: Any = None,
     lengths: Any = None,
     missing_length: float | str | None = None,
+    strata: bool = False,
     inclusion: Any = None,
     dimensions: Any = None,
     progress: Progress | None = None,
@@ -63,9 +65,21 @@ def evaluate(
     {'AP': 0.8333333333333333, 'RR': 1.0}
     """
     options = JoinOptions(
-        order, precision, on_duplicate, depth, format, threads, intent_probabilities, intent_types, lengths,
-        missing_length, inclusion, dimensions=dimensions,
-    )  # fmt: skip
+        order=order,
+        precision=precision,
+        on_duplicate=on_duplicate,
+        depth=depth,
+        format=format,
+        split_tags=split_tags,
+        threads=threads,
+        intent_probabilities=intent_probabilities,
+        intent_types=intent_types,
+        lengths=lengths,
+        missing_length=missing_length,
+        strata=strata,
+        inclusion=inclusion,
+        dimensions=dimensions,
+    )
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
 
@@ -104,8 +118,11 @@ class Evaluator:
 
 
 def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOptions:
-    """The options, with the scores of the runs kept if a measure needs them."""
-    return replace(options, scores=True) if any("scores" in measure.looks_at() for measure in measures) else options
+    """The options, with the scores of the runs kept and column 2 read as the stratum if a measure needs that."""
+    needed = {name for measure in measures for name in measure.looks_at()}
+    scores, sampled = options.scores or "scores" in needed, options.sampled or "sample" in needed
+    unchanged = (scores, sampled) == (options.scores, options.sampled)
+    return options if unchanged else replace(options, scores=scores, sampled=sampled)
 
 
 def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Measure]:

@@ -33,6 +33,9 @@ class _Stratified(Measure):
     def beyond_grades(self) -> bool:
         return True  # documents of different strata count differently
 
+    def looks_at(self) -> frozenset[str]:
+        return super().looks_at() | {"sample"}
+
     def strata(self, lists: Assessed) -> tuple[Sample, Index, Index]:
         """The sample, the stratum of each hit, and the topic of the sample that each row belongs to."""
         if lists.sample is None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Cranfield
 
-DIVERSE = "1 1 a 1\n1 2 b 2\n1 1 c 0\n2 1 a 1\n2 2 c 1\n"
+DIVERSE = "1 1 a 1\n1 2 b 2\n1 1 c 0\n1 2 c 0\n2 1 a 1\n2 2 c 1\n"
 FIRST = "1 Q0 a 1 9 first\n1 Q0 b 2 8 first\n2 Q0 c 1 9 first\n"
 SECOND = "1 Q0 c 1 9 second\n1 Q0 a 2 8 second\n2 Q0 a 1 9 second\n"
 

@@ -34,6 +34,7 @@ cranfield validate runs/*.run --show error --format json
     qrels: list[str] | None = option("--qrels FILE", "Judgments. Repeat it.", reads=True)
     runs: list[str] | None = option("--runs, --run FILE", "A run. Repeat it.", reads=True)
     topics: list[str] | None = option("--topics FILE", "Topics. Repeat it.", reads=True)
+    split_tags: bool = options.split_tags()
     strict: bool = flag("--strict", "Also exit with code 1 if there are only warnings.")
     severity: str = options.show(
         "info", "warning", "error", help="The lowest severity to show: {names}. All findings are counted."
@@ -51,7 +52,7 @@ cranfield validate runs/*.run --show error --format json
         paths = [path for several in kinds.values() for path in several]
         if not paths:
             raise UsageError("no files; try: cranfield validate qrels.txt runs/*.run")
-        findings = check_files(kinds["qrels"], kinds["run"], kinds["topics"])
+        findings = check_files(kinds["qrels"], kinds["run"], kinds["topics"], split_tags=self.split_tags)
         counts = Counter(finding.severity for finding in findings)
         shown = [f for f in findings if SEVERITIES.index(f.severity) <= SEVERITIES.index(self.severity)]
         if self.format == "json":

@@ -85,8 +85,9 @@ class Inputs:
         return self._once(collection, "qrels", lambda: Qrels.of(collection.qrels, on_duplicate=rule))
 
     def _runs(self, collection: Collection) -> dict[str, Run]:
-        format, rule = collection.options.format, collection.options.on_duplicate
-        runs = [run for path in expand(collection.runs) for run in runs_of(path, format=format, on_duplicate=rule)]
+        options = collection.options
+        rules: dict[str, Any] = {"on_duplicate": options.on_duplicate, "split_tags": options.split_tags}
+        runs = [run for path in expand(collection.runs) for run in runs_of(path, format=options.format, **rules)]
         names = distinct_names([run.name for run in runs], [run.path for run in runs])
         return dict(zip(names, runs, strict=True))
 

@@ -23,8 +23,8 @@ from cranfield.scores.score_tables import MISSING_RULES
 FILES = ("qrels", "teams", "intent_probabilities", "intent_types", "lengths", "inclusion")
 """Keys of a collection that name one file."""
 JOINING = (
-    "order", "precision", "on_duplicate", "depth", "format", "intent_probabilities", "intent_types", "lengths",
-    "missing_length", "inclusion", "dimensions",
+    "order", "precision", "on_duplicate", "depth", "format", "split_tags", "intent_probabilities", "intent_types",
+    "lengths", "missing_length", "strata", "inclusion", "dimensions",
 )  # fmt: skip
 """Keys of a collection that say how runs are joined with judgments: those of `JoinOptions`."""
 TOP = ("title", "output", "cache", "report", "seed", "measures", "collections", "methods")
