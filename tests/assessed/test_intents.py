@@ -198,6 +198,7 @@ def test_one_list_by_hand() -> None:
     assert lists.retrieved.tolist() == [3]
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_reading_lists_by_intent_in_blocks_gives_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = {"r": RUN, "s": {"1": {"c": 2.0, "b": 1.0}, "2": {"a": 1.0}}, "t": {"1": {"x": 1.0}, "2": {"x": 1.0}}}
     names = ["AP-IA", "nDCG-IA@2", "Judged-IA", "AP-IA'", "nERR[IA]", "U-IA", "P-IA[ties]"]

@@ -54,6 +54,7 @@ def test_lengths_from_frames(tmp_path: Path) -> None:
         assert lengths(table) == IN_ORDER
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_runs_in_files_tables_and_dicts_have_the_same_lengths(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("".join(f"{t} Q0 {d} 0 {s} tag\n" for t, docs in RUN.items() for d, s in docs.items()))
@@ -94,6 +95,7 @@ def test_a_length_may_be_assumed() -> None:
             cf.JoinOptions(missing_length=wrong)
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_words_and_characters_side_by_side(tmp_path: Path) -> None:
     path = tmp_path / "lengths"
     path.write_text("doc words characters snippet\na 10 60 5\nb 20 130 6\n")

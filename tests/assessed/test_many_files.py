@@ -69,6 +69,7 @@ def test_the_reported_error_does_not_depend_on_the_number_of_threads(tmp_path: P
         cf.evaluate({"1": {"d": 1}}, [str(short), str(twice)], ["AP"], threads=threads)
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_progress_ends_at_the_total(tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{number}.run", f"r{number}", scores(number)) for number in range(3)]
     paths += [

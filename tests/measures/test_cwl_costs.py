@@ -40,6 +40,7 @@ def test_condensed_lists_keep_the_costs_of_judged_documents() -> None:
     assert mean((CWL(continuation="P", cost="cost", report="ETC") @ 3).view("condensed"), lengths=COSTS) == 2 + 4 + 8
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_tied_documents_keep_their_costs() -> None:
     """One document is read: the relevant one, which costs 1, or the other, which costs 3."""
     first_document = CWL(continuation="P", cost="cost", report="EC") @ 1

@@ -75,6 +75,7 @@ def test_the_residual_is_a_measure_like_any_other() -> None:
     assert scores.values[0, 0, 0] == close(measure.of([1, None]))
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_with_ties_the_residual_counts_a_share_of_each_rank() -> None:
     # d1 (judged) and d2 (not) are tied: in one order rank 2 is unknown, in the other rank 1
     in_each_order = [CWL(p=0.5, report="residual").of(grades) for grades in ([1, None], [None, 1])]

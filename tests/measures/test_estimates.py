@@ -49,6 +49,7 @@ def test_by_hand(name: str) -> None:
     assert evaluate(QRELS, RUN, [name]).values[0, 0].tolist() == close(BY_HAND[name])
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_files_dicts_records_and_arrays_give_the_same(tmp_path: Path) -> None:
     lines = [f"{topic} Q0 {doc} 0 {value} mine" for topic, docs in RUN.items() for doc, value in docs.items()]
     (tmp_path / "mine.run").write_text("\n".join(lines) + "\n")
@@ -91,6 +92,7 @@ def plain(
     return 1 - sum(abs(estimated(d) - max(judgments.get(d, 0), 0) / largest) for d in documents) / len(documents)
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 @settings(max_examples=60, deadline=None)
 @given(collection=collections(every_topic=True), cutoff=st.sampled_from([None, 1, 3]))
 def test_every_form_agrees_with_a_plain_loop(
@@ -115,6 +117,7 @@ def test_every_form_agrees_with_a_plain_loop(
                 assert measure.view("ties").evaluate(lists).tolist() == close(expected, abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_ties_are_the_mean_over_all_orders() -> None:
     qrels, run = {"q": {"d1": 1, "d2": 0}}, {"q": {"d1": 0.5, "d2": 0.5}}
     # d1 first: 1/2 from its judgment, d2 is below the cutoff; d2 first: 1/2 from its judgment, d1 is missed

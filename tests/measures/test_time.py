@@ -262,6 +262,7 @@ def tied(ties: list[Documents]) -> Assessed:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 @settings(max_examples=30, deadline=None)
 @given(ties=groups)
 def test_expected_over_ties_is_the_mean_over_all_orders(ties: list[Documents]) -> None:
@@ -273,6 +274,7 @@ def test_expected_over_ties_is_the_mean_over_all_orders(ties: list[Documents]) -
         assert measure.view("ties").evaluate(tied(ties))[0] == pytest.approx(mean), measure
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 @settings(max_examples=30, deadline=None)
 @given(ties=groups)
 def test_documents_keep_their_lengths_when_ties_are_broken(ties: list[Documents]) -> None:
@@ -292,6 +294,7 @@ def test_documents_keep_their_lengths_when_ties_are_broken(ties: list[Documents]
             at += len(group)
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 def test_lengths_do_not_change_other_measures_over_ties() -> None:
     # 12 documents tied, one relevant: 12 orders that differ for AP, though all documents differ in length
     run = {"q": {f"d{n}": 1.0 for n in range(12)}}

@@ -70,6 +70,7 @@ def test_added_judgments_belong_to_one_list() -> None:
     assert Judged().view("best").evaluate(lists).tolist() == [1, 1]
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 @pytest.mark.parametrize("reading", ["best", "worst"])
 def test_the_largest_grade_is_that_of_all_topics_in_every_view(reading: str) -> None:
     lists = cf.join({"a": {"x": 1}, "b": {"y": 3}}, {"a": {"x": 1.0, "z": 1.0}, "b": {"y": 1.0}})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ from cranfield.collection.records import NO_LABEL
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.types import Array, Progress
 
+HIGHEST = 1000.0
+"""A higher grade is probably a mistake; from 1024 on, the gain 2^grade is not even a number any more."""
 FEW = 100
 """Judgments in which fewer than one document in so many has two labels are probably not judged by intent."""
 TYPES_FROM = "intent types: from "
@@ -45,9 +47,8 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     judgments = qrels if isinstance(qrels, Qrels) else Qrels.of(qrels, on_duplicate=options.on_duplicate)
     prepared = _prepared(judgments, options)
     grade = prepared.judged.grade if prepared.grade is None else prepared.grade
-    lists = join_runs(prepared.judged, grade, runs, options, progress)
-    if not (grade > 0).any():
-        message = "no document is judged relevant (grade 1 or more); measures that need one are undefined"
+    lists = join_runs(prepared.judged, grade, runs, options, progress, judgments)
+    for message in _odd_grades(judgments, grade):
         warnings.warn(message, CranfieldWarning, stacklevel=2)
     notes = (*judgments.notes, *prepared.notes)
     if not notes and not prepared.attachments:
@@ -58,6 +59,23 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
         return lists
     hits = np.flatnonzero(~np.isnan(lists.grade))
     return lists.take_hits(slice(None), hits, lists.row[hits])
+
+
+def _odd_grades(qrels: Qrels, grade: Array) -> Iterator[str]:
+    """Messages about judgments from which no useful score can be computed."""
+    if not len(qrels):
+        yield f"{qrels.path or 'the judgments'}: empty, no document is judged; all measures are undefined"
+    elif not (grade > 0).any():
+        yield "no document is judged relevant (grade 1 or more); measures that need one are undefined"
+    size = np.abs(qrels.values)
+    if len(size) and size.max() > HIGHEST:
+        place = int(size.argmax())
+        topic = qrels.topics[int(np.searchsorted(qrels.starts, place, side="right")) - 1]
+        doc, value = qrels.table.docs(place, place + 1)[0], qrels.values[place]
+        yield (
+            f"{qrels.path or 'the judgments'}: the grade of document {doc!r} for topic {topic!r} is {value:g}, which "
+            "is unlikely to be a grade; check the column of grades"
+        )
 
 
 class _Prepared(NamedTuple):
@@ -113,7 +131,8 @@ def _warn_of_few_intents(qrels: Qrels) -> None:
     if again * FEW < judged:
         warnings.warn(
             f"{qrels.path or 'the judgments'}: column 2 is read as the intent, because {again:,} of {judged:,} "
-            "documents have two labels in a topic; if it is a round or an iteration, read the judgments with format='trec'",
+            "documents have two labels in a topic; if it is a round or an iteration, read the judgments with "
+            "format='trec'",
             CranfieldWarning,
             stacklevel=2,
         )

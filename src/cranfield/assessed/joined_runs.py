@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,9 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
 from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
+from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of, several_tags
-from cranfield.collection.source import Buffer, expand, load, shown_path, stem
+from cranfield.collection.source import DATA_LINE, HEAD, Buffer, expand, load, shown_path, stem, unmarked
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -33,13 +34,18 @@ MOST_FILES = 128
 
 
 def join_runs(
-    judged: _core.Judged, grade: Array, runs: Any, options: JoinOptions, progress: Progress | None
+    judged: _core.Judged, grade: Array, runs: Any, options: JoinOptions, progress: Progress | None, qrels: Qrels
 ) -> Assessed:
-    """Lists of all runs; `grade` is that of each judged document, NaN if it does not count as judged."""
+    """Lists of all runs; `grade` is that of each judged document, NaN if it does not count as judged.
+
+    `qrels` are the same judgments; messages show a document of them.
+    """
     joiner = RunJoiner(judged, options, progress)
     for name, run in _each_run(runs):
         joiner.add(name, run)
-    return joiner.assessed(grade)
+    lists = joiner.assessed(grade)
+    joiner.warn_of_odd_runs(lists, qrels)
+    return lists
 
 
 def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
@@ -109,6 +115,8 @@ class RunJoiner:
         self.pending: list[_File] = []
         self.tables: list[Run] = []
         self.orders: set[str] = set()
+        self.unjudged_documents: dict[int, str] = {}
+        self.reversed: list[int] = []
 
     def add(self, name: str | None, run: Any) -> None:
         if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
@@ -148,18 +156,24 @@ class RunJoiner:
                 raise UsageError(f"{where}: order == 'rank', but the run has no ranks; use 'score' or 'file'")
         tables = [run.table for run in runs]
         joined = _core.join_tables(self.judged, tables, threads=self.threads, **self._rules(order))
-        self._keep(joined, order, [runs[source].path or "" for source in joined["sources"]])
+        paths = [runs[source].path or "" for source in joined["sources"]]
+        self._keep(
+            joined, order, paths,
+            lambda number: next(iter(tables[joined["sources"][number]].docs(0, 1)), ""),
+            lambda number: _first_ranks_rise(tables[joined["sources"][number]]),
+        )  # fmt: skip
 
     def _join_dict(self, name: str, run: dict[Any, Any]) -> None:
         order = self.options.order or "score"
         if not all(isinstance(documents, dict) for documents in run.values()):
             run = {t: dict(docs) if isinstance(docs, Mapping) else docs for t, docs in run.items()}
         try:
-            self._keep(_core.join_dicts(self.judged, [(name, run)], **self._rules(order)), order)
+            joined = _core.join_dicts(self.judged, [(name, run)], **self._rules(order))
         except UnicodeError:
             raise DataError(f"run {name!r}", None, "an id contains half a surrogate pair, expected text") from None
         except (ValueError, TypeError) as error:
             raise DataError(f"run {name!r}", None, str(error)) from None
+        self._keep(joined, order, None, lambda number: str(next((doc for docs in run.values() for doc in docs), "")))
 
     def _join_files(self) -> None:
         """Join pending files; those of the same layout together, so that threads share the work."""
@@ -201,7 +215,7 @@ class RunJoiner:
                 if file.name:
                     one = runs_in_file[source] == 1
                     joined["names"][number] = file.name if one else f"{file.name}:{joined['names'][number]}"
-            self._keep(joined, order, [files[source].path for source in joined["sources"]])
+            self._keep_files(joined, order, [files[source] for source in joined["sources"]])
 
     def _rules(self, order: str) -> dict[str, Any]:
         numbers = None if self.lengths is None else self.lengths.numbers
@@ -213,7 +227,35 @@ class RunJoiner:
             "scores": self.options.scores and order == "score",
         }
 
-    def _keep(self, joined: _core.Joined, order: str, paths: list[str] | None = None) -> None:
+    def _keep_files(self, joined: _core.Joined, order: str, files: list[_File]) -> None:
+        """Keep runs from files, one file for each run."""
+
+        def first_lines(number: int) -> list[dict[str, str]]:
+            return _first_columns(files[number].buffer, files[number].layout)
+
+        self._keep(
+            joined, order, [file.path for file in files],
+            lambda number: next(iter(first_lines(number)), {}).get("doc", ""),
+            lambda number: _ranks_rise(first_lines(number)),
+        )  # fmt: skip
+
+    def _keep(
+        self,
+        joined: _core.Joined,
+        order: str,
+        paths: list[str] | None = None,
+        first_document: Callable[[int], str] = lambda number: "",
+        ranks_rise: Callable[[int], bool] = lambda number: False,
+    ) -> None:
+        """Keep joined runs, and what is odd about them: no judged document, or scores that rise with rank."""
+        before, runs, topics = len(self.paths), len(joined["names"]), len(self.judged.topics)
+        hits = np.diff(np.searchsorted(joined["row"], np.arange(runs + 1) * topics))
+        for number in np.flatnonzero(hits == 0).tolist():
+            self.unjudged_documents[before + number] = first_document(number)
+        if order == "score":
+            for number in np.flatnonzero(joined["rising"] * 2 > joined["several"]).tolist():
+                if ranks_rise(number):
+                    self.reversed.append(before + number)
         self.joined.append(joined)
         self.paths += paths or [""] * len(joined["names"])
         self.orders.add(order)
@@ -259,6 +301,54 @@ class RunJoiner:
         """An array of all joins, one after the other."""
         return _concatenate([part[name] for part in self.joined])  # type: ignore[literal-required]
 
+    def warn_of_odd_runs(self, lists: Assessed, qrels: Qrels) -> None:
+        """Warn of runs that are probably not what their owner thinks."""
+        if len(qrels):
+            here = qrels.table.docs(0, 1)[0]
+            for run, doc in self.unjudged_documents.items():
+                if lists.retrieved.reshape(len(lists.runs), -1)[run].any():
+                    ids = f"; an id in the run is {doc!r}, one in the judgments {here!r}: are they of the same kind?"
+                    _warn(f"{lists.runs[run]}: no retrieved document is judged{ids if doc else ''}")
+        if self.reversed:
+            names = listed((lists.runs[run] for run in self.reversed), 3, "runs")
+            _warn(
+                f"{names}: scores rise with rank, so that the last document of the file comes first; if lower scores "
+                "are better, use order='rank'"
+            )
+        if self.orders == {"score"}:
+            level, several = self._column("level"), self._column("several")
+            equal = [lists.runs[run] for run in np.flatnonzero((level == several) & (several > 0)).tolist()]
+            if equal:
+                what = "all documents of a list have the same score and are ordered by id"
+                _warn(f"{listed(equal, 3, 'runs')}: {what}; if the file has an order, use order='rank' or 'file'")
+        same = [f"{first} and {second}" for first, second in self._same_runs(lists)]
+        if same:
+            what = "the same judged documents are at the same ranks; is one run given twice?"
+            _warn(f"{listed(same, 3, 'pairs of runs')}: {what}")
+
+    def _same_runs(self, lists: Assessed) -> Iterator[tuple[str, str]]:
+        """Runs that cannot be told apart by any measure, each with the first run that is like it."""
+        runs, topics = len(lists.runs), len(lists.topics)
+        if runs < 2 or lists.document is None:
+            return
+        start = np.searchsorted(lists.row, np.arange(runs + 1) * topics)
+        retrieved = lists.retrieved.reshape(runs, topics)
+        alike: dict[tuple[int, int], list[int]] = {}
+        for run, key in enumerate(zip(np.diff(start).tolist(), retrieved.sum(axis=1).tolist(), strict=True)):
+            if key[0]:
+                alike.setdefault(key, []).append(run)
+        for first, *others in alike.values():
+            mine = slice(start[first], start[first + 1])
+            for other in others:
+                its = slice(start[other], start[other + 1])
+                if (
+                    np.array_equal(retrieved[first], retrieved[other])
+                    and np.array_equal(lists.row[mine] - first * topics, lists.row[its] - other * topics)
+                    and np.array_equal(lists.rank[mine], lists.rank[its])
+                    and np.array_equal(lists.document[mine], lists.document[its])
+                ):
+                    yield lists.runs[first], lists.runs[other]
+
     def _warn(self, lists: Assessed) -> None:
         """Warn of topics that are missing or not judged, and of duplicates; a run without judged topics is an error."""
         unjudged = [topics for part in self.joined for topics in part["unjudged_topics"]]
@@ -287,6 +377,26 @@ class RunJoiner:
         dropped = sum(part["dropped"] for part in self.joined)
         if dropped:
             _warn(f"{counted(dropped, 'duplicate document')} ignored (on_duplicate={self.options.on_duplicate!r})")
+
+
+def _first_columns(buffer: Buffer, layout: layouts.Layout) -> list[dict[str, str]]:
+    """The first two lines of a file that are neither blank nor comments, as columns by role."""
+    lines = islice(DATA_LINE.finditer(unmarked(bytes(buffer[:HEAD]))), layout.header, 2 + layout.header)
+    words = [line[0].decode("utf-8", "surrogateescape").split() for line in lines]
+    return [dict(zip(layout.columns, row, strict=False)) for row in words]
+
+
+def _ranks_rise(lines: list[dict[str, str]]) -> bool:
+    """Whether the second of two lines of the same list has a higher rank."""
+    if len(lines) < 2 or lines[0]["topic"] != lines[1]["topic"]:
+        return False
+    first, second = (_core.parse_number(line.get("rank", "").encode("utf-8", "surrogateescape")) for line in lines)
+    return first is not None and second is not None and first < second
+
+
+def _first_ranks_rise(table: _core.Table) -> bool:
+    ranks = table.ranks
+    return bool(len(ranks) > 1 and int(table.list_start[1]) > 1 and ranks[0] < ranks[1])
 
 
 def _concatenate(parts: list[Any]) -> Any:

@@ -86,7 +86,7 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     shown = warnings.showwarning
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
-        hint = way_out(str(message), verb)
+        hint = way_out(str(message), verb, command)
         shown(f"{message}; {hint}" if hint else message, *where, **more)
 
     warnings.showwarning = show
@@ -101,8 +101,8 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         warnings.showwarning = shown
 
 
-def way_out(message: str, verb: type[Verb]) -> str:
-    """The options that solve a problem for which the library names its own parameters.
+def way_out(message: str, verb: type[Verb], command: Verb | None = None) -> str:
+    """The options that solve a problem for which the library names its own parameters; not those set in `command`.
 
     >>> from cranfield.cli.verbs.eval import EvalVerb
     >>> way_out("TBG needs document lengths: give lengths={doc: length}", EvalVerb)
@@ -116,6 +116,7 @@ def way_out(message: str, verb: type[Verb]) -> str:
         f"{parameter.label} {parameter.metavar}".rstrip()
         for parameter in declared(verb)
         if parameter.solves
+        and (command is None or getattr(command, parameter.name) == parameter.default)
         and parameter.label not in message
         and re.search(rf"(?<!\w){parameter.solves}(?!=)", message)
     ]

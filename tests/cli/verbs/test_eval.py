@@ -157,7 +157,7 @@ def test_depth(cranfield: Cranfield, tiny: Path) -> None:
 
 
 def test_on_duplicate(cranfield: Cranfield, tiny: Path) -> None:
-    (tiny / "twice.run").write_text("1 Q0 a 1 1 x\n1 Q0 b 2 2 x\n1 Q0 a 3 3 x\n")
+    (tiny / "twice.run").write_text("1 Q0 a 3 1 x\n1 Q0 b 2 2 x\n1 Q0 a 1 3 x\n")
     words = ("eval", "qrels.txt", "twice.run", "-m", "RR")
     refused = cranfield(*words)
     assert (refused.code, refused.out) == (1, "")
@@ -427,3 +427,24 @@ def test_control_characters_do_not_reach_the_terminal(cranfield: Cranfield, tiny
     assert refused.code == 1
     (tiny / "evil.run").write_bytes(b"1 Q0 a 1 9 t\x1b[2Jx\n")
     assert "\x1b" not in cranfield("eval", "qrels.txt", "evil.run").out + refused.err
+
+
+def test_sorting_uses_the_variant_that_is_shown(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The relevant document is first in one run, and second in the other."""
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text("1 0 d1 1\n2 0 d1 1\n")
+    Path("first").write_text("1 Q0 d1 1 9 a\n1 Q0 x 2 8 a\n2 Q0 d1 1 9 a\n2 Q0 x 2 8 a\n")
+    Path("deep").write_text("1 Q0 x 1 9 deep\n1 Q0 d1 2 8 deep\n2 Q0 x 1 9 deep\n2 Q0 d1 2 8 deep\n")
+    words = ("eval", "qrels", "deep", "first", "--quiet", "-m")
+    for sort in ("nDCG", "nDCG@1"):
+        done = cranfield(*words, "nDCG@1", "--sort", sort)
+        assert [line.split()[0] for line in done.out.splitlines()[1:3]] == ["a", "deep"]
+        assert "not shown" not in done.out
+    done = cranfield(*words, "P@2", "--sort", "RR")
+    assert "sorted by RR, which is not shown" in done.out
+    done = cranfield(*words, "nDCG@1", "--sort", "nDCG@2")
+    assert "sorted by nDCG@2, which is not shown" in done.out
+    done = cranfield(*words, "nDCG@1", "-m", "nDCG@2", "--sort", "nDCG")
+    assert (done.code, done.err) == (2, "error: --sort nDCG: nDCG@1 and nDCG@2 are shown; name one of them\n")

@@ -214,11 +214,12 @@ def test_bad_input_is_refused() -> None:
         leave_one_out(GRADES, LISTS, "AP", pool_depth=0)
     with pytest.raises(UsageError, match="no document is judged relevant"):
         leave_one_out({"t0": {"d01": 0}}, LISTS, "AP")
-    sampled = cf.Qrels.from_tuples([("t0", "d01", 1, "1"), ("t0", "d02", -1, "2")])
+    sampled = cf.Qrels.from_tuples([("t0", "d01", 1, "1"), ("t0", "d02", -1, "2"), ("t0", "d03", -1, "2")])
     with pytest.raises(UsageError, match="of a sample"):
         leave_one_out(sampled, LISTS, "AP")
 
 
+@pytest.mark.filterwarnings("ignore:.*the same judged documents")
 def test_identical_runs_have_no_correlation() -> None:
     same = dict.fromkeys(("a", "b", "c"), LISTS["r0"])
     left = leave_one_out(GRADES, same, "AP", pool_depth=5)

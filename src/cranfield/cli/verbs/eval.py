@@ -58,7 +58,11 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
     )
     per_topic: bool = options.per_topic("Also print the scores of each topic; in json, csv and tsv only these.")
     format: str = format_option("trec", help="{names} (lines as trec_eval prints).")
-    sort: str | None = option("--sort MEASURE", "Print the best run first, by this measure.", group=RESULT)
+    sort: str | None = option(
+        "--sort MEASURE",
+        "Print the best run first, by this measure; a name without parameters means the one that is shown.",
+        group=RESULT,
+    )
     depth: int | None = options.depth()
     threads: int | None = options.threads()
 
@@ -73,6 +77,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         self.sorted_by = chosen([self.sort]) if self.sort else []
         if len(self.sorted_by) > 1:
             raise UsageError(f"--sort names {len(self.sorted_by)} measures; give one")
+        self.sorted_by = [shown_variant(measure, self.measured) for measure in self.sorted_by]
         self._check_risk([*self.measured, *self.sorted_by])
 
     def _check_risk(self, measures: list[Measure]) -> None:
@@ -102,6 +107,8 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
             scores = best_first(scores, self.sorted_by[0], self.statistic, risks).select(measures=measured)
+            if self.sorted_by[0] not in measured:
+                scores = replace(scores, notes=(*scores.notes, f"sorted by {self.sorted_by[0]}, which is not shown"))
         self.emit(self._text(scores, measured, risks))
 
     def _text(self, scores: Scores, measures: list[Measure], risks: Risks) -> str:
@@ -138,6 +145,21 @@ def confidence_level(text: str | None) -> float | None:
     if not 0 < level < 1:
         raise UsageError(f"--interval == {text!r}, must be above 0 and below 1, such as 0.95")
     return level
+
+
+def shown_variant(measure: Measure, shown: list[Measure]) -> Measure:
+    """The measure to sort by: if a name has no parameters, the variant of it that is shown.
+
+    >>> from cranfield.measures import AP, nDCG
+    >>> shown_variant(nDCG(), [nDCG @ 10, AP()])
+    nDCG@10
+    """
+    variants = [other for other in shown if type(other) is type(measure) and other.views == measure.views]
+    if measure in shown or not variants or set("@(") & set(str(measure)):
+        return measure
+    if len(variants) > 1:
+        raise UsageError(f"--sort {measure}: {' and '.join(map(str, variants))} are shown; name one of them")
+    return variants[0]
 
 
 def best_first(scores: Scores, measure: Measure, statistic: str, risks: Risks = None) -> Scores:
