@@ -163,7 +163,7 @@ def test_explain_rejects_a_negative_depth(cranfield: Cranfield, tmp_path: Path) 
     (tmp_path / "r").write_bytes(GOOD_RUN)
     for depth in ("0", "-1"):
         result = cranfield("explain", str(tmp_path / "q"), str(tmp_path / "r"), "--topic", "1", "--depth", depth)
-        assert result == (2, "", f"error: explain: depth == {depth}, must be a whole number, 1 or more\n")
+        assert result == (2, "", f"error: --depth == {depth}, must be a whole number, 1 or more\n")
 
 
 def test_invisible_marks_are_spelled_out(cranfield: Cranfield, tmp_path: Path) -> None:

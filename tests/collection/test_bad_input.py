@@ -83,7 +83,7 @@ RUNS = [
      ": 2 columns are called score (3 and 4), must be one: rename or drop the others"),
     ("1 Q0 d1 1 best x\n", ":1: the score is 'best', expected a number"),
     ("1 Q0 d1 1 NaN x\n", ":1: the score is 'NaN', not a number that can be ordered"),
-    ("1 Q0 d1 1 1,5 x\n", ":1: the score is '1,5', expected a number"),
+    ("1 Q0 d1 1 1,5 x\n", ":1: the score is '1,5', expected a number; numbers need a decimal point: 1.5"),
     ("1 Q0 d1 1 1 x\n2 Q0 d1 1 1 x\n1 Q0 d1 2 1 x\n",
      ":3: document 'd1' appears twice for topic '1', first on line 1" + WAY_OUT),
     ("1 d first\n", ":1: the rank is 'first', expected a number"),

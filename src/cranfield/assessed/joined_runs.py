@@ -21,7 +21,7 @@ from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of, several_tags
-from cranfield.collection.source import DATA_LINE, HEAD, Buffer, expand, load, shown_path, stem, unmarked
+from cranfield.collection.source import DATA_LINE, HEAD, Buffer, check_content, expand, load, shown_path, stem, unmarked
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -120,9 +120,13 @@ class RunJoiner:
 
     def add(self, name: str | None, run: Any) -> None:
         if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
-            buffer, path = load(os.fspath(run)), shown_path(os.fspath(run))
-            kind = layouts.named(self.options.format, "run") if self.options.format else None
-            kind = kind or layouts.detect(buffer, "run", path)
+            path = shown_path(os.fspath(run))
+            buffer = load(os.fspath(run), lambda head: layouts.check_block(head, "run", self.options.format, path))
+            if self.options.format:
+                check_content(bytes(buffer[:HEAD]), path)
+                kind = layouts.named(self.options.format, "run")
+            else:
+                kind = layouts.detect(buffer, "run", path)
             if isinstance(kind, layouts.Layout):
                 self._join_tables()
                 self.pending.append(_File(name, path, buffer, kind))
@@ -201,7 +205,8 @@ class RunJoiner:
                 **self._rules(order),
             )
             for source, line, what in faults:
-                raise DataError(files[source].path, line, with_way_out(what))
+                what = with_way_out(layouts.explained(what, files[source].buffer, line))
+                raise DataError(files[source].path, line, what)
             assert joined is not None
             for source, file in enumerate(files):
                 if source not in joined["sources"]:
@@ -361,7 +366,7 @@ class RunJoiner:
                 raise DataError(
                     origin, None,
                     f"none of its {len(extra)} topics is judged: the run has {listed(extra)}, "
-                    f"the judgments have {listed(lists.topics)}",
+                    f"the judgments have {listed(lists.topics)}{_spelled_differently(extra, lists.topics)}",
                 )  # fmt: skip
         absent = [
             f"{name} ({listed([lists.topics[topic] for topic in np.flatnonzero(missing[run])])})"
@@ -373,10 +378,23 @@ class RunJoiner:
         ignored = [f"{name} ({listed(extra)})" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
         if ignored:
             count = counted(sum(map(len, unjudged)), "topic")
-            _warn(f"{count} without judgments ignored: {listed(ignored, 3, 'runs')}")
+            lacking = [lists.topics[topic] for topic in np.flatnonzero(missing.any(axis=0))]
+            spelled = _spelled_differently([topic for extra in unjudged for topic in extra], lacking)
+            _warn(f"{count} without judgments ignored: {listed(ignored, 3, 'runs')}{spelled}")
         dropped = sum(part["dropped"] for part in self.joined)
         if dropped:
             _warn(f"{counted(dropped, 'duplicate document')} ignored (on_duplicate={self.options.on_duplicate!r})")
+
+
+def _spelled_differently(extra: Sequence[str], known: Sequence[str]) -> str:
+    """The end of a message: an unknown topic that is another one but for leading zeros or case."""
+    from cranfield.collection.lint_entries import plain_id
+
+    by_plain_id = {plain_id(topic): topic for topic in known}
+    for topic in extra:
+        if (other := by_plain_id.get(plain_id(topic))) is not None:
+            return f"; {topic!r} and {other!r} differ by leading zeros or case, and are different topics"
+    return ""
 
 
 def _first_columns(buffer: Buffer, layout: layouts.Layout) -> list[dict[str, str]]:

@@ -71,7 +71,7 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     """Run a verb with the words after its name; return the exit code."""
     from cranfield.cli.guard import OK, USAGE
     from cranfield.cli.parser import parsed
-    from cranfield.errors import CranfieldError
+    from cranfield.errors import CranfieldError, UsageError
 
     command = parsed(verb, prog, words)
     if command is None:
@@ -93,12 +93,34 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     try:
         command.check()
         return command.run() or OK
+    except UsageError as error:
+        hint = way_out(str(error), verb)
+        raise UsageError("; ".join(filter(None, [with_options(str(error), verb), hint]))) from None
     except CranfieldError as error:
         if hint := way_out(str(error), verb):
             error.add_note(hint)
         raise
     finally:
         warnings.showwarning = shown
+
+
+def with_options(message: str, verb: type[Verb]) -> str:
+    """A message in which the library names a parameter, with the option of the verb instead.
+
+    >>> from cranfield.cli.verbs.eval import EvalVerb
+    >>> with_options("missing == 'none', must be one of 'zero', 'skip'", EvalVerb)
+    "--missing == 'none', must be one of 'zero', 'skip'"
+    """
+    import os
+    import re
+
+    from cranfield.cli.declare import declared
+
+    labels = {parameter.name: parameter.label for parameter in declared(verb) if parameter.spellings}
+    named = re.match(r"(?:([a-z_]+): )?([a-z_]+)(?= == )", message)
+    if named is None or named[2] not in labels or (named[1] and os.path.exists(named[1])):
+        return message
+    return labels[named[2]] + message[named.end() :]
 
 
 def way_out(message: str, verb: type[Verb], command: Verb | None = None) -> str:

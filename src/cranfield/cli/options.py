@@ -112,6 +112,35 @@ def show(*choices: str, help: str) -> Any:
     return option("--show WHAT", help, default=choices[0], choices=choices, group=RESULT)
 
 
+class Sized(Verb):
+    """How much is read."""
+
+    max_size: str | None = option(
+        "--max-size SIZE",
+        "The most to read from a pipe or to unpack from a compressed file, such as 500M or 20G; default: 4G.",
+        group=READING,
+        solves="size_limit=",
+    )
+
+    def check(self) -> None:
+        super().check()
+        from cranfield.collection.source import MOST_BYTES, set_size_limit
+
+        set_size_limit(MOST_BYTES if self.max_size is None else bytes_of(self.max_size))
+
+
+def bytes_of(text: str) -> int:
+    """The value of `--max-size`.
+
+    >>> bytes_of("20G"), bytes_of("1.5k"), bytes_of("100")
+    (21474836480, 1536, 100)
+    """
+    size = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
+    if size is None:
+        raise UsageError(f"--max-size {text}: expected a number of bytes, such as 500M or 20G")
+    return int(float(size[1]) * 1024 ** (" KMGT".index(size[2]) if size[2] else 0))
+
+
 def split_tags() -> Any:
     return flag(
         "--split-tags",
@@ -124,7 +153,7 @@ def split_tags() -> Any:
 # -- what is read
 
 
-class Files(Verb):
+class Files(Sized):
     """How files of judgments and runs are read."""
 
     run_format: str | None = option(

@@ -12,13 +12,25 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from cranfield import _core
 from cranfield.collection import structured, writing
 from cranfield.collection.column_names import header_delimiter
-from cranfield.collection.columns import Columns
-from cranfield.collection.source import DATA_LINE, Buffer, PathLike, data_start, head_of, unmarked, without_compression
+from cranfield.collection.columns import Columns, with_way_out
+from cranfield.collection.grade_labels import levels_as_numbers
+from cranfield.collection.source import (
+    DATA_LINE,
+    HEAD,
+    Buffer,
+    PathLike,
+    check_content,
+    data_start,
+    head_of,
+    unmarked,
+    without_compression,
+)
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
 
@@ -118,6 +130,8 @@ _BY_WIDTH = {
 }
 """The formats without a header, by their number of columns."""
 
+INSPECTED = 20
+"""The number of lines that are inspected to tell judgments from runs."""
 _JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')
 """The start of JSON; a topic called `[1]` or `{x}` does not match."""
 
@@ -194,6 +208,7 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | Structu
     >>> detect(b"query-id\\tcorpus-id\\tscore\\nq1\\td1\\t1\\n", "qrels").name
     'beir'
     """
+    check_content(bytes(buffer[:HEAD]), path)
     head = unmarked(head_of(buffer))
     for format in STRUCTURED.values():
         if format.magic and head.startswith(format.magic):
@@ -216,10 +231,59 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | Structu
         other = _by_header(first, head, layouts)
         if other is not None:
             return other
+    _check_kind(head, kind, path, line_of(match.start()))
     layout = layout or layouts["trec"]  # whose reader reports the wrong number of columns
     if "rank" in layout.columns and layout.columns.index("rank") == 2:
         _check_rank(words, layout, path, line_of(match.start()))
     return layout
+
+
+def check_block(head: bytes, kind: str, format: str | None, path: str) -> None:
+    """Raise an error if the first block of a file cannot be read, before the rest is read: a pipe may have no end."""
+    lines = head[: head.rfind(b"\n") + 1]
+    if len(head) < HEAD or not (b"\0" in head or DATA_LINE.search(lines)):
+        return  # it is the whole file, or one long line, as JSON may be, or there are only comments so far
+    chosen = named(format, kind) if format else detect(head, kind, path)
+    if isinstance(chosen, Structured):
+        return
+    if kind == "qrels":
+        lines = bytes(levels_as_numbers(lines)[0])
+    for _, line, message in chosen.read(lines, kind, on_duplicate="first", threads=1)[1]:
+        raise DataError(path, line, with_way_out(explained(message, lines, line)))
+
+
+def _check_kind(head: bytes, kind: str, path: str, line: int) -> None:
+    """Raise an error for a run where judgments are expected, and for judgments where a run is expected."""
+    rows = [row[0].decode("utf-8", "replace").split() for row in islice(DATA_LINE.finditer(head), INSPECTED)]
+
+    def is_number(text: str) -> bool:
+        return _core.parse_number(text.encode()) is not None
+
+    swapped = "; are judgments and runs swapped? judgments come first"
+    if kind == "qrels" and len(rows[0]) == 6 and is_number(rows[0][3]) and is_number(rows[0][4]):
+        message = f"6 columns: this is a run, expected judgments ({QRELS['trec'].expected})"
+        raise DataError(path, line, message + swapped)
+    if kind == "run" and all(len(row) == 4 and row[1] == "0" and is_number(row[3]) for row in rows):
+        message = f"4 columns, the second is 0: these are judgments, expected a run ({RUNS['trec'].expected})"
+        raise DataError(path, line, message + swapped)
+
+
+def explained(message: str, buffer: Buffer, line: int) -> str:
+    """A message about a line, with its likely cause: a header, or a decimal comma.
+
+    >>> explained("the score is '0,5', expected a number", b"1 Q0 d 1 0,5 t", 1)
+    "the score is '0,5', expected a number; numbers need a decimal point: 0.5"
+    """
+    comma = re.search(r"is '([-+]?\d*),(\d+)', expected a number", message)
+    if comma:
+        return f"{message}; numbers need a decimal point: {comma[1]}.{comma[2]}"
+    head = bytes(buffer[:HEAD])
+    first = DATA_LINE.search(unmarked(head))
+    if first and unmarked(head).count(b"\n", 0, first.start()) + 1 == line:
+        words = first[0].split()
+        if words and all(_core.parse_number(word) is None for word in words):
+            return f"{message}; if this line is a header, remove it"
+    return message
 
 
 def _is_entry(words: list[str], layout: Layout) -> bool:
@@ -245,7 +309,7 @@ def _check_rank(words: list[str], layout: Layout, path: str, line: int) -> None:
     except ValueError:
         if len(words) == 3:
             return  # the reader reports it
-        raise DataError(path, line, f"{message}; is this a run?") from None
+        raise DataError(path, line, f"{message}; is this a run? judgments come first, then runs") from None
     if not whole and "value" not in layout.columns:
         what = f"{message}; a file of scores needs a first line query-id corpus-id score, with tabs"
         raise DataError(path, line, what)

@@ -108,7 +108,9 @@ def _read(
     if kind == "qrels":
         buffer, _ = levels_as_numbers(buffer)
     table, faults = layout.read(buffer, kind, most_faults=MOST_FAULTS, keep_lines=True, split_tags=split_tags)
-    findings.extend(Finding(path, line, "error", _code(what), what) for _, line, what in faults[:MOST_SHOWN])
+    for _, line, what in faults[:MOST_SHOWN]:
+        what = formats.explained(what, buffer, line)
+        findings.append(Finding(path, line, "error", _code(what), what))
     rest = len(faults) - MOST_SHOWN
     if rest > 0:
         more = ("at least " if len(faults) == MOST_FAULTS else "") + counted(rest, "more fault")

@@ -56,7 +56,9 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         path = os.fspath(thing)
         if path.startswith(DATASET_PREFIXES):
             return _from_dataset(path, reading), path
-        return from_buffer(source.load(path), reading, source.shown_path(path)), "" if path == "-" else path
+        shown = source.shown_path(path)
+        buffer = source.load(path, lambda head: formats.check_block(head, reading.kind, reading.format, shown))
+        return from_buffer(buffer, reading, shown), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
         return from_buffer(source.unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
     if structured.is_frame(thing):
@@ -77,6 +79,8 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
 def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.Table:
     """The table in the bytes of a file; the first line that cannot be read is an error."""
     kind = reading.kind
+    if reading.format:
+        source.check_content(bytes(buffer[: source.HEAD]), origin)
     format = formats.named(reading.format, kind) if reading.format else formats.detect(buffer, kind, origin)
     if isinstance(format, formats.Structured):
         columns = format.read(buffer, kind, origin)
@@ -95,7 +99,7 @@ def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.T
         labels_count=reading.format != PLAIN,
     )  # fmt: skip
     for _, line, message in faults:
-        raise DataError(origin, line, with_way_out(message))
+        raise DataError(origin, line, with_way_out(formats.explained(message, buffer, line)))
     reading.tags.extend(table.tags)
     if not len(table):
         raise DataError(origin, None, f"is empty, expected lines of {format.expected}")

@@ -9,7 +9,10 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from importlib import import_module
 from typing import IO, Any, Protocol, runtime_checkable
 
@@ -48,22 +51,23 @@ class Readable(Protocol):
     def read(self) -> bytes | str: ...
 
 
-def load(path: PathLike) -> Buffer:
+def load(path: PathLike, check: Check | None = None) -> Buffer:
     """Return the bytes of a file: mapped if plain, unpacked if compressed, read to the end for a pipe or `-`.
 
-    Compression is detected from the first bytes, not the file name.
+    Compression is detected from the first bytes, not the file name. Of a pipe or a compressed file, `check` gets the
+    first block, unpacked, and may raise an error before the rest is read; more than `size_limit` allows is an error.
     """
     name = os.fspath(path)
     if name == "-":
-        return unpacked(_drained(_standard_input(), STDIN), STDIN)
+        return _drained(_standard_input(), STDIN, check)
     try:
         with open(name, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return unpacked(_drained(file, name), name)
+                return _drained(file, name, check)
             head = file.read(MAGIC_LENGTH)
             if compression(head):
                 file.seek(0)
-                return unpacked(file.read(), name)
+                return unpacked(file.read(), name, check)
             if not head:
                 return b""
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -88,16 +92,27 @@ def _standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def _drained(stream: IO[bytes], name: str) -> bytes:
-    """Read a pipe or a device to its end, but not if it is binary: /dev/zero has no end."""
+def _drained(stream: IO[bytes], name: str, check: Check | None) -> Buffer:
+    """Read a pipe or a device to its end, but not if its first block is wrong: /dev/zero has no end."""
     try:
-        head = stream.read(HEAD)
-        if b"\0" in head and compression(head) is None and not head.startswith(BINARY):
+        data = bytearray(stream.read(HEAD))
+        head = bytes(data)
+        packed = compression(head) is not None
+        if b"\0" in head and not packed and not head.startswith(BINARY):
+            check_content(head, name)
             line = head[: head.index(b"\0")].count(b"\n") + 1
             raise DataError(name, line, "a NUL byte: binary data, expected text, JSON, CSV or Parquet")
-        return head + stream.read()
+        if check and not packed:
+            check(head)
+        while block := stream.read(BLOCK):
+            data += block
+            _check_size(len(data), name)
+            if packed and check:
+                check(_first_unpacked(bytes(data), name))
+                check = None
     except OSError as error:
         raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
+    return unpacked(bytes(data), name, check) if packed else data
 
 
 def read_bytes(path: PathLike) -> bytes:
@@ -126,13 +141,68 @@ def compression(head: bytes) -> str | None:
     return next((kind for kind, magic in MAGIC.items() if magic.match(head)), None)
 
 
-def unpacked(data: bytes, name: str) -> bytes:
-    """Decompress if compressed; damaged data is an error that names the file."""
+BLOCK = 1 << 22
+Check = Callable[[bytes], None]
+MOST_BYTES = 4 << 30
+"""The largest size of what is read from a pipe or unpacked, in bytes, unless `size_limit` changes it."""
+_limit: ContextVar[int] = ContextVar("size_limit", default=MOST_BYTES)
+
+
+@contextmanager
+def size_limit(size: int) -> Iterator[None]:
+    """Within this context, up to `size` bytes are read from a pipe or unpacked from a compressed file.
+
+    >>> import gzip
+    >>> with size_limit(1000):
+    ...     unpacked(gzip.compress(bytes(10**6)), "zeros.gz")
+    Traceback (most recent call last):
+    cranfield.errors.DataError: zeros.gz: more than 1,000 bytes; to read more: size_limit=
+    """
+    token = _limit.set(size)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def set_size_limit(size: int) -> None:
+    """As `size_limit`, until it is changed again."""
+    _limit.set(size)
+
+
+def _check_size(size: int, name: str) -> None:
+    if size > _limit.get():
+        raise DataError(name, None, f"more than {_limit.get():,} bytes; to read more: size_limit=")
+
+
+def unpacked(data: bytes, name: str, check: Check | None = None) -> bytes:
+    """Decompress if compressed; damaged data, or more than `size_limit` allows, is an error that names the file.
+
+    `check` gets the first block and may raise an error before the rest is unpacked.
+    """
     kind = compression(data[:MAGIC_LENGTH])
     if kind is None:
         return data
+    if check:
+        check(_first_unpacked(data, name))
+    content = _unpacked(data, kind, name, _limit.get() + 1)
+    _check_size(len(content), name)
+    return content
+
+
+def _first_unpacked(data: bytes, name: str) -> bytes:
+    """The first block of compressed data; empty if there is none, or if it is damaged, which unpacking will report."""
+    kind = compression(data[:MAGIC_LENGTH])
+    assert kind is not None
     try:
-        return unpack(data, kind)
+        return bytes(_decompressor(kind)().decompress(data[:BLOCK], HEAD))
+    except Exception:
+        return b""
+
+
+def _unpacked(data: bytes, kind: str, name: str, most: int) -> bytes:
+    try:
+        return unpack(data, kind, most)
     except MemoryError:
         raise DataError(name, None, f"the {kind} data is too large for this machine's memory once unpacked") from None
     except Exception as error:  # each library has its own errors; only gzip's error for a missing end has a type
@@ -141,14 +211,35 @@ def unpacked(data: bytes, name: str) -> bytes:
         raise DataError(name, None, f"the {kind} data is damaged: {error}") from None
 
 
-def unpack(data: bytes, kind: str) -> bytes:
-    """Decompress; errors are those of the standard library."""
+def unpack(data: bytes, kind: str, most: int) -> bytes:
+    """Decompress all streams of a file, up to `most` bytes; errors are those of the libraries.
+
+    The libraries' own functions ignore a damaged second stream.
+    """
+    decompressor = _decompressor(kind)
+    pieces: list[bytes] = []
+    while data and most > 0:
+        stream = decompressor()
+        pieces.append(stream.decompress(data, most))
+        most -= len(pieces[-1])
+        if not stream.eof and most > 0:
+            raise EOFError
+        data = stream.unused_data.lstrip(b"\0")  # xz pads with zeros
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _decompressor(kind: str) -> Callable[[], Any]:
+    """The library's decompressor of one stream; they have the same methods."""
     if kind == "zstd":
-        return bytes(_zstd().decompress(data))
-    library = import_module({"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}[kind])
+        return _zstd().ZstdDecompressor  # type: ignore[no-any-return]
     if kind == "gzip":
-        return bytes(library.decompress(data))
-    return _streams(data, library.BZ2Decompressor if kind == "bzip2" else library.LZMADecompressor)
+        return partial(import_module("zlib").decompressobj, GZIP)
+    library = import_module({"bzip2": "bz2", "xz": "lzma"}[kind])
+    return library.BZ2Decompressor if kind == "bzip2" else library.LZMADecompressor  # type: ignore[no-any-return]
+
+
+GZIP = 31
+"""What zlib calls a gzip header."""
 
 
 def _zstd() -> Any:
@@ -157,18 +248,6 @@ def _zstd() -> Any:
     else:
         from backports import zstd
     return zstd
-
-
-def _streams(data: bytes, decompressor: Callable[[], Any]) -> bytes:
-    """Decompress all streams of a file. The library's own function ignores a damaged second stream."""
-    pieces = []
-    while data:
-        stream = decompressor()
-        pieces.append(stream.decompress(data))
-        if not stream.eof:
-            raise EOFError
-        data = stream.unused_data.lstrip(b"\0")  # xz pads with zeros
-    return b"".join(pieces)
 
 
 def pack(data: bytes, path: str) -> bytes:
@@ -289,6 +368,23 @@ def read_stream(stream: IO[bytes] | Readable) -> bytes:
 HEAD = 1 << 16
 DATA_LINE = re.compile(rb"^[ \t\r\v\f]*[^\s#][^\n]*", re.MULTILINE)
 """A line that is neither blank nor a comment."""
+
+
+_NOT_TEXT = {
+    rb"\xff\xfe|\xfe\xff|([ -~\t\r\n]\0){4}|(\0[ -~\t\r\n]){4}":
+        "is UTF-16 text, expected UTF-8; to convert it: iconv -f UTF-16 -t UTF-8",
+    rb"version https://git-lfs": "is a pointer of git-lfs, not the file itself; to fetch that: git lfs pull",
+    rb"\s*(<!doctype html|<html)": "is an HTML page, perhaps an error page of a web server; download the file again",
+    rb"[^\r\n]*\r[^\n\r][^\n]*\Z": "has CR alone at the end of lines, expected LF; to convert it: tr '\\r' '\\n'",
+}  # fmt: skip
+"""How files begin that are not what they seem, and what to say about them."""
+
+
+def check_content(head: bytes, path: str) -> None:
+    """Raise an error for UTF-16, HTML, a pointer of git-lfs, or line ends that are CR alone."""
+    for pattern, message in _NOT_TEXT.items():
+        if re.match(pattern, head, re.IGNORECASE):
+            raise DataError(path, None, message)
 
 
 def data_start(buffer: Buffer) -> int:

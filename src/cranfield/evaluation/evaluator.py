@@ -99,7 +99,7 @@ class Evaluator:
         missing: str = "zero",
         options: JoinOptions | None = None,
     ) -> None:
-        check.one_of("evaluate", ("zero", "skip"), missing=missing)
+        check.one_of("", ("zero", "skip"), missing=missing)
         self.missing = missing
         self.measures = as_measures(measures)
         self.options = with_scores(options or JoinOptions(), self.measures)

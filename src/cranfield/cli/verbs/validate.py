@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.collection.lint_findings import Finding
 
 
-class ValidateVerb(Output):
+class ValidateVerb(options.Sized, Output):
     """Check files, each alone and all together (topics that only one of them has, tags that runs share).
 
     A finding is a line path:line: severity: message [code]. The exit code is 1 if there are errors.
@@ -43,16 +43,23 @@ cranfield validate runs/*.run --show error --format json
 
     def run(self) -> int:
         from cranfield.collection.lint import check_files
-        from cranfield.collection.lint_findings import SEVERITIES
+        from cranfield.collection.lint_findings import SEVERITIES, Finding
         from cranfield.collection.source import expand
 
         kinds = {"qrels": expand(self.qrels or []), "run": expand(self.runs or []), "topics": expand(self.topics or [])}
+        unknown: list[Finding] = []
         for path in expand(self.files or []):
-            kinds[kind_of_file(path, "--qrels FILE, --runs FILE or --topics FILE")].append(path)
-        paths = [path for several in kinds.values() for path in several]
+            try:
+                kinds[kind_of_file(path, "--qrels FILE, --runs FILE or --topics FILE")].append(path)
+            except UsageError as error:
+                if path == "-":
+                    raise
+                what = str(error).removeprefix(f"{path}: ")
+                unknown.append(Finding(path, None, "error", "unknown-kind", what))
+        paths = [path for several in kinds.values() for path in several] + [finding.path for finding in unknown]
         if not paths:
             raise UsageError("no files; try: cranfield validate qrels.txt runs/*.run")
-        findings = check_files(kinds["qrels"], kinds["run"], kinds["topics"], split_tags=self.split_tags)
+        findings = unknown + check_files(kinds["qrels"], kinds["run"], kinds["topics"], split_tags=self.split_tags)
         counts = Counter(finding.severity for finding in findings)
         shown = [f for f in findings if SEVERITIES.index(f.severity) <= SEVERITIES.index(self.severity)]
         if self.format == "json":

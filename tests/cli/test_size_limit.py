@@ -1,0 +1,100 @@
+"""Pipes without end and files that unpack to more than memory holds are refused before they are read."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from cranfield.collection.source import MOST_BYTES, pack, size_limit
+from cranfield.errors import DataError
+from tests.cli.conftest import Cranfield
+
+QRELS = "1 0 d1 1\n"
+LINE = b"1 Q0 d%d %d %d a\n"
+RUN = b"".join(LINE % (n, n, -n) for n in range(1, 200_001))
+"""A valid run of about 5 MB."""
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: pack(data, "x.zst"),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text(QRELS)
+
+
+@pytest.mark.parametrize(("text", "message"), [("y", "1 column, expected 6"), ("1 Q0 d x y z", "the score is 'y'")])
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the program yes")
+def test_an_endless_pipe_is_refused_at_its_first_line(text: str, message: str) -> None:
+    with subprocess.Popen(["yes", text], stdout=subprocess.PIPE) as endless:
+        command = [sys.executable, "-m", "cranfield", "eval", "qrels", "-", "-m", "AP"]
+        done = subprocess.run(command, stdin=endless.stdout, capture_output=True, text=True, timeout=60)
+        endless.kill()
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: standard input:1: {message}")
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_bomb_is_refused_at_its_first_block(cranfield: Cranfield, suffix: str) -> None:
+    """Before the limit of its size is reached."""
+    for content, message in ((b"a bomb\n", "2 columns, expected 6"), (b"\0" * 7, "a NUL byte: a binary file")):
+        Path(f"bomb.{suffix}").write_bytes(PACKED[suffix](content * 1_000_000))
+        done = cranfield("eval", "qrels", f"bomb.{suffix}", "-m", "AP", "--max-size", "1M")
+        assert done.err.startswith(f"error: bomb.{suffix}:1: {message}")
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_the_unpacked_size_has_a_limit_that_an_option_raises(cranfield: Cranfield, suffix: str) -> None:
+    Path(f"big.{suffix}").write_bytes(PACKED[suffix](RUN))
+    words = ("eval", "qrels", f"big.{suffix}", "-m", "RR")
+    refused = cranfield(*words, "--max-size", "1M")
+    assert refused.code == 1
+    assert refused.err == (
+        f"error: big.{suffix}: more than 1,048,576 bytes; to read more: size_limit=; on the command line: "
+        "--max-size SIZE\n"
+    )
+    for size in ((), ("--max-size", "10M")):
+        assert cranfield(*words, *size).out.splitlines()[1].split()[-1] == "1.0000"
+
+
+def test_a_pipe_has_the_same_limit(cranfield: Cranfield) -> None:
+    done = cranfield("eval", "qrels", "-", "-m", "RR", "--max-size", "1M", stdin=RUN)
+    assert "standard input: more than 1,048,576 bytes" in done.err
+    assert cranfield("eval", "qrels", "-", "-m", "RR", stdin=RUN).code == 0
+    assert cranfield("eval", "qrels", "-", "-m", "RR", stdin=gzip.compress(RUN)).code == 0
+
+
+def test_the_limit_in_python() -> None:
+    Path("big.gz").write_bytes(gzip.compress(RUN))
+    with size_limit(1000), pytest.raises(DataError, match=r"big\.gz: more than 1,000 bytes; to read more"):
+        cf.Run.read("big.gz")
+    assert len(cf.Run.read("big.gz")) == 200_000
+    assert MOST_BYTES == 4 * 1024**3  # as the help and docs/collections.md say
+
+
+def test_several_streams_in_one_file_count_together() -> None:
+    for suffix, packed in PACKED.items():
+        half = RUN.index(b"\n", len(RUN) // 2) + 1
+        Path(f"two.{suffix}").write_bytes(packed(RUN[:half]) + packed(RUN[half:]))
+        assert len(cf.Run.read(f"two.{suffix}")) == 200_000
+        with size_limit(len(RUN) - 1), pytest.raises(DataError, match="more than"):
+            cf.Run.read(f"two.{suffix}")
+        with size_limit(len(RUN)):
+            assert len(cf.Run.read(f"two.{suffix}")) == 200_000
+
+
+def test_a_size_that_is_not_one_is_refused(cranfield: Cranfield) -> None:
+    done = cranfield("eval", "qrels", "qrels", "--max-size", "much")
+    assert (done.code, done.err) == (2, "error: --max-size much: expected a number of bytes, such as 500M or 20G\n")
