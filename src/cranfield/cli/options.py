@@ -207,6 +207,14 @@ def order() -> Any:
     )
 
 
+def intent_types() -> Any:
+    return option(
+        "--intent-types FILE",
+        "Types of intents: topic, intent, and informational (inf) or navigational (nav); default: informational.",
+        group=SIDE,
+    )
+
+
 class Ranked(Files):
     """How files are read and lists are ranked."""
 
@@ -228,11 +236,7 @@ class Lists(Ranked):
         "(each intent half as likely as the one before).",
         group=SIDE,
     )
-    intent_types: str | None = option(
-        "--intent-types FILE",
-        "Types of intents: topic, intent, and informational (inf) or navigational (nav); default: informational.",
-        group=SIDE,
-    )
+    intent_types: str | None = intent_types()
     lengths: str | None = option(
         "--lengths FILE",
         "Document lengths for TBG (words) and U (characters): doc, length and optionally length of the snippet; "

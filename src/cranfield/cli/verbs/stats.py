@@ -10,6 +10,7 @@ from cranfield.cli.declare import argument
 from cranfield.cli.printing import Printing
 
 if TYPE_CHECKING:
+    from cranfield.assessed.intent_stats import IntentStatistics
     from cranfield.collection.stats import CollectionStatistics, QrelsStatistics, RunStatistics
     from cranfield.table import Cell, Table
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 class StatsVerb(options.Files, Printing):
     """Count judged and relevant documents by grade and topic, and show how much of each run is judged.
 
-    csv and tsv hold one table: that of the runs if there are any, else that of the judgments.
+    Diversity judgments have a second table: intents per topic and relevant documents by grade, for each type of intents
+    if --intent-types says which are navigational. csv and tsv hold one table: that of the runs if there are any, else
+    that of the judgments.
     """
 
     summary = "what is in a collection"
@@ -25,11 +28,13 @@ class StatsVerb(options.Files, Printing):
 cranfield stats qrels.txt bm25.run
 cranfield stats qrels.txt runs/*.run
 cranfield stats qrels.txt -q --rel 2 --format csv
+cranfield stats qrels.diversity.txt --intent-types types.txt
 """
 
     qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)
     runs: list[str] | None = argument("[RUN]", options.RUNS, reads=True)
     rel: float = options.rel()
+    intent_types: str | None = options.intent_types()
     per_topic: bool = options.per_topic("Print a row per topic of the judgments.")
 
     def run(self) -> None:
@@ -37,13 +42,20 @@ cranfield stats qrels.txt -q --rel 2 --format csv
 
         judgments = self.read_qrels(self.qrels)
         statistics = of_collection(judgments, list(self.read_runs(self.runs).values()) if self.runs else (), self.rel)
+        by_intent = None
+        if judgments.has_intents or self.intent_types is not None:
+            from cranfield.assessed.intent_stats import of_intents
+
+            by_intent = of_intents(judgments, self.intent_types, self.rel)
         if self.format == "json":
-            self.emit_json(data(statistics))
+            self.emit_json(data(statistics) | ({"intents": intent_data(by_intent)} if by_intent else {}))
             return
         one_table = self.format in ("csv", "tsv")
         few = 1 if self.digits is None and not one_table else self.digits  # people need no more digits of mean counts
         judged = statistics.qrels
         tables = [topics_table(judged, self.digits) if self.per_topic else qrels_table(judged, few)]
+        if by_intent and not one_table:
+            tables.append(intents_table(by_intent, few))
         if statistics.runs:
             tables = [*([] if one_table else tables), runs_table(statistics.runs, self.digits)]
         self.emit(self.rendered(*tables))
@@ -69,6 +81,31 @@ def qrels_table(judged: QrelsStatistics, digits: int | None) -> Table:
         notes=tuple(notes),
         digits=digits,
     )  # fmt: skip
+
+
+def intents_table(statistics: IntentStatistics, digits: int | None) -> Table:
+    """The number of intents, in total and per topic, and of relevant documents by grade, for each type of intents."""
+    from cranfield.table import Column, Table
+    from cranfield.text import counted
+
+    levels = list(statistics.groups[0].by_level)
+    columns = [Column("intents"), Column("total", "count"), Column("a topic: mean", "number"), Column("min", "count")]
+    columns += [Column("max", "count"), Column("relevant", "count")]
+    columns += [Column(f"grade {level:g}", "count") for level in levels]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            group.kind, group.per_topic.total, group.per_topic.mean, group.per_topic.min, group.per_topic.max,
+            group.relevant.total, *(group.by_level.get(level, 0) for level in levels),
+        )
+        for group in statistics.groups
+    )  # fmt: skip
+    spread = statistics.per_document
+    notes = (
+        "relevant: pairs of an intent and a document that is relevant to it; intents without any are left out",
+        f"{counted(statistics.relevant_documents, 'relevant document')}, each relevant to {spread.mean:.2f} intents "
+        f"[{spread.min}, {spread.max}]",
+    )
+    return Table(tuple(columns), rows, notes=notes, digits=digits)
 
 
 def topics_table(judged: QrelsStatistics, digits: int | None) -> Table:
@@ -125,6 +162,16 @@ def data(statistics: CollectionStatistics) -> dict[str, Any]:
         | {"by_level": levels, **picked(qrels, "without_relevant", "intents"), "per_topic": judged},
         "runs": [run_data(run) for run in statistics.runs],
     }
+
+
+def intent_data(statistics: IntentStatistics) -> dict[str, Any]:
+    """The statistics of intents as plain data."""
+    groups = [
+        picked(group, "kind", "per_topic", "relevant")
+        | {"by_level": {f"{level:g}": count for level, count in group.by_level.items()}}
+        for group in statistics.groups
+    ]
+    return picked(statistics, "topics", "relevant_documents", "per_document") | {"groups": groups}
 
 
 def run_data(run: RunStatistics) -> dict[str, Any]:
