@@ -32,6 +32,7 @@ T = TypeVar("T")
 supported_nicknames: dict[str, set[str]] = {
     nickname: {name for name in members if name in {entry.name for entry in TABLE if entry.since <= 9}}
     for nickname, members in NICKNAMES.items()
+    if nickname in ("official", "set", "all_trec")
 }
 supported_measures: set[str] = set(supported_nicknames["all_trec"])
 
