@@ -32,6 +32,9 @@ DISTRIBUTIONS = {
 GIVEN = {"probability": "intent_probabilities", "type": "intent_types"}
 """The names of the Python arguments."""
 
+EXPECTED = {"probability": "topic intent probability [inf/nav]", "type": "topic intent [probability] inf/nav"}
+"""The columns of the files."""
+
 
 @dataclass(frozen=True)
 class _Side:
@@ -40,13 +43,19 @@ class _Side:
     origin: str
     what: str
     rows: dict[str, dict[str, tuple[str, int | None]]]
+    types: dict[str, dict[str, tuple[str, int | None]]] | None = None
+    """The types beside the probabilities, if the file has a fourth column."""
 
     @classmethod
     def of(cls, source: Any, what: str) -> _Side:
         """From {topic: {intent: value}}, or from a file with lines `topic intent value`, as NTCIREVAL reads them.
 
         Columns are separated by blanks, tabs, semicolons or commas; an intent may contain blanks unless they separate.
+        A file with lines `topic intent probability type` (DINprob of NTCIREVAL) gives both values; a line without type
+        is informational.
         """
+        if isinstance(source, _Side):
+            return source
         if isinstance(source, Mapping):
             return cls(
                 GIVEN[what],
@@ -58,18 +67,23 @@ class _Side:
                 f"intents: {what} from {type(source).__name__}, must be a file or {{topic: {{intent: value}}}}"
             )
         file = read_side_file(
-            source, f"topic intent {what}", [3], separators="\t;, ", mixed=True, filled=3,
-            fits=lambda cells: " " not in cells[0] + cells[2],
+            source, EXPECTED[what], [3, 4], separators="\t;, ", mixed=True, filled=3,
+            fits=lambda cells: " " not in cells[0] + "".join(cells[2:]),
         )  # fmt: skip
-        side = cls(file.origin, what, {})
-        for line, (topic, intent, value) in file:
-            row = side.rows.setdefault(topic, {})
+        both = any(len(cells) == 4 for _, cells in file)
+        rows: dict[str, dict[str, tuple[str, int | None]]] = {}
+        types: dict[str, dict[str, tuple[str, int | None]]] = {}
+        for line, (topic, intent, value, *type_) in file:
+            row = rows.setdefault(topic, {})
             if intent in row:
                 first = row[intent][1]
                 message = f"intent {intent!r} of topic {topic!r} appears twice, first on line {first}"
                 raise DataError(file.origin, line, message)
             row[intent] = (value, line)
-        return side
+            types.setdefault(topic, {})[intent] = (type_[0] if type_ else "informational", line)
+        if what == "type":
+            return cls(file.origin, what, types if both else rows)
+        return cls(file.origin, what, rows, types if both else None)
 
     def read(self, make: Callable[[str], Any], expected: str) -> dict[str, dict[str, Any]]:
         """The values, converted by `make`."""
@@ -99,6 +113,15 @@ class _Side:
                     f"{listed(row) or 'none'}); add a line {topics[number]} {label} {self.what.upper()}",
                 )  # fmt: skip
         return [values[topics[number]][label] for number, label in zip(of_topic.tolist(), labels, strict=True)]
+
+
+def descriptions(probabilities: Any, types: Any) -> tuple[Any, Any]:
+    """Probabilities and types of intents; a file of probabilities with a fourth column has the types, too."""
+    if isinstance(probabilities, str | os.PathLike) and probabilities not in DISTRIBUTIONS:
+        probabilities = _Side.of(probabilities, "probability")
+        if types is None and probabilities.types is not None:
+            types = _Side(probabilities.origin, "type", probabilities.types)
+    return probabilities, types
 
 
 def _probability(text: str) -> float:

@@ -184,8 +184,8 @@ class Lists(Ranked):
 
     intent_probabilities: str | None = option(
         "--intent-probabilities FILE",
-        "Probabilities of intents: a file of topic, intent, probability; or uniform (the default) or nonuniform "
-        "(each intent half as likely as the one before).",
+        "Probabilities of intents: a file of topic, intent, probability (and perhaps the type); or uniform (the "
+        "default) or nonuniform (each intent half as likely as the one before).",
         group=SIDE,
     )
     intent_types: str | None = option(
