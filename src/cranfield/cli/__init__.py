@@ -24,6 +24,7 @@ META_VERBS = (
 STAND_INS = {
     "trec_eval": ("trec_eval's own command line and output", "cranfield trec_eval -q -m map qrels.txt bm25.run"),
     "ndeval": ("ndeval's, for judgments with intents", "cranfield ndeval -c qrels.diversity.txt bm25.run"),
+    "gdeval": ("gdeval's, for graded judgments of the Web track", "cranfield gdeval -k 10 qrels.txt bm25.run"),
     "ntcireval": ("NTCIREVAL's, for one topic or all", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
