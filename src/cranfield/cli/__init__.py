@@ -86,7 +86,7 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         warnings.simplefilter("ignore")
     try:
         command.check()
-        return command.run() or OK
+        return command.perform() or OK
     except CranfieldError as error:
         if hint := way_out(str(error), verb):
             error.add_note(hint)

@@ -24,6 +24,7 @@ from cranfield.scores.score_files import FORMATS, ScoreFile, format_of
 from cranfield.scores.score_tables import AXES, MISSING_RULES, Cells, Mask
 from cranfield.scores.standardisation import standardise
 from cranfield.scores.summary import Summary
+from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.table import Estimate
 from cranfield.types import Array
 
@@ -152,6 +153,19 @@ class Scores(Tidy):
             values=self.values[np.ix_(m, r, t)],
             missing=self.missing[np.ix_(r, t)],
         )
+
+    def by_class(self, classes: Classes) -> dict[str, Scores]:
+        """The scores of each class of topics.
+
+        `classes` is {topic: class} or a file with lines of topic and class. Topics without a class are left out, and a
+        warning counts them.
+
+        >>> scores = Scores.from_matrix([[0.2], [0.4], [0.9]], runs=["a"], topics=["301", "302", "303"], measure="AP")
+        >>> parts = scores.by_class({"301": "hard", "302": "hard", "303": "easy"})
+        >>> {name: (len(part.topics), round(part.mean()["a"]["AP"], 2)) for name, part in parts.items()}
+        {'hard': (2, 0.3), 'easy': (1, 0.9)}
+        """
+        return {name: self.select(topics=topics) for name, topics in topics_by_class(self.topics, classes).items()}
 
     @property
     def undefined(self) -> Mask:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class CompareVerb(options.Source, Plotting):
+class CompareVerb(ByClass, options.Source, Plotting):
     """Compare runs: differences with intervals, p-values corrected for the number of comparisons, effect sizes, groups.
 
     Test, correction, level, number of topics and reasons for doubt are printed below the table. csv and tsv hold a row

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.printing import Plotting
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class SwapVerb(options.Source, Plotting):
+class SwapVerb(ByClass, options.Source, Plotting):
     """Use the swap method: do two sets of topics agree on which of two runs is better?
 
     For each measure, it gives the difference between two runs above which a second set of topics reverses at most 5% of
