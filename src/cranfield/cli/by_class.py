@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, option
+from cranfield.cli.declare import SIDE, option
 from cranfield.cli.options import Collection
 from cranfield.cli.printing import Output
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
@@ -32,8 +32,7 @@ class ByClass(Collection, Output):
     by: str | None = option(
         "--by FILE",
         "Print the result for each class of topics; the file has lines of topic, class.",
-        reads=True,
-        group=MORE,
+        group=SIDE,
     )
 
     def check(self) -> None:
