@@ -28,6 +28,14 @@ def test_help_has_usage_options_and_examples(cranfield: Cranfield, verb: str) ->
     assert cranfield(*verb.split(), "-h") == page
 
 
+@pytest.mark.parametrize("verb", [verb for verb in EVERY_VERB if verb not in ("demo", "measures", "meta axioms")])
+def test_a_verb_that_lacks_its_arguments_prints_its_usage(cranfield: Cranfield, verb: str) -> None:
+    done = cranfield(*verb.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"usage: cranfield {verb}")
+    assert done.err.endswith(f"cranfield {verb} --help shows the options\n")
+
+
 @pytest.mark.parametrize("verb", EVERY_VERB)
 def test_help_fits_a_screen(cranfield: Cranfield, verb: str) -> None:
     lines = cranfield(*verb.split(), "--help").out.splitlines()

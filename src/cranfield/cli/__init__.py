@@ -69,18 +69,18 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
 
 def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     """Run a verb with the words after its name; return the exit code."""
-    from cranfield.cli.guard import OK, USAGE
+    from cranfield.cli.declare import declared
+    from cranfield.cli.guard import OK
     from cranfield.cli.parser import parsed
     from cranfield.errors import CranfieldError
 
+    if not words and any(parameter.required for parameter in declared(verb)):
+        return print_usage(verb, prog)
     command = parsed(verb, prog, words)
     if command is None:
         return OK
     if not command.given():
-        from cranfield.cli.help_page import usage
-
-        print(usage(verb, prog), file=sys.stderr)
-        return USAGE
+        return print_usage(verb, prog)
     if getattr(command, "quiet", False):
         warnings.simplefilter("ignore")
     try:
@@ -90,6 +90,15 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         if hint := way_out(str(error), verb):
             error.add_note(hint)
         raise
+
+
+def print_usage(verb: type[Verb], prog: str) -> int:
+    """Print how a verb is called, if it was called without anything to work on; return the exit code."""
+    from cranfield.cli.guard import USAGE
+    from cranfield.cli.help_page import usage
+
+    print(usage(verb, prog), file=sys.stderr)
+    return USAGE
 
 
 def way_out(message: str, verb: type[Verb]) -> str:
@@ -104,7 +113,7 @@ def way_out(message: str, verb: type[Verb]) -> str:
     from cranfield.cli.declare import declared
 
     options = [
-        f"{parameter.label} {parameter.metavar}"
+        f"{parameter.label} {parameter.metavar}".rstrip()
         for parameter in declared(verb)
         if parameter.solves
         and parameter.label not in message

@@ -78,9 +78,9 @@ def option(spelled: str, help: str, *, default: Any = None, required: bool = Fal
     return _field(parameter, MISSING if required else default)
 
 
-def flag(spelled: str, help: str, *, group: str = OPTIONS) -> Any:
+def flag(spelled: str, help: str, **more: Any) -> Any:
     """A field for a name without a value."""
-    return _field(Parameter(tuple(spelled.split(", ")), help, group=group), False)
+    return _field(Parameter(tuple(spelled.split(", ")), help, **more), False)
 
 
 def _field(parameter: Parameter, default: Any) -> Any:

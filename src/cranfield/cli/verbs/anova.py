@@ -95,7 +95,7 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
             raise UsageError("--plot draws how two factors interact; choose them: --means A:B")
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("--alpha", self.alpha)
+        check_alpha("", self.alpha, "--alpha")
 
     def run(self) -> None:
         from cranfield.comparison.anova.anova import anova

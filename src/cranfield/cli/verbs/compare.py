@@ -82,7 +82,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("--alpha", self.alpha)
+        check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
         find_test(self.test)
         find_correction(self.correction or "none")

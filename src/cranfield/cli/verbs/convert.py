@@ -35,13 +35,14 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
     )
     read_as: str | None = option("--from FORMAT", "Format of SRC; default: detected.", names=FORMATS)
     write_as: str | None = option("--to FORMAT", "Format of DST: {names}; default: from its name.", names=FORMATS)
-    allow_loss: bool = flag("--allow-loss", "Leave out what the format cannot hold.")
+    allow_loss: bool = flag("--allow-loss", "Leave out what the format of DST cannot hold.", solves="allow_loss=")
 
     def run(self) -> None:
-        from cranfield.collection.convert import convert
+        from cranfield.collection.convert import convert, only_kind
         from cranfield.text import counted
 
-        kind = self.kind or kind_of_file(self.source, "--kind run, --kind qrels or --kind topics")
+        kind = self.kind or only_kind(self.read_as)
+        kind = kind or kind_of_file(self.source, "--kind run, --kind qrels or --kind topics")
         result = convert(
             self.source, self.target, kind=kind, from_=self.read_as, to=self.write_as, allow_loss=self.allow_loss
         )

@@ -85,7 +85,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
 
     def check(self) -> None:
         super().check()
-        check.whole("--depth", depth=self.depth)
+        check.whole("", **{"--depth": self.depth})
 
     def run(self) -> None:
         from cranfield.fairness import audit

@@ -63,7 +63,7 @@ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
 
     def check(self) -> None:
         super().check()
-        check.whole("--pool-depth", pool_depth=self.pool_depth)
+        check.whole("", **{"--pool-depth": self.pool_depth})
         if self.adjust_qrels is not None and not self.adjust:
             raise UsageError(f"--adjust-qrels {self.adjust_qrels} needs a run to score; add --adjust RUN")
 

@@ -11,7 +11,6 @@ from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.file_kind import kind_of_file
 from cranfield.cli.printing import Output
-from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.collection.lint_findings import Finding
@@ -40,6 +39,9 @@ cranfield validate runs/*.run --show error --format json
     )
     format: str = option("--format, -f FORMAT", "{names}.", default="text", choices=("text", "json"), group=RESULT)
 
+    def given(self) -> bool:
+        return bool(self.files or self.qrels or self.runs or self.topics)
+
     def run(self) -> int:
         from cranfield.collection.lint import check_files
         from cranfield.collection.lint_findings import SEVERITIES
@@ -49,8 +51,6 @@ cranfield validate runs/*.run --show error --format json
         for path in expand(self.files or []):
             kinds[kind_of_file(path, "--qrels FILE, --runs FILE or --topics FILE")].append(path)
         paths = [path for several in kinds.values() for path in several]
-        if not paths:
-            raise UsageError("no files; try: cranfield validate qrels.txt runs/*.run")
         findings = check_files(kinds["qrels"], kinds["run"], kinds["topics"])
         counts = Counter(finding.severity for finding in findings)
         shown = [f for f in findings if SEVERITIES.index(f.severity) <= SEVERITIES.index(self.severity)]

@@ -63,7 +63,7 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
         super().check()
         if self.what == "all" and self.format in ("csv", "tsv"):
             raise UsageError(f"--show all is three tables, but {self.format} holds one; choose one, or --format json")
-        check.whole("--pool-depth", pool_depth=self.pool_depth)
+        check.whole("", **{"--pool-depth": self.pool_depth})
 
     def run(self) -> None:
         from cranfield.meta.judgments.leave_out import leave_one_out
