@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from cranfield.errors import UsageError
 
-OPTIONS, RESULT = "Options", "What is printed"
-READING, RANKING, SIDE, MORE = "How files are read", "How lists are ranked", "Further files", "Rarely needed"
+OPTIONS, RESULT = "Options", "Output"
+READING, RANKING, SIDE = "Reading files", "Ranking documents", "Files that some measures need"
+MORE = "Rarely needed options"
 RARE = (MORE, SIDE, READING, RANKING)
 """Groups that only `--help-all` shows, in its order."""
 

@@ -39,7 +39,7 @@ def test_losses_and_adjusted_scores(cranfield: Cranfield) -> None:
     result = cranfield(*POOL, "--adjust", "new.run")
     assert (result.code, result.err) == (0, "")
     assert result.out.splitlines() == [
-        "What runs lose if they were not pooled (to depth 2)",
+        "Loss of each run if its first 2 documents had not been pooled",
         "run            P@2",
         "x           0.2500",
         "y           0.0000",

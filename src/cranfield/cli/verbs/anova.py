@@ -49,7 +49,7 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
     factor: list[str] | None = option(
         "--factor NAME",
         "A factor: a column of --factors, or NAME=COLUMN, or NAME=FILE with lines of run, level. Runs with the "
-        "same levels are replicates. Repeat it.",
+        "same levels are replicates. May be repeated.",
     )
     interactions: list[str] | None = option(
         "--interactions, -i A:B",
@@ -76,14 +76,14 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
     tukey: list[str] | None = option(
         "--tukey FACTOR",
         "Compare the levels of this factor, or of a combination such as stemmer:model, by Tukey's HSD; default: "
-        "all factors except topics. Repeat it.",
+        "all factors except topics. May be repeated.",
     )
     scheffe: bool = flag("--scheffe", "Use Scheffé's test instead of Tukey's.")
     alpha: float = options.alpha(help="Significance level of the comparisons.")
     pairs: bool = flag("--pairs", "Print all pairs of levels with their differences.", group=RESULT)
     means: list[str] | None = option(
         "--means FACTOR",
-        "Print the mean of each level with its interval; stemmer:model for all combinations. Repeat it.",
+        "Print the mean of each level with its interval; stemmer:model for all combinations. May be repeated.",
         group=RESULT,
     )
 

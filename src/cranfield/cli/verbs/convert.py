@@ -1,4 +1,4 @@
-"""`cranfield convert`: from one file format to another."""
+"""`cranfield convert`: convert files to another format."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ENTRY = {"run": "document", "qrels": "judgment", "topics": "topic"}
 
 
 class ConvertVerb(Quiet):
-    """Write a run, judgments or topics in another format; anything the format of DST cannot hold is an error.
+    """Convert runs, judgments or topics to another format; data that this format cannot hold is an error.
 
-    Endings .gz, .bz2, .xz and .zst compress the output; compressed input is recognised by its content.
+    A DST that ends in .gz, .bz2, .xz or .zst is compressed; compressed input is recognised by its content.
     """
 
-    summary = "from one file format to another"
+    summary = "convert files to another format"
     examples = """
 cranfield convert qrels.txt qrels.parquet
 cranfield convert bm25.run.gz bm25.json

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class ValidateVerb(Output):
-    """Check files, each alone and all together (topics that only one of them has, tags that runs share).
+    """Check judgments, runs and topics for mistakes, within files and between them (such as missing topics).
 
-    A finding is a line path:line: severity: message [code]. The exit code is 1 if there are errors.
+    Each finding is printed as path:line: severity: message [code]. The exit code is 1 if there are errors.
     """
 
-    summary = "everything that is wrong with files, at once"
+    summary = "find all mistakes in files at once"
     examples = """
 cranfield validate qrels.txt runs/*.run
 cranfield validate --qrels 2024.txt --runs bm25.txt --topics topics.xml
@@ -30,9 +30,9 @@ cranfield validate runs/*.run --show error --format json
 """
 
     files: list[str] | None = argument("FILE", "Judgments, runs or topics, detected from the content.", reads=True)
-    qrels: list[str] | None = option("--qrels FILE", "Judgments. Repeat it.", reads=True)
-    runs: list[str] | None = option("--runs, --run FILE", "A run. Repeat it.", reads=True)
-    topics: list[str] | None = option("--topics FILE", "Topics. Repeat it.", reads=True)
+    qrels: list[str] | None = option("--qrels FILE", "A file of judgments. May be repeated.", reads=True)
+    runs: list[str] | None = option("--runs, --run FILE", "A file of runs. May be repeated.", reads=True)
+    topics: list[str] | None = option("--topics FILE", "A file of topics. May be repeated.", reads=True)
     strict: bool = flag("--strict", "Also exit with code 1 if there are only warnings.")
     severity: str = options.show(
         "info", "warning", "error", help="The lowest severity to show: {names}. All findings are counted."

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 class LooVerb(options.Collection, Plotting):
-    """Leave one run, or one team, out of the pool: the documents that only it found become unjudged.
+    """Show how scores and ranks change if a run, or a team, had not contributed to the judgments.
 
+    The documents that only this run or team found become unjudged.
     The result is how scores, ranks and the ranking of all runs (Kendall's tau) change. If they hardly change, the
     measure is fair to systems that did not contribute to the pool. `tau of own` compares the ranking by all judgments
     with the one in which each run has its score without its own documents. --plot draws the ranks by the first measure.
