@@ -204,7 +204,8 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | Structu
     if match is None:
         raise DataError(path, None, f"is empty, expected {kind} (lines of {layouts['trec'].expected})")
     first = match[0].decode("utf-8", "replace")
-    layout = _by_width(first, layouts)
+    candidates = (one for one in layouts.values() if one.detected and not one.header)
+    layout = next((one for one in candidates if len(one.split(first)) == len(one.columns)), None)
     if layout is None or not _is_entry(layout.split(first), layout):
         other = _by_header(first, head, layouts)
         if other is not None:
@@ -214,14 +215,6 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | Structu
     if "rank" in layout.columns and layout.columns.index("rank") == 2:
         _check_rank(words, layout, path, line_of(match.start()))
     return layout
-
-
-def _by_width(first: str, layouts: dict[str, Layout]) -> Layout | None:
-    """The first format without a header that has as many columns as this line."""
-    for layout in layouts.values():
-        if layout.detected and not layout.header and len(layout.split(first)) == len(layout.columns):
-            return layout
-    return None
 
 
 def _is_entry(words: list[str], layout: Layout) -> bool:

@@ -46,7 +46,7 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
         "scores (other tests).",
     )
     difference: float | None = option("--difference, -d D", "The smallest true difference to detect.")
-    width: float | None = option("--width, -w W", "The expected width of an interval of the mean difference.")
+    width: float | None = option("--width, -w W", "The expected width of the confidence interval.")
     topics: int | None = option(
         "--topics, -n N", "The number of topics, to compute the power or the detectable difference."
     )
