@@ -18,6 +18,7 @@ from scipy.stats import norm
 
 import cranfield as cf
 from cranfield import cli
+from cranfield.cli.measure_page import Page, meaning
 from cranfield.collection import formats
 from cranfield.comparison.registry import TESTS, known_tests
 from cranfield.measures import recall
@@ -64,6 +65,8 @@ def test_the_example_of_a_measure_scores_lists() -> None:
         exec(example("@measure"), vars(recall).copy())
         # weights 1, 3/4, 1/2, 1/4
         assert cf.parse("Linear(depth=4)").of([1, 0, 1]) == pytest.approx(1 + 1 / 2)
+        page = Page.of(REGISTRY["Linear"])
+        assert all(meaning(*parameter) or parameter[0] in page.text for parameter in page.parameters.items())
 
 
 def test_the_example_of_a_significance_test_compares_systems() -> None:
