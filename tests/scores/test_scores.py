@@ -139,7 +139,7 @@ def test_repr_shows_shape_means_missing_and_undefined() -> None:
         "b  0.2000  0.3333",
         "order: score",
     ]
-    assert "<td>0.3333</td>" in small()._repr_html_()
+    assert ">0.3333</td>" in small()._repr_html_()
     assert "&lt;b&gt;" in Scores.from_matrix([[1.0]], runs=["<b>"])._repr_html_()
     many = Scores.from_matrix(np.zeros((1, 30)))
     assert repr(many).endswith("...")

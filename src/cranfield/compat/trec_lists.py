@@ -40,8 +40,7 @@ class TrecLists(Assessed):
         """The same lists with every document as a hit; those outside the pool have the grade NOT_IN_POOL."""
 
         def make() -> TrecLists:
-            start = np.zeros(self.rows + 1, dtype=np.int64)
-            np.cumsum(self.retrieved, out=start[1:])
+            start = self.document_start
             grade = np.full(int(start[-1]), NOT_IN_POOL)
             grade[start[self.row] + self.rank - 1] = self.grade
             every_row = np.repeat(np.arange(self.rows), self.retrieved)
@@ -91,20 +90,8 @@ class TrecQrels:
             row, grade = row[kept], grade[kept]
             retrieved = np.bincount(row, minlength=len(retrieved))
             rank = position_in_segment(np.concatenate(([0], np.cumsum(retrieved)))).astype(np.int32)
-        topic = np.arange(len(self.topics))
-        return TrecLists(
-            runs=("run",),
-            topics=tuple(self.topics),
-            run=np.zeros(len(topic), dtype=np.int64),
-            topic=topic,
-            retrieved=retrieved,
-            missing=missing,
-            row=row,
-            rank=rank,
-            grade=grade,
-            judged=self.judged,
-            set_of_row=topic,
-        )
+        columns = {"row": row, "rank": rank, "grade": grade, "judged": self.judged}
+        return TrecLists.grid(["run"], self.topics, retrieved=retrieved, missing=missing, **columns)
 
 
 @dataclass(frozen=True)
@@ -130,7 +117,7 @@ class PairGain(Gain):
             gains[grade == rung.level] = rung.gain
         return gains
 
-    def check(self, who: str) -> None:
+    def check(self, caller: str) -> None:
         """Accept gains below 0, like trec_eval."""
 
     def ideal_lists(self, lists: Assessed) -> Ideal:
