@@ -1,4 +1,4 @@
-"""Runs meet judgments: the one step from documents to hits. Order, ties, missing topics and duplicates end here."""
+"""Join runs with judgments. Order, ties, missing topics and duplicates are settled here; measures only see hits."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
 
 
 class _Prepared(NamedTuple):
-    """Judgments ready to be joined, and what else they say."""
+    """Judgments ready to be joined, with attachments and notes."""
 
     judged: _core.Judged
     attachments: Mapping[str, Attachment] = {}

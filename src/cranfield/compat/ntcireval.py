@@ -1,27 +1,7 @@
 """The command line of NTCIREVAL: the same options, the same lines on standard output.
 
-| command | reads | prints |
-|---|---|---|
-| `label -r REL [LIST]` | judged documents (`doc L2`), a list of documents | the list with levels |
-| `compute -r REL -g 1:2:3 [LABELLED]` | those, and a labelled list | the scores |
-| `glabel -I IDEAL [LIST]` | documents with gains, best first, and a list | the list with gains |
-| `dinlabel -din DIN [LIST]` | lines `intent inf/nav doc gain`, and a list | the list with gains, only once for nav |
-| `gcompute -I IDEAL [LABELLED]` | those, and a list with gains | the scores |
-| `irec LIST REL...` | a list, and the relevant documents of each intent | intent recall |
-| `eval -g 1:2:3 QRELS RUN` | whole files, in any format cranfield reads | scores of each topic (only in cranfield) |
-
-Lists are in the order of the file; scores in it are ignored. The output has, as in version 190111: RR, O-measure,
-P-measure, P-plus, AP, Q-measure, NCUgu and NCUrb (with P and BR), GAP (with -gap), RBP, ERR, EBR; at each cutoff AP, Q,
-GAP, nDCG, MSnDCG, P, RBP, ERR, nERR, EBR, iRBU (with -rbup), Hit; with -j bpref, bpref_R, bpref_N, bpref_relative,
-rpref_N, rpref_relative, rpref_relative2.
-
-Differences:
-
-- Error messages name file and line. A wrong call exits with 2, wrong data with 1 (NTCIREVAL: mostly 0).
-- Blank lines, comments (`#`), a byte order mark, CRLF, compressed files and `-` for standard input are accepted. A
-  document judged twice, a level without a gain, and text instead of a number are errors.
-- Not supported: `1click`, equivalence classes (-ec), -v, and the shell scripts around the program; `cranfield eval`
-  has their measures (D-, D#-, DIN#-measures, P+Q#).
+The output is that of version 190111. Lists are in the order of the file; scores in it are ignored. `eval` scores whole
+files, in any format that cranfield reads. docs/trec_eval.md describes the commands and lists the differences.
 """
 
 from __future__ import annotations

@@ -3,20 +3,7 @@
 `main(["-q", "-m", "map", "qrels", "run"])` prints the output of `trec_eval -q -m map qrels run`, version 9.0.8, or
 version 10.0 with `--dialect 10`.
 
-Differences:
-
-- Error messages name file and line. A wrong call exits with 2, wrong data with 1 (trec_eval: mostly 1 for a wrong call,
-  2 for wrong data, 4 for duplicates, 7 if there is no common topic). With wrong data nothing is printed.
-- A grade or score that is not a number, or NaN, is an error; trec_eval reads text as 0. A document that appears twice
-  in a list is always an error; trec_eval does not check topics it leaves out, nor documents below -M.
-- Blank lines in qrels, comments (`#`), a byte order mark, compressed files and `-` for standard input are accepted in
-  both dialects.
-- A document that appears twice in a group of judgments is an error; trec_eval counts its preferences twice.
-- With -Z, a topic or measure that the file lacks prints -1000000; trec_eval may use that of the next topic in the file.
-- `prefs_avgjg_Rnonrel` of levels below 0 is undefined behaviour in trec_eval; here the documents of the lowest level
-  are those that are not relevant.
-- Not supported: a negative -l or -M.
-- `rbp` of graded judgments is undefined behaviour in 10.0; here the gains are divided by the highest of the topic.
+docs/trec_eval.md lists the differences.
 """
 
 from __future__ import annotations
@@ -136,19 +123,16 @@ def read_options(argv: Sequence[str]) -> Options:
 
 def _set(options: Options, letter: str, value: str) -> None:
     flags = {"h": "show_help", "v": "show_version", "q": "topics", "c": "complete", "J": "judged_only"}
+    numbers = {"l": "level", "N": "documents", "M": "depth"}
     if letter in flags:
         setattr(options, flags[letter], True)
     elif letter == "n":
         options.summary = False
     elif letter == "m":
         options.measures.append(value)
-    elif letter == "l":
-        options.level = atol(value)
-    elif letter == "N":
-        options.documents = atol(value)
-    elif letter == "M":
-        options.depth = atol(value)
-        if options.depth < 0:
+    elif letter in numbers:
+        setattr(options, numbers[letter], atol(value))
+        if letter == "M" and atol(value) < 0:
             raise UsageError(f"-M {value}: must be 0 or more")
     elif letter == "D":
         _, dot, topic = value.partition(".")

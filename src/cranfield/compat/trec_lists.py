@@ -41,8 +41,7 @@ class TrecLists(Assessed):
         """The same lists with every document as a hit; those outside the pool have the grade NOT_IN_POOL."""
 
         def make() -> TrecLists:
-            start = np.zeros(self.rows + 1, dtype=np.int64)
-            np.cumsum(self.retrieved, out=start[1:])
+            start = self.document_start
             grade = np.full(int(start[-1]), NOT_IN_POOL)
             grade[start[self.row] + self.rank - 1] = self.grade
             every_row = np.repeat(np.arange(self.rows), self.retrieved)
@@ -133,20 +132,8 @@ def lists_of(
         retrieved = np.where(missing, 1, retrieved)
     if nothing:
         row, rank, grade, retrieved = row[:0], rank[:0], grade[:0], np.zeros_like(retrieved)
-    topic = np.arange(len(topics))
-    return TrecLists(
-        runs=("run",),
-        topics=tuple(topics),
-        run=np.zeros(len(topic), dtype=np.int64),
-        topic=topic,
-        retrieved=retrieved,
-        missing=missing,
-        row=row,
-        rank=rank,
-        grade=grade,
-        judged=judged,
-        set_of_row=topic,
-    )
+    columns = {"row": row, "rank": rank, "grade": grade, "judged": judged}
+    return TrecLists.grid(["run"], topics, retrieved=retrieved, missing=missing, **columns)
 
 
 @dataclass(frozen=True)
@@ -172,7 +159,7 @@ class PairGain(Gain):
             gains[grade == rung.level] = rung.gain
         return gains
 
-    def check(self, who: str) -> None:
+    def check(self, caller: str) -> None:
         """Accept gains below 0, like trec_eval."""
 
     def ideal_lists(self, lists: Assessed) -> Ideal:

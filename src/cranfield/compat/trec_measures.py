@@ -77,10 +77,6 @@ def _ours(kind: Kind) -> Compute:
     return lambda lists, setting, _: [_defined(kind(rel=setting.level).evaluate(lists))]
 
 
-def _unlevelled(kind: Kind) -> Compute:
-    return lambda lists, setting, _: [_defined(kind().evaluate(lists))]
-
-
 def _cut(kind: Kind) -> Compute:
     """A measure of cranfield at the relevance level and every cutoff."""
 
@@ -216,9 +212,9 @@ def _average_interpolated(lists: TrecLists, setting: Setting, points: Parameters
     return [total / len(points)]
 
 
-def _g(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+def _g(lists: TrecLists, _: Setting, pairs: Parameters) -> list[Array]:
     if not pairs:
-        return _unlevelled(trec.G)(lists, setting, pairs)
+        return [_defined(trec.G().evaluate(lists))]
     # with pairs, gains can exceed those of the ideal list, where G of cranfield is undefined
     lists, gain = _graded(lists, pairs)
     hits, gains = gained(lists, gain)

@@ -116,11 +116,9 @@ class Scores(Tidy):
         return self.measures, self.runs, self.topics, self.missing_rule, self.notes
 
     def __len__(self) -> int:
-        """The number of measures."""
         return len(self.measures)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the labels of the measures."""
         return iter(self.measures)
 
     def __contains__(self, measure: MeasureLike) -> bool:
@@ -389,8 +387,8 @@ class Scores(Tidy):
         """
         rules = {part.missing_rule for part in parts if part.missing.any()}
         if missing is None and len(rules) > 1:
-            what = "missing topics count as 0 in some parts, not in others"
-            raise UsageError(f"combine: {what}; use missing='zero' or 'skip'")
+            problem = "missing topics count as 0 in some parts, not in others"
+            raise UsageError(f"combine: {problem}; use missing='zero' or 'skip'")
         columns = [part.columns() for part in parts]
         cells = score_tables.grid(
             {axis: [x for part in columns for x in part[axis].tolist()] for axis in AXES},
@@ -398,7 +396,7 @@ class Scores(Tidy):
             np.concatenate([np.empty(0, dtype=bool), *(part["missing"] for part in columns)]),
             missing or next(iter(rules), "zero"),
             {"notes": dict.fromkeys(note for part in parts for note in part.notes)},
-            lambda _, what: DataError("combine", None, what),
+            lambda _, message: DataError("combine", None, message),
         )
         return _wrapped(cells)
 

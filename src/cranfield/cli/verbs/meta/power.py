@@ -60,7 +60,7 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         from cranfield.comparison.registry import find_test
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("--alpha", self.alpha)
+        check_alpha("", self.alpha, "--alpha")
         find_test(self.test)
 
     def run(self) -> None:
