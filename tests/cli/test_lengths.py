@@ -54,4 +54,4 @@ def test_missing_lengths_are_errors(cranfield: Cranfield, files: tuple[str, ...]
     assert "TBG needs the lengths of documents: give lengths=, a file with lines 'doc length'" in result.err
     assert "--lengths FILE" in result.err
     result = cranfield("eval", *files, "few.txt", "--missing-length", "long")
-    assert (result.code, "missing_length == 'long', must be a number" in result.err) == (2, True)
+    assert (result.code, "--missing-length == 'long', must be a number" in result.err) == (2, True)

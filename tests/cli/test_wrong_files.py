@@ -34,7 +34,7 @@ FAULTS: list[tuple[str, bytes, str]] = [
     ("run", RUN.replace(".5", ",5").encode(), "run:1: the score is '9,5', expected a number; numbers need a decimal "
      "point: 9.5"),
     ("qrels", QRELS.replace("d2 0", "d2 0,5").encode(), "qrels:2: the grade is '0,5', expected a number; numbers need"),
-    ("run", RUN.replace("1 Q0", "001 Q0").replace("2 Q0", "002 Q0").encode(), "run: none of its 2 topics is judged: "
+    ("run", RUN.replace("1 Q0", "001 Q0").replace("2 Q0", "002 Q0").encode(), "run: none of its topics is judged: "
      "the run has 001, 002, the judgments have 1, 2; '001' and '1' differ by leading zeros or case"),
 ]  # fmt: skip
 

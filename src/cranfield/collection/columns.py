@@ -51,11 +51,11 @@ class Columns:
     label_name: str = ""
     """What the data calls the column of labels, as `column_names` spells it."""
 
-    def fault(self, row: int, what: str) -> DataError:
+    def fault(self, row: int, message: str) -> DataError:
         """The error about a row, with its place."""
         if self.line is not None:
-            return DataError(self.origin, self.line(row), what)
-        return DataError(self.origin, None, f"{self.unit} {row + 1}: {what}")
+            return DataError(self.origin, self.line(row), message)
+        return DataError(self.origin, None, f"{self.unit} {row + 1}: {message}")
 
     @property
     def tags(self) -> list[str]:
@@ -64,11 +64,11 @@ class Columns:
 
     def table(self, kind: str, on_duplicate: str, split_tags: bool = False) -> _core.Table:
         """Check the columns and return the core's table, as one run or as a run for each tag."""
-        what = VALUE[kind]
+        noun = VALUE[kind]
         together = len(self.tags) > 1 and not split_tags
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
-        self.check_numbers(self.values, what)
+        self.check_numbers(self.values, noun)
         if self.ranks is not None:
             self.check_numbers(self.ranks, "rank")
         if self.labels is not None:
@@ -76,7 +76,7 @@ class Columns:
         try:
             return _core.table_from_columns(
                 None if together else self.names, self.topics, self.docs, self.values, self.ranks, self.labels,
-                on_duplicate, what,
+                on_duplicate, noun,
             )  # fmt: skip
         except UnicodeError:
             raise DataError(self.origin, None, "an id contains half a surrogate pair, expected text") from None
@@ -89,27 +89,27 @@ class Columns:
             tags = f", in data with {len(self.tags)} tags" if together else ""
             raise self.fault(int(again) - 1, with_way_out(f"{message}, first {where}{tags}")) from None
 
-    def _check_ids(self, column: list[Any], what: str) -> None:
+    def _check_ids(self, column: list[Any], noun: str) -> None:
         row = _wrong_type(column, (str, bytes, Integral))
         if row is not None:
-            raise self.fault(row, f"the {what} is {column[row]!r}, expected text or an integer")
+            raise self.fault(row, f"the {noun} is {column[row]!r}, expected text or an integer")
         for empty in ("", b""):
             if empty in column:
-                raise self.fault(column.index(empty), f"the {what} is empty")
+                raise self.fault(column.index(empty), f"the {noun} is empty")
 
-    def check_numbers(self, column: list[Any], what: str) -> None:
+    def check_numbers(self, column: list[Any], noun: str) -> None:
         """Raise an error about the first entry that is not a number."""
         row = _wrong_type(column, (Real, Decimal))
         if row is not None:
-            raise self.fault(row, f"the {what} is {shown(column[row])}, expected a number")
+            raise self.fault(row, f"the {noun} is {shown(column[row])}, expected a number")
         try:
             numbers = np.asarray(column, dtype=np.float64)
         except OverflowError:
             row = next(row for row, value in enumerate(column) if sys.float_info.max < abs(value) < math.inf)
-            raise self.fault(row, f"the {what} is {shown(column[row])}, too large for a 64-bit number") from None
+            raise self.fault(row, f"the {noun} is {shown(column[row])}, too large for a 64-bit number") from None
         if np.isnan(numbers).any():
             row = int(np.flatnonzero(np.isnan(numbers))[0])
-            raise self.fault(row, f"the {what} is nan, not a number that can be ordered")
+            raise self.fault(row, f"the {noun} is nan, not a number that can be ordered")
 
 
 def _wrong_type(column: list[Any], types: tuple[type, ...]) -> int | None:

@@ -27,7 +27,7 @@ MAGIC = {
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
-"""How compressed data begins; long enough to tell it from text, since a topic may be called BZh."""
+"""How compressed data begins; long enough to distinguish it from text, since a topic may be called BZh."""
 MAGIC_LENGTH = 10
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """Files with these suffixes are compressed when they are written."""
@@ -59,7 +59,9 @@ def load(path: PathLike, check: Check | None = None) -> Buffer:
     """
     name = os.fspath(path)
     if name == "-":
-        return _drained(_standard_input(), STDIN, check)
+        if sys.stdin is None or not hasattr(sys.stdin, "buffer"):
+            raise DataError(STDIN, None, "is closed")
+        return _drained(sys.stdin.buffer, STDIN, check)
     try:
         with open(name, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -86,12 +88,6 @@ def shown_path(path: str) -> str:
     return STDIN if path == "-" else path
 
 
-def _standard_input() -> IO[bytes]:
-    if sys.stdin is None or not hasattr(sys.stdin, "buffer"):
-        raise DataError(STDIN, None, "is closed")
-    return sys.stdin.buffer
-
-
 def _drained(stream: IO[bytes], name: str, check: Check | None) -> Buffer:
     """Read a pipe or a device to its end, but not if its first block is wrong: /dev/zero has no end."""
     try:
@@ -101,7 +97,7 @@ def _drained(stream: IO[bytes], name: str, check: Check | None) -> Buffer:
         if b"\0" in head and not packed and not head.startswith(BINARY):
             check_content(head, name)
             line = head[: head.index(b"\0")].count(b"\n") + 1
-            raise DataError(name, line, "a NUL byte: binary data, expected text, JSON, CSV or Parquet")
+            raise DataError(name, line, "contains a NUL byte, so it is binary; expected text, JSON, CSV or Parquet")
         if check and not packed:
             check(head)
         while block := stream.read(BLOCK):
@@ -278,7 +274,7 @@ def write_bytes(path: PathLike, data: bytes) -> None:
     temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
     try:
         packed = pack(data, name)
-        if _is_special(name):
+        if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):  # a device or a pipe
             with open(name, "wb") as device:
                 device.write(packed)
             return
@@ -310,10 +306,6 @@ def write_stdout(data: bytes) -> None:
     except OSError as error:
         error.filename = STDOUT
         raise
-
-
-def _is_special(name: str) -> bool:
-    return os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
 
 
 def expand(paths: Iterable[PathLike]) -> list[str]:
@@ -371,11 +363,10 @@ DATA_LINE = re.compile(rb"^[ \t\r\v\f]*[^\s#][^\n]*", re.MULTILINE)
 
 
 _NOT_TEXT = {
-    rb"\xff\xfe|\xfe\xff|([ -~\t\r\n]\0){4}|(\0[ -~\t\r\n]){4}":
+    rb"\xff\xfe[^\0]\0|\xfe\xff\0[^\0]|([ -~\t\r\n]\0){4}|(\0[ -~\t\r\n]){4}":
         "is UTF-16 text, expected UTF-8; to convert it: iconv -f UTF-16 -t UTF-8",
     rb"version https://git-lfs": "is a pointer of git-lfs, not the file itself; to fetch that: git lfs pull",
     rb"\s*(<!doctype html|<html)": "is an HTML page, perhaps an error page of a web server; download the file again",
-    rb"[^\r\n]*\r[^\n\r][^\n]*\Z": "has CR alone at the end of lines, expected LF; to convert it: tr '\\r' '\\n'",
 }  # fmt: skip
 """How files begin that are not what they seem, and what to say about them."""
 
@@ -384,6 +375,11 @@ def check_content(head: bytes, path: str) -> None:
     """Raise an error for UTF-16, HTML, a pointer of git-lfs, or line ends that are CR alone."""
     for pattern, message in _NOT_TEXT.items():
         if re.match(pattern, head, re.IGNORECASE):
+            raise DataError(path, None, message)
+    if b"\r" in head and b"\n" not in head and not head.startswith(BINARY):
+        first, second, *_ = head.split(b"\r")
+        if len(first.split()) == len(second.split()) >= 3:
+            message = "has CR alone at the end of lines, expected LF; to convert it: tr '\\r' '\\n'"
             raise DataError(path, None, message)
 
 

@@ -19,11 +19,11 @@ class StatsVerb(options.Files, Printing):
     """Count judged and relevant documents by grade and topic, and show how much of each run is judged.
 
     Diversity judgments have a second table: intents per topic and relevant documents by grade, for each type of intents
-    if --intent-types says which are navigational. csv and tsv hold one table: that of the runs if there are any, else
-    that of the judgments.
+    if --intent-types says which are navigational. csv and tsv hold one table: the runs if there are any, otherwise
+    the judgments.
     """
 
-    summary = "what is in a collection"
+    summary = "count topics, judgments and relevant documents"
     examples = """
 cranfield stats qrels.txt bm25.run
 cranfield stats qrels.txt runs/*.run

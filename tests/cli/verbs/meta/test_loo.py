@@ -67,7 +67,7 @@ def test_teams_and_the_judgments_that_are_written(cranfield: Cranfield, collecti
 def test_no_run_is_read_twice(cranfield: Cranfield, collection: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     read: Counter[str] = Counter()
 
-    def counting(path: str) -> object:
+    def counting(path: str, *check: object) -> object:
         read[path] += 1
         return load(path)
 
@@ -88,7 +88,7 @@ def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         ((), 2, "usage: cranfield meta loo QRELS RUN..."),
-        (("--sample", "--pool-depth", "0"), 2, "--pool-depth: pool_depth == 0"),
+        (("--sample", "--pool-depth", "0"), 2, "--pool-depth == 0"),
         (("--sample", "--show", "everything"), 2, "show == 'everything', must be one of 'measures'"),
         (("--sample", "--show", "all", "-f", "csv"), 2, "--show all is three tables, but csv holds one"),
         (("--sample", "--teams", "nowhere.txt"), 1, "nowhere.txt"),
