@@ -40,7 +40,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         "{names}; default: holm, and none for tests of all systems at once.",
         names="comparison.corrections:CORRECTIONS",
     )
-    alpha: float = options.alpha(help="Significance level; intervals have level 1 - A.")
+    alpha: float = options.alpha(help="Significance level; intervals have level 1 - A, if possible for all together.")
     alternative: str = option(
         "--alternative SIDE",
         "The alternative: {names} (than the baseline, or the second run).",
@@ -126,7 +126,10 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         if self.pairs or result.comparisons <= FEW_PAIRS:
             ranking = replace(result.ranking(), notes=(), digits=self.digits)
             return self.rendered(ranking, replace(result.pairs(), digits=self.digits))
-        return self.rendered(replace(result.ranking(), digits=self.digits))
+        ranking = replace(result.ranking(), digits=self.digits)
+        if result.baseline is None and not result.group_rule():
+            ranking = replace(ranking, notes=(*ranking.notes, "--pairs prints the pairs"))
+        return self.rendered(ranking)
 
     def _figure(self, result: Comparison) -> Figure:
         """The differences by topic, or means with intervals."""
