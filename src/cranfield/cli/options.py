@@ -65,7 +65,7 @@ def level() -> Any:
     return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
 
 
-def resamples(default: int, help: str) -> Any:
+def resamples(default: int | None, help: str) -> Any:
     return option("--resamples, -B N", help, default=default)
 
 

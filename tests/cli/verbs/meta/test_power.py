@@ -85,6 +85,11 @@ def test_saved_scores_and_runs_give_the_same_result(cranfield: Cranfield, tmp_pa
         assert fresh["rows"] == kept["rows"]
 
 
+def test_randomised_tukey_has_5000_resamples_by_default(cranfield: Cranfield) -> None:
+    assert "B = 5,000" in cranfield("meta", "power", "--sample", "-m", "AP", "--test", "randomised-tukey").out
+    assert "B = 1,000" in cranfield("meta", "power", "--sample", "-m", "AP").out
+
+
 def test_tests_and_rules_can_be_chosen(cranfield: Cranfield) -> None:
     done = cranfield("meta", "power", *SMALL, "--test", "randomized-tukey", "--asl", "share", "--alpha", "0.1")
     assert done.code == 0

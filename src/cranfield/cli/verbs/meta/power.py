@@ -34,7 +34,9 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
 
     test: str = options.significance_test("bootstrap")
     alpha: float = options.alpha()
-    resamples: int = options.resamples(1_000, "Number of resamples, for tests that resample.")
+    resamples: int | None = options.resamples(
+        None, "Number of resamples, for tests that resample; default: 1000, and 5000 for randomised-tukey."
+    )
     seed: int = options.seed()
     asl: str = option(
         "--asl RULE",
