@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from cranfield.errors import UsageError
-from cranfield.text import listed
+from cranfield.text import listed, shown
 
 
 def finite(who: str, **values: Any) -> None:
@@ -20,7 +20,7 @@ def finite(who: str, **values: Any) -> None:
     """
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise UsageError(f"{who}: {name} == {value!r}, must be a number")
+            raise UsageError(f"{who}: {name} == {shown(value)}, must be a number")
 
 
 def between(who: str, *, low: float, high: float, **values: float) -> None:
@@ -32,21 +32,21 @@ def between(who: str, *, low: float, high: float, **values: float) -> None:
     """
     for name, value in values.items():
         if not low <= value <= high:
-            raise UsageError(f"{who}: {name} == {value!r}, must be between {low:g} and {high:g}")
+            raise UsageError(f"{who}: {name} == {shown(value)}, must be between {low:g} and {high:g}")
 
 
 def positive(who: str, **values: float) -> None:
     """Check that every value is above 0."""
     for name, value in values.items():
         if not value > 0:
-            raise UsageError(f"{who}: {name} == {value!r}, must be above 0")
+            raise UsageError(f"{who}: {name} == {shown(value)}, must be above 0")
 
 
 def not_negative(who: str, **values: float) -> None:
     """Check that no value is below 0."""
     for name, value in values.items():
         if not value >= 0:
-            raise UsageError(f"{who}: {name} == {value!r}, must be 0 or above")
+            raise UsageError(f"{who}: {name} == {shown(value)}, must be 0 or above")
 
 
 def whole(who: str, **values: Any) -> None:
@@ -60,14 +60,14 @@ def whole(who: str, **values: Any) -> None:
         if value is not None:
             finite(who, **{name: value})
             if value < 1 or value != int(value):
-                raise UsageError(f"{who}: {name} == {value!r}, must be a whole number, 1 or more")
+                raise UsageError(f"{who}: {name} == {shown(value)}, must be a whole number, 1 or more")
 
 
 def one_of(who: str, choices: tuple[str, ...], **values: str) -> None:
     """Check that every value is one of the choices."""
     for name, value in values.items():
         if value not in choices:
-            raise UsageError(f"{who}: {name} == {value!r}, must be one of {', '.join(map(repr, choices))}")
+            raise UsageError(f"{who}: {name} == {shown(value)}, must be one of {', '.join(map(repr, choices))}")
 
 
 def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
@@ -81,5 +81,5 @@ def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
     folded = {choice.casefold(): choice for choice in choices}
     close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.5)
     if close:
-        return UsageError(f"no {kind} {name!r}; did you mean {folded[close[0]]!r}?")
-    return UsageError(f"no {kind} {name!r}; there are {listed(map(repr, choices), most=8) or 'none'}")
+        return UsageError(f"no {kind} {shown(name)}; did you mean {folded[close[0]]!r}?")
+    return UsageError(f"no {kind} {shown(name)}; there are {listed(map(repr, choices), most=8) or 'none'}")

@@ -10,6 +10,9 @@ import inspect
 import os
 import re
 import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from cranfield import check
@@ -31,6 +34,25 @@ from cranfield.views.view import View
 LONGEST_TEXT = 1000
 PLAIN = re.compile(r"([^\W\d]\w*)(?:@(\d{1,18}))?")
 """The usual case: a name and perhaps a cutoff, without parameters and views."""
+
+
+_IMPORTABLE: ContextVar[Collection[str] | None] = ContextVar("importable modules", default=None)
+
+
+@contextmanager
+def importing_only(modules: Collection[str]) -> Iterator[None]:
+    """Within this context, `module:name` imports only these modules: the names are from a file of somebody else.
+
+    >>> with importing_only(["mine"]):
+    ...     parse("theirs:AP")
+    Traceback (most recent call last):
+    cranfield.errors.UsageError: 'theirs:AP' would run the code of module 'theirs'; if you trust it, allow it: modules=
+    """
+    token = _IMPORTABLE.set(modules)
+    try:
+        yield
+    finally:
+        _IMPORTABLE.reset(token)
 
 
 def parse(text: str, *, modules: bool = True) -> Measure:
@@ -204,6 +226,10 @@ def _parse_over_dimensions(text: str, match: re.Match[str], modules: bool) -> Me
 
 
 def _import_measure(module: str, name: str) -> type[Measure] | Measure:
+    importable = _IMPORTABLE.get()
+    if importable is not None and module not in importable:
+        where = f"{module}:{name}"
+        raise UsageError(f"{where!r} would run the code of module {module!r}; if you trust it, allow it: modules=")
     thing = _import(module, name)
     if isinstance(thing, Measure):
         return thing

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
+from cranfield.measures.naming.parse import importing_only
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
@@ -100,14 +101,20 @@ class Result:
         return Result({suffix: table_from_plain(table) for suffix, table in plain["tables"].items()}, plain["data"])
 
 
-def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> Outcome:
+def run_study(study: Study | PathLike, *, modules: Iterable[str] = (), progress: Progress | None = None) -> Outcome:
     """Run every method of a study file on every collection; write tables and a report to its output folder.
 
     Scores and results are cached under a hash of the files, the measures, the options and the code, so that a second
     run of a study, or of one that was stopped, computes only what is new. A step that fails is listed in the outcome
-    and in the report, and the other steps still run.
+    and in the report, and the other steps still run. `modules` names the modules that the study may import for measures
+    `module:name`.
     """
-    plan = study if isinstance(study, Study) else read_study(study)
+    plan = study if isinstance(study, Study) else read_study(study, modules)
+    with importing_only(plan.modules):
+        return _run(plan, progress)
+
+
+def _run(plan: Study, progress: Progress | None) -> Outcome:
     make_folder(plan.output)
     inputs = Inputs(plan, Cache(plan.cache))
     pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes == MEASURES]
