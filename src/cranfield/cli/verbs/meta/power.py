@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.meta.stability.discrimination import DiscriminativePower
@@ -54,6 +56,10 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         help="{names}: a row per measure, pairs that measures have in common, p-values in ascending order, or a row "
         "per measure and pair.",
     )
+    zoom: float | None = option(
+        "--zoom P",
+        "--plot: show p-values up to P only, such as 0.15, where curves near alpha are easier to tell apart.",
+    )
     threads: int | None = options.threads()
 
     def check(self) -> None:
@@ -62,6 +68,11 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("--alpha", self.alpha)
+        if self.zoom is not None:
+            check.positive("--zoom", p=self.zoom)
+            check.between("--zoom", low=0, high=1, p=self.zoom)
+            if self.plot is None:
+                raise UsageError(f"--zoom {self.zoom:g} is for the figure; add --plot FILE")
         find_test(self.test)
 
     def run(self) -> None:
@@ -74,7 +85,7 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
             )
         self.show(self._table(result))
         if self.plot:
-            figure(result).save(self.plot)
+            figure(result, self.zoom).save(self.plot)
 
     def _table(self, result: DiscriminativePower) -> Table:
         if self.what == "power":
@@ -86,8 +97,8 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         return result.asl_table() if self.what == "asl" else result.pair_table()
 
 
-def figure(result: DiscriminativePower) -> Figure:
-    """The ASL curves of the measures."""
+def figure(result: DiscriminativePower, zoom: float | None = None) -> Figure:
+    """The ASL curves of the measures, up to the p-value `zoom`."""
     import math
 
     from cranfield.report.figures import describe_asl
@@ -95,4 +106,6 @@ def figure(result: DiscriminativePower) -> Figure:
     curves = {name: result.p_of(name) for name in result.measures}
     # By the rule `share` p < α is significant, so a p-value of exactly α must not count as below the line.
     limit = result.alpha if result.asl_rule == "plus-one" else math.nextafter(result.alpha, 0)
-    return describe_asl(curves, alpha=limit, test=f"{result.test} test")
+    return describe_asl(
+        curves, alpha=limit, highest=zoom, test=f"{result.test} test, {counted(result.topics, 'topic')}"
+    )

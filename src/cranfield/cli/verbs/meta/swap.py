@@ -76,4 +76,4 @@ def figure(result: SwapRates) -> Figure:
     if len(result.sizes) > 1:
         pairs = zip(columns["measure"].tolist(), columns["size"].tolist(), strict=True)
         columns["measure"] = np.array([f"{measure}, {size} topics" for measure, size in pairs], dtype=object)
-    return describe_swap_rates(columns, wanted=result.rate, subtitle=result.told()[0])
+    return describe_swap_rates(columns, wanted=result.rate, open_end=True, subtitle=result.told()[0])
