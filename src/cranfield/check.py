@@ -1,4 +1,7 @@
-"""Checks of parameters. The error names the parameter, its value and the values that are allowed."""
+"""Checks of parameters. The error names the parameter, its value and the values that are allowed.
+
+`who` names the measure or function that has the parameter; it is empty for an option of the command line.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,15 @@ from cranfield.errors import UsageError
 from cranfield.text import listed, shown
 
 
+def wrong(who: str, name: str, value: Any, allowed: str) -> UsageError:
+    """Return the error for a value that is not allowed.
+
+    >>> str(wrong("", "--digits", 99, "between 0 and 17"))
+    '--digits == 99, must be between 0 and 17'
+    """
+    return UsageError(f"{who}{': ' if who else ''}{name} == {shown(value)}, must be {allowed}")
+
+
 def finite(who: str, **values: Any) -> None:
     """Check that every value is a finite number.
 
@@ -20,7 +32,7 @@ def finite(who: str, **values: Any) -> None:
     """
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise UsageError(f"{who}: {name} == {shown(value)}, must be a number")
+            raise wrong(who, name, value, "a number")
 
 
 def between(who: str, *, low: float, high: float, **values: float) -> None:
@@ -32,21 +44,21 @@ def between(who: str, *, low: float, high: float, **values: float) -> None:
     """
     for name, value in values.items():
         if not low <= value <= high:
-            raise UsageError(f"{who}: {name} == {shown(value)}, must be between {low:g} and {high:g}")
+            raise wrong(who, name, value, f"between {low:g} and {high:g}")
 
 
 def positive(who: str, **values: float) -> None:
     """Check that every value is above 0."""
     for name, value in values.items():
         if not value > 0:
-            raise UsageError(f"{who}: {name} == {shown(value)}, must be above 0")
+            raise wrong(who, name, value, "above 0")
 
 
 def not_negative(who: str, **values: float) -> None:
     """Check that no value is below 0."""
     for name, value in values.items():
         if not value >= 0:
-            raise UsageError(f"{who}: {name} == {shown(value)}, must be 0 or above")
+            raise wrong(who, name, value, "0 or above")
 
 
 def whole(who: str, **values: Any) -> None:
@@ -60,14 +72,14 @@ def whole(who: str, **values: Any) -> None:
         if value is not None:
             finite(who, **{name: value})
             if value < 1 or value != int(value):
-                raise UsageError(f"{who}: {name} == {shown(value)}, must be a whole number, 1 or more")
+                raise wrong(who, name, value, "a whole number, 1 or more")
 
 
 def one_of(who: str, choices: tuple[str, ...], **values: str) -> None:
     """Check that every value is one of the choices."""
     for name, value in values.items():
         if value not in choices:
-            raise UsageError(f"{who}: {name} == {shown(value)}, must be one of {', '.join(map(repr, choices))}")
+            raise wrong(who, name, value, f"one of {', '.join(map(repr, choices))}")
 
 
 def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:

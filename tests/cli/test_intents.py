@@ -323,7 +323,7 @@ def test_measures_of_types_say_that_there_are_none(measure: str) -> None:
 def test_help_names_the_distributions(cranfield: Cranfield) -> None:
     for verb in ("eval", "explain"):
         page = " ".join(cranfield(verb, "--help-all").out.split())
-        assert "nonuniform (each intent half as likely as the one before)" in page
+        assert "nonuniform (each intent is half as likely as the one before)" in page
 
 
 # -- formats without room for notes

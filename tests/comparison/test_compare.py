@@ -105,8 +105,8 @@ def test_groups_of_129_systems_are_unambiguous_in_every_format() -> None:
     assert any(letter.isupper() for letter in "".join(texts.values()))  # there are more than 26 groups
     for (system, other), differ in significant.items():
         assert differ == (not set(texts[system]) & set(texts[other]))
-    assert "groups: two systems differ exactly if they share no letter" in result.notes
-    assert "Two systems differ exactly if they share no letter" in result.to_latex()
+    assert "groups: systems with a letter in common do not differ significantly, all others do" in result.notes
+    assert "Systems with a letter in common do not differ significantly, all others do" in result.to_latex()
 
 
 def test_groups_that_do_not_fit_step_aside_and_the_table_says_so() -> None:
@@ -115,10 +115,10 @@ def test_groups_that_do_not_fit_step_aside_and_the_table_says_so() -> None:
     assert "groups" not in [column.header for column in table.columns]
     assert max(map(len, table.text().splitlines())) < 200
     assert any("groups are not shown" in note and "the pairs tell" in note for note in table.notes)
-    assert not any("share no letter" in note for note in table.notes)
+    assert not any("letter in common" in note for note in table.notes)
     assert {row["groups"] for row in json.loads(result.to_json())["ranking"]} == {None}
     assert "mathrm" not in result.to_latex()
-    assert "share no letter" not in result.to_latex()
+    assert "letter in common" not in result.to_latex()
 
 
 def test_a_measure_whose_groups_do_not_fit_is_named_among_several() -> None:

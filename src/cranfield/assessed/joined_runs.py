@@ -262,7 +262,7 @@ class RunJoiner:
                     raise DataError(origin, None, "is empty: it has no topic")
                 raise DataError(
                     origin, None,
-                    f"none of its {len(extra)} topics is judged: the run has {listed(extra)}, "
+                    f"none of its topics is judged: the run has {listed(extra)}, "
                     f"the judgments have {listed(lists.topics)}",
                 )  # fmt: skip
         absent = [

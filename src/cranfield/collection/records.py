@@ -308,8 +308,8 @@ class Records:
         return hash((self.kind, len(self), frozenset(self.topics)))
 
     def __repr__(self) -> str:
-        entries = "judgments" if self.kind == "qrels" else "documents"
-        return f"<{type(self).__name__} {self.name!r}: {len(self.topics):,} topics, {len(self):,} {entries}>"
+        entries = counted(len(self), "judgment" if self.kind == "qrels" else "document")
+        return f"<{type(self).__name__} {self.name!r}: {counted(len(self.topics), 'topic')}, {entries}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.empty_topics:  # only a dict can hold topics without documents

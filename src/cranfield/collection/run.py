@@ -39,7 +39,7 @@ class Run(Records):
 
     >>> run = Run.of({"q1": {"d1": 0.5, "d2": 0.9}}, name="bm25")
     >>> run
-    <Run 'bm25': 1 topics, 2 documents>
+    <Run 'bm25': 1 topic, 2 documents>
     >>> run.ranking("q1")
     [Ranked(rank=1, doc='d2', score=0.9), Ranked(rank=2, doc='d1', score=0.5)]
     """

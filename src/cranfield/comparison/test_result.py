@@ -9,7 +9,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.errors import UsageError
 from cranfield.record import OneRow, one_row, table_of
 from cranfield.table import Table
 
@@ -146,7 +145,7 @@ def check_alpha(who: str, alpha: float, name: str = "alpha") -> None:
     """
     check.finite(who, **{name: alpha})
     if not 0 < alpha < 1:
-        raise UsageError(f"{who}: {name} == {alpha!r}, must be above 0 and below 1")
+        raise check.wrong(who, name, alpha, "above 0 and below 1")
 
 
 def check_settings(who: str, alternative: str, level: float) -> None:

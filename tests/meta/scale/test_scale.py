@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.comparison.assumptions import interval_scale
 from cranfield.comparison.compare import compare
-from cranfield.comparison.methods.nonparametric import kruskal_wallis
+from cranfield.comparison.methods.friedman_and_kruskal import kruskal_wallis
 from cranfield.errors import UsageError
 from cranfield.measures import parse
 from cranfield.measures.base import REGISTRY

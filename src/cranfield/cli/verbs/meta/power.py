@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.printing import Plotting
@@ -67,10 +66,9 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         from cranfield.comparison.registry import find_test
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("--alpha", self.alpha)
+        check_alpha("", self.alpha, "--alpha")
         if self.zoom is not None:
-            check.positive("--zoom", p=self.zoom)
-            check.between("--zoom", low=0, high=1, p=self.zoom)
+            check_alpha("", self.zoom, "--zoom")
             if self.plot is None:
                 raise UsageError(f"--zoom {self.zoom:g} is for the figure; add --plot FILE")
         find_test(self.test)

@@ -20,10 +20,10 @@ MOST_DRAWN = 100_000
 
 
 class ScaleVerb(options.Source, Plotting):
-    """Order and space all lists of a length by a measure: which scale is it on?
+    """Test on all lists of a length whether a measure orders and spaces them as an interval scale does.
 
-    A scale is relative to an order of lists. A measure is on an ordinal scale if it keeps the order, and on an interval
-    scale if its values are also equally spaced.
+    A scale is relative to an order of lists: a measure is on an ordinal scale if it keeps the order, and on an interval
+    scale if its scores are also equally spaced.
 
     With runs or scores: how many pairs of systems differ by a test of ranks, which needs only an order, and by a test
     of means, which needs an interval scale.

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.methods.nonparametric import friedman, kruskal_wallis
+from cranfield.comparison.methods.friedman_and_kruskal import friedman, kruskal_wallis
 from cranfield.comparison.registry import TestSettings, find_test
 from cranfield.errors import UsageError
 
