@@ -21,7 +21,7 @@ from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import Buffer, expand, load, shown_path, stem
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, NotedWarning, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -271,7 +271,8 @@ class RunJoiner:
             if missing[run].any()
         ]
         if absent:
-            _warn(f"{counted(int(missing.sum()), 'judged topic')} missing from runs: {listed(absent, 3, 'runs')}")
+            count = counted(int(missing.sum()), "judged topic")
+            _warn(f"{count} missing from runs: {listed(absent, 3, 'runs')}", NotedWarning)
         ignored = [f"{name} ({listed(extra)})" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
         if ignored:
             count = counted(sum(map(len, unjudged)), "topic")
@@ -285,8 +286,8 @@ def _concatenate(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, CranfieldWarning, stacklevel=2)
+def _warn(message: str, category: type[CranfieldWarning] = CranfieldWarning) -> None:
+    warnings.warn(message, category, stacklevel=2)
 
 
 def distinct_names(names: list[str], paths: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError
 from cranfield.measures import DEFAULT, Gain, Measure
 from cranfield.measures.naming.parse import parse
 from cranfield.scores.scores import Scores
@@ -235,6 +235,6 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
     warnings.warn(
         f"{', '.join(affected)}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
         f"{'is' if single else 'are'} left out of means{reason}",
-        CranfieldWarning,
+        NotedWarning,
         stacklevel=2,
     )

@@ -32,6 +32,7 @@ class AnovaVerb(options.Source, Plotting):
     --means A:B.
     """
 
+    repeats_warnings = True
     summary = "how much variance is due to topics, systems and components"
     examples = """
 cranfield anova qrels.txt runs/*.run -m AP

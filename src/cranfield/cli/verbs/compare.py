@@ -24,6 +24,7 @@ class CompareVerb(options.Source, Plotting):
     the result of the resamples done so far.
     """
 
+    repeats_warnings = True
     summary = "which systems differ, by how much, and how certain that is"
     examples = """
 cranfield compare qrels.txt runs/*.run -m nDCG@10

@@ -20,6 +20,7 @@ class ConcordVerb(options.Source, Plotting):
     several gold standards, agreement with all at once.
     """
 
+    repeats_warnings = True
     summary = "which measure agrees with a simpler one"
     examples = """
 cranfield meta concord q.txt *.run -m Q,RR --gold P

@@ -24,6 +24,7 @@ class CorrelateVerb(options.Source, Plotting):
     gold standard; d-rank is a distance that uses how scores vary together over topics.
     """
 
+    repeats_warnings = True
     summary = "whether measures rank systems alike"
     examples = """
 cranfield meta correlate qrels.txt runs/*.run -m AP,Q,nDCG

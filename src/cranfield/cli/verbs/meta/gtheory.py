@@ -21,6 +21,7 @@ class GtheoryVerb(options.Source, Plotting):
     --plot draws the shares of variance.
     """
 
+    repeats_warnings = True
     summary = "how well scores generalise to other topics"
     examples = """
 cranfield meta gtheory qrels.txt runs/*.run -m AP

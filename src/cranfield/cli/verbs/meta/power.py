@@ -24,6 +24,7 @@ class PowerVerb(options.Source, Plotting):
     order (ASL curves): the closer to the origin, the more a measure discriminates. docs/tests.md describes the tests.
     """
 
+    repeats_warnings = True
     summary = "how many pairs of systems a measure distinguishes"
     examples = """
 cranfield meta power qrels.txt runs/*.run -m AP,Q

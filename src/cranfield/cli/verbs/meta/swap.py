@@ -21,6 +21,7 @@ class SwapVerb(options.Source, Plotting):
     draws swap rates against differences.
     """
 
+    repeats_warnings = True
     summary = "how often another topic set would reverse a difference"
     examples = """
 cranfield meta swap qrels.txt runs/*.run -m AP
