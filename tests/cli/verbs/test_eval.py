@@ -176,10 +176,10 @@ def test_missing_topics(cranfield: Cranfield, tiny: Path) -> None:
     assert skip.out.splitlines()[1].split() == ["mine", "1", "0.7500"]
     assert zero.err == ""
     assert "topics missing from runs, scored as empty lists: mine (1 topic: 2)" in zero.out.splitlines()
-    in_csv = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "-f", "csv")
-    assert in_csv.err.startswith("warning: 1 judged topic")
-    assert zero.err.endswith("mine (2)\n")
-    assert zero.err.count("\n") == 1
+    in_json = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "-f", "json")
+    assert in_json.err.startswith("warning: 1 judged topic")
+    assert in_json.err.endswith("mine (2)\n")
+    assert in_json.err.count("\n") == 1
     assert cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "--quiet").err == ""
     assert cranfield("eval", "qrels.txt", "mine.run", "--missing", "ignore").code == 2
 
