@@ -157,7 +157,7 @@ class Page:
         facts = {
             "Properties": properties,
             "Range": ends,
-            **({} if self.views else {"Scale": values["scale"]}),
+            **({} if self.views else {"Scale": _scale(str(values["scale"]))}),
             "Spellings": ", ".join((self.name, *self.aliases)),
             "Reference": self.reference or "-",
         }
@@ -171,6 +171,17 @@ def meaning(name: str, default: str) -> str:
 
 def _end(number: float) -> str:
     return ("-" if number < 0 else "") + "infinity" if math.isinf(number) else f"{number:g}"
+
+
+def _scale(scale: str) -> str:
+    """The scale in words, with the order of lists that it is relative to.
+
+    >>> print(_scale("interval iff p = 1/2"))
+    interval iff p = 1/2, on the total orders of lists, by rank or by set
+    """
+    from cranfield.comparison.assumptions import ORDER
+
+    return f"{'not interval' if scale == 'ordinal' else scale}, {ORDER}"
 
 
 def _hanging(label: str, text: str, width: int) -> str:
