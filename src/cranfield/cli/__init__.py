@@ -27,6 +27,7 @@ STAND_INS = {
         "cranfield trec_eval -q -m map qrels.txt bm25.run",
     ),
     "ndeval": ("replaces ndeval, for queries with several intents", "cranfield ndeval -c qrels.diversity.txt bm25.run"),
+    "gdeval": ("replaces gdeval, the script of TREC's Web tracks", "cranfield gdeval -k 10 qrels.txt bm25.run"),
     "ntcireval": ("replaces the main commands of NTCIREVAL", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
@@ -92,7 +93,7 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         warnings.simplefilter("ignore", NotedWarning)
     try:
         command.check()
-        return command.run() or OK
+        return command.perform() or OK
     except CranfieldError as error:
         if hint := way_out(str(error), verb):
             error.add_note(hint)

@@ -122,6 +122,10 @@ class Verb:
         if sum(path.rpartition("=")[2] == "-" for path in paths) > 1:
             raise UsageError("'-' is given more than once, but standard input can be read only once")
 
+    def perform(self) -> int | None:
+        """Do all the work; return the exit code, where None is 0."""
+        return self.run()
+
     def run(self) -> int | None:
         """Do the work; return the exit code, where None is 0."""
         raise NotImplementedError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, flag, option
@@ -188,8 +188,8 @@ class Lists(Ranked):
 
     intent_probabilities: str | None = option(
         "--intent-probabilities FILE",
-        "Probabilities of intents: a file with lines of topic, intent, probability; or uniform (the default); or "
-        "nonuniform (each intent is half as likely as the one before).",
+        "Probabilities of intents: a file with lines of topic, intent, probability (and perhaps the type); or uniform "
+        "(the default); or nonuniform (each intent is half as likely as the one before).",
         group=SIDE,
     )
     intent_types: str | None = option(
@@ -283,10 +283,17 @@ class Collection(Lists, Quiet):
         """The scores of the runs."""
         from cranfield.evaluation.evaluator import evaluate
 
-        qrels, runs = self.read()
-        settings = self.join_options() | more
-        with self.progress("reading") as progress:
-            return evaluate(qrels, runs, wanted, progress=progress, **settings)
+        def make() -> Scores:
+            qrels, runs = self.read()
+            settings = self.join_options() | more
+            with self.progress("reading") as progress:
+                return evaluate(qrels, runs, wanted, progress=progress, **settings)
+
+        return self.kept(make)
+
+    def kept(self, make: Callable[[], Scores]) -> Scores:
+        """The scores to work on; `ByClass` makes them once and gives those of one class of topics at a time."""
+        return make()
 
 
 class Source(Collection):
@@ -313,7 +320,8 @@ class Source(Collection):
         """
         wanted = wanted or self.measures
         if self.scores:
-            return read_score_files(self.scores, wanted, self.missing)
+            files = self.scores
+            return self.kept(lambda: read_score_files(files, wanted, self.missing))
         return self.evaluate(chosen(wanted or [usual]), missing=self.missing, **more)
 
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:

@@ -54,7 +54,9 @@ def convert(
     thing: Any = read_bytes(source) if source == "-" else source
     kind = kind or kind_of(thing, from_)
     if kind == "topics":
-        return _convert_topics(thing, target, from_, to)
+        topics = Topics.read(thing, from_)
+        topics.write(target, to)
+        return Converted(target, "topics", to or os.path.splitext(target)[1].lstrip("."), len(topics))
     chosen = formats.format_for(target, to, kind)
     if kind == "qrels":
         out = Qrels.of(thing, format=from_).outgoing()
@@ -62,12 +64,6 @@ def convert(
         out = together(runs_of(thing, format=from_))
     write_bytes(target, writing.encode(out, chosen, target, allow_loss=allow_loss))
     return Converted(target, kind, chosen.name, len(out.columns.docs))
-
-
-def _convert_topics(thing: Any, target: str, from_: str | None, to: str | None) -> Converted:
-    topics = Topics.read(thing, from_)
-    topics.write(target, to)
-    return Converted(target, "topics", to or os.path.splitext(target)[1].lstrip("."), len(topics))
 
 
 def together(runs: Sequence[Run]) -> writing.Outgoing:

@@ -1,4 +1,4 @@
-"""Groups of systems that do not differ, as letters (or numbers): two systems differ exactly if they share none."""
+"""Groups of systems that do not differ, as letters or numbers: two systems differ exactly if they share none."""
 
 from __future__ import annotations
 

@@ -177,8 +177,8 @@ def _explain(
         hits, columns = terms.hits, {**terms.columns, "adds": terms.adds}
         total = float(hits.sum(terms.adds)[0])
         over = float(np.broadcast_to(terms.over, 1)[0])
-        besides = float(np.broadcast_to(terms.besides, 1)[0])
-        unretrieved = f", plus {_number(besides)} for documents that were not retrieved" if besides else ""
+        missed = float(np.broadcast_to(terms.unretrieved, 1)[0])
+        unretrieved = f", plus {_number(missed)} for documents that were not retrieved" if missed else ""
         divided = "" if over == 1 else f", divided by {_number(over)}"
         if over == 0:
             divided = "; its divisor is 0, so the score is undefined"

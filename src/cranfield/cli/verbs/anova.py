@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -24,7 +25,7 @@ Analysis = tuple["Anova", list["LevelPairs"], list["LevelMeans"]]
 TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "source", "size", "against")
 
 
-class AnovaVerb(options.Source, Plotting):
+class AnovaVerb(ByClass, options.Source, Plotting):
     """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
     The table has the columns SS, df, MS, F, p and ω². csv and tsv hold this analysis, or the pairs with

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class CompareVerb(options.Source, Plotting):
+class CompareVerb(ByClass, options.Source, Plotting):
     """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
@@ -23,7 +24,7 @@ RISKS = ("URisk", "TRisk", "GeoRisk")
 STATISTICS = ("mean", "gmean", "median", *RISKS)
 
 
-class EvalVerb(options.Collection, Printing):
+class EvalVerb(ByClass, Printing):
     """Score the results of search systems (runs) against judgments of which documents are relevant.
 
     The table has a row per run and a column per measure. Notes below the table say how documents were ordered, and
@@ -44,6 +45,7 @@ cranfield eval qrels.txt bm25.run -m AP -q --format csv -o ap.csv
 zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
 cranfield eval qrels.txt bm25.run -m uRBP -m "CAM(nDCG@10)" --dimension understandability=clear.qrels
 cranfield eval qrels.txt runs/*.run -m AP --statistic URisk --baseline bm25 --alpha 5
+cranfield eval qrels.txt runs/*.run -m AP --by classes.txt  # for each class of topics
 cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 """
 
