@@ -42,6 +42,15 @@ def shown(value: object) -> str:
     return _CUT.repr(value)
 
 
+def cut(text: str, most: int = 500) -> str:
+    """The beginning of a message that repeats a long value.
+
+    >>> cut("depth == 'xxxxxxxx'", most=12)
+    "depth == 'xx…"
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def one_line(text: str) -> str:
     """Replace line breaks and repeated spaces by single spaces."""
     return " ".join(text.split())

@@ -323,6 +323,18 @@ def test_a_value_of_the_wrong_kind_is_cut_when_it_is_printed(folder: Path) -> No
         edit(folder, new, old)
 
 
+@pytest.mark.parametrize("key", ["qrels", "runs", "order", "precision", "depth", "format", "lengths", "missing_length"])
+@pytest.mark.parametrize("value", ["y" * 10**6, ["x" * 5000] * 2000, {"a": ["x" * 5000] * 2000}])
+def test_long_values_of_a_collection_are_cut_in_messages(folder: Path, key: str, value: Any) -> None:
+    collection = {"qrels": "qrels.txt", "runs": ["*.run"], key: value}
+    content = {"measures": ["AP", "RR"], "collections": {"c": collection}, "methods": {"gtheory": {}}}
+    try:
+        says = run_study(plan_of(content, str(folder / "study.json"))).steps[0].error
+    except (UsageError, DataError) as error:
+        says = str(error)
+    assert 0 < len(says) < 1_000
+
+
 ALIASES = "\n".join(["a0: &a0 [x, x]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9))])
 
 

@@ -24,6 +24,7 @@ from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES
 from cranfield.meta.study.study_report import page, section
 from cranfield.table import Column, Table
+from cranfield.text import cut
 from cranfield.types import Progress
 
 PARTS = 1000
@@ -160,9 +161,13 @@ def _result(
         result = Result(task.method.tables_of(record), _tidy(record))
         inputs.cache.put(key, result.to_bytes())
     except CranfieldError as error:
-        return None, "failed", str(error)
+        return None, "failed", cut(str(error))
     except Exception as error:  # one failed step must not lose hours of others
-        return None, "failed", f"{type(error).__name__}: {error}; an option of the wrong type, or a bug in cranfield"
+        return (
+            None,
+            "failed",
+            f"{type(error).__name__}: {cut(str(error))}; an option of the wrong type, or a bug in cranfield",
+        )
     return result, "computed", ""
 
 

@@ -20,7 +20,7 @@ from cranfield.measures.naming.parse import importing_only
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES, METHODS, Method
 from cranfield.meta.yaml_io import read_yaml
 from cranfield.scores.score_tables import MISSING_RULES
-from cranfield.text import shown
+from cranfield.text import cut, shown
 
 FILES = ("qrels", "teams", "intent_probabilities", "intent_types", "lengths", "inclusion")
 """Keys of a collection that name one file."""
@@ -33,6 +33,7 @@ TOP = ("title", "output", "cache", "report", "seed", "measures", "collections", 
 OF_COLLECTION = ("qrels", "runs", "scores", "teams", "measures", "missing", *JOINING)
 OF_METHOD = ("method", "collections", "measures")
 REPORTS = (".md", ".html")
+LONGEST_PATH = 1_000
 KINDS: dict[type, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
     int: ((int,), "a whole number"),
@@ -159,7 +160,7 @@ class _Section:
         self.values = {str(key): value for key, value in values.items()}
 
     def error(self, message: object) -> UsageError:
-        return UsageError(f"{self.path}: {self.name}: {message}")
+        return UsageError(f"{self.path}: {self.name}: {cut(str(message))}")
 
     def key(self, key: str) -> str:
         return f"{self.name}.{key}" if self.name else key
@@ -198,6 +199,10 @@ class _Section:
         return tuple(map(self._file, self.texts(key)))
 
     def _file(self, name: str) -> str:
+        if len(name) > LONGEST_PATH:
+            raise UsageError(
+                f"{self.path}: {self.name or 'the study'}: {shown(name)} is too long for the name of a file"
+            )
         return name if name == "-" or name.startswith("irds:") else os.path.join(os.path.dirname(self.path), name)
 
     def measures(self, key: str = "measures") -> tuple[str, ...]:
