@@ -89,7 +89,9 @@ def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
         qrels, has_intents = qrels.with_intents(), True
     if not has_intents:
         return _Prepared(qrels.judged(options.on_duplicate))
-    judged, intents = judged_by_intent(qrels, options.intent_probabilities, options.intent_types)
+    judged, intents = judged_by_intent(
+        qrels, options.intent_probabilities, options.intent_types, keep_empty=options.empty_intents == "keep"
+    )
     return _Prepared(judged, {"intents": intents}, _about_intents(options))
 
 
@@ -102,6 +104,8 @@ def _about_intents(options: JoinOptions) -> tuple[str, ...]:
         notes.append(f"intent probabilities: {source}")
     if options.intent_types is not None:
         notes.append(TYPES_FROM + _source(options.intent_types))
+    if options.empty_intents == "keep":
+        notes.append("intents without relevant documents keep their probability; no document can serve them")
     return tuple(notes)
 
 

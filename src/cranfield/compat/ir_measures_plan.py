@@ -104,6 +104,8 @@ def plan(name: str, parameters: Mapping[str, Any]) -> Plan:
     if name == "SDCG" and params.pop("dcg", "log2") != "log2":
         raise UsageError(f"SDCG: dcg == {parameters['dcg']!r}, must be 'log2'")
     judged_only = bool(params.pop("judged_only", False))
+    if name in ("ERR_IA", "nERR_IA", "alpha_DCG"):  # ir_measures gets them from ndeval
+        params["dialect"] = "ndeval"
     highest = params["max_rel"] if name in _SCALED else None
     text = ",".join(f"{parameter}={value!r}" for parameter, value in params.items())
     ours = measures.parse(f"{name}({text})")

@@ -17,7 +17,8 @@ class Condensed(View):
     """Unjudged documents removed, ranks closed up: `AP'`, `nDCG'`, ... (Sakai, SIGIR 2007; Sakai 2014 (21)).
 
     A document with a negative grade was in the pool but not judged, and is removed too, as by `trec_eval -J` and
-    ir_measures. It stays if the gain table of the measure has its grade, or if the grade is `rel` or better.
+    ir_measures. It stays if the gain table of the measure has its grade, if the grade is `rel` or better, and for
+    measures that estimate from a sample (xinfAP, infNDCG, statAP), which need documents that were not drawn.
 
     >>> Condensed().apply(Assessed.one([None, 0, -1, 1])).rank.tolist()
     [1, 2]
@@ -31,6 +32,8 @@ class Condensed(View):
     mark: ClassVar[str] = "'"
 
     def for_measure(self, measure: Scorer, score: Score) -> Condensed:
+        if measure.estimates:
+            return Condensed(-np.inf)
         gain = measure.gains()
         lowest = min(0.0, float(measure.__dict__.get("rel") or 0.0))
         return Condensed(lowest, tuple(grade for grade, _ in gain.table if grade < lowest) if gain else ())

@@ -15,6 +15,7 @@ class Scorer(Protocol):
     """A measure, as views see it."""
 
     only_relevant: ClassVar[bool]
+    estimates: ClassVar[bool]
 
     @property
     def properties(self) -> Any: ...

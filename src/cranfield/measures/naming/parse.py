@@ -146,8 +146,6 @@ def _from_ir_measures(name: str, kind: type[Measure], settings: dict[str, Any], 
             settings["gain"] = else_linear(name, settings.pop("gains"))
     if issubclass(kind, CWLMeasure) and "max_rel" in settings:
         settings.update(_gains_between(name, settings.pop("min_rel", 0), settings.pop("max_rel")))
-    if name in ("ERR_IA", "alpha_DCG"):  # ir_measures gets them from ndeval
-        settings.setdefault("dialect", "ndeval")
     if kind is IPrec and "recall" in settings:
         settings["cutoff"] = settings.pop("recall")
     if name in ("SetP", "set_P") and settings.pop("relative", False):
