@@ -427,7 +427,8 @@ class nERRIA(_ERROverIntents):
     `max_grade`, `probability` and `dialect` are as for ERR-IA. The ideal list is the same for all intents; it takes the
     document that adds most at every rank and, among equals, the last by name, so scores above 1 are possible.
     `dialect="ndeval"` is the number that TREC's tool prints: grades and intent probabilities do not count, and the gain
-    at a rank is that of alpha-nDCG. With alpha = 1/2, grades of 0 and 1 and equally likely intents both are the same.
+    at a rank is that of alpha-nDCG with `alpha`. With alpha = 1/2, grades of 0 and 1 and equally likely intents both
+    are the same.
     The average over intents of nERR, each with its own ideal list, is `nERR[IA]`.
     No relevant documents: undefined.
     Reference: Clarke, Craswell, Soboroff & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
