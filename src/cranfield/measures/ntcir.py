@@ -51,7 +51,7 @@ class EBR(_Satisfied):
     Reference: Sakai & Zeng, Retrieval Evaluation Measures that Agree with Users' SERP Preferences, TOIS 39(2), 2020,
     doi:10.1145/3431813
 
-    >>> EBR().of([1, 0, 1])  # 1/2 stop at rank 1, 1/4 at rank 3 with a ratio of (2 + 2)/(3 + 2)
+    >>> EBR().of([1, 0, 1])  # 1/2 · 1 + 1/4 · (2 + 2)/(3 + 2)
     0.7
     """
 

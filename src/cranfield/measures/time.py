@@ -129,13 +129,13 @@ class Trailtext:
 class U(_Reading):
     r"""U-measure: relevant documents count less the more text a reader has read by the end of them.
 
-    .. math:: \frac{1}{\mathcal{N}} \sum_r g(r)\, D(pos(r)), \quad D(pos) = \max\left(0, 1 - \frac{pos}{L}\right), \quad
+    .. math:: \frac{1}{N} \sum_r g(r)\, D(pos(r)), \quad D(pos) = \max\left(0, 1 - \frac{pos}{L}\right), \quad
         pos(r) = \sum_{k \le r} s_k + F\,I(k)\,len(k)
 
     The reader reads every snippet and, for every document with a gain, a fraction `F` of the document. A snippet has
     `snippet` characters, unless the table of lengths has its length (s); text after `L` characters is worth nothing.
     `decay="exp"` is exponential instead, D(pos) = 2^(−pos/h), as in TBG: text is worth half as much after every `h`
-    characters, by default after L/2, where the linear decay is at one half. `norm` is the normaliser 𝒩: a number, or
+    characters, by default after L/2, where the linear decay is at one half. `norm` is the normaliser N: a number, or
     `"total"` for the gains of all relevant documents of the topic together, with which no score exceeds 1; by default
     it is 1 (where Sakai 2014 says that it is "set to zero" if not required, it must be one). Needs the lengths of
     documents in characters, unless F is 0. `of_trailtext` scores any other text that was read.

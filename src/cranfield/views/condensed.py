@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -24,9 +24,9 @@ class Condensed(View):
     [1, 2]
     """
 
-    lowest: float = 0.0
+    lowest: float = field(default=0.0, repr=False)
     """The lowest grade that is a judgment."""
-    listed: tuple[float, ...] = ()
+    listed: tuple[float, ...] = field(default=(), repr=False)
     """Lower grades that are judgments, because a gain table has them."""
 
     mark: ClassVar[str] = "'"
