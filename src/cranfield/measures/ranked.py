@@ -238,6 +238,11 @@ class Q(_Blended):
         columns = {"gain": gains, "cg": so_far, "ideal cg": best, "blended ratio": ratio}
         return Terms(hits, ratio, normaliser(lists.num_rel(self.rel), self.k, self.norm), columns)
 
+    def note(self, lists: Assessed) -> str | None:
+        if self.k is None or self.norm == "R" or not (lists.num_rel(self.rel) > self.k).any():
+            return None
+        return f'Q@{self.k} divides by min({self.k}, R), AP@{self.k} by R; to divide by R: Q(norm="R")@{self.k}'
+
 
 @measure
 class Rmeasure(_Blended):
