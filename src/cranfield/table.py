@@ -315,11 +315,8 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c.encode("unicode_escape").decode() if _must_escape(c) else c for c in text)
-
-
-def _must_escape(character: str) -> bool:
-    return unicodedata.category(character) in _CONTROL or character in _INVISIBLE
+    escaped = {c for c in text if unicodedata.category(c) in _CONTROL or c in _INVISIBLE}
+    return "".join(c.encode("unicode_escape").decode() if c in escaped else c for c in text)
 
 
 def visible_width(text: str) -> int:

@@ -120,7 +120,7 @@ class Intents(Attachment):
         return row_blocks(self.entries[lists.topic] + added, MOST_ENTRIES)
 
     def with_unjudged(self, lists: Assessed, row: Index, hits: Index, grade: float) -> dict[str, Any]:
-        """Adds unjudged documents with `grade` for every intent of their topic.
+        """Add unjudged documents, with `grade` for every intent of their topic.
 
         Each list then has its own judged documents, and so becomes a topic of its own.
         """
@@ -267,12 +267,12 @@ def _with_empty(
 
 
 def _natural(name: str) -> tuple[int, int, str]:
-    """Sorts intents by number if their names are numbers, else by name."""
+    """A key that sorts intents by number if their names are numbers, else by name."""
     return (0, int(name), name) if name.isdecimal() else (1, 0, name)
 
 
 def _warn_empty(names: list[str]) -> None:
     if names:
-        verb = "is" if len(names) == 1 else "are"
-        message = f"{counted(len(names), 'intent')} without relevant documents {verb} left out: {listed(names)}"
+        intents = counted(len(names), "intent without relevant documents is", "intents without relevant documents are")
+        message = f"{intents} left out: {listed(names)}"
         warnings.warn(message, CranfieldWarning, stacklevel=3)

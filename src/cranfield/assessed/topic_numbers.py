@@ -47,7 +47,7 @@ def topic_numbers_of(source: Any, lists: Assessed) -> TopicNumbers:
     return TopicNumbers(origin, columns)
 
 
-def numbers_of_topics(lists: Assessed, name: str, who: str) -> Array | None:
+def numbers_of_topics(lists: Assessed, name: str, caller: str) -> Array | None:
     """The number of the topic of each list; None without such a table. A topic that the table lacks is an error."""
     table = lists.topic_numbers
     if table is None or name not in table.columns:
@@ -55,7 +55,7 @@ def numbers_of_topics(lists: Assessed, name: str, who: str) -> Array | None:
     values = table.columns[name]
     if np.isnan(values).any():
         lacking = list(dict.fromkeys(lists.topics[topic] for topic in lists.topic[np.isnan(values)].tolist()))
-        what = f"{who}: no {name} for {counted(len(lacking), 'topic')}: {listed(lacking)}"
+        what = f"{caller}: no {name} for {counted(len(lacking), 'topic')}: {listed(lacking)}"
         raise DataError(table.origin, None, f"{what}; add a line {lacking[0]} {name.upper()}")
     return values
 

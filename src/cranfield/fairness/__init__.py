@@ -13,23 +13,7 @@ from cranfield.fairness.ranked_group import RankedGroupFairness, fair_ranking, r
 from cranfield.fairness.representation import awrf, jensen_shannon, pairwise_parity, prefix_fairness
 
 __all__ = [
-    "GEOMETRIC",
-    "MEASURES",
-    "TREC",
-    "Attention",
-    "Audit",
-    "EquityOfAttention",
-    "Exposure",
-    "GroupExposure",
-    "RankedGroupFairness",
-    "audit",
-    "awrf",
-    "equity_of_attention",
-    "expected_exposure",
-    "exposure",
-    "fair_ranking",
-    "jensen_shannon",
-    "pairwise_parity",
-    "prefix_fairness",
-    "ranked_group_fairness",
-]
+    "GEOMETRIC", "MEASURES", "TREC", "Attention", "Audit", "EquityOfAttention", "Exposure", "GroupExposure",
+    "RankedGroupFairness", "audit", "awrf", "equity_of_attention", "expected_exposure", "exposure", "fair_ranking",
+    "jensen_shannon", "pairwise_parity", "prefix_fairness", "ranked_group_fairness",
+]  # fmt: skip

@@ -267,12 +267,12 @@ class NWRR(_Penalised):
         return Terms(firsts, reached, 1.0, {"penalty": penalty, "least penalty": least})
 
 
-def highest_grade(who: str, max_grade: float | None, lists: Assessed) -> float:
+def highest_grade(caller: str, max_grade: float | None, lists: Assessed) -> float:
     """`max_grade`, or the largest grade in the judgments if it is None."""
     if max_grade is None:
         return lists.max_grade
     if lists.max_grade > max_grade:
-        raise UsageError(f"{who}: max_grade == {max_grade:g}, but the judgments go up to {lists.max_grade:g}")
+        raise UsageError(f"{caller}: max_grade == {max_grade:g}, but the judgments go up to {lists.max_grade:g}")
     return float(max_grade)
 
 
@@ -295,11 +295,11 @@ def _satisfied(grade: Array, highest: Array | float, kind: str = "exp") -> Array
     return np.asarray(np.exp2(grade - highest) - np.exp2(-highest))  # (2^grade - 1) / 2^highest without overflow
 
 
-def check_satisfaction(who: str, probability: GainLike) -> None:
+def check_satisfaction(caller: str, probability: GainLike) -> None:
     """Raise an error if a table gives something that is not a probability."""
     for grade, chance in Gain.of(probability).table:
         if not 0 <= chance <= 1:
-            raise UsageError(f"{who}: probability == {chance:g} for grade {grade:g}, must be between 0 and 1")
+            raise UsageError(f"{caller}: probability == {chance:g} for grade {grade:g}, must be between 0 and 1")
 
 
 def cascade(hits: Hits, grade: Array, highest: Array | float) -> dict[str, Array]:

@@ -20,12 +20,12 @@ from cranfield.types import Array
 DIALECTS = ("exact", "clef")
 
 
-def documents_to_read(who: str, lists: Assessed, N: int | None) -> Array | None:
+def documents_to_read(caller: str, lists: Assessed, N: int | None) -> Array | None:
     """N of each list, from the parameter or from the table of topics; None if neither gives it.
 
     Warns, with their number, if lists have more documents than that.
     """
-    sizes = numbers_of_topics(lists, "N", who) if N is None else np.full(lists.rows, float(N))
+    sizes = numbers_of_topics(lists, "N", caller) if N is None else np.full(lists.rows, float(N))
     if sizes is None:
         return None
     longer = np.flatnonzero(lists.retrieved > sizes)
@@ -33,12 +33,12 @@ def documents_to_read(who: str, lists: Assessed, N: int | None) -> Array | None:
     def warn() -> bool:
         names = dict.fromkeys(lists.topics[topic] for topic in lists.topic[longer].tolist())
         verb = "is" if len(longer) == 1 else "are"
-        message = f"{who}: {counted(len(longer), 'list')} {verb} longer than N, the number of documents to read"
+        message = f"{caller}: {counted(len(longer), 'list')} {verb} longer than N, the number of documents to read"
         warnings.warn(f"{message}; check N of topics {listed(names)}", CranfieldWarning, stacklevel=4)
         return True
 
     if len(longer):
-        lists._once(("longer than N", who, N), warn)
+        lists._once(("longer than N", caller, N), warn)
     return sizes
 
 
