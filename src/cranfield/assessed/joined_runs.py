@@ -17,6 +17,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
+from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.run import Run, runs_of
@@ -39,7 +40,10 @@ def join_runs(
     joiner = RunJoiner(judged, options, progress)
     for name, run in _each_run(runs):
         joiner.add(name, run)
-    return joiner.assessed(grade)
+    lists = joiner.assessed(grade)
+    if options.topic_numbers is None:
+        return lists
+    return lists.replace(topic_numbers=topic_numbers_of(options.topic_numbers, lists))
 
 
 def _each_run(runs: Any) -> list[tuple[str | None, Any]]:

@@ -47,6 +47,8 @@ def evaluate(
     missing_length: float | str | None = None,
     inclusion: Any = None,
     dimensions: Any = None,
+    empty_intents: str = "renormalise",
+    topic_numbers: Any = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -64,7 +66,7 @@ def evaluate(
     """
     options = JoinOptions(
         order, precision, on_duplicate, depth, format, threads, intent_probabilities, intent_types, lengths,
-        missing_length, inclusion, dimensions=dimensions,
+        missing_length, inclusion, dimensions=dimensions, empty_intents=empty_intents, topic_numbers=topic_numbers,
     )  # fmt: skip
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
