@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from reprlib import Repr
 
 
 def listed(names: Iterable[object], most: int = 5, noun: str = "") -> str:
@@ -25,6 +26,29 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     ('1 topic', '1,200 topics')
     """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+_CUT = Repr()
+_CUT.maxlevel, _CUT.maxstring, _CUT.maxother, _CUT.maxlong = 2, 80, 80, 40
+_CUT.maxlist = _CUT.maxtuple = _CUT.maxset = _CUT.maxfrozenset = _CUT.maxdict = 4
+
+
+def shown(value: object) -> str:
+    """The value for a message, cut if it is long: a nested value may be far longer than the file it is from.
+
+    >>> shown("high"), shown([1, 2, 3, 4, 5, 6])
+    ("'high'", '[1, 2, 3, 4, ...]')
+    """
+    return _CUT.repr(value)
+
+
+def cut(text: str, most: int = 500) -> str:
+    """The beginning of a message that repeats a long value.
+
+    >>> cut("depth == 'xxxxxxxx'", most=12)
+    "depth == 'xx…"
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def one_line(text: str) -> str:

@@ -238,6 +238,7 @@ INTENTS = ["1", "2", "3"]
 PROBABILITIES = {"1": 0.5, "2": 0.3, "3": 0.2}
 
 
+@pytest.mark.filterwarnings("ignore:.*is judged; an id")
 @settings(deadline=None, max_examples=60)
 @given(
     st.dictionaries(st.sampled_from([f"d{n}" for n in range(12)]), st.lists(st.integers(0, 3), min_size=3, max_size=3)),

@@ -17,12 +17,13 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
+from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of, several_tags
 from cranfield.collection.source import DATA_LINE, HEAD, Buffer, check_content, expand, load, shown_path, stem, unmarked
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, NotedWarning, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -45,7 +46,9 @@ def join_runs(
         joiner.add(name, run)
     lists = joiner.assessed(grade)
     joiner.warn_of_odd_runs(lists, qrels)
-    return lists
+    if options.topic_numbers is None:
+        return lists
+    return lists.replace(topic_numbers=topic_numbers_of(options.topic_numbers, lists))
 
 
 def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
@@ -373,7 +376,8 @@ class RunJoiner:
             if missing[run].any()
         ]
         if absent:
-            _warn(f"{counted(int(missing.sum()), 'judged topic')} missing from runs: {listed(absent, 3, 'runs')}")
+            count = counted(int(missing.sum()), "judged topic")
+            _warn(f"{count} missing from runs: {listed(absent, 3, 'runs')}", NotedWarning)
         ignored = [f"{name} ({listed(extra)})" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
         if ignored:
             count = counted(sum(map(len, unjudged)), "topic")
@@ -420,8 +424,8 @@ def _concatenate(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, CranfieldWarning, stacklevel=2)
+def _warn(message: str, category: type[CranfieldWarning] = CranfieldWarning) -> None:
+    warnings.warn(message, category, stacklevel=2)
 
 
 def distinct_names(names: list[str], paths: list[str]) -> list[str]:

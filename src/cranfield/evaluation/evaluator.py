@@ -16,7 +16,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError
 from cranfield.measures import DEFAULT, Gain, Measure
 from cranfield.measures.naming.parse import parse
 from cranfield.scores.scores import Scores
@@ -49,6 +49,8 @@ def evaluate(
     strata: bool = False,
     inclusion: Any = None,
     dimensions: Any = None,
+    empty_intents: str = "renormalise",
+    topic_numbers: Any = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -79,6 +81,8 @@ def evaluate(
         strata=strata,
         inclusion=inclusion,
         dimensions=dimensions,
+        empty_intents=empty_intents,
+        topic_numbers=topic_numbers,
     )
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
@@ -248,6 +252,6 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
     warnings.warn(
         f"{', '.join(affected)}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
         f"{'is' if single else 'are'} left out of means{reason}",
-        CranfieldWarning,
+        NotedWarning,
         stacklevel=2,
     )
