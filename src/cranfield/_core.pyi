@@ -37,6 +37,20 @@ class Joined(TypedDict):
     scores: NDArray[numpy.float64]
     """For each retrieved document, the number it is ranked by; empty without `scores`."""
 
+class Mapping:
+    """The bytes of an open file, mapped into memory."""
+
+    def __init__(self, descriptor: int, path: bytes) -> None: ...
+    @property
+    def path(self) -> bytes:
+        """The path of the file."""
+
+    @property
+    def cut_short(self) -> bool:
+        """
+        Whether another program has cut the file short; the bytes after its end are zeros.
+        """
+
 class Table:
     """
     A run or judgments in memory: one row per document, grouped into lists (run × topic).

@@ -1,18 +1,38 @@
 // Table: runs and judgments in memory, made from files, dicts and columns.
+#include <cerrno>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "mapping.hpp"
 #include "table.hpp"
 
 namespace cranfield {
 namespace {
 
 using AnyList = nb::typed<nb::list, nb::any>;
+
+void map_file(Mapping* self, int descriptor, const nb::bytes& path) {
+    try {
+        new (self) Mapping(descriptor, std::string(path.c_str(), path.size()));
+    } catch (const std::system_error& error) {
+        errno = error.code().value();
+        PyErr_SetFromErrno(PyExc_OSError);
+        throw nb::python_error();
+    }
+}
+
+int mapped_bytes(PyObject* self, Py_buffer* view, int flags) {
+    const Mapping& mapping = *nb::inst_ptr<Mapping>(self);
+    return PyBuffer_FillInfo(view, self, const_cast<char*>(mapping.data()), static_cast<Py_ssize_t>(mapping.size()), 1, flags);
+}
+
+PyType_Slot mapping_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(mapped_bytes)}, {0, nullptr}};
 
 std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std::vector<std::string>& columns,
                                const std::string& delimiter, bool header, const std::string& expected, bool qrels,
@@ -165,6 +185,11 @@ std::tuple<Vector1<std::int64_t>, Vector1<double>> table_order(const Table& tabl
 }  // namespace
 
 void bind_tables(nb::module_& m) {
+    nb::class_<Mapping>(m, "Mapping", nb::type_slots(mapping_slots), "The bytes of an open file, mapped into memory.")
+        .def("__init__", &map_file, "descriptor"_a, "path"_a)
+        .def_prop_ro("path", [](const Mapping& mapping) { return nb::bytes(mapping.path().data(), mapping.path().size()); }, "The path of the file.")
+        .def_prop_ro("cut_short", &Mapping::cut_short, "Whether another program has cut the file short; the bytes after its end are zeros.");
+
     nb::class_<Table>(m, "Table", "A run or judgments in memory: one row per document, grouped into lists (run × topic).")
         .def("__len__", &Table::size)
         .def_prop_ro("names", [](const Table& t) { return to_strs(t.names); }, "The run tags; one empty name for judgments.")

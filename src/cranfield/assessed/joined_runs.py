@@ -20,7 +20,7 @@ from cranfield.assessed.segments import Judged
 from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.run import Run, runs_of
-from cranfield.collection.source import Buffer, expand, load, shown_path, stem
+from cranfield.collection.source import Buffer, check_complete, expand, load, shown_path, stem
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -183,6 +183,8 @@ class RunJoiner:
                 progress=self.progress,
                 **self._rules(order),
             )
+            for file in files:
+                check_complete(file.buffer)
             for source, line, what in faults:
                 raise DataError(files[source].path, line, with_way_out(what))
             assert joined is not None

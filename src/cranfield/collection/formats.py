@@ -18,7 +18,16 @@ from cranfield import _core
 from cranfield.collection import structured, writing
 from cranfield.collection.column_names import header_delimiter
 from cranfield.collection.columns import Columns
-from cranfield.collection.source import DATA_LINE, Buffer, PathLike, data_start, head_of, unmarked, without_compression
+from cranfield.collection.source import (
+    DATA_LINE,
+    Buffer,
+    PathLike,
+    check_complete,
+    data_start,
+    head_of,
+    unmarked,
+    without_compression,
+)
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
 
@@ -50,7 +59,7 @@ class Layout:
         most_faults: int = 1, keep_lines: bool = False,
     ) -> tuple[_core.Table, list[tuple[int, int, str]]]:  # fmt: skip
         """The table in the bytes of a file, and (source, line, message) for lines that cannot be read."""
-        return _core.read(
+        table, faults = _core.read(
             [buffer],
             list(self.columns),
             self.delimiter,
@@ -62,6 +71,8 @@ class Layout:
             most_faults=most_faults,
             keep_lines=keep_lines,
         )
+        check_complete(buffer)
+        return table, faults
 
     def encode(self, out: Outgoing, path: str) -> bytes:
         """The bytes of a file in this format."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import IO, Any, Protocol, runtime_checkable
 
+from cranfield import _core
 from cranfield.errors import DataError, UsageError
 
 Buffer = bytes | bytearray | memoryview | mmap.mmap
@@ -64,9 +65,7 @@ def load(path: PathLike) -> Buffer:
             if compression(head):
                 file.seek(0)
                 return unpacked(file.read(), name)
-            if not head:
-                return b""
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return _mapped(file, name) if os.fstat(file.fileno()).st_size else head + file.read()
     except OSError as error:
         raise DataError(
             name, None, _OPEN_ERRORS.get(type(error)) or f"cannot be read: {error.strerror or error}"
@@ -75,6 +74,20 @@ def load(path: PathLike) -> Buffer:
         raise
     except ValueError as error:  # a NUL in the name
         raise DataError(repr(name), None, f"cannot be read: {error}") from None
+
+
+def _mapped(file: IO[bytes], name: str) -> Buffer:
+    """The bytes of a file, which are read when they are needed. No file stays open."""
+    if sys.platform == "win32":
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return memoryview(_core.Mapping(file.fileno(), os.fsencode(name)))
+
+
+def check_complete(buffer: Buffer) -> None:
+    """Raise an error if another program has cut the file short since it was loaded: its end is read as NUL bytes."""
+    mapping = buffer.obj if isinstance(buffer, memoryview) else None
+    if isinstance(mapping, _core.Mapping) and mapping.cut_short:
+        raise DataError(os.fsdecode(mapping.path), None, "was cut short by another program while it was read")
 
 
 def shown_path(path: str) -> str:
@@ -102,8 +115,13 @@ def _drained(stream: IO[bytes], name: str) -> bytes:
 
 def read_bytes(path: PathLike) -> bytes:
     """Return the whole content of a file, unpacked."""
-    buffer = load(path)
-    return buffer if isinstance(buffer, bytes) else bytes(buffer)
+    return _copied(load(path))
+
+
+def _copied(buffer: Buffer) -> bytes:
+    data = buffer if isinstance(buffer, bytes) else bytes(buffer)
+    check_complete(buffer)
+    return data
 
 
 def unmarked(data: bytes) -> bytes:
@@ -303,7 +321,9 @@ def head_of(buffer: Buffer) -> bytes:
     """The first lines of a file; at least one whole line, since its columns are counted."""
     begin = data_start(buffer)
     head = bytes(buffer[begin : begin + HEAD])
-    return head if b"\n" in head else bytes(buffer[begin : begin + (1 << 25)])
+    head = head if b"\n" in head else bytes(buffer[begin : begin + (1 << 25)])
+    check_complete(buffer)
+    return head
 
 
 def first_line(buffer: Buffer) -> bytes:
@@ -314,4 +334,4 @@ def first_line(buffer: Buffer) -> bytes:
 
 def text_of(buffer: Buffer) -> str:
     """The text of a file without byte order marks; bytes that are not UTF-8 become surrogates."""
-    return unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
+    return unmarked(_copied(buffer)).decode("utf-8", "surrogateescape")

@@ -19,7 +19,7 @@ import numpy as np
 from cranfield import _core
 from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, required_columns, run_or_qrels_columns
 from cranfield.collection.columns import Columns, shown
-from cranfield.collection.source import Buffer, text_of
+from cranfield.collection.source import Buffer, check_complete, text_of
 from cranfield.errors import DataError
 from cranfield.frames import need
 from cranfield.text import counted
@@ -91,6 +91,7 @@ def _parquet(function: str, buffer: Buffer, origin: str) -> Any:
     try:
         return getattr(parquet, function)(arrow.BufferReader(arrow.py_buffer(buffer)))
     except (arrow.ArrowException, OSError) as error:
+        check_complete(buffer)
         raise DataError(origin, None, f"the Parquet data is damaged: {str(error).splitlines()[0]}") from None
 
 
