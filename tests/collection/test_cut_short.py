@@ -1,4 +1,7 @@
-"""Files that another program cuts short while they are read. A mapping of such a file raises SIGBUS beyond its new end."""
+"""Files that another program cuts short while they are read.
+
+A mapping of such a file raises SIGBUS beyond its new end.
+"""
 
 from __future__ import annotations
 

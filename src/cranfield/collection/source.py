@@ -80,7 +80,8 @@ def _mapped(file: IO[bytes], name: str) -> Buffer:
     """The bytes of a file, which are read when they are needed. No file stays open."""
     if sys.platform == "win32":
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return memoryview(_core.Mapping(file.fileno(), os.fsencode(name)))
+    mapping: Any = _core.Mapping(file.fileno(), os.fsencode(name))
+    return memoryview(mapping)
 
 
 def check_complete(buffer: Buffer) -> None:
