@@ -133,6 +133,9 @@ class Measure(metaclass=MeasureType):
     """Data it needs in addition to ranks and grades: `intents`, `lengths`, `inclusion`, `scores` or `dimensions`."""
     only_relevant: ClassVar[bool] = False
     """Whether documents below grade `rel` never matter, so that they can be left out."""
+    top_down: ClassVar[bool] = False
+    """Whether what a document adds (`terms`) depends only on its rank, the documents above it and the judgments, and
+    the divisor only on the judgments. Then `explain` adds up, instead of scoring the list cut at every rank."""
     uses_intent_types: ClassVar[bool] = False
     """Whether it matters which intents are navigational."""
 
