@@ -9,12 +9,14 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cranfield import DataError, Run, evaluate
+from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
 from cranfield.collection.records import Reading, from_buffer
 
@@ -116,3 +118,12 @@ def test_a_nul_byte_far_into_a_file_is_refused_with_its_line(tmp_path: Path) -> 
     for read in (lambda: Run.read(path), lambda: evaluate({"1": {"d1": 1}}, path, ["AP"])):
         with pytest.raises(DataError, match=r"late\.run:20001: a NUL byte: binary data, expected text"):
             read()
+
+
+@pytest.mark.parametrize("read", [Run.read, LengthTable.of], ids=["csv", "side file"])
+def test_a_nul_byte_far_into_a_table_is_refused_with_its_line(read: Callable[[Path], object], tmp_path: Path) -> None:
+    path = tmp_path / "late.csv"
+    header = "query_id,doc_id,score\n" if read == Run.read else ""
+    path.write_text(header + "".join(f"d{i},{i + 1},{i}\n" for i in range(9_000)) + "d\0x,1,1\n")
+    with pytest.raises(DataError, match=rf"late\.csv:{9_002 if header else 9_001}: a NUL byte"):
+        read(path)

@@ -60,7 +60,7 @@ def read_side_file(
     fits: a further condition on the cells of a line; a separator that does not meet it is not used.
     """
     origin = shown_path(os.fspath(path))
-    lines, numbers = _lines(text_of(load(path) if data is None else data), comments)
+    lines, numbers = _lines(text_of(load(path) if data is None else data, origin), comments)
     if not lines:
         raise DataError(origin, None, f"is empty, expected lines of {expected}")
 

@@ -9,7 +9,8 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import IO, Any, Protocol, runtime_checkable
 
@@ -203,11 +204,11 @@ def pack(data: bytes, path: str) -> bytes:
     return data
 
 
-def write_bytes(path: PathLike, data: bytes) -> None:
+def write_bytes(path: PathLike, data: bytes, *, durable: bool = True) -> None:
     """Write a whole file or nothing: the data goes to a temporary file, which is then renamed. `-` is standard output.
 
     A link stays a link and its target is written; a replaced file keeps its mode; devices and pipes are written
-    directly.
+    directly. With `durable`, the data is on the disk before the file is renamed.
     """
     name = os.fspath(path)
     if name == "-":
@@ -222,16 +223,46 @@ def write_bytes(path: PathLike, data: bytes) -> None:
             with open(name, "wb") as device:
                 device.write(packed)
             return
-        with open(temporary, "xb") as file:
-            file.write(packed)
-        if os.path.isfile(target):
-            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(temporary, target)
+        with _ended_cleanly(temporary):
+            with open(temporary, "xb") as file:
+                file.write(packed)
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())  # else the new name may survive a power cut, and the content not
+            if os.path.isfile(target):
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+            os.replace(temporary, target)
     except OSError as error:
         raise DataError(name, None, f"cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def _ended_cleanly(temporary: str) -> Iterator[None]:
+    """Remove the temporary file if writing fails, or if a signal ends the process in the meantime."""
+    import signal
+    import threading
+
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        received.append(number)
+        raise SystemExit(128 + number)
+
+    ending = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        ending = []  # only the main thread can handle signals
+    ending = [number for number in ending if signal.getsignal(number) is signal.SIG_DFL]
+    try:
+        for number in ending:
+            signal.signal(number, stop)
+        yield
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
+        if received:
+            signal.raise_signal(received[0])
 
 
 def write_stdout(data: bytes) -> None:
@@ -333,6 +364,13 @@ def first_line(buffer: Buffer) -> bytes:
     return match[0] if match else b""
 
 
-def text_of(buffer: Buffer) -> str:
-    """The text of a file without byte order marks; bytes that are not UTF-8 become surrogates."""
-    return unmarked(_copied(buffer)).decode("utf-8", "surrogateescape")
+def text_of(buffer: Buffer, origin: str = "") -> str:
+    """The text of a file without byte order marks; bytes that are not UTF-8 become surrogates.
+
+    With the name of the file as `origin`, a NUL byte is an error.
+    """
+    data = unmarked(_copied(buffer))
+    if origin and b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise DataError(origin, line, "a NUL byte: binary data, expected text")
+    return data.decode("utf-8", "surrogateescape")

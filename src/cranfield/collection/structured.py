@@ -261,13 +261,13 @@ def _json_shapes(kind: str) -> str:
 
 def header_names(buffer: Buffer, origin: str) -> list[str]:
     """The names in the header of CSV or TSV."""
-    first = _without_comments(text_of(buffer))[1].partition("\n")[0].strip("\r")
+    first = _without_comments(text_of(buffer, origin))[1].partition("\n")[0].strip("\r")
     return [word.strip().strip('"') for word in first.split(header_delimiter(first) or ",")]
 
 
 def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Columns:
     """Read `csv` or `tsv` with a header, which shows the delimiter."""
-    skipped, text = _without_comments(text_of(buffer))
+    skipped, text = _without_comments(text_of(buffer, origin))
     delimiter = header_delimiter(text.partition("\n")[0].rstrip("\r")) or DELIMITER[format]
 
     def reader() -> Any:
