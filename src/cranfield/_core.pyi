@@ -2,7 +2,7 @@
 Reading runs and judgments, ranking, joining, resampling: the loops that numpy cannot do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 import numpy
@@ -126,8 +126,8 @@ class Table:
         """
 
 def read(
-    sources: Sequence[object],
-    columns: Sequence[str],
+    sources: list[Any],
+    columns: list[str],
     delimiter: str,
     header: bool,
     expected: str,
@@ -191,8 +191,8 @@ def judged(table: Table, on_duplicate: str) -> Judged:
 
 def join_files(
     judged: Judged,
-    sources: Sequence[object],
-    columns: Sequence[str],
+    sources: list[Any],
+    columns: list[str],
     delimiter: str,
     header: bool,
     expected: str,
@@ -211,7 +211,7 @@ def join_files(
 
 def join_tables(
     judged: Judged,
-    tables: Sequence[Table],
+    tables: list[Table],
     order: str,
     single_precision: bool,
     depth: int,
@@ -223,7 +223,7 @@ def join_tables(
 
 def join_dicts(
     judged: Judged,
-    runs: Sequence[tuple[str, dict[Any, Any]]],
+    runs: list[tuple[str, dict[Any, Any]]],
     order: str,
     single_precision: bool,
     depth: int,

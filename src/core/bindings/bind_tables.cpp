@@ -34,8 +34,8 @@ int mapped_bytes(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot mapping_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(mapped_bytes)}, {0, nullptr}};
 
-std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std::vector<std::string>& columns,
-                               const std::string& delimiter, bool header, const std::string& expected, bool qrels,
+std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
+                               const std::string& delimiter, bool header, const nb::str& expected, bool qrels,
                                const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines) {
     const Buffers buffers(sources);
     ReadOptions options;
@@ -55,9 +55,9 @@ std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std
     return {std::move(table), std::move(faults)};
 }
 
-Table table_from_dict(const nb::typed<nb::dict, nb::any, nb::any>& lists, const std::string& name, const char* what) {
+Table table_from_dict(const nb::typed<nb::dict, nb::any, nb::any>& lists, const nb::str& name, const char* what) {
     TableBuilder builder;
-    builder.name(name);
+    builder.name(Text().of(name.ptr()));
     const nb::object topics = safe_to_iterate(lists.ptr());
     Py_ssize_t at = 0;
     PyObject *topic = nullptr, *documents = nullptr;
@@ -153,8 +153,8 @@ Strings table_docs(const Table& table, std::size_t begin, std::size_t end) {
     return out;
 }
 
-Table table_take(const Table& table, const Column<std::int64_t>& rows, const std::string& name) {
-    return take_rows(table, rows.data(), rows.size(), name);
+Table table_take(const Table& table, const Column<std::int64_t>& rows, const nb::str& name) {
+    return take_rows(table, rows.data(), rows.size(), Text().of(name.ptr()));
 }
 
 std::tuple<Vector1<std::int64_t>, Vector1<double>> table_order(const Table& table, std::size_t list, const std::string& order,
@@ -205,9 +205,9 @@ void bind_tables(nb::module_& m) {
         .def_prop_ro("label", [](const Table& t) { return view_of(t.label); }, "For each row, the index of its label; empty if there is only one label.")
         .def_prop_ro("lines", [](const Table& t) { return view_of(t.line); }, "For each row, its line in the file; empty unless `keep_lines`.")
         .def("take", &table_take, "rows"_a, "name"_a, "Return some rows as a table under one name. Rows of one list must follow one another.")
-        .def("renamed", [](const Table& t, const std::string& name) {
+        .def("renamed", [](const Table& t, const nb::str& name) {
             Table copy = t;
-            copy.names.assign(t.names.size(), name);
+            copy.names.assign(t.names.size(), std::string(Text().of(name.ptr())));
             return copy;
         }, "name"_a, "Return a copy with another name.")
         .def("docs", &table_docs, "begin"_a, "end"_a, "Return the document ids of the rows from `begin` up to `end`.")
