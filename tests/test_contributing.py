@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -17,10 +18,12 @@ from scipy.stats import norm
 
 import cranfield as cf
 from cranfield import cli
-from cranfield.collection.formats import RUNS, Layout
+from cranfield.cli.measure_page import Page, meaning
+from cranfield.collection import formats
 from cranfield.comparison.registry import TESTS, known_tests
 from cranfield.measures import recall
 from cranfield.measures.base import REGISTRY
+from cranfield.samples import sample
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(cf.__file__).parent
@@ -30,7 +33,7 @@ MAP = "\n".join(re.findall(r"^\| (`.*?) \|", GUIDE, re.MULTILINE))
 
 def example(beginning: str) -> str:
     """The code block that begins with this text."""
-    blocks = (textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```$", GUIDE, re.DOTALL | re.M))
+    blocks = map(textwrap.dedent, re.findall(r"^ *```(?:python)?\n(.*?)^ *```$", GUIDE, re.DOTALL | re.M))
     (block,) = (block for block in blocks if block.startswith(beginning))
     return block
 
@@ -62,6 +65,8 @@ def test_the_example_of_a_measure_scores_lists() -> None:
         exec(example("@measure"), vars(recall).copy())
         # weights 1, 3/4, 1/2, 1/4
         assert cf.parse("Linear(depth=4)").of([1, 0, 1]) == pytest.approx(1 + 1 / 2)
+        page = Page.of(REGISTRY["Linear"])
+        assert all(meaning(*parameter) or parameter[0] in page.text for parameter in page.parameters.items())
 
 
 def test_the_example_of_a_significance_test_compares_systems() -> None:
@@ -74,11 +79,15 @@ def test_the_example_of_a_significance_test_compares_systems() -> None:
 
 
 def test_the_example_of_a_format_reads_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(RUNS, "short", eval("{" + example('"short"') + "}", {"Layout": Layout})["short"])
+    (layout,) = eval(f"(\n{example('Layout(')})", vars(formats))  # an entry of a list, with its comma
+    monkeypatch.setitem(formats.RUNS, layout.name, layout)
     path = tmp_path / "short.txt"
     cf.Run.of({"q": {"d1": 2.0, "d2": 1.0}}).write(path, format="short")
     assert path.read_text().split() == ["q", "d1", "2.0", "q", "d2", "1.0"]
     assert cf.Run.read(path, format="short").to_dict() == {"q": {"d1": 2.0, "d2": 1.0}}
+    assert formats.detect(b"q d1 1", "run").name == "msmarco"
+    assert cli.main(["convert", sample().runs[0], str(path), "--to", "short"]) == 0
+    assert cli.main(["eval", sample().qrels, str(path), "--run-format", "short"]) == 0
 
 
 def test_the_example_of_a_verb_prints(
@@ -92,3 +101,11 @@ def test_the_example_of_a_verb_prints(
     path.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
     assert cli.main(["topics", str(path), "--least", "2", "--format", "csv"]) == 0
     assert capsys.readouterr().out == "topic,judgments\n1,2\n"
+
+
+def test_the_example_of_a_verb_imports_nothing_heavy(tmp_path: Path) -> None:
+    path = tmp_path / "topics.py"
+    path.write_text(example('"""`cranfield topics`'))
+    program = "import runpy, sys; runpy.run_path(sys.argv[1]); print({'numpy', 'rich', 'argparse'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -5,7 +5,8 @@
     python tools/check_machines.py --only oldest newest-Haswell   # some configurations
     python tools/check_machines.py -- tests/comparison -k tukey   # arguments for pytest come after --
 
-Prints one line per configuration, and below it the tests that failed. The full output is in build/machines/NAME.log.
+Prints one line per configuration, and below it the tests that failed. The full output is below build/machines/.
+To check another version of Python, run the script with it; each has its own environments.
 The instruction sets are those that this machine can also run: OpenBLAS picks its kernels by OPENBLAS_CORETYPE, and
 numpy leaves out its own loops for the features in NPY_DISABLE_CPU_FEATURES.
 """
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WORK = ROOT / "build" / "machines"
+WORK = ROOT / "build" / "machines" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 CORE_TYPES = {
     "Nehalem": {"sse4_2"},

@@ -62,18 +62,18 @@ _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: importing the package stays light."""
+    """Import a public name on first use, so that importing the package stays fast."""
     if name.startswith("__"):
         raise AttributeError(name)
     if name not in _MODULE and find_spec(f"cranfield.{name}"):
         return import_module(f"cranfield.{name}")
     module = import_module(f"cranfield.{_MODULE.get(name, 'measures')}")
     try:
-        found = getattr(module, name)
+        value = getattr(module, name)
     except AttributeError:
         raise AttributeError(f"cranfield has no {name!r}") from None
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,7 @@
-"""Checks of parameters. The error names the parameter, its value and the values that are allowed."""
+"""Checks of parameters. The error names the parameter, its value and the values that are allowed.
+
+`who` names the measure or function that has the parameter; it is empty for an option of the command line.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,16 @@ from cranfield.errors import UsageError
 from cranfield.text import listed
 
 
-def finite(who: str, **values: Any) -> None:
+def wrong(caller: str, name: str, value: Any, allowed: str) -> UsageError:
+    """Return the error for a value that is not allowed.
+
+    >>> str(wrong("", "--digits", 99, "between 0 and 17"))
+    '--digits == 99, must be between 0 and 17'
+    """
+    return UsageError(f"{caller}{': ' if caller else ''}{name} == {value!r}, must be {allowed}")
+
+
+def finite(caller: str, **values: Any) -> None:
     """Check that every value is a finite number.
 
     >>> finite("AP", rel="high")
@@ -20,10 +32,10 @@ def finite(who: str, **values: Any) -> None:
     """
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise UsageError(f"{who}: {name} == {value!r}, must be a number")
+            raise wrong(caller, name, value, "a number")
 
 
-def between(who: str, *, low: float, high: float, **values: float) -> None:
+def between(caller: str, *, low: float, high: float, **values: float) -> None:
     """Check that every value is within [low, high].
 
     >>> between("RBP", low=0, high=1, p=1.2)
@@ -32,24 +44,24 @@ def between(who: str, *, low: float, high: float, **values: float) -> None:
     """
     for name, value in values.items():
         if not low <= value <= high:
-            raise UsageError(f"{who}: {name} == {value!r}, must be between {low:g} and {high:g}")
+            raise wrong(caller, name, value, f"between {low:g} and {high:g}")
 
 
-def positive(who: str, **values: float) -> None:
+def positive(caller: str, **values: float) -> None:
     """Check that every value is above 0."""
     for name, value in values.items():
         if not value > 0:
-            raise UsageError(f"{who}: {name} == {value!r}, must be above 0")
+            raise wrong(caller, name, value, "above 0")
 
 
-def not_negative(who: str, **values: float) -> None:
+def not_negative(caller: str, **values: float) -> None:
     """Check that no value is below 0."""
     for name, value in values.items():
         if not value >= 0:
-            raise UsageError(f"{who}: {name} == {value!r}, must be 0 or above")
+            raise wrong(caller, name, value, "0 or above")
 
 
-def whole(who: str, **values: Any) -> None:
+def whole(caller: str, **values: Any) -> None:
     """Check that every value is a whole number, 1 or more. None is allowed: the parameter was left out.
 
     >>> whole("PRES", N_max=0.5)
@@ -58,16 +70,16 @@ def whole(who: str, **values: Any) -> None:
     """
     for name, value in values.items():
         if value is not None:
-            finite(who, **{name: value})
+            finite(caller, **{name: value})
             if value < 1 or value != int(value):
-                raise UsageError(f"{who}: {name} == {value!r}, must be a whole number, 1 or more")
+                raise wrong(caller, name, value, "a whole number, 1 or more")
 
 
-def one_of(who: str, choices: tuple[str, ...], **values: str) -> None:
+def one_of(caller: str, choices: tuple[str, ...], **values: str) -> None:
     """Check that every value is one of the choices."""
     for name, value in values.items():
         if value not in choices:
-            raise UsageError(f"{who}: {name} == {value!r}, must be one of {', '.join(map(repr, choices))}")
+            raise wrong(caller, name, value, f"one of {', '.join(map(repr, choices))}")
 
 
 def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:

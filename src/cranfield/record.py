@@ -45,8 +45,11 @@ class Record(Tidy):
         """The table in LaTeX."""
         return self.table().latex()
 
+    def __str__(self) -> str:
+        return self.table().text()
+
     def __repr__(self) -> str:
-        return str(self)  # for dataclasses with repr=False, which define __str__
+        return str(self)  # for dataclasses with repr=False
 
     def _repr_html_(self) -> str:
         return self.table().html()

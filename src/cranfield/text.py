@@ -45,11 +45,8 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c.encode("unicode_escape").decode() if _must_escape(c) else c for c in text)
-
-
-def _must_escape(character: str) -> bool:
-    return unicodedata.category(character) in _CONTROL or character in _INVISIBLE
+    escaped = {c for c in text if unicodedata.category(c) in _CONTROL or c in _INVISIBLE}
+    return "".join(c.encode("unicode_escape").decode() if c in escaped else c for c in text)
 
 
 def control_free(text: str) -> str:
@@ -60,8 +57,5 @@ def control_free(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c.encode("unicode_escape").decode() if _is_control(c) else c for c in text)
-
-
-def _is_control(character: str) -> bool:
-    return unicodedata.category(character) == "Cc" and character not in "\t\n\r"
+    escaped = {c for c in text if unicodedata.category(c) == "Cc" and c not in "\t\n\r"}
+    return "".join(c.encode("unicode_escape").decode() if c in escaped else c for c in text)

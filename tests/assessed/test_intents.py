@@ -135,9 +135,10 @@ def test_wrong_types_are_refused(types: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 1\n", ":1: 2 columns, expected 3: topic intent type"),
-        ("1;1;nav;2012\n", ":1: 4 columns, expected 3: topic intent type"),
-        ("1;;nav\n", ":1: column 2 is empty, expected topic intent type"),
+        ("1 1\n", r":1: 2 columns, expected topic intent \[probability\] inf/nav"),
+        ("1;1;nav;0.5;2012\n", ":1: 5 columns, expected topic intent"),
+        ("1;1;nav;2012\n", ":1: topic '1', intent '1': type '2012', must be informational"),
+        ("1;;nav\n", ":1: column 2 is empty, expected topic intent"),
         ("1 1 nav\n1 1 inf\n", ":2: intent '1' of topic '1' appears twice"),
     ],
 )

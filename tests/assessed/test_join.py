@@ -171,7 +171,7 @@ def test_topics_without_judgments_are_counted_and_named() -> None:
 
 
 def test_a_run_with_no_judged_topic_shows_how_the_ids_differ() -> None:
-    with pytest.raises(cf.DataError, match="none of its 1 topics is judged: the run has 51, the judgments have 051"):
+    with pytest.raises(cf.DataError, match="none of its topics is judged: the run has 51, the judgments have 051"):
         cf.join({"051": {"d": 1}}, {"r": {"51": {"d": 1.0}}})
 
 

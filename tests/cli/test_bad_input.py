@@ -118,7 +118,7 @@ def test_an_unreadable_file_is_an_error_for_root_too(
 def test_a_run_without_judged_topics_is_an_error(refused: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"7 Q0 a 1 2 t\n")
     message = refused("good.qrels", "file")
-    assert "none of its 1 topics is judged: the run has 7, the judgments have 1" in message
+    assert "none of its topics is judged: the run has 7, the judgments have 1" in message
 
 
 def test_qrels_without_a_relevant_document_are_warned_about(cranfield: Cranfield, tiny: Path) -> None:

@@ -122,7 +122,12 @@ def test_an_interrupt_exits_with_130(tmp_path: Path) -> None:
     """While it waits for a run on standard input."""
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     words = [sys.executable, "-m", "cranfield", "eval", str(tmp_path / "qrels"), "-"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+
+    def listen() -> None:
+        """A shell starts jobs in the background with interrupts ignored, and their children inherit this."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=listen) as process:
         assert process.stderr is not None
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and not _waits_for_input(process.pid):

@@ -192,6 +192,8 @@ def test_pipes(cranfield: Cranfield, tiny: Path) -> None:
     result = cranfield("convert", "-", "-", "--kind", "run", "--to", "jsonl", stdin=run)
     assert (result.code, result.err) == (0, "")
     assert [json.loads(line)["doc_id"] for line in result.out.splitlines()] == ["a", "b", "c", "d"]
+    only_runs = cranfield("convert", "-", "-", "--from", "msmarco-scored", "--to", "jsonl", stdin=b"1 a 1 9\n")
+    assert (only_runs.code, json.loads(only_runs.out)["score"]) == (0, 9)
     unsaid = cranfield("convert", "-", "-", "--to", "jsonl", stdin=run)
     assert unsaid.code == 2
     assert "--kind run" in unsaid.err
@@ -201,7 +203,8 @@ def test_content_that_a_format_cannot_hold_is_an_error(cranfield: Cranfield, tin
     """MS MARCO's three columns have no scores."""
     words = ("convert", "mine.run", "three.tsv", "--to", "msmarco")
     refused = cranfield(*words)
-    assert refused.code != 0
+    assert refused.code == 1
+    assert refused.err.rstrip().endswith("on the command line: --allow-loss")
     assert not (tiny / "three.tsv").exists()
     assert cranfield(*words, "--allow-loss").code == 0
     assert (tiny / "three.tsv").read_text().split()[:3] == ["1", "a", "1"]

@@ -28,6 +28,14 @@ def test_help_has_usage_options_and_examples(cranfield: Cranfield, verb: str) ->
     assert cranfield(*verb.split(), "-h") == page
 
 
+@pytest.mark.parametrize("verb", [verb for verb in EVERY_VERB if verb not in ("demo", "measures")])
+def test_a_verb_that_lacks_its_arguments_prints_its_usage(cranfield: Cranfield, verb: str) -> None:
+    done = cranfield(*verb.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"usage: cranfield {verb}")
+    assert done.err.endswith(f"cranfield {verb} --help shows the options\n")
+
+
 @pytest.mark.parametrize("verb", EVERY_VERB)
 def test_help_fits_a_screen(cranfield: Cranfield, verb: str) -> None:
     lines = cranfield(*verb.split(), "--help").out.splitlines()
@@ -45,14 +53,13 @@ def test_help_all_shows_every_option(cranfield: Cranfield, verb: str) -> None:
 
 def test_rare_options_are_left_to_help_all(cranfield: Cranfield) -> None:
     short, full = (cranfield("eval", word).out for word in ("--help", "--help-all"))
-    last = (
-        "cranfield eval --help-all also shows: rarely needed, further files, how files are read, how lists are ranked"
-    )
+    groups = "rarely needed options, files that some measures need, reading files, ranking documents"
+    last = f"cranfield eval --help-all also shows: {groups}"
     assert short.splitlines()[-1] == last
-    for group in ("Further files:", "How files are read:", "How lists are ranked:"):
+    for group in ("Files that some measures need:", "Reading files:", "Ranking documents:"):
         assert group not in short
         assert group in full
-    for group in ("Arguments:", "Options:", "What is printed:", "Examples:"):
+    for group in ("Arguments:", "Options:", "Output:", "Examples:"):
         assert group in short
         assert group in full
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from pathlib import Path
 
@@ -146,6 +147,38 @@ def test_side_files_can_have_other_layouts(text: str) -> None:
     assert measured("P-IA@1", intent_probabilities="iprob") == {"0001": 0.25, "0002": 1.0}
 
 
+@pytest.mark.parametrize("separator", [" ", "\t", ";"])
+def test_one_file_of_four_columns_gives_probabilities_and_types(separator: str) -> None:
+    """NTCIREVAL's DINprob file. Intent 1 is navigational and has probability 0.8, intent 2 has 0.2.
+
+    In the list d1 d2 d3 the gains are .8, 0 (intent 1 is served) and .2; the ideal list has .8, .8, .2.
+    """
+    Path("qrels").write_text("1 1 d1 L1\n1 1 d2 L1\n1 2 d3 L1\n")
+    Path("run").write_text("1 Q0 d1 1 9 r\n1 Q0 d2 2 8 r\n1 Q0 d3 3 7 r\n")
+    Path("dinprob").write_text("1 1 0.8 nav\n1 2 0.2 inf\n".replace(" ", separator))
+    ideal = 0.8 + 0.8 / math.log2(3) + 0.2 / 2
+    assert measured("DIN-nDCG@3", intent_probabilities="dinprob")["1"] == pytest.approx((0.8 + 0.2 / 2) / ideal)
+    equal = measured("DIN-nDCG@3", intent_types="dinprob")["1"]
+    assert equal == pytest.approx((1 + 1 / 2) / (1 + 1 / math.log2(3) + 1 / 2))
+    Path("itype").write_text("1 1 inf\n1 2 inf\n")  # other types win
+    informational = measured("DIN-nDCG@3", intent_probabilities="dinprob", intent_types="itype")["1"]
+    assert informational == pytest.approx(1.0)
+
+
+def test_a_line_without_type_is_informational() -> None:
+    Path("qrels").write_text("1 1 d1 L1\n1 1 d2 L1\n1 2 d3 L1\n")
+    Path("run").write_text("1 Q0 d1 1 9 r\n1 Q0 d2 2 8 r\n")
+    Path("dinprob").write_text("1 1 0.5\n1 2 0.5 nav\n")
+    assert measured("DIN-nDCG@2", intent_probabilities="dinprob")["1"] == 1.0
+
+
+def test_types_of_a_file_of_probabilities_are_noted(cranfield: Cranfield) -> None:
+    Path("dinprob").write_text("0001 1 0.75 inf\n0001 2 0.25 inf\n0002 1 0.5 inf\n0002 2 0.5 inf\n")
+    out = cranfield("eval", "qrels", "run", "-m", "DIN-nDCG@2", "--intent-probabilities", "dinprob").out
+    assert "intent types: from dinprob" in out
+    assert "assumed to be informational" not in out
+
+
 def test_a_mapping_can_replace_a_file() -> None:
     given = {"0001": {"1": 0.75, "2": 0.25}, "0002": {1: 0.5, 2: 0.5}}
     assert measured("P-IA@1", intent_probabilities=given) == {"0001": 0.25, "0002": 1.0}
@@ -154,8 +187,8 @@ def test_a_mapping_can_replace_a_file() -> None:
 @pytest.mark.parametrize(
     ("text", "result"),
     [
-        ("", "iprob: is empty, expected lines of topic intent probability"),
-        ("0001 1\n", "iprob:1: 2 columns, expected 3: topic intent probability"),
+        ("", "iprob: is empty, expected lines of topic intent probability [inf/nav]"),
+        ("0001 1\n", "iprob:1: 2 columns, expected topic intent probability [inf/nav]"),
         ("0001 1 x\n", "iprob:1: topic '0001', intent '1': probability 'x', must be a number between 0 and 1"),
         ("0001 1 nan\n", "iprob:1: topic '0001', intent '1': probability 'nan', must be a number between 0 and 1"),
         ("0001 1 1.5\n", "iprob:1: topic '0001', intent '1': probability '1.5', must be a number between 0 and 1"),
@@ -323,7 +356,7 @@ def test_measures_of_types_say_that_there_are_none(measure: str) -> None:
 def test_help_names_the_distributions(cranfield: Cranfield) -> None:
     for verb in ("eval", "explain"):
         page = " ".join(cranfield(verb, "--help-all").out.split())
-        assert "nonuniform (each intent half as likely as the one before)" in page
+        assert "nonuniform (each intent is half as likely as the one before)" in page
 
 
 # -- formats without room for notes

@@ -106,3 +106,12 @@ def test_the_kind_of_parquet_is_detected(tmp_path: Path) -> None:
     assert (kind_of(tmp_path / "q.parquet"), kind_of(tmp_path / "r.parquet")) == ("qrels", "run")
     with pytest.raises(DataError, match="the Parquet data is damaged"):
         kind_of(b"PAR1 nothing")
+
+
+def test_the_kind_follows_from_a_format_that_only_one_kind_has(tmp_path: Path) -> None:
+    source = tmp_path / "file"
+    source.write_bytes(b"1 1 d1 1\n1 2 d2 1\n")
+    assert convert(source, tmp_path / "out.csv", from_="diversity").kind == "qrels"
+    assert convert(source, tmp_path / "out.csv", from_="msmarco-scored").kind == "run"
+    with pytest.raises(UsageError, match="may be a run or qrels"):
+        convert(source, tmp_path / "out.csv", from_="trec")

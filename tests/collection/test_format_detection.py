@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.collection.formats import Layout, detect, formats_of, named
+from cranfield.collection.formats import RUNS, STRUCTURED, Layout, detect, formats_of, named
 from cranfield.errors import UsageError
 
 
@@ -50,11 +50,24 @@ def test_formats_can_be_named() -> None:
     assert beir.header
     with pytest.raises(UsageError) as caught:
         named("xml", "run")
-    assert str(caught.value) == (
-        "format == 'xml', must be one of trec, msmarco, msmarco-scored, beir, json, jsonl, csv, tsv, parquet for run"
-    )
+    assert str(caught.value) == f"format == 'xml', must be one of {', '.join([*RUNS, *STRUCTURED])} for run"
 
 
 def test_every_format_has_its_own_name() -> None:
     for kind in ("run", "qrels"):
         assert all(format.name == name for name, format in formats_of(kind).items())
+
+
+def test_a_further_format_does_not_change_how_files_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RUNS, "short", Layout("short", ("topic", "doc", "value"), "topic doc score"))
+    assert detect(b"1 d 1", "run").name == "msmarco"
+
+
+def test_a_delimiter_separates_the_columns_that_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = ("topic", "doc", "value")
+    monkeypatch.setitem(RUNS, "bars", Layout("bars", columns, "topic doc score", "|"))
+    monkeypatch.setitem(RUNS, "named", Layout("named", columns, "Query Doc Score", ";", header=True))
+    assert detect(b"a query|d|1\r\n", "run").name == "bars"
+    assert detect(b"query;doc;score\nq;d;1\n", "run").name == "named"
+    assert detect(b"qid|docno|score\nq|d|1\n", "run").name == "csv"
+    assert detect(b"1 d 1", "run").name == "msmarco"

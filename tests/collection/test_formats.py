@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from cranfield.collection.formats import named
+from cranfield.collection.formats import Layout, named
 from cranfield.collection.qrels import Judgment, Qrels
 from cranfield.collection.run import Ranked, Run, read_runs, runs_of
 from cranfield.collection.writing import Outgoing, encode
@@ -366,3 +366,14 @@ def test_every_number_keeps_its_bits(value: float) -> None:
     run = Run.of({"q": {"d": value}})
     for format in ("trec", "beir", "json", "jsonl", "csv", "parquet"):
         assert there_and_back(run, format).values.tolist() == [value]
+
+
+@pytest.mark.parametrize("delimiter", ["|", ",", "^", "]", "\\", "\t"])
+def test_ids_with_the_delimiter_of_a_format_are_refused(delimiter: str) -> None:
+    layout = Layout("further", ("topic", "doc", "value"), "topic doc score", delimiter)
+    plain = Run.of({"a query": {"d 1": 2.0, "d2": 1.0}}).outgoing()
+    table, faults = layout.read(encode(plain, layout, "<run>"), "run")
+    assert (table.topics, table.docs(0, 2), faults) == (["a query"], ["d 1", "d2"], [])
+    for id_ in (f"d{delimiter}1", "d\n1", " d", "d\t"):
+        with pytest.raises(DataError, match="which further cannot hold"):
+            encode(Run.of([("q", id_, 1.0)]).outgoing(), layout, "<run>")

@@ -187,7 +187,7 @@ def test_files_together(folder: Folder) -> None:
         ("r1", "warning", "topic-ids", "topic '51' is '051' in the judgments: they differ by leading zeros or case"),
         ("r1", "warning", "unknown-topics", "1 topic is not judged: 51"),
         ("r2", "warning", "no-judged-document",
-         "no retrieved document is judged: an id here is 'b', one in the judgments 'a'"),
+         "no retrieved document is judged: an id here is 'b', an id in the judgments is 'a'"),
         ("r2", "warning", "same-tag", f"{first} has the same tag, 'x'"),
         ("r3", "error", "no-common-topic",
          "no topic of this file is judged: it has 77, the judgments have 051, 2, 3"),

@@ -76,7 +76,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_standard_input_of_a_process() -> None:
     program = "from cranfield.collection.run import Run; print(Run.read('-'))"
     run = subprocess.run([sys.executable, "-c", program], input=b"1 Q0 d 1 1 x\n", capture_output=True, check=True)
-    assert run.stdout.decode().strip() == "<Run 'x': 1 topics, 1 documents>"
+    assert run.stdout.decode().strip() == "<Run 'x': 1 topic, 1 document>"
 
 
 def test_faults_of_standard_input_name_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,7 +222,7 @@ def test_sgml_text_outside_elements_is_an_error_with_its_line() -> None:
 
 
 def test_sgml_comment_that_does_not_end() -> None:
-    assert str(fault(b"<top>\n<num> 1\n<!-- " * 3)) == "<bytes>:3: a comment without end, expected -->"
+    assert str(fault(b"<top>\n<num> 1\n<!-- " * 3)) == "<bytes>:3: the comment has no end, expected -->"
 
 
 def test_sgml_references_that_mean_nothing_are_text() -> None:

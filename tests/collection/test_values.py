@@ -26,7 +26,7 @@ VALUES: dict[str, Any] = {
     "no topics": Qrels.of({}),
     "run": Run.of(TIED),
     "run of ranks": Run.of(b"1 d1 2\n1 d2 1\n"),
-    "ranks that are no numbers": Run.of(b"1 Q0 a - 2.0 x\n"),
+    "ranks that are not numbers": Run.of(b"1 Q0 a - 2.0 x\n"),
 }
 
 

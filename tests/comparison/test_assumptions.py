@@ -18,7 +18,7 @@ from cranfield.comparison.assumptions import (
     same_variance,
 )
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.methods.ranks import RANKS_DIFFERENCES
+from cranfield.comparison.methods.wilcoxon_and_sign import RANKS_DIFFERENCES
 from cranfield.comparison.normality import shapiro_wilk
 
 

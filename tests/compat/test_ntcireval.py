@@ -368,3 +368,22 @@ def test_comments_blank_lines_and_windows_line_ends_are_ignored() -> None:
 
 def test_help() -> None:
     assert "gcompute -I IDEAL" in printed("-h")
+
+
+def test_eval_reads_columns_between_other_separators() -> None:
+    Path("plain").write_text("1 0 d1 L1\n1 0 d2 L2\n")
+    Path("semicolons").write_text("1;0;d1;L1\n1;0;d2;L2\n")
+    Path("run").write_text("1 Q0 d1 1 9 r\n1 Q0 d2 2 8 r\n")
+    assert printed("eval -sep ; -g 1:2 semicolons run") == printed("eval -g 1:2 plain run")
+    Path("semicolons").write_text("1;0;d1;L1\n1;0;d2\n")
+    message = "ntcireval: semicolons:2: 3 columns, expected 4: topic iteration doc grade\n"
+    assert call("eval -sep ; -g 1:2 semicolons run") == (1, "", message)
+
+
+def test_a_line_with_other_separators_names_the_option() -> None:
+    Path("din").write_text("1;nav;d1;0.5\n")
+    Path("list").write_text("d1\n")
+    code, out, err = call("dinlabel -din din list")
+    assert (code, out) == (1, "")
+    assert "din:1: 1 column, expected 4: intent inf/nav doc gain; if ';' separates the columns, add -sep ';'" in err
+    assert printed("dinlabel -sep ; -din din list") == "d1;0.5000\n"

@@ -82,9 +82,9 @@ def test_the_mean_over_identical_dimensions_is_the_measure(qrels: Any) -> None:
     measures = ["AP", "nDCG@3"]
     plain = cf.evaluate(qrels, RUN, measures)
     for mean, name in ((cam, "CAM"), (mm, "MM")):
-        found = mean({"a": qrels, "b": qrels, "c": qrels}, RUN, measures)
-        assert found.values.ravel().tolist() == pytest.approx(plain.values.ravel().tolist())
-        assert found.measures == (f"{name}(AP)", f"{name}(nDCG@3)")
+        scores = mean({"a": qrels, "b": qrels, "c": qrels}, RUN, measures)
+        assert scores.values.ravel().tolist() == pytest.approx(plain.values.ravel().tolist())
+        assert scores.measures == (f"{name}(AP)", f"{name}(nDCG@3)")
 
 
 def test_mm_is_0_if_one_dimension_scores_0() -> None:
@@ -98,9 +98,9 @@ def test_undefined_in_one_dimension_is_undefined() -> None:
     dimensions = {"a": {"q": {"d0": 1}, "r": {"d1": 1}}, "b": {"q": {"d0": 0}, "r": {"d1": 1}}}
     run = {**RUN, "r": {"d1": 1.0}}
     with pytest.warns(CranfieldWarning, match="undefined"):
-        found = mm(dimensions, run, "AP").to_dict()["run"]
-    assert math.isnan(found["q"]["MM(AP)"])
-    assert found["r"]["MM(AP)"] == 1
+        scores = mm(dimensions, run, "AP").to_dict()["run"]
+    assert math.isnan(scores["q"]["MM(AP)"])
+    assert scores["r"]["MM(AP)"] == 1
 
 
 def test_topics_not_judged_in_all_dimensions_are_left_out_with_a_warning() -> None:
@@ -116,9 +116,9 @@ def test_topics_not_judged_in_all_dimensions_are_left_out_with_a_warning() -> No
 def test_missing_topics_can_be_skipped() -> None:
     qrels = {"q": {"d0": 1}, "r": {"d0": 1}}
     with pytest.warns(CranfieldWarning, match="missing from runs"):
-        found = cam({"a": qrels, "b": qrels}, RUN, "RR", missing="skip")
-    assert found.mean()["run"] == {"CAM(RR)": 1.0}
-    assert found.missing.tolist() == [[False, True]]
+        scores = cam({"a": qrels, "b": qrels}, RUN, "RR", missing="skip")
+    assert scores.mean()["run"] == {"CAM(RR)": 1.0}
+    assert scores.missing.tolist() == [[False, True]]
 
 
 def test_wrong_arguments_are_named() -> None:
@@ -165,16 +165,16 @@ def test_views_apply_to_every_dimension() -> None:
     tied = {"q": {"d0": 2.0, "d1": 1.0, "d2": 1.0}}
     relevant, clear = {"q": {"d1": 1, "d2": 1}}, {"q": {"d1": 1, "d2": 0}}
 
-    def found(name: str) -> float:
+    def score_of(name: str) -> float:
         return value(cf.evaluate(relevant, tied, name, dimensions={"understandability": clear}))
 
     # d1 is at rank 2 or 3; d0, which is not judged, is removed when the list is condensed
-    assert found("uRBP(p=0.5)[ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
-    assert found("uRBP'(p=0.5)[ties]") == pytest.approx(0.5 * (1 + 0.5) / 2)
-    assert found("CAM(RR[ties])") == pytest.approx((1 / 2 + (1 / 2 + 1 / 3) / 2) / 2)
+    assert score_of("uRBP(p=0.5)[ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
+    assert score_of("uRBP'(p=0.5)[ties]") == pytest.approx(0.5 * (1 + 0.5) / 2)
+    assert score_of("CAM(RR[ties])") == pytest.approx((1 / 2 + (1 / 2 + 1 / 3) / 2) / 2)
     # d0 is best in both dimensions, or in none; d1 is relevant in both, d2 is not clear
-    assert found("uRBP(p=0.5)[best,ties]") == pytest.approx(0.5 + 0.5 * (0.5 + 0.25) / 2)
-    assert found("uRBP(p=0.5)[worst,ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
+    assert score_of("uRBP(p=0.5)[best,ties]") == pytest.approx(0.5 + 0.5 * (0.5 + 0.25) / 2)
+    assert score_of("uRBP(p=0.5)[worst,ties]") == pytest.approx(0.5 * (0.5 + 0.25) / 2)
 
 
 def test_a_cutoff_after_the_bracket_is_that_of_the_inner_measure() -> None:
@@ -222,12 +222,12 @@ def test_a_topic_that_a_dimension_lacks_is_undefined_there_and_counts_for_others
     relevant = {**RELEVANT, "r": {"d0": 1}}
     run = {**RUN, "r": {"d0": 1.0}}
     with pytest.warns(CranfieldWarning) as caught:
-        found = cf.evaluate(relevant, run, ["AP", "uRBP(p=0.5)", "CAM(AP)"], dimensions={"understandability": CLEAR})
+        scores = cf.evaluate(relevant, run, ["AP", "uRBP(p=0.5)", "CAM(AP)"], dimensions={"understandability": CLEAR})
     assert any("1 topic is not judged in all dimensions" in str(warning.message) for warning in caught)
-    assert found.to_dict()["run"]["r"]["AP"] == 1
-    assert math.isnan(found.to_dict()["run"]["r"]["uRBP(p=0.5)"])
-    assert math.isnan(found.to_dict()["run"]["r"]["CAM(AP)"])
-    assert found.mean()["run"]["uRBP(p=0.5)"] == pytest.approx(0.3125)
+    assert scores.to_dict()["run"]["r"]["AP"] == 1
+    assert math.isnan(scores.to_dict()["run"]["r"]["uRBP(p=0.5)"])
+    assert math.isnan(scores.to_dict()["run"]["r"]["CAM(AP)"])
+    assert scores.mean()["run"]["uRBP(p=0.5)"] == pytest.approx(0.3125)
 
 
 def test_missing_dimensions_are_named() -> None:

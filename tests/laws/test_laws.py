@@ -50,7 +50,7 @@ def test_the_terms_add_up_to_the_score(measure: Measure) -> None:
     lists = side_by_side([[3, 0, 1, None, 2], [None, 2, -1, 0, 1, 3], [], [0]], [3, 2, 1, 0, 0, -1, 1])
     terms = measure.terms(lists)
     if terms is not None:
-        assert terms.score() == pytest.approx(measure.score(lists), abs=1e-15, nan_ok=True)
+        assert terms.score() == pytest.approx(measure.score(lists), rel=1e-12, abs=1e-15, nan_ok=True)
         assert all(len(column) == len(terms.hits) for column in terms.columns.values())
 
 

@@ -30,7 +30,6 @@ from cranfield.meta.axioms.ranked_experiments import (
     LENGTHS,
     RANKED_EXPERIMENTS,
     lists_of,
-    others,
     score,
     small_lists,
     with_two,
@@ -141,8 +140,8 @@ CUT = [
 @pytest.mark.parametrize("measure", names(CUT))
 def test_declared_properties_follow_the_cutoff(measure: Measure) -> None:
     for name in NOT_CUT:
-        found = RANKED_EXPERIMENTS[name](measure)
-        assert found.holds == (getattr(measure.properties, name) or (measure.name, name) in MODEST), found
+        finding = RANKED_EXPERIMENTS[name](measure)
+        assert finding.holds == (getattr(measure.properties, name) or (measure.name, name) in MODEST), finding
 
 
 def test_with_twenty_relevant_documents_the_best_ten_score_a_half() -> None:
@@ -196,11 +195,11 @@ def test_a_document_is_worth_less_after_another_if_diminishing_and_as_much_if_ad
 ) -> None:
     grades, missed = graded[0] + [0, 0], graded[1]
     i, j = sorted(data.draw(st.permutations(range(len(grades))))[:2])
-    some, none = st.integers(1, 3), st.sampled_from([0, None])
-    one = with_two(grades, i, data.draw(some), j, data.draw(some))
-    pairs = others(one, i, data.draw(none), j, data.draw(none))
-    four = [one, *(with_two(one, i, x, j, y) for x, y in pairs)]
-    judged = [grade for grade in one if grade is not None] + [0, 0] + missed
+    relevant, other = st.integers(1, 3), st.sampled_from([0, None])
+    both = with_two(grades, i, data.draw(relevant), j, data.draw(relevant))
+    u, v = data.draw(other), data.draw(other)
+    four = [both, *(with_two(both, i, x, j, y) for x, y in ((both[i], v), (u, both[j]), (u, v)))]
+    judged = [grade for grade in both if grade is not None] + [0, 0] + missed
     for lengths in LENGTHS:
         lists = lists_of(four, judged, lengths)
         for measure in (measure for measure in FORMS_OF_ALL if measure.properties.better != "neither"):
@@ -230,8 +229,8 @@ BY_INTENT_AND_PARAMETERS = [
 def test_declared_properties_of_diversity_measures_follow_the_parameters(text: str) -> None:
     measure = parse(text)
     for name in ("graded", "intent_probabilities", "normalised"):
-        found = INTENT_EXPERIMENTS[name](measure)
-        assert found.holds == getattr(properties_of(measure), name), found
+        finding = INTENT_EXPERIMENTS[name](measure)
+        assert finding.holds == getattr(properties_of(measure), name), finding
 
 
 def test_only_a_greedy_ideal_list_can_be_exceeded() -> None:
@@ -246,10 +245,10 @@ WITH_UNJUDGED = [
 
 @pytest.mark.parametrize("measure", names(WITH_UNJUDGED))
 def test_the_properties_of_a_view_hold_or_are_unknown(measure: Measure) -> None:
-    told = property_values(measure)
-    assert [name for name, value in told.items() if value is None] == ["diminishing", "additive"]
+    declared = property_values(measure)
+    assert [name for name, value in declared.items() if value is None] == ["diminishing", "additive"]
     for name in ("graded", "normalised", "recall_free", "lengths"):
-        assert RANKED_EXPERIMENTS[name](measure).holds == told[name], name
+        assert RANKED_EXPERIMENTS[name](measure).holds == declared[name], name
 
 
 @settings(max_examples=30, deadline=None)
@@ -258,11 +257,11 @@ def test_ignored_probabilities_and_lengths_make_no_difference_on_random_lists(on
     listed = [document or {} for document in one.documents]
     other = dict(zip("abc", weights, strict=True))
     for measure in BY_INTENT:
-        told = properties_of(measure)
+        declared = properties_of(measure)
         before = diverse_score(measure, listed, one.missed, one.navigational, floats(one.weights))
-        if not told.intent_probabilities:
+        if not declared.intent_probabilities:
             assert not differ(before, diverse_score(measure, listed, one.missed, one.navigational, floats(other)))
-        if not told.lengths:
+        if not declared.lengths:
             after = diverse_score(measure, listed, one.missed, one.navigational, floats(one.weights), length=9)
             assert not differ(before, after), measure
 
@@ -294,7 +293,9 @@ def test_figure_6_agrees_with_the_seed(name: str) -> None:
 def test_TBG_diminishes_as_long_as_lengths_are_equal() -> None:
     # Sakai 2014 §2.2 and comment (e) on Fig. 6
     def extra_worth(lengths: str) -> tuple[float, float]:
-        every = [second_document_effect(parse("TBG").evaluate(some.lists)[some.rows]) for some in small_lists(lengths)]
+        every = [
+            second_document_effect(parse("TBG").evaluate(fours.lists)[fours.rows]) for fours in small_lists(lengths)
+        ]
         return min(map(np.min, every)), max(map(np.max, every))
 
     assert extra_worth("equal")[0] < -0.001

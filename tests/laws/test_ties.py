@@ -46,8 +46,8 @@ def test_expected_is_the_mean_over_all_orders_for_every_measure(ties: Groups, mi
     lists, every = tied(ties, missed), orders(ties, missed)
     for measure in ALL:
         mean = np.mean(measure.evaluate(every))
-        found = measure.view("ties").evaluate(lists)[0]
-        assert found == pytest.approx(mean, rel=1e-12, abs=1e-12, nan_ok=True), measure
+        score = measure.view("ties").evaluate(lists)[0]
+        assert score == pytest.approx(mean, rel=1e-12, abs=1e-12, nan_ok=True), measure
 
 
 @settings(max_examples=40, deadline=None)
@@ -58,8 +58,8 @@ def test_views_under_ties_compose(ties: Groups, missed: list[float]) -> None:
         for measure in (P() @ 2, AP()):
             mean = np.mean(measure.view(name).evaluate(every))
             for views in ((name, "ties"), ("ties", name)):
-                found = measure.view(*views).evaluate(lists)[0]
-                assert found == pytest.approx(mean, abs=1e-12, nan_ok=True), (measure, views)
+                score = measure.view(*views).evaluate(lists)[0]
+                assert score == pytest.approx(mean, abs=1e-12, nan_ok=True), (measure, views)
 
 
 @settings(max_examples=30, deadline=None)
@@ -79,13 +79,13 @@ def test_a_large_tie_is_sampled_near_its_expectation_and_reproducibly() -> None:
     documents: list[float | None] = [*[1] * 10, *[0] * 20]
     lists = tied([documents], [])
     measure = AP().view("ties")
-    found = measure.evaluate(lists)[0]
+    score = measure.evaluate(lists)[0]
     rng = np.random.default_rng(20240229)
     shuffled = [rng.permutation(np.array(documents, dtype=np.float64)).tolist() for _ in range(4000)]
     mean = AP().evaluate(side_by_side(shuffled, [1] * 10 + [0] * 20))
     error = np.hypot(mean.std() / np.sqrt(4000), mean.std() / np.sqrt(ENUMERATED))
-    assert abs(found - mean.mean()) < 4 * error
-    assert measure.evaluate(tied([documents], []))[0] == found
+    assert abs(score - mean.mean()) < 4 * error
+    assert measure.evaluate(tied([documents], []))[0] == score
 
 
 def test_a_long_tie_of_an_additive_measure_is_exact() -> None:

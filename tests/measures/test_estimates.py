@@ -190,12 +190,12 @@ def test_explain_shows_estimates_and_documents_not_retrieved() -> None:
     assert explanation.score == close(BY_HAND["ADM"][0])
     assert explanation.lines[0].counts == close({"estimate": 0.9, "judgment": 1.0, "adds": 0.9})
     # d4, judged 1 and estimated 0, adds nothing
-    assert explanation.notes[0] == "sum of 'adds' 2.0000, divided by 4.0000"
+    assert explanation.notes[0] == "the score is the sum of 'adds', 2.0000, divided by 4.0000"
     # if the list ended at rank 2: d1 as above, d2 0 and 0, d3 and d4 missed
     assert explanation.lines[1].so_far == close(1 - (0.1 + 0 + 0.5 + 1) / 4)
     missed = explain({"q": {"d1": 1, "d2": 0}}, {"q": {"d1": 0.5}}, "q", "ADM")
-    assert (
-        missed.notes[0] == "sum of 'adds' 0.5000, and 1.0000 for documents that were not retrieved, divided by 2.0000"
+    assert missed.notes[0] == (
+        "the score is the sum of 'adds', 0.5000, plus 1.0000 for documents that were not retrieved, divided by 2.0000"
     )
 
 

@@ -93,14 +93,17 @@ def graded_lists(
 def side_by_side(lists: Sequence[Sequence[float | None]], judged: Sequence[float]) -> Assessed:
     """Many lists of one topic that share one set of judgments. A list is given as its grades from the top."""
     hits = [
-        (row, rank, grade) for row, one in enumerate(lists) for rank, grade in enumerate(one, 1) if grade is not None
+        (row, rank, grade)
+        for row, grades in enumerate(lists)
+        for rank, grade in enumerate(grades, 1)
+        if grade is not None
     ]
     return Assessed(
         runs=tuple(f"run{row}" for row in range(len(lists))),
         topics=("topic",),
         run=np.arange(len(lists)),
         topic=np.zeros(len(lists), dtype=np.int64),
-        retrieved=np.array([len(one) for one in lists], dtype=np.int64),
+        retrieved=np.array([len(grades) for grades in lists], dtype=np.int64),
         missing=np.zeros(len(lists), dtype=bool),
         row=np.array([row for row, _, _ in hits], dtype=np.int64),
         rank=np.array([rank for _, rank, _ in hits], dtype=np.int64),

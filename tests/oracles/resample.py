@@ -67,7 +67,7 @@ def mean(z: Sequence[float]) -> float:
 def studentised(z: Sequence[float]) -> float:
     """Sakai 2014 (48-49); without variance, 0 or infinite."""
     n, middle = len(z), mean(z)
-    deviation = math.sqrt(math.fsum((one - middle) ** 2 for one in z) / (n - 1))
+    deviation = math.sqrt(math.fsum((x - middle) ** 2 for x in z) / (n - 1))
     if deviation < 1e-12:
         return 0.0 if abs(middle) < 1e-12 else math.copysign(math.inf, middle)
     return middle / (deviation / math.sqrt(n))
@@ -76,7 +76,7 @@ def studentised(z: Sequence[float]) -> float:
 def bootstrap_samples(z: Sequence[float], resamples: int, seed: int) -> list[list[float]]:
     """Sakai 2014 Fig. 11, and the first half of Sakai 2013 Fig. 2."""
     middle = mean(z)
-    w = [one - middle for one in z]
+    w = [x - middle for x in z]
     samples = []
     for b in range(resamples):
         random = Random(seed, b)
@@ -95,7 +95,7 @@ def paired_bootstrap_asl(z: Sequence[float], resamples: int, seed: int) -> float
 
 
 def bootstrap_delta(z: Sequence[float], resamples: int, seed: int, alpha: float) -> tuple[float, float]:
-    """Sakai 2013 Fig. 3, for one pair: the Bα-th largest |t(w*)|, and |mean(w*)| of the resample that has it."""
+    """Sakai 2013 Fig. 3, for one pair: the Bα-th largest |t(w*)|, and |mean(w*)| of that resample."""
     samples = bootstrap_samples(z, resamples, seed)
     ordered = sorted(((abs(studentised(w)), abs(mean(w))) for w in samples), reverse=True)
     return ordered[round(resamples * alpha) - 1]
@@ -143,7 +143,7 @@ def randomisation_asl(z: Sequence[float], resamples: int, seed: int) -> float:
     for b in range(resamples):
         random = Random(seed, b)
         words = [random.bits() for _ in range(0, len(z), 64)]
-        flipped = [-one if words[t // 64] >> t % 64 & 1 else one for t, one in enumerate(z)]
+        flipped = [-x if words[t // 64] >> t % 64 & 1 else x for t, x in enumerate(z)]
         if abs(math.fsum(flipped)) >= abs(math.fsum(z)) - TIE:
             count += 1
     return count / resamples

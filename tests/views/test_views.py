@@ -58,7 +58,7 @@ def test_best_and_worst_enclose_every_possible_judgment_when_recall_free(name: s
         left = list(guesses)
         filled = [left.pop() if grade is None else grade for grade in grades]
         assert low - 1e-12 <= measure.of(filled) <= high + 1e-12
-    assert measure.of(grades, judged[2:]) == low
+    assert measure.of(grades, judged[2:]) == pytest.approx(low, rel=1e-12)
 
 
 def test_added_judgments_belong_to_one_list() -> None:

@@ -166,7 +166,8 @@ void bind_joins(nb::module_& m) {
     m.def("judged", [](const Table& table, const std::string& on_duplicate) { return make_judged(table, make_rule(on_duplicate)); },
           "table"_a, "on_duplicate"_a, "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
     m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
-          "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a, "numbers"_a = nb::none(), "scores"_a = false,
+          "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a = nb::none(),
+          "scores"_a = false,
           "Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.");
     m.def("join_tables", &join_tables_in_memory, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a = 1,
           "numbers"_a = nb::none(), "scores"_a = false, "Join runs in memory with judgments.");

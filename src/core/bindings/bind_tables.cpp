@@ -219,8 +219,8 @@ void bind_tables(nb::module_& m) {
           "Read files, given as buffers. Return the table and the faults: (source, line, message) each.");
     m.def("table_from_dict", &table_from_dict, "lists"_a, "name"_a, "what"_a,
           "Build a table from a dict topic -> document -> number. `what` names the number in messages.");
-    m.def("table_from_columns", &table_from_columns, "names"_a, "topics"_a, "docs"_a, "values"_a, "ranks"_a, "labels"_a,
-          "on_duplicate"_a, "what"_a, "Build a table from columns of equal length. `what` names the values in messages.");
+    m.def("table_from_columns", &table_from_columns, "names"_a.none(), "topics"_a, "docs"_a, "values"_a, "ranks"_a.none(),
+          "labels"_a.none(), "on_duplicate"_a, "what"_a, "Build a table from columns of equal length. `what` names the values in messages.");
     m.def("parse_number", [](const nb::bytes& text) { return parse_number({text.c_str(), text.size()}); }, "text"_a,
           "Parse a number as the reader does; None if the text is not a number.");
 }

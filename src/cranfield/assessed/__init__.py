@@ -1,4 +1,4 @@
-"""Runs meet judgments: every ranked list as the judged documents in it."""
+"""Runs joined with judgments: every ranked list as the judged documents in it."""
 
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Gains, Hits, Ideal, Judged, position_in_segment, segment_starts

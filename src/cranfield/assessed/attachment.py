@@ -1,4 +1,4 @@
-"""What is known beyond ranks and grades (lengths, run scores, intents, dimensions, samples) follows the lists."""
+"""Attachments of lists: data beyond ranks and grades (lengths, run scores, intents, dimensions, samples)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Attachment:
-    """Something known of the documents, lists or topics of `Assessed`.
+    """Further data about the documents, lists or topics of `Assessed`.
 
     Each method returns the attachment for changed lists; by default it stays the same.
     """
@@ -22,7 +22,7 @@ class Attachment:
     follows_order: ClassVar[bool] = False
     """Whether it depends on the order of tied documents."""
     knows_unjudged: ClassVar[bool] = False
-    """Whether it tells tied unjudged documents apart."""
+    """Whether it differs between tied unjudged documents."""
 
     def joined(self, lists: Assessed) -> Self:
         """For lists that have just been joined with the judgments."""

@@ -35,12 +35,12 @@ class ByRank(Attachment):
     columns: Mapping[str, Array]
 
     @classmethod
-    def of_list(cls, what: str, columns: Mapping[str, object], retrieved: int) -> Self:
+    def of_list(cls, kind: str, columns: Mapping[str, object], retrieved: int) -> Self:
         """For a single list; each column goes from the top down."""
         arrays = {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
         for name, array in arrays.items():
             if array.shape != (retrieved,):
-                raise UsageError(f"{what}: {array.size} numbers for {name}, but the list has {retrieved} documents")
+                raise UsageError(f"{kind}: {array.size} numbers for {name}, but the list has {retrieved} documents")
         return cls(np.zeros(1, dtype=np.int64), arrays)
 
     def take(self, rows: Index | slice) -> Self:

@@ -94,10 +94,10 @@ class Dimensions(Attachment):
         judged[dimension, self.topic[document]] = True
         return judged
 
-    def column(self, name: str, who: str) -> int:
+    def column(self, name: str, caller: str) -> int:
         """The number of a dimension; an unknown name is an error."""
         if name not in self.names:
-            raise UsageError(f"{who}: {_how_to_supply(name, name)}; there are {', '.join(self.names)}")
+            raise UsageError(f"{caller}: {no_judgments(name)}; there are {', '.join(self.names)}")
         return self.names.index(name)
 
     def hits(self, dimension: int, retrieved: Index) -> tuple[Index, Index]:
@@ -181,13 +181,9 @@ class Dimensions(Attachment):
         return {"document": document, "dimensions": replace(self._without_ranks(), topic=topic, grade=grades)}
 
 
-def lacking(who: str, name: str | None = None) -> UsageError:
-    """The error of a measure that needs dimensions if there are none."""
-    return UsageError(f"{who}: {_how_to_supply(name or 'a further dimension', name or 'NAME')}")
-
-
-def _how_to_supply(name: str, key: str) -> str:
-    return f'no judgments of {name}; give them as dimensions={{"{key}": qrels}}'
+def no_judgments(name: str | None) -> str:
+    """The message about a dimension without judgments; None: about any further dimension."""
+    return f'no judgments of {name or "a further dimension"}; give them as dimensions={{"{name or "NAME"}": qrels}}'
 
 
 def named_qrels(dimensions: Any, on_duplicate: str = "error") -> dict[str, Qrels]:
@@ -207,8 +203,8 @@ def judged_in_dimensions(qrels: Qrels, others: Any, on_duplicate: str) -> tuple[
     every = {RELEVANCE: qrels, **named_qrels(others, on_duplicate)}
     for name, judgments in every.items():
         if judgments.has_intents:
-            what = judgments.path or f"the judgments of {name}"
-            raise UsageError(f"dimensions: {what} are judged by intent, which dimensions do not support")
+            origin = judgments.path or f"the judgments of {name}"
+            raise UsageError(f"dimensions: {origin} are judged by intent, which dimensions do not support")
     tables = {name: judgments.to_dict() for name, judgments in every.items()}
     _warn_unshared(tables)
     pairs = [
@@ -234,10 +230,9 @@ def _warn_unshared(tables: Mapping[str, Mapping[str, Any]]) -> None:
     every = dict.fromkeys(topic for table in tables.values() for topic in table)
     unshared = [topic for topic in every if topic not in shared]
     if unshared:
-        verb = "is" if len(unshared) == 1 else "are"
         warnings.warn(
-            f"{counted(len(unshared), 'topic')} {verb} not judged in all dimensions, and left out of means over all "
-            f"dimensions: {listed(unshared)}",
+            f"{counted(len(unshared), 'topic is', 'topics are')} not judged in all dimensions, and left out of means "
+            f"over all dimensions: {listed(unshared)}",
             CranfieldWarning,
             stacklevel=2,
         )

@@ -32,44 +32,58 @@ DISTRIBUTIONS = {
 GIVEN = {"probability": "intent_probabilities", "type": "intent_types"}
 """The names of the Python arguments."""
 
+EXPECTED = {"probability": "topic intent probability [inf/nav]", "type": "topic intent [probability] inf/nav"}
+"""The columns of the files."""
+
 
 @dataclass(frozen=True)
 class _Side:
     """The values in a side file or a mapping: {topic: {intent: (value, line)}}."""
 
     origin: str
-    what: str
+    kind: str
     rows: dict[str, dict[str, tuple[str, int | None]]]
+    types: dict[str, dict[str, tuple[str, int | None]]] | None = None
+    """The types beside the probabilities, if the file has a fourth column."""
 
     @classmethod
-    def of(cls, source: Any, what: str) -> _Side:
+    def of(cls, source: Any, kind: str) -> _Side:
         """From {topic: {intent: value}}, or from a file with lines `topic intent value`, as NTCIREVAL reads them.
 
         Columns are separated by blanks, tabs, semicolons or commas; an intent may contain blanks unless they separate.
+        A file with lines `topic intent probability type` (DINprob of NTCIREVAL) gives both values; a line without type
+        is informational.
         """
+        if isinstance(source, _Side):
+            return source
         if isinstance(source, Mapping):
             return cls(
-                GIVEN[what],
-                what,
+                GIVEN[kind],
+                kind,
                 {str(t): {str(i): (str(v), None) for i, v in row.items()} for t, row in source.items()},
             )
         if not isinstance(source, str | os.PathLike):
             raise UsageError(
-                f"intents: {what} from {type(source).__name__}, must be a file or {{topic: {{intent: value}}}}"
+                f"intents: {kind} from {type(source).__name__}, must be a file or {{topic: {{intent: value}}}}"
             )
         file = read_side_file(
-            source, f"topic intent {what}", [3], separators="\t;, ", mixed=True, filled=3,
-            fits=lambda cells: " " not in cells[0] + cells[2],
+            source, EXPECTED[kind], [3, 4], separators="\t;, ", mixed=True, filled=3,
+            fits=lambda cells: " " not in cells[0] + "".join(cells[2:]),
         )  # fmt: skip
-        side = cls(file.origin, what, {})
-        for line, (topic, intent, value) in file:
-            row = side.rows.setdefault(topic, {})
+        both = any(len(cells) == 4 for _, cells in file)
+        rows: dict[str, dict[str, tuple[str, int | None]]] = {}
+        types: dict[str, dict[str, tuple[str, int | None]]] = {}
+        for line, (topic, intent, value, *type_) in file:
+            row = rows.setdefault(topic, {})
             if intent in row:
                 first = row[intent][1]
                 message = f"intent {intent!r} of topic {topic!r} appears twice, first on line {first}"
                 raise DataError(file.origin, line, message)
             row[intent] = (value, line)
-        return side
+            types.setdefault(topic, {})[intent] = (type_[0] if type_ else "informational", line)
+        if kind == "type":
+            return cls(file.origin, kind, types if both else rows)
+        return cls(file.origin, kind, rows, types if both else None)
 
     def read(self, make: Callable[[str], Any], expected: str) -> dict[str, dict[str, Any]]:
         """The values, converted by `make`."""
@@ -82,7 +96,7 @@ class _Side:
                 except (ValueError, KeyError):
                     raise DataError(
                         self.origin, line,
-                        f"topic {topic!r}, intent {intent!r}: {self.what} {value!r}, must be {expected}",
+                        f"topic {topic!r}, intent {intent!r}: {self.kind} {value!r}, must be {expected}",
                     ) from None  # fmt: skip
         return values
 
@@ -95,10 +109,19 @@ class _Side:
             if label not in row:
                 raise DataError(
                     self.origin, None,
-                    f"no {self.what} for intent {label!r} of topic {topics[number]!r} (only for: "
-                    f"{listed(row) or 'none'}); add a line {topics[number]} {label} {self.what.upper()}",
+                    f"no {self.kind} for intent {label!r} of topic {topics[number]!r} (only for: "
+                    f"{listed(row) or 'none'}); add a line {topics[number]} {label} {self.kind.upper()}",
                 )  # fmt: skip
         return [values[topics[number]][label] for number, label in zip(of_topic.tolist(), labels, strict=True)]
+
+
+def descriptions(probabilities: Any, types: Any) -> tuple[Any, Any]:
+    """Probabilities and types of intents; a file of probabilities with a fourth column has the types, too."""
+    if isinstance(probabilities, str | os.PathLike) and probabilities not in DISTRIBUTIONS:
+        probabilities = _Side.of(probabilities, "probability")
+        if types is None and probabilities.types is not None:
+            types = _Side(probabilities.origin, "type", probabilities.types)
+    return probabilities, types
 
 
 def _probability(text: str) -> float:
@@ -135,7 +158,7 @@ def probabilities_of_intents(
 
 
 def _warn_unjudged(side: _Side, of_topic: Index, labels: list[str], topics: list[str]) -> None:
-    """Warn of intents with a probability but no relevant document."""
+    """Warn about intents with a probability but no relevant document."""
     useful = set(zip(of_topic.tolist(), labels, strict=True))
     unused = [
         f"{topic}/{intent}"
@@ -144,10 +167,9 @@ def _warn_unjudged(side: _Side, of_topic: Index, labels: list[str], topics: list
         if (number, intent) not in useful
     ]
     if unused:
-        verb = "has" if len(unused) == 1 else "have"
         warnings.warn(
-            f"{side.origin}: {counted(len(unused), 'intent')} {verb} a probability but no relevant document; the other "
-            f"intents of the topic share it: {listed(unused)}", CranfieldWarning, 4,
+            f"{side.origin}: {counted(len(unused), 'intent has', 'intents have')} a probability but no relevant "
+            f"document; the other intents of the topic share it: {listed(unused)}", CranfieldWarning, 4,
         )  # fmt: skip
 
 

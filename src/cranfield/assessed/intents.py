@@ -111,7 +111,7 @@ class Intents(Attachment):
         return row_blocks(self.entries[lists.topic] + added, MOST_ENTRIES)
 
     def with_unjudged(self, lists: Assessed, row: Index, hits: Index, grade: float) -> dict[str, Any]:
-        """Adds unjudged documents with `grade` for every intent of their topic.
+        """Add unjudged documents, with `grade` for every intent of their topic.
 
         Each list then has its own judged documents, and so becomes a topic of its own.
         """
@@ -218,7 +218,7 @@ def judged_by_intent(qrels: Qrels, probabilities: Any = None, types: Any = None)
 
 
 def _natural(labels: list[str], code: int) -> tuple[int, int, str]:
-    """Sorts intents by number if their names are numbers, else by name."""
+    """A key that sorts intents by number if their names are numbers, else by name."""
     name = labels[code] if labels else "0"
     return (0, int(name), name) if name.isdecimal() else (1, 0, name)
 
@@ -226,6 +226,6 @@ def _natural(labels: list[str], code: int) -> tuple[int, int, str]:
 def _warn_empty(of_topic: list[int], label: list[int], topics: list[str], labels: list[str]) -> None:
     if label:
         names = [f"{topics[t]}/{labels[code] if labels else '0'}" for t, code in zip(of_topic, label, strict=True)]
-        verb = "is" if len(label) == 1 else "are"
-        message = f"{counted(len(label), 'intent')} without relevant documents {verb} left out: {listed(names)}"
+        intents = counted(len(label), "intent without relevant documents is", "intents without relevant documents are")
+        message = f"{intents} left out: {listed(names)}"
         warnings.warn(message, CranfieldWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Runs meet judgments: the one step from documents to hits. Order, ties, missing topics and duplicates end here."""
+"""Join runs with judgments. Order, ties, missing topics and duplicates are settled here; measures only see hits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cranfield import _core
 from cranfield.assessed.attachment import Attachment
 from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.dimensions import judged_in_dimensions
-from cranfield.assessed.intent_files import DISTRIBUTIONS
+from cranfield.assessed.intent_files import DISTRIBUTIONS, descriptions
 from cranfield.assessed.intents import judged_by_intent
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import join_runs
@@ -59,7 +59,7 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
 
 
 class _Prepared(NamedTuple):
-    """Judgments ready to be joined, and what else they say."""
+    """Judgments ready to be joined, with attachments and notes."""
 
     judged: _core.Judged
     attachments: Mapping[str, Attachment] = {}
@@ -89,19 +89,20 @@ def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
         qrels, has_intents = qrels.with_intents(), True
     if not has_intents:
         return _Prepared(qrels.judged(options.on_duplicate))
-    judged, intents = judged_by_intent(qrels, options.intent_probabilities, options.intent_types)
-    return _Prepared(judged, {"intents": intents}, _about_intents(options))
+    probabilities, types = descriptions(options.intent_probabilities, options.intent_types)
+    judged, intents = judged_by_intent(qrels, probabilities, types)
+    return _Prepared(judged, {"intents": intents}, _about_intents(options, types))
 
 
-def _about_intents(options: JoinOptions) -> tuple[str, ...]:
+def _about_intents(options: JoinOptions, types: Any) -> tuple[str, ...]:
     """Notes on where probabilities and types of intents come from."""
     notes = []
     if (probabilities := options.intent_probabilities) is not None:
         named = DISTRIBUTIONS.get(probabilities) if isinstance(probabilities, str) else None
         source = f"{probabilities}, {named}" if named else f"from {_source(probabilities)}"
         notes.append(f"intent probabilities: {source}")
-    if options.intent_types is not None:
-        notes.append(TYPES_FROM + _source(options.intent_types))
+    if types is not None:
+        notes.append(TYPES_FROM + _source(options.intent_types or options.intent_probabilities))
     return tuple(notes)
 
 

@@ -1,4 +1,4 @@
-"""How runs are read and ranked, and what is known of documents and intents beyond the judgments."""
+"""How runs are read and ranked, and data about documents and intents beyond the judgments."""
 
 from __future__ import annotations
 

@@ -135,7 +135,6 @@ class RunJoiner:
         self._join_tables()
 
     def _join_tables(self) -> None:
-        """Join the pending runs that are in memory."""
         runs, self.tables = self.tables, []
         if not runs:
             return
@@ -185,8 +184,8 @@ class RunJoiner:
             )
             for file in files:
                 check_complete(file.buffer)
-            for source, line, what in faults:
-                raise DataError(files[source].path, line, with_way_out(what))
+            for source, line, message in faults:
+                raise DataError(files[source].path, line, with_way_out(message))
             assert joined is not None
             for source, file in enumerate(files):
                 if source not in joined["sources"]:
@@ -254,17 +253,17 @@ class RunJoiner:
         return _concatenate([part[name] for part in self.joined])  # type: ignore[literal-required]
 
     def _warn(self, lists: Assessed) -> None:
-        """Warn of topics that are missing or not judged, and of duplicates; a run without judged topics is an error."""
+        """Warn about missing or unjudged topics, and about duplicates; a run without judged topics is an error."""
         unjudged = [topics for part in self.joined for topics in part["unjudged_topics"]]
         missing = lists.missing.reshape(len(lists.runs), -1)
         for run, (name, extra) in enumerate(zip(lists.runs, unjudged, strict=True)):
             if missing[run].all() and len(lists.topics):
                 origin = self.paths[run] or f"run {name!r}"
                 if not extra:
-                    raise DataError(origin, None, "is empty: it has no topic")
+                    raise DataError(origin, None, "is empty: it has no topics")
                 raise DataError(
                     origin, None,
-                    f"none of its {len(extra)} topics is judged: the run has {listed(extra)}, "
+                    f"none of its topics is judged: the run has {listed(extra)}, "
                     f"the judgments have {listed(lists.topics)}",
                 )  # fmt: skip
         absent = [

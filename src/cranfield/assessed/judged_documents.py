@@ -73,7 +73,6 @@ class JudgedDocuments:
         return JudgedDocuments(judgments, lists, topic, grade, document)
 
     def __len__(self) -> int:
-        """The number of judged documents."""
         return len(self.grade)
 
     def without_ties(self) -> JudgedDocuments:
@@ -135,24 +134,26 @@ class JudgedDocuments:
     def pool(self, group: Index, names: tuple[str, ...], depth: int | None) -> Pool:
         """What each group of runs contributes to a pool of their first `depth` documents (None: whole lists)."""
         first = self.first_ranks(group, len(names))
-        contributes = first > 0 if depth is None else (first > 0) & (first <= depth)
-        finders = contributes.sum(axis=0)
-        owner = np.where(finders == 1, contributes.argmax(axis=0), -1)
-        return Pool(self, names, depth, contributes, owner)
+        contributed = first > 0 if depth is None else (first > 0) & (first <= depth)
+        owner = np.where(contributed.sum(axis=0) == 1, contributed.argmax(axis=0), -1)
+        return Pool(self, names, depth, contributed, owner)
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    r"""Who found what: contributions :math:`C_j` of each group, and :math:`U_j = C_j - \bigcup_{j' \ne j} C_{j'}`."""
+    r"""The contributions :math:`C_j` of each group of runs to a pool.
+
+    A group owns the documents :math:`U_j = C_j - \bigcup_{j' \ne j} C_{j'}` that no other group contributed.
+    """
 
     documents: JudgedDocuments
     names: tuple[str, ...]
     """The groups."""
     depth: int | None
-    found: Mask
-    """groups × judged documents: whether a run of the group has it among its first `depth` documents."""
+    contributed: Mask
+    """groups × judged documents: whether a run of the group retrieved the document in its first `depth`."""
     owner: Index
-    """For each judged document: the only group that found it, or −1."""
+    """For each judged document: the only group that contributed it, or −1."""
 
     def left(self, group: int) -> Mask:
         """Which documents stay judged without the unique contributions of a group."""

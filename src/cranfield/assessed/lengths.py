@@ -205,8 +205,8 @@ def _named(names: list[str], origin: str, line: int | None) -> dict[str, int]:
 
 
 def _checked(documents: list[Any], columns: dict[str, list[Any]], origin: str, line: Any = None) -> LengthTable:
-    def fault(row: int, what: str) -> DataError:
-        return DataError(origin, line(row), what) if line else DataError(origin, None, f"row {row + 1}: {what}")
+    def fault(row: int, message: str) -> DataError:
+        return DataError(origin, line(row), message) if line else DataError(origin, None, f"row {row + 1}: {message}")
 
     ids = tuple(map(str, documents))
     if not ids:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,12 +85,12 @@ class Assessed:
     notes: tuple[str, ...] = ()
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    @staticmethod
-    def grid(runs: Sequence[str], topics: Sequence[str], **columns: Any) -> Assessed:
+    @classmethod
+    def grid(cls, runs: Sequence[str], topics: Sequence[str], **columns: Any) -> Self:
         """Lists of every run on every topic; row number = run × topics + topic. `columns` are the other fields."""
         topic = np.tile(np.arange(len(topics)), len(runs))
         run = np.repeat(np.arange(len(runs)), len(topics))
-        return Assessed(tuple(runs), tuple(topics), run=run, topic=topic, set_of_row=topic, **columns)
+        return cls(tuple(runs), tuple(topics), run=run, topic=topic, set_of_row=topic, **columns)
 
     @staticmethod
     def from_table(

@@ -22,12 +22,16 @@ META_VERBS = (
 )  # fmt: skip
 """The verbs after `meta`; each is a file in `cranfield.cli.verbs.meta`."""
 STAND_INS = {
-    "trec_eval": ("trec_eval's own command line and output", "cranfield trec_eval -q -m map qrels.txt bm25.run"),
-    "ndeval": ("ndeval's, for judgments with intents", "cranfield ndeval -c qrels.diversity.txt bm25.run"),
-    "ntcireval": ("NTCIREVAL's, for one topic or all", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
+    "trec_eval": (
+        "replaces trec_eval: the same options, the same output",
+        "cranfield trec_eval -q -m map qrels.txt bm25.run",
+    ),
+    "ndeval": ("replaces ndeval, for queries with several intents", "cranfield ndeval -c qrels.diversity.txt bm25.run"),
+    "gdeval": ("replaces gdeval, the script of TREC's Web tracks", "cranfield gdeval -k 10 qrels.txt bm25.run"),
+    "ntcireval": ("replaces the main commands of NTCIREVAL", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
-META = ("which measure should I trust? See: cranfield meta help", "cranfield meta power qrels.txt runs/*.run")
+META = ("evaluate the measures themselves; see: cranfield meta help", "cranfield meta power qrels.txt runs/*.run")
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 
 
@@ -72,27 +76,36 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
 
 def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     """Run a verb with the words after its name; return the exit code."""
-    from cranfield.cli.guard import OK, USAGE
+    from cranfield.cli.declare import declared
+    from cranfield.cli.guard import OK
     from cranfield.cli.parser import parsed
     from cranfield.errors import CranfieldError
 
+    if not words and any(parameter.required for parameter in declared(verb)):
+        return print_usage(verb, prog)
     command = parsed(verb, prog, words)
     if command is None:
         return OK
     if not command.given():
-        from cranfield.cli.help_page import usage
-
-        print(usage(verb, prog), file=sys.stderr)
-        return USAGE
+        return print_usage(verb, prog)
     if getattr(command, "quiet", False):
         warnings.simplefilter("ignore")
     try:
         command.check()
-        return command.run() or OK
+        return command.perform() or OK
     except CranfieldError as error:
         if hint := way_out(str(error), verb):
             error.add_note(hint)
         raise
+
+
+def print_usage(verb: type[Verb], prog: str) -> int:
+    """Print how a verb is called, if it was called without anything to work on; return the exit code."""
+    from cranfield.cli.guard import USAGE
+    from cranfield.cli.help_page import usage
+
+    print(usage(verb, prog), file=sys.stderr)
+    return USAGE
 
 
 def way_out(message: str, verb: type[Verb]) -> str:
@@ -107,7 +120,7 @@ def way_out(message: str, verb: type[Verb]) -> str:
     from cranfield.cli.declare import declared
 
     options = [
-        f"{parameter.label} {parameter.metavar}"
+        f"{parameter.label} {parameter.metavar}".rstrip()
         for parameter in declared(verb)
         if parameter.solves
         and parameter.label not in message
@@ -127,11 +140,13 @@ def find(verb: str) -> type[Verb]:
 def overview(verbs: Sequence[str], group: str = "") -> str:
     """All verbs, with an example each."""
     summaries = {verb: (one.summary, example(one)) for verb in verbs for one in [find(group + verb)]}
-    title = "which measure should I trust?" if group else "evaluate search"
+    title = "which measure should I trust?" if group else "score and compare search results"
     summaries |= {} if group else STAND_INS | {"meta": META}
     lines = [f"cranfield {group}".rstrip() + f": {title}", ""]
     for verb, (summary, command) in summaries.items():
         lines += [f"  {verb:<10} {summary}", f"  {'':<10} $ {command}"]
+    if not group:
+        lines += ["", "A run is the results of one system; qrels are the judgments; a topic is a query."]
     start = "" if group else "; start with: cranfield demo"
     return "\n".join([*lines, "", f"cranfield {group}VERB --help shows the options of a verb{start}"])
 

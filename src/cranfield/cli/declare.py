@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 from cranfield.errors import UsageError
 
-OPTIONS, RESULT = "Options", "What is printed"
-READING, RANKING, SIDE, MORE = "How files are read", "How lists are ranked", "Further files", "Rarely needed"
+OPTIONS, RESULT = "Options", "Output"
+READING, RANKING, SIDE = "Reading files", "Ranking documents", "Files that some measures need"
+MORE = "Rarely needed options"
 RARE = (MORE, SIDE, READING, RANKING)
 """Groups that only `--help-all` shows, in its order."""
 
@@ -78,9 +79,9 @@ def option(spelled: str, help: str, *, default: Any = None, required: bool = Fal
     return _field(parameter, MISSING if required else default)
 
 
-def flag(spelled: str, help: str, *, group: str = OPTIONS) -> Any:
+def flag(spelled: str, help: str, **more: Any) -> Any:
     """A field for a name without a value."""
-    return _field(Parameter(tuple(spelled.split(", ")), help, group=group), False)
+    return _field(Parameter(tuple(spelled.split(", ")), help, **more), False)
 
 
 def _field(parameter: Parameter, default: Any) -> Any:
@@ -120,6 +121,10 @@ class Verb:
         paths = [path for value in files for path in (value if isinstance(value, list) else [value]) if path]
         if sum(path.rpartition("=")[2] == "-" for path in paths) > 1:
             raise UsageError("'-' is given more than once, but standard input can be read only once")
+
+    def perform(self) -> int | None:
+        """Do all the work; return the exit code, where None is 0."""
+        return self.run()
 
     def run(self) -> int | None:
         """Do the work; return the exit code, where None is 0."""

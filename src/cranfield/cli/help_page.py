@@ -45,7 +45,7 @@ def page(verb: type[Verb], prog: str, width: int = WIDEST, *, everything: bool =
     yield [(_usage(verb, prog), HEADING)]
     for paragraph in [first, *(paragraphs if everything else ())]:
         yield []
-        yield from ([(line, "")] for line in textwrap.wrap(" ".join(paragraph.split()), width))
+        yield from ([(line, "")] for line in textwrap.wrap(" ".join(paragraph.split()), width, break_on_hyphens=False))
     parameters = declared(verb)
     sections = {"Arguments": [one for one in parameters if not one.spellings]}
     groups = (OPTIONS, RESULT, *(RARE if everything else ()))

@@ -37,7 +37,7 @@ MEANINGS = {
     'dialect="graded"': '"graded": by grades and probabilities; "ndeval": the number that tool prints',
     "points": "recall points",
     "p": "the probability of continuing to the next document",
-    "max_grade": "the highest grade there can be; None: the highest in the judgments, which is then noted",
+    "max_grade": "the highest possible grade; None: the highest in the judgments, which a note then states",
 }
 """What parameters mean, by name, or by name and default if that makes a difference. Other parameters are explained in
 the text of their measure."""
@@ -75,11 +75,11 @@ class Page:
     asked: str
     """The measure that was asked for, with its parameters and views."""
     views: dict[str, str]
-    """How its name is read, view by view."""
+    """What each view in its name means."""
 
     @staticmethod
     def of(asked: type[Measure] | Measure) -> Page:
-        """The page of a class, from its docstring; of a measure with parameters and views also what these change."""
+        """The page of a class, from its docstring. For a measure, it also explains its views."""
         kind, measure = (asked, None) if isinstance(asked, type) else (type(asked), asked)
         doc = inspect.cleandoc(vars(kind).get("__doc__") or "")
         what, _, rest = doc.partition("\n\n")
@@ -115,7 +115,7 @@ class Page:
         return {**vars(self), "aliases": list(self.aliases), "properties": properties}
 
     def matches(self, words: list[str]) -> bool:
-        """Does each word occur in the name, a spelling, the text or the reference?"""
+        """Whether each word occurs in the name, a spelling, the text or the reference?"""
         text = " ".join([self.name, *self.aliases, self.what, self.text, self.reference, *self.parameters]).casefold()
         return all(word.casefold() in text for word in words)
 
@@ -139,7 +139,7 @@ class Page:
     def _settings(self, width: int) -> str:
         settings = [(f"{name}={default}", meaning(name, default)) for name, default in self.parameters.items()]
         margin = min(max([8, *(len(setting) for setting, _ in settings)]), 30)
-        settings.append(("@", self.cutoff if self.cutoff != "none" else "takes no cutoff"))
+        settings.append(("@", f"the cutoff: {self.cutoff}"))
         lines = [_hanging(f"  {setting:<{margin}}  ", text, width) for setting, text in settings]
         return "\n".join(["Parameters", *lines])
 
@@ -147,7 +147,8 @@ class Page:
         values = self.properties
         yes = [name.replace("_", "-") for name, value in values.items() if value is True]
         ends = f"{_end(values['low'])} to {_end(values['high'])}"
-        ends += "; describes, does not rate" if values["better"] == "neither" else f"; {values['better']} is better"
+        better = values["better"]
+        ends += "; describes a list, does not rate it" if better == "neither" else f"; {better} is better"
         unknown = [name for name, value in values.items() if value is None]
         others = ["graded", "normalised", "recall-free", "diminishing", "additive"]
         properties = ", ".join(yes) or f"none of {', '.join(name for name in others if name not in unknown)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, flag, option
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 USUAL = "nDCG@10"
 """The measure of verbs that need one, if none is given."""
-QRELS, RUNS = "Judgments; - is standard input.", "Runs: files, patterns such as 'runs/*.run', or -."
+QRELS = "The judgments (qrels): which documents are relevant. - is standard input."
+RUNS = "Runs, one per system: files, patterns such as 'runs/*.run', or -."
 
 TESTS = "comparison.registry:known_tests"
 RUN_FORMATS = "collection.formats:RUNS collection.formats:STRUCTURED"
@@ -31,14 +32,16 @@ QRELS_FORMATS = "collection.formats:QRELS collection.formats:STRUCTURED"
 
 def measures() -> Any:
     return option(
-        "--measure, -m MEASURE", "A measure such as nDCG@10. Repeat it, or use commas. List: cranfield measures"
+        "--measure, -m MEASURE",
+        "A measure, or several: nDCG@10,AP. May be repeated. cranfield measures lists all.",
     )
 
 
 def scores() -> Any:
     return option(
         "--scores, -s FILE",
-        "Scores instead of runs: from eval -q or trec_eval -q, or a matrix of topics by runs. Repeat it.",
+        "Read scores instead of runs: the output of eval -q or trec_eval -q, or a table of topics by runs. May be "
+        "repeated.",
         reads=True,
     )
 
@@ -46,14 +49,14 @@ def scores() -> Any:
 def missing() -> Any:
     return option(
         "--missing RULE",
-        "Judged topics that a run lacks, {names}: they score as an empty list, or have no score.",
+        "Judged topics that a run does not contain: {names} (score them as an empty list, or leave them out).",
         default="zero",
         names="scores.score_files:MISSING_RULES",
         group=READING,
     )
 
 
-def significance_test(default: str | None, help: str = "{names}.", names: str = TESTS) -> Any:
+def significance_test(default: str | None, help: str = "The significance test: {names}.", names: str = TESTS) -> Any:
     return option("--test, -t TEST", help, default=default, names=names)
 
 
@@ -76,7 +79,7 @@ def seed() -> Any:
 def nan(default: str) -> Any:
     return option(
         "--nan RULE",
-        "A topic on which a run has no value, {names}: left out for all runs, or only where it is undefined.",
+        "Topics on which a run has no score: {names} (left out for all runs, or only for this run).",
         default=default,
         names="comparison.data:NAN_RULES",
         group=MORE,
@@ -100,7 +103,7 @@ def pool_depth(help: str, *, required: bool = False) -> Any:
 
 
 def condensed() -> Any:
-    return flag("--condensed", "Score each measure also without unjudged documents: AP and AP'.")
+    return flag("--condensed", "Also score each measure without unjudged documents, as AP' for AP.")
 
 
 def per_topic(help: str) -> Any:
@@ -126,14 +129,15 @@ class Files(Verb):
     )
     qrels_format: str | None = option(
         "--qrels-format FORMAT",
-        "Format of the judgments: {names}; default: detected. In diversity, column 2 is always the intent.",
+        "Format of the judgments: {names}; default: detected. With diversity, column 2 is always the intent.",
         group=READING,
         names=QRELS_FORMATS,
         solves="'diversity'",
     )
     on_duplicate: str = option(
         "--on-duplicate RULE",
-        "A document that appears twice in a list, {names}: refuse it, keep the first, or the highest score or grade.",
+        "A document that appears twice in a list: {names} (stop with an error, keep the first, or keep the highest "
+        "score or grade).",
         default="error",
         choices=("error", "first", "max"),
         group=READING,
@@ -159,8 +163,8 @@ class Files(Verb):
 def order() -> Any:
     return option(
         "--order RULE",
-        "Rank documents by {names}: score (ties by document id, descending, as in trec_eval), the rank column, or as "
-        "listed in the file; default: score if there are scores, else rank.",
+        "Rank documents by {names}: by score (ties by document id, descending, as in trec_eval), by the rank column, "
+        "or in the order of the file; default: score if there are scores, else rank.",
         choices=("score", "rank", "file"),
         group=RANKING,
         solves="order=",
@@ -184,36 +188,36 @@ class Lists(Ranked):
 
     intent_probabilities: str | None = option(
         "--intent-probabilities FILE",
-        "Probabilities of intents: a file of topic, intent, probability; or uniform (the default) or nonuniform "
-        "(each intent half as likely as the one before).",
+        "Probabilities of intents: a file with lines of topic, intent, probability (and perhaps the type); or uniform "
+        "(the default); or nonuniform (each intent is half as likely as the one before).",
         group=SIDE,
     )
     intent_types: str | None = option(
         "--intent-types FILE",
-        "Types of intents: topic, intent, and informational (inf) or navigational (nav); default: informational.",
+        "Types of intents: lines of topic, intent, and inf (informational) or nav (navigational); default: all inf.",
         group=SIDE,
     )
     lengths: str | None = option(
         "--lengths FILE",
-        "Document lengths for TBG (words) and U (characters): doc, length and optionally length of the snippet; "
-        'or with a header: doc, words, characters, snippet, cost (for C/W/L measures with cost="cost").',
+        "Document lengths for TBG (words) and U (characters): lines of doc, length and optionally length of the "
+        'snippet; or a table with the header doc, words, characters, snippet, cost (for C/W/L with cost="cost").',
         group=SIDE,
     )
     missing_length: str | None = option(
         "--missing-length N",
-        "Length of documents that the file of lengths lacks: a number, or mean; default: an error.",
+        "Length of documents that are not in the file of lengths: a number, or mean; default: stop with an error.",
         group=SIDE,
     )
     inclusion: str | None = option(
         "--inclusion FILE",
-        "Sampling probabilities of judged documents, for statAP: topic, doc, probability; or the files of TREC's "
+        "Sampling probabilities of judged documents, for statAP: lines of topic, doc, probability; or files of TREC's "
         "Legal (.probs) and Million Query (prels) tracks.",
         group=SIDE,
     )
     dimensions: list[str] | None = option(
         "--dimension NAME=FILE",
         "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM and "
-        "MM. Repeat it.",
+        "MM. May be repeated.",
         group=SIDE,
     )
 
@@ -279,10 +283,17 @@ class Collection(Lists, Quiet):
         """The scores of the runs."""
         from cranfield.evaluation.evaluator import evaluate
 
-        qrels, runs = self.read()
-        settings = self.join_options() | more
-        with self.progress("reading") as progress:
-            return evaluate(qrels, runs, wanted, progress=progress, **settings)
+        def make() -> Scores:
+            qrels, runs = self.read()
+            settings = self.join_options() | more
+            with self.progress("reading") as progress:
+                return evaluate(qrels, runs, wanted, progress=progress, **settings)
+
+        return self.kept(make)
+
+    def kept(self, make: Callable[[], Scores]) -> Scores:
+        """The scores to work on; `ByClass` makes them once and gives those of one class of topics at a time."""
+        return make()
 
 
 class Source(Collection):
@@ -309,7 +320,8 @@ class Source(Collection):
         """
         wanted = wanted or self.measures
         if self.scores:
-            return read_score_files(self.scores, wanted, self.missing)
+            files = self.scores
+            return self.kept(lambda: read_score_files(files, wanted, self.missing))
         return self.evaluate(chosen(wanted or [usual]), missing=self.missing, **more)
 
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:

@@ -100,7 +100,7 @@ class Printing(Quiet, Output):
     def check(self) -> None:
         super().check()
         if self.digits is not None:
-            check.between("--digits", low=0, high=MOST_DIGITS, digits=self.digits)
+            check.between("", low=0, high=MOST_DIGITS, **{"--digits": self.digits})
 
     def show(self, *tables: Table) -> None:
         """Print tables with the digits asked for."""

@@ -1,4 +1,4 @@
-"""What people call the columns of a table, and which column of a table has which role."""
+"""Common names of the columns of a table, and the role of each column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = {
 """Names by role, the most specific first: in a frame with both `qid` and `query`, the latter is a text."""
 
 VALUE = {"qrels": "grade", "run": "score"}
-"""The number of an entry, as messages call it."""
+"""The name of the number of an entry, for messages."""
 
 _HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
 DELIMITERS = ("\t", ",", ";", "|")
@@ -72,9 +72,9 @@ def repeated_column(names: Sequence[str], used: Iterable[int]) -> str | None:
     return None
 
 
-def no_column(what: str, names: Iterable[object], words: Iterable[str]) -> str:
+def no_column(noun: str, names: Iterable[object], words: Iterable[str]) -> str:
     """The message about a missing column."""
-    return f"no column for the {what} among {', '.join(map(str, names))}; expected one called {', '.join(words)}"
+    return f"no column for the {noun} among {', '.join(map(str, names))}; expected one called {', '.join(words)}"
 
 
 def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
@@ -87,10 +87,10 @@ def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, 
         raise DataError(origin, None, message)
     if "value" not in columns and "rank" in columns:
         columns["value"] = columns["rank"]
-    for role, what in {"topic": "topic", "doc": "document", "value": VALUE[kind]}.items():
+    for role, noun in {"topic": "topic", "doc": "document", "value": VALUE[kind]}.items():
         if role not in columns:
             words = COLUMNS[VALUE[kind] if role == "value" else role]
-            raise DataError(origin, None, no_column(what, names, words))
+            raise DataError(origin, None, no_column(noun, names, words))
     return columns
 
 

@@ -48,25 +48,25 @@ class Columns:
     line: Callable[[int], int] | None = None
     """The line of a row, for files with lines."""
 
-    def fault(self, row: int, what: str) -> DataError:
+    def fault(self, row: int, message: str) -> DataError:
         """The error about a row, with its place."""
         if self.line is not None:
-            return DataError(self.origin, self.line(row), what)
-        return DataError(self.origin, None, f"{self.unit} {row + 1}: {what}")
+            return DataError(self.origin, self.line(row), message)
+        return DataError(self.origin, None, f"{self.unit} {row + 1}: {message}")
 
     def table(self, kind: str, on_duplicate: str) -> _core.Table:
         """Check the columns and return the core's table."""
-        what = VALUE[kind]
+        noun = VALUE[kind]
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
-        self.check_numbers(self.values, what)
+        self.check_numbers(self.values, noun)
         if self.ranks is not None:
             self.check_numbers(self.ranks, "rank")
         if self.labels is not None:
             self.labels = ["0" if label is None else label for label in self.labels]
         try:
             return _core.table_from_columns(
-                self.names, self.topics, self.docs, self.values, self.ranks, self.labels, on_duplicate, what
+                self.names, self.topics, self.docs, self.values, self.ranks, self.labels, on_duplicate, noun
             )
         except UnicodeError:
             raise DataError(self.origin, None, "an id contains half a surrogate pair, expected text") from None
@@ -78,27 +78,27 @@ class Columns:
             where = f"on line {self.line(int(first) - 1)}" if self.line else f"in {self.unit} {first}"
             raise self.fault(int(again) - 1, with_way_out(f"{message}, first {where}")) from None
 
-    def _check_ids(self, column: list[Any], what: str) -> None:
+    def _check_ids(self, column: list[Any], noun: str) -> None:
         row = _wrong_type(column, (str, bytes, Integral))
         if row is not None:
-            raise self.fault(row, f"the {what} is {column[row]!r}, expected text or an integer")
+            raise self.fault(row, f"the {noun} is {column[row]!r}, expected text or an integer")
         for empty in ("", b""):
             if empty in column:
-                raise self.fault(column.index(empty), f"the {what} is empty")
+                raise self.fault(column.index(empty), f"the {noun} is empty")
 
-    def check_numbers(self, column: list[Any], what: str) -> None:
+    def check_numbers(self, column: list[Any], noun: str) -> None:
         """Raise an error about the first entry that is not a number."""
         row = _wrong_type(column, (Real, Decimal))
         if row is not None:
-            raise self.fault(row, f"the {what} is {shown(column[row])}, expected a number")
+            raise self.fault(row, f"the {noun} is {shown(column[row])}, expected a number")
         try:
             numbers = np.asarray(column, dtype=np.float64)
         except OverflowError:
             row = next(row for row, value in enumerate(column) if sys.float_info.max < abs(value) < math.inf)
-            raise self.fault(row, f"the {what} is {shown(column[row])}, too large for a 64-bit number") from None
+            raise self.fault(row, f"the {noun} is {shown(column[row])}, too large for a 64-bit number") from None
         if np.isnan(numbers).any():
             row = int(np.flatnonzero(np.isnan(numbers))[0])
-            raise self.fault(row, f"the {what} is nan, not a number that can be ordered")
+            raise self.fault(row, f"the {noun} is nan, not a number that can be ordered")
 
 
 def _wrong_type(column: list[Any], types: tuple[type, ...]) -> int | None:

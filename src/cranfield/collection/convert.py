@@ -16,7 +16,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import PathLike, first_line, load, read_bytes, without_compression, write_bytes
-from cranfield.collection.topics import Topics
+from cranfield.collection.topics import FORMATS, Topics
 from cranfield.errors import UsageError
 
 KINDS = ("run", "qrels", "topics")
@@ -44,9 +44,9 @@ def convert(
 ) -> Converted:
     """Read `src` and write `dst`. Data that the target format cannot hold is an error, unless `allow_loss`.
 
-    Without `kind`, the content decides if it can: six columns, or ranks and scores, are a run; four columns with a
-    meaningless second are qrels; markup is topics. Without `from_`, the format is detected; without `to`, it is that of
-    the suffix of `dst`. `-` is standard input or output.
+    Without `kind`, `from_` decides if only one kind has a format of that name; else the content if it can: six columns,
+    or ranks and scores, are a run; four columns with a meaningless second are qrels; markup is topics. Without `from_`,
+    the format is detected; without `to`, it is that of the suffix of `dst`. `-` is standard input or output.
     """
     if kind is not None:
         check.one_of("convert", KINDS, kind=kind)
@@ -54,7 +54,9 @@ def convert(
     thing: Any = read_bytes(source) if source == "-" else source
     kind = kind or kind_of(thing, from_)
     if kind == "topics":
-        return _convert_topics(thing, target, from_, to)
+        topics = Topics.read(thing, from_)
+        topics.write(target, to)
+        return Converted(target, "topics", to or os.path.splitext(target)[1].lstrip("."), len(topics))
     chosen = formats.format_for(target, to, kind)
     if kind == "qrels":
         out = Qrels.of(thing, format=from_).outgoing()
@@ -62,12 +64,6 @@ def convert(
         out = together(runs_of(thing, format=from_))
     write_bytes(target, writing.encode(out, chosen, target, allow_loss=allow_loss))
     return Converted(target, kind, chosen.name, len(out.columns.docs))
-
-
-def _convert_topics(thing: Any, target: str, from_: str | None, to: str | None) -> Converted:
-    topics = Topics.read(thing, from_)
-    topics.write(target, to)
-    return Converted(target, "topics", to or os.path.splitext(target)[1].lstrip("."), len(topics))
 
 
 def together(runs: Sequence[Run]) -> writing.Outgoing:
@@ -98,16 +94,29 @@ def together(runs: Sequence[Run]) -> writing.Outgoing:
     )  # fmt: skip
 
 
+def only_kind(format: str | None) -> str | None:
+    """The kind of files that can have this format; None if there are several kinds, or none.
+
+    >>> only_kind("diversity"), only_kind("msmarco-scored"), only_kind("trec")
+    ('qrels', 'run', None)
+    """
+    names = {"run": formats.RUNS, "qrels": formats.QRELS, "topics": FORMATS}
+    kinds = [kind for kind in KINDS if format in names[kind] or (kind != "topics" and format in formats.STRUCTURED)]
+    return kinds[0] if len(kinds) == 1 else None
+
+
 def kind_of(thing: Any, format: str | None = None) -> str:
     """Detect whether a file holds a run, qrels or topics; an error if the content leaves it open.
 
     >>> kind_of(b"1 Q0 d1 1 0.5 bm25")
     'run'
     """
+    if kind := only_kind(format):
+        return kind
     path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
     buffer = thing if isinstance(thing, bytes) else load(thing)
     first = first_line(buffer)
-    if format in ("sgml", "xml") or first.lstrip().startswith(b"<"):
+    if first.lstrip().startswith(b"<"):
         return "topics"
     by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(without_compression(path))[1])
     detected = formats.detect(buffer, "qrels", path)  # whether it is structured does not depend on the kind

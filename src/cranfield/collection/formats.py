@@ -42,12 +42,18 @@ class Layout:
     expected: str
     """The columns as messages call them, and as a header writes them."""
     delimiter: str = " "
-    """A blank means any mix of spaces and tabs."""
+    """One character; a blank means any mix of spaces and tabs."""
     header: bool = False
-    written_with: str = " "
-    """The delimiter in files that are written."""
+    """Whether the first line holds the names of the columns: the words of `expected`."""
+    written_with: str = ""
+    """What is written between columns, if not `delimiter`; a tab for a format that is read with any blanks."""
     detected: bool = True
-    """Whether a file with this number of columns is read in this format unless another is requested."""
+    """Whether a file without a header that has this number of columns is read in this format, unless a format listed
+    before this one has the same number, or another format is requested."""
+
+    def split(self, line: str) -> list[str]:
+        """The cells of a line."""
+        return line.split() if self.delimiter == " " else [cell.strip() for cell in line.split(self.delimiter)]
 
     @property
     def ranked_by(self) -> str:
@@ -104,7 +110,7 @@ RUNS = {
         Layout("trec", ("topic", "label", "doc", "rank", "value", "name"), "topic Q0 doc rank score tag"),
         Layout("msmarco", ("topic", "doc", "rank"), "topic doc rank", written_with="\t"),
         Layout("msmarco-scored", ("topic", "doc", "rank", "value"), "topic doc rank score", written_with="\t"),
-        Layout("beir", ("topic", "doc", "value"), "query-id corpus-id score", "\t", header=True, written_with="\t"),
+        Layout("beir", ("topic", "doc", "value"), "query-id corpus-id score", "\t", header=True),
     )
 }
 QRELS = {
@@ -113,15 +119,9 @@ QRELS = {
         Layout("trec", ("topic", "label", "doc", "value"), "topic iteration doc grade"),
         Layout("diversity", ("topic", "label", "doc", "value"), "topic intent doc grade", detected=False),
         Layout("msmarco", ("topic", "doc", "value"), "topic doc grade", written_with="\t"),
-        Layout("beir", ("topic", "doc", "value"), "query-id corpus-id score", "\t", header=True, written_with="\t"),
+        Layout("beir", ("topic", "doc", "value"), "query-id corpus-id score", "\t", header=True),
     )
 }
-
-_BY_WIDTH = {
-    kind: {len(layout.columns): layout for layout in layouts.values() if layout.detected and not layout.header}
-    for kind, layouts in {"run": RUNS, "qrels": QRELS}.items()
-}
-"""The formats without a header, by their number of columns."""
 
 _JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')
 """The start of JSON; a topic called `[1]` or `{x}` does not match."""
@@ -215,13 +215,14 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | Structu
     if match is None:
         raise DataError(path, None, f"is empty, expected {kind} (lines of {layouts['trec'].expected})")
     first = match[0].decode("utf-8", "replace")
-    words = first.split()
-    layout = _BY_WIDTH[kind].get(len(words))
-    if layout is None or not _is_entry(words, layout):
+    candidates = (one for one in layouts.values() if one.detected and not one.header)
+    layout = next((one for one in candidates if len(one.split(first)) == len(one.columns)), None)
+    if layout is None or not _is_entry(layout.split(first), layout):
         other = _by_header(first, head, layouts)
         if other is not None:
             return other
     layout = layout or layouts["trec"]  # whose reader reports the wrong number of columns
+    words = layout.split(first)
     if "rank" in layout.columns and layout.columns.index("rank") == 2:
         _check_rank(words, layout, path, line_of(match.start()))
     return layout
@@ -230,13 +231,13 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>") -> Layout | Structu
 def _is_entry(words: list[str], layout: Layout) -> bool:
     """Whether these words are an entry: neither JSON nor a header, since the column of the number has a number."""
     place = layout.columns.index("value" if "value" in layout.columns else "rank")
-    return words[0][0] not in "{[" and _core.parse_number(words[place].encode()) is not None
+    return not words[0].startswith(("{", "[")) and _core.parse_number(words[place].encode()) is not None
 
 
 def _by_header(first: str, head: bytes, layouts: dict[str, Layout]) -> Layout | Structured | None:
     """The format with this header, or JSON; None if the line is neither."""
     for layout in layouts.values():
-        if layout.header and first.strip("\r").lower() == layout.expected.replace(" ", layout.delimiter):
+        if layout.header and first.strip("\r").lower() == layout.expected.lower().replace(" ", layout.delimiter):
             return layout
     lines = [line.decode("utf-8", "replace") for line in DATA_LINE.findall(head)]
     return next((format for format in STRUCTURED.values() if format.recognised(lines)), None)

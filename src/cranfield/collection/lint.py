@@ -1,4 +1,4 @@
-"""A linter: everything that is wrong with a set of files, all at once.
+"""A linter that reports everything that is wrong with a set of files.
 
 Each file is checked in three ways: its bytes (line ends, encoding), its lines (those that cannot be read) and its
 entries (ranks against scores, ties, odd grades). Then the files are compared: topics that only some of them have, tags
@@ -80,11 +80,11 @@ def _check_file(path: str, kind: str, findings: list[Finding]) -> File | None:
 
 
 def _fault(path: str, error: CranfieldError) -> Finding:
-    what, line = (error.what, error.line) if isinstance(error, DataError) else (str(error), None)
-    return Finding(path, line, "error", _code(what), what)
+    message, line = (error.what, error.line) if isinstance(error, DataError) else (str(error), None)
+    return Finding(path, line, "error", _code(message), message)
 
 
-def _code(what: str) -> str:
+def _code(message: str) -> str:
     """A short name for a fault, from the words of its message."""
     words = {
         "not valid JSON": "not-json", "no such file": "missing-file", "is a directory": "directory",
@@ -93,7 +93,7 @@ def _code(what: str) -> str:
         "expected a number": "not-a-number", "not a number that can": "nan", "column": "columns",
         "bytes, at most": "long-id",
     }  # fmt: skip
-    return next((code for text, code in words.items() if text in what), "format")
+    return next((code for text, code in words.items() if text in message), "format")
 
 
 def _read(path: str, buffer: Buffer, layout: formats.Layout, kind: str, findings: list[Finding]) -> _core.Table:
@@ -101,7 +101,7 @@ def _read(path: str, buffer: Buffer, layout: formats.Layout, kind: str, findings
     if kind == "qrels":
         buffer, _ = levels_as_numbers(buffer)
     table, faults = layout.read(buffer, kind, most_faults=MOST_FAULTS, keep_lines=True)
-    findings.extend(Finding(path, line, "error", _code(what), what) for _, line, what in faults[:MOST_SHOWN])
+    findings.extend(Finding(path, line, "error", _code(message), message) for _, line, message in faults[:MOST_SHOWN])
     rest = len(faults) - MOST_SHOWN
     if rest > 0:
         more = ("at least " if len(faults) == MOST_FAULTS else "") + counted(rest, "more fault")
@@ -149,8 +149,8 @@ def _judged_twice(qrels: Sequence[File]) -> Iterator[Finding]:
     for file in qrels:
         again = [topic for topic in file.topics if topic in seen]
         if again:
-            what = f"topics that {seen[again[0]]} also judges: {listed(again)}"
-            yield Finding(file.path, None, "warning", "judged-twice", what)
+            message = f"topics that {seen[again[0]]} also judges: {listed(again)}"
+            yield Finding(file.path, None, "warning", "judged-twice", message)
         seen.update({topic: file.path for topic in file.topics if topic not in seen})
 
 
@@ -170,20 +170,20 @@ def _different_topics(file: File, known: Sequence[str], state: str, where: str) 
     extra = [topic for topic in file.topics if topic not in others]
     lacking = [topic for topic in known if topic not in own]
     if not own & others:
-        what = f"no topic of this file is {state}: it has {listed(extra)}, {where} have {listed(known)}"
-        yield Finding(file.path, None, "error", "no-common-topic", what)
+        message = f"no topic of this file is {state}: it has {listed(extra)}, {where} have {listed(known)}"
+        yield Finding(file.path, None, "error", "no-common-topic", message)
     else:
         if extra:
-            what = f"{counted(len(extra), 'topic is', 'topics are')} not {state}: {listed(extra)}"
-            yield Finding(file.path, None, "warning", "unknown-topics", what)
+            message = f"{counted(len(extra), 'topic is', 'topics are')} not {state}: {listed(extra)}"
+            yield Finding(file.path, None, "warning", "unknown-topics", message)
         if lacking:
-            what = f"{counted(len(lacking), 'topic')} of {where} missing: {listed(lacking)}"
-            yield Finding(file.path, None, "warning", "missing-topics", what)
+            message = f"{counted(len(lacking), 'topic')} of {where} missing: {listed(lacking)}"
+            yield Finding(file.path, None, "warning", "missing-topics", message)
     spelled = {plain_id(topic): topic for topic in lacking}
     for topic in extra:
         if (other := spelled.get(plain_id(topic))) is not None:
-            what = f"topic {topic!r} is {other!r} in {where}: they differ by leading zeros or case"
-            yield Finding(file.path, None, "warning", "topic-ids", what)
+            message = f"topic {topic!r} is {other!r} in {where}: they differ by leading zeros or case"
+            yield Finding(file.path, None, "warning", "topic-ids", message)
 
 
 def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
@@ -198,5 +198,5 @@ def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
         hits += len(_core.join_tables(judged, [run.table], "score", False, 0)["row"])
     if not hits:
         here, there = run.table.docs(0, 1)[0], tables[0].docs(0, 1)[0]
-        what = f"no retrieved document is judged: an id here is {here!r}, one in the judgments {there!r}"
-        yield Finding(run.path, None, "warning", "no-judged-document", what)
+        message = f"no retrieved document is judged: an id here is {here!r}, an id in the judgments is {there!r}"
+        yield Finding(run.path, None, "warning", "no-judged-document", message)

@@ -24,26 +24,26 @@ def byte_findings(path: str, buffer: Buffer) -> Iterator[Finding]:
     in_crlf = carriage[: len(newlines)]
     if in_crlf.any() and not in_crlf.all():
         odd = int(np.flatnonzero(in_crlf != in_crlf[0])[0]) + 1
-        what = f"{counted(int(in_crlf.sum()), 'line')} in CR LF, {counted(int((~in_crlf).sum()), 'line')} in LF"
-        yield Finding(path, odd, "info", "line-ends", f"mixed line ends: {what}")
+        counts = f"{counted(int(in_crlf.sum()), 'line')} in CR LF, {counted(int((~in_crlf).sum()), 'line')} in LF"
+        yield Finding(path, odd, "info", "line-ends", f"mixed line ends: {counts}")
 
     last = ends - 1 - carriage
     blank = (last >= begins) & np.isin(data[np.maximum(last, 0)], BLANKS)
     if blank.any():
         first = int(np.flatnonzero(blank)[0]) + 1
-        what = counted(int(blank.sum()), "line ends in blanks", "lines end in blanks")
-        yield Finding(path, first, "info", "trailing-blanks", what)
+        message = counted(int(blank.sum()), "line ends in blanks", "lines end in blanks")
+        yield Finding(path, first, "info", "trailing-blanks", message)
 
     if data[:3].tobytes() == b"\xef\xbb\xbf":
         yield Finding(path, 1, "info", "byte-order-mark", "begins with a UTF-8 byte order mark")
     later = data.tobytes().find(b"\n\xef\xbb\xbf") + 1
     if later:
         line = int(np.searchsorted(newlines, later)) + 1
-        what = "begins with a byte order mark, which is read as part of the first column"
-        yield Finding(path, line, "warning", "byte-order-mark", what)
+        message = "begins with a byte order mark, which is read as part of the first column"
+        yield Finding(path, line, "warning", "byte-order-mark", message)
     try:
         str(buffer, "utf-8")
     except UnicodeDecodeError as error:
         line = int(np.searchsorted(newlines, error.start)) + 1
-        what = f"byte 0x{int(data[error.start]):02x} is not UTF-8: Arrow and Parquet cannot hold it"
-        yield Finding(path, line, "info", "not-utf-8", what)
+        message = f"byte 0x{int(data[error.start]):02x} is not UTF-8: Arrow and Parquet cannot hold it"
+        yield Finding(path, line, "info", "not-utf-8", message)

@@ -60,8 +60,8 @@ def _neighbours(entries: Entries, key: NDArray[np.float64]) -> tuple[NDArray[np.
 
 def _infinite(entries: Entries) -> Iterator[Finding]:
     rows = np.flatnonzero(np.isinf(entries.values))
-    what = "score" if entries.kind == "run" else "grade"
-    yield from entries.find(rows, "warning", "infinite", f"{what} is infinite", f"{what}s are infinite")
+    noun = "score" if entries.kind == "run" else "grade"
+    yield from entries.find(rows, "warning", "infinite", f"{noun} is infinite", f"{noun}s are infinite")
 
 
 def _scattered(entries: Entries) -> Iterator[Finding]:
@@ -73,12 +73,8 @@ def _scattered(entries: Entries) -> Iterator[Finding]:
     if len(changes) > len(entries.sizes):
         _, first = np.unique(lists[changes], return_index=True)
         rows = in_file[np.delete(changes, first)]
-        what = f"the lines of a topic are not together: {entries.lists(rows)}"
-        yield Finding(entries.path, entries.first(rows), "info", "scattered", what)
-
-
-def _topic_ids(entries: Entries) -> Iterator[Finding]:
-    yield from ids_alike(entries.path, entries.table.topics)
+        message = f"the lines of a topic are not together: {entries.lists(rows)}"
+        yield Finding(entries.path, entries.first(rows), "info", "scattered", message)
 
 
 def ids_alike(path: str, topics: Sequence[str]) -> Iterator[Finding]:
@@ -87,8 +83,8 @@ def ids_alike(path: str, topics: Sequence[str]) -> Iterator[Finding]:
     for topic in topics:
         other = seen.setdefault(plain_id(topic), topic)
         if other != topic:
-            what = f"topics {other!r} and {topic!r} differ only by leading zeros or case"
-            yield Finding(path, None, "warning", "topic-ids", what)
+            message = f"topics {other!r} and {topic!r} differ only by leading zeros or case"
+            yield Finding(path, None, "warning", "topic-ids", message)
 
 
 def plain_id(topic: str) -> str:
@@ -126,8 +122,8 @@ def _irrelevant(entries: Entries) -> Iterator[Finding]:
     if len(without) == len(entries.sizes):
         yield Finding(entries.path, None, "warning", "nothing-relevant", "no document is judged relevant")
     elif without:
-        what = f"topics without a relevant document: {listed(without)}"
-        yield Finding(entries.path, None, "warning", "topic-without-relevant", what)
+        message = f"topics without a relevant document: {listed(without)}"
+        yield Finding(entries.path, None, "warning", "topic-without-relevant", message)
 
 
 def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
@@ -137,8 +133,8 @@ def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
     first = np.repeat(label[entries.table.list_start[:-1]], entries.sizes)
     varies = np.flatnonzero(label != first)
     if len(varies):
-        what = f"column 2 varies within topics: these are judgments by intent ({listed(entries.table.labels)})"
-        yield Finding(entries.path, entries.first(varies), "info", "intents", what)
+        message = f"column 2 varies within topics: these are judgments by intent ({listed(entries.table.labels)})"
+        yield Finding(entries.path, entries.first(varies), "info", "intents", message)
 
 
 # ---- runs
@@ -153,9 +149,9 @@ def _tags(entries: Entries) -> Iterator[Finding]:
 def _long_lists(entries: Entries) -> Iterator[Finding]:
     long = np.flatnonzero(entries.sizes > LONG_LIST)
     if len(long):
-        what = f"{counted(len(long), 'list has', 'lists have')} more than {LONG_LIST:,} documents"
+        message = f"{counted(len(long), 'list has', 'lists have')} more than {LONG_LIST:,} documents"
         longest = int(entries.sizes.max())
-        yield Finding(entries.path, None, "info", "long-list", f"{what}, the longest {longest:,}")
+        yield Finding(entries.path, None, "info", "long-list", f"{message}, the longest {longest:,}")
 
 
 def _ties(entries: Entries) -> Iterator[Finding]:
@@ -163,8 +159,8 @@ def _ties(entries: Entries) -> Iterator[Finding]:
     tied = following[entries.values[row] == entries.values[following]]
     if len(tied):
         share = len(np.unique(entries.list[tied])) / len(entries.sizes)
-        what = f"{counted(len(tied), 'document has', 'documents have')} the score of another ({share:.0%} of the lists)"
-        yield Finding(entries.path, entries.first(tied), "info", "ties", f"{what}; tied documents are ordered by id")
+        rest = f" the score of another ({share:.0%} of the lists); tied documents are ordered by id"
+        yield from entries.find(tied, "info", "ties", "document has", "documents have", rest)
 
 
 def _single_precision(entries: Entries) -> Iterator[Finding]:
@@ -180,7 +176,7 @@ def _single_precision(entries: Entries) -> Iterator[Finding]:
 
 
 def _ranks(entries: Entries) -> Iterator[Finding]:
-    """The rank column against itself and against the scores."""
+    """Check the rank column for gaps and repeats, and against the scores."""
     if not len(entries.ranks):
         return
     bad = np.flatnonzero(np.isnan(entries.ranks))
@@ -189,14 +185,14 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
         return
     starts = entries.table.list_start[:-1]
     lowest = np.minimum.reduceat(entries.ranks, starts)
-    for wrong, code, what in (
+    for wrong, code, place in (
         (lowest == 0, "rank-from-0", "at rank 0"),
         ((lowest != 0) & (lowest != 1), "rank-start", "at another rank than 1"),
     ):
         lists = np.flatnonzero(wrong)
         if len(lists):
             begins = counted(len(lists), "list begins", "lists begin")
-            message = f"{begins} {what}: {entries.lists(starts[lists])}"
+            message = f"{begins} {place}: {entries.lists(starts[lists])}"
             yield Finding(entries.path, entries.first(starts[lists]), "warning", code, message)
     row, following = _neighbours(entries, entries.ranks)
     with np.errstate(invalid="ignore"):
@@ -213,7 +209,7 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
 
 
 Check = Callable[[Entries], Iterator[Finding]]
-_BOTH: tuple[Check, ...] = (_infinite, _scattered, _topic_ids)
+_BOTH: tuple[Check, ...] = (_infinite, _scattered, lambda entries: ids_alike(entries.path, entries.table.topics))
 _QRELS: tuple[Check, ...] = (_negative, _fractional, _irrelevant, _judged_by_intent)
 _RUN: tuple[Check, ...] = (_tags, _long_lists, _ties, _single_precision, _ranks)
 

@@ -1,4 +1,4 @@
-"""What runs and qrels share: reading from files and objects, access to the entries, writing, equality."""
+"""The common base of runs and qrels: reading from files and objects, access to the entries, writing, equality."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cranfield.text import counted
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
 NO_LABEL = frozenset({"0", "Q0", ""})
-"""What column 2 contains if it has no meaning."""
+"""The values of column 2 if it has no meaning."""
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,14 @@ def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
         import ir_datasets
     except ImportError:
         raise CranfieldError(f"{identifier}: needs ir_datasets: pip install 'cranfield[datasets]'") from None
-    what = "qrels" if reading.kind == "qrels" else "scoreddocs"
+    part = "qrels" if reading.kind == "qrels" else "scoreddocs"
     try:
         dataset = ir_datasets.load(identifier.partition(":")[2])
     except KeyError:
         raise DataError(identifier, None, "ir_datasets has no such dataset") from None
-    if not getattr(dataset, f"has_{what}")():
-        raise DataError(identifier, None, f"this dataset has no {what}")
-    columns = structured.from_records(getattr(dataset, f"{what}_iter")(), reading.kind, identifier)
+    if not getattr(dataset, f"has_{part}")():
+        raise DataError(identifier, None, f"this dataset has no {part}")
+    columns = structured.from_records(getattr(dataset, f"{part}_iter")(), reading.kind, identifier)
     return _warned(columns.table(reading.kind, reading.on_duplicate), reading, identifier)
 
 
@@ -140,7 +140,7 @@ def _warned(table: _core.Table, reading: Reading, origin: str = "") -> _core.Tab
 
 
 def matrix_columns(
-    values: Any, mask: Any, topics: Iterable[Any] | None, docs: Any, what: str, *, nan_is_absent: bool
+    values: Any, mask: Any, topics: Iterable[Any] | None, docs: Any, noun: str, *, nan_is_absent: bool
 ) -> Columns:
     """The entries of a matrix (queries × documents). `docs` names its columns, or every cell if it is a matrix too.
 
@@ -148,10 +148,10 @@ def matrix_columns(
     """
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2:
-        raise UsageError(f"{what} of shape {matrix.shape}, must be queries × documents")
+        raise UsageError(f"{noun} of shape {matrix.shape}, must be queries × documents")
     present = np.ones(matrix.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
     if present.shape != matrix.shape:
-        raise UsageError(f"mask of shape {present.shape}, must be {matrix.shape}, the shape of the {what}")
+        raise UsageError(f"mask of shape {present.shape}, must be {matrix.shape}, the shape of the {noun}")
     if nan_is_absent:
         present = present & ~np.isnan(matrix)
     queries, width = matrix.shape
@@ -165,7 +165,7 @@ def matrix_columns(
     row, column = np.nonzero(present)
     cells = ids[column] if ids.ndim == 1 else ids[row, column]
     return Columns(
-        np.array(names, dtype=object)[row].tolist(), cells.tolist(), matrix[present].tolist(), origin=what, unit="value"
+        np.array(names, dtype=object)[row].tolist(), cells.tolist(), matrix[present].tolist(), origin=noun, unit="value"
     )
 
 
@@ -308,8 +308,8 @@ class Records:
         return hash((self.kind, len(self), frozenset(self.topics)))
 
     def __repr__(self) -> str:
-        entries = "judgments" if self.kind == "qrels" else "documents"
-        return f"<{type(self).__name__} {self.name!r}: {len(self.topics):,} topics, {len(self):,} {entries}>"
+        entries = counted(len(self), "judgment" if self.kind == "qrels" else "document")
+        return f"<{type(self).__name__} {self.name!r}: {counted(len(self.topics), 'topic')}, {entries}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.empty_topics:  # only a dict can hold topics without documents
@@ -328,7 +328,6 @@ def _rebuild(
     cls: type[Records], topics: list[str], docs: list[str], values: list[float], ranks: list[float] | None,
     labels: list[str] | None, name: str, path: str,
 ) -> Records:  # fmt: skip
-    """Restore from a pickle."""
     ranks_may_be_nan = ranks is not None and bool(np.isnan(np.asarray(ranks)).any())
     table = _core.table_from_columns(
         None, topics, docs, values, None if ranks_may_be_nan else ranks, labels, "error", VALUE[cls.kind]

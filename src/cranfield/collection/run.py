@@ -40,7 +40,7 @@ class Run(Records):
 
     >>> run = Run.of({"q1": {"d1": 0.5, "d2": 0.9}}, name="bm25")
     >>> run
-    <Run 'bm25': 1 topics, 2 documents>
+    <Run 'bm25': 1 topic, 2 documents>
     >>> run.ranking("q1")
     [Ranked(rank=1, doc='d2', score=0.9), Ranked(rank=2, doc='d1', score=0.5)]
     """
@@ -166,8 +166,8 @@ class Run(Records):
         rows = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.int64)
         return Run(self.table.take(rows, self.name), self.name, self.path)
 
-    def _check_order(self, who: str, order: str) -> None:
-        check.one_of(who, ("score", "rank", "file"), order=order)
+    def _check_order(self, caller: str, order: str) -> None:
+        check.one_of(caller, ("score", "rank", "file"), order=order)
         if order == "rank" and not self.has_ranks:
             raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
 
@@ -233,6 +233,3 @@ def read_runs(
     """The runs of several files (globs are expanded), one for each file and tag."""
     names = [paths] if not isinstance(paths, Iterable) or isinstance(paths, str) else list(paths)
     return [run for path in expand(names) for run in runs_of(path, format=format, on_duplicate=on_duplicate)]
-
-
-__all__ = ["Ranked", "Retrieved", "Run", "read_runs", "runs_of"]

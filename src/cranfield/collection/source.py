@@ -26,7 +26,7 @@ MAGIC = {
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
-"""How compressed data begins; long enough to tell it from text, since a topic may be called BZh."""
+"""How compressed data begins; long enough to distinguish it from text, since a topic may be called BZh."""
 MAGIC_LENGTH = 10
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 """Files with these suffixes are compressed when they are written."""
@@ -57,7 +57,9 @@ def load(path: PathLike) -> Buffer:
     """
     name = os.fspath(path)
     if name == "-":
-        return unpacked(_drained(_standard_input(), STDIN), STDIN)
+        if sys.stdin is None or not hasattr(sys.stdin, "buffer"):
+            raise DataError(STDIN, None, "is closed")
+        return unpacked(_drained(sys.stdin.buffer, STDIN), STDIN)
     try:
         with open(name, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -97,19 +99,13 @@ def shown_path(path: str) -> str:
     return STDIN if path == "-" else path
 
 
-def _standard_input() -> IO[bytes]:
-    if sys.stdin is None or not hasattr(sys.stdin, "buffer"):
-        raise DataError(STDIN, None, "is closed")
-    return sys.stdin.buffer
-
-
 def _drained(stream: IO[bytes], name: str) -> bytes:
     """Read a pipe or a device to its end, but not if it is binary: /dev/zero has no end."""
     try:
         head = stream.read(HEAD)
         if b"\0" in head and compression(head) is None and not head.startswith(BINARY):
             line = head[: head.index(b"\0")].count(b"\n") + 1
-            raise DataError(name, line, "a NUL byte: binary data, expected text, JSON, CSV or Parquet")
+            raise DataError(name, line, "contains a NUL byte, so it is binary; expected text, JSON, CSV or Parquet")
         return head + stream.read()
     except OSError as error:
         raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
@@ -219,7 +215,7 @@ def write_bytes(path: PathLike, data: bytes, *, durable: bool = True) -> None:
     temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
     try:
         packed = pack(data, name)
-        if _is_special(name):
+        if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):  # a device or a pipe
             with open(name, "wb") as device:
                 device.write(packed)
             return
@@ -281,10 +277,6 @@ def write_stdout(data: bytes) -> None:
     except OSError as error:
         error.filename = STDOUT
         raise
-
-
-def _is_special(name: str) -> bool:
-    return os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
 
 
 def expand(paths: Iterable[PathLike]) -> list[str]:

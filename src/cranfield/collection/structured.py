@@ -26,7 +26,6 @@ from cranfield.text import counted
 
 
 def _columns(get: Callable[[int], list[Any]], places: dict[str, int], origin: str) -> Columns:
-    """Columns from a function that returns the column at a position."""
     columns: dict[str, Any] = {f"{role}s": get(place) for role, place in places.items()}
     return Columns(**columns, origin=origin)
 
@@ -120,16 +119,16 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
     elif isinstance(first, (tuple, list)):
         places, pick = _positions(rows, kind, origin, unit), itemgetter
     else:
-        what = f"{unit} 1 is {shown(first)}, expected a dict, a named tuple or (topic, doc, {VALUE[kind]})"
-        raise DataError(origin, None, what)
+        message = f"{unit} 1 is {shown(first)}, expected a dict, a named tuple or (topic, doc, {VALUE[kind]})"
+        raise DataError(origin, None, message)
 
     def get(place: int) -> list[Any]:
         try:
             return list(map(pick(place), rows))
         except (KeyError, IndexError, AttributeError, TypeError):
             row = next(row for row, record in enumerate(rows) if not _has(pick(place), record))
-            what = f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
-            raise DataError(origin, None, what) from None
+            message = f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
+            raise DataError(origin, None, message) from None
 
     columns = _columns(get, places, origin)
     columns.unit = unit
@@ -145,7 +144,6 @@ def _has(pick: Callable[[Any], Any], record: Any) -> bool:
 
 
 def _positions(rows: list[Any], kind: str, origin: str, unit: str) -> dict[str, int]:
-    """Roles of plain tuples, by position."""
     most = 3 if kind == "run" else 4
     expected = "(topic, doc, score)" if kind == "run" else "(topic, doc, grade) or (topic, doc, grade, iteration)"
     size = len(rows[0])
@@ -200,8 +198,8 @@ def read_json_lines(buffer: Buffer, kind: str, origin: str) -> Columns | dict[st
         if place is None:
             raise
         number = numbered[int(place[1]) - 1][0]
-        what = error.what.removeprefix(place[0]).removeprefix(" is ").replace("as line 1", f"as line {numbered[0][0]}")
-        raise DataError(origin, number, what) from None
+        message = error.what.removeprefix(place[0]).removeprefix(" is ")
+        raise DataError(origin, number, message.replace("as line 1", f"as line {numbered[0][0]}")) from None
     columns.line = lambda row: numbered[row][0]
     return columns
 
@@ -221,8 +219,8 @@ def parsed_json(text: str, origin: str, line: int | None = None) -> Any:
     try:
         return json.loads(text, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
-        what = f"is not valid JSON: {error.msg} (column {error.colno})"
-        raise DataError(origin, line or error.lineno, what) from None
+        message = f"is not valid JSON: {error.msg} (column {error.colno})"
+        raise DataError(origin, line or error.lineno, message) from None
     except RecursionError:
         raise DataError(origin, line, "is JSON nested too deeply") from None
     except ValueError as error:
@@ -251,9 +249,8 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _json_shapes(kind: str) -> str:
-    what = VALUE[kind]
     name = "score" if kind == "run" else "relevance"
-    return f'{{topic: {{doc: {what}}}}} or a list of {{"query_id": ..., "doc_id": ..., "{name}": ...}}'
+    return f'{{topic: {{doc: {VALUE[kind]}}}}} or a list of {{"query_id": ..., "doc_id": ..., "{name}": ...}}'
 
 
 # ---------------------------------------------------------------------------------------------------------- CSV
@@ -304,12 +301,12 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
     return _score_by_rank(columns, places)
 
 
-def _numbers(columns: Columns, column: list[str], what: str) -> list[Any]:
+def _numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:
     """Convert text to numbers by the rules of the core, which are the same for all text formats."""
     numbers = list(map(_core.parse_number, [text.strip().encode("utf-8", "surrogateescape") for text in column]))
     if None in numbers:
         row = numbers.index(None)
-        raise columns.fault(row, f"the {what} is {shown(column[row])}, expected a number")
+        raise columns.fault(row, f"the {noun} is {shown(column[row])}, expected a number")
     return numbers
 
 

@@ -80,7 +80,7 @@ def _record(topic: _Element, inherited_lang: str, path: str) -> Record:
         kind = child.name.lower()
         if kind in ("subtopic", "subtopics"):
             listed = child.children if kind == "subtopics" else [child]
-            subtopics += [_subtopic(each, path) for each in listed]
+            subtopics += [_subtopic(element, path) for element in listed]
         elif kind == "field" and "name" in child.attributes:
             as_json = child.attributes.get("as") == "json"
             value = _json_in(child, child.text(), path) if as_json else child.text()
@@ -143,18 +143,18 @@ def _parts(record: Record, tags: Mapping[str, str], lang_attribute: str) -> Iter
         fields = {name: value for name, value in subtopic.items() if name not in ("number", "type", "text")}
         yield "subtopic", attributes | ({"fields": json.dumps(fields)} if fields else {}), subtopic["text"]
     for name, value in fields_of(record).items():
-        repeated = isinstance(value, list) and len(value) > 1 and all(isinstance(each, str) for each in value)
+        repeated = isinstance(value, list) and len(value) > 1 and all(isinstance(item, str) for item in value)
         base, _, lang = name.partition("@")
-        for each in value if repeated else [value]:
-            if not isinstance(each, str):
-                yield "field", {"name": name, "as": "json"}, json.dumps(each)
+        for item in value if repeated else [value]:
+            if not isinstance(item, str):
+                yield "field", {"name": name, "as": "json"}, json.dumps(item)
             elif base in TEXTS and "lang" in record and lang not in ("", record["lang"]):
-                yield tags[base], {lang_attribute: lang}, each
+                yield tags[base], {lang_attribute: lang}, item
             # The name of a field can be its tag, unless that tag has another meaning.
             elif _OWN_TAG.fullmatch(name) and not _CLEF_TAG.fullmatch(name) and name.lower() not in _RESERVED:
-                yield name, {}, each
+                yield name, {}, item
             else:
-                yield "field", {"name": name}, each
+                yield "field", {"name": name}, item
 
 
 def _attributes(attributes: Mapping[str, str | None], quoted: Callable[[str], str]) -> str:
@@ -184,7 +184,7 @@ def is_sgml(text: str) -> bool:
 def read_sgml(text: str, path: str) -> Found:
     def aside(match: re.Match[str]) -> str:
         if match[0].startswith("<!--") and not match[0].endswith("-->"):
-            raise DataError(path, text.count("\n", 0, match.start()) + 1, "a comment without end, expected -->")
+            raise DataError(path, text.count("\n", 0, match.start()) + 1, "the comment has no end, expected -->")
         return "\n" * match[0].count("\n")
 
     before, *tags = _TAG.split(_ASIDE.sub(aside, text))
@@ -207,7 +207,7 @@ def read_sgml(text: str, path: str) -> Found:
 
 def _sgml_element(name: str, attributes: str, line: int, text: str = "") -> _Element:
     values = {name: _dereferenced(a or b or c) for name, a, b, c in _ATTRIBUTE.findall(attributes)}
-    # In this order, so that a character that is written as a reference is not taken for layout or label.
+    # In this order, so that a character that is written as a reference does not count as layout or as a label.
     text = _dereferenced(_without_label(name, _one_spaced(text)))
     if clef := _CLEF_TAG.fullmatch(name):
         name, values = clef[2].lower(), {"lang": clef[1].lower(), **values}
@@ -306,8 +306,8 @@ def _parsed_xml(text: str, path: str) -> _Element:
     try:
         parser.Parse(text, True)  # expat ignores the declared encoding, since this is text
     except expat.ExpatError as error:
-        what = expat.errors.messages[error.code]
-        raise DataError(path, error.lineno, f"malformed XML: {what} at column {error.offset + 1}") from None
+        problem = expat.errors.messages[error.code]
+        raise DataError(path, error.lineno, f"malformed XML: {problem} at column {error.offset + 1}") from None
     return document.children[0]
 
 

@@ -16,7 +16,7 @@ Record: TypeAlias = dict[str, Any]
 Found: TypeAlias = Iterator[tuple[int | None, Record]]  # with its line, if that is known
 
 # How files spell the parts of a topic, the preferred spelling first; other spellings in the same topic are fields.
-# "identifrier" is how the CLEF topic in Ferro's survey (Fig. 4) spells it.
+# "identifrier" is a misspelling in a CLEF topic (Ferro's survey, Fig. 4).
 SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "id": (
         "id", "_id", "num", "number", "identifier", "identifrier", "qid", "query_id", "query-id", "topic_id", "topic",

@@ -26,21 +26,17 @@ def _parts_to_write(records: list[Record]) -> list[str]:
 def read_tsv(text: str, path: str) -> Found:
     rows = [(line, row.removesuffix("\r").split("\t")) for line, row in enumerate(text.split("\n"), 1) if row.strip()]
     header = ["id", "title"]
-    if _is_header(rows[0][1]):
+    first = [PART.get(cell.lower()) for cell in rows[0][1]]
+    if first[0] == "id" and any(part in TEXTS for part in first[1:]):
         line, header = rows.pop(0)
         for name, count in Counter(header).items():
             if count > 1:
                 raise DataError(path, line, f"column {name!r} appears twice in the header")
     for line, cells in rows:
         if len(cells) != len(header):
-            what = f"{counted(len(cells), 'column')} between tabs, expected {len(header)}: {' '.join(header)}"
-            raise DataError(path, line, what)
+            message = f"{counted(len(cells), 'column')} between tabs, expected {len(header)}: {' '.join(header)}"
+            raise DataError(path, line, message)
         yield line, record_of(zip(header, cells, strict=True), path, line)
-
-
-def _is_header(cells: list[str]) -> bool:
-    parts = [PART.get(cell.lower()) for cell in cells]
-    return parts[0] == "id" and any(part in TEXTS for part in parts[1:])
 
 
 def write_tsv(records: list[Record], path: str) -> str:
@@ -57,9 +53,9 @@ def write_tsv(records: list[Record], path: str) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def _not_tabular(path: str, record: Record, what: str, others: list[str]) -> DataError:
+def _not_tabular(path: str, record: Record, content: str, others: list[str]) -> DataError:
     way_out = f"write jsonl, or only({', '.join(map(repr, others))})"
-    return DataError(path, None, f"topic {record['id']} has {what}, which TSV cannot hold; {way_out}")
+    return DataError(path, None, f"topic {record['id']} has {content}, which TSV cannot hold; {way_out}")
 
 
 # ---------------------------------------------------------------------------------------------------- JSON
@@ -92,8 +88,8 @@ def _values(text: str, path: str) -> Iterator[tuple[int | None, Any]]:
         except json.JSONDecodeError as error:
             raise DataError(path, error.lineno, f"malformed JSON: {error.msg}") from None
         except (ValueError, RecursionError) as error:
-            what = "nested too deeply" if isinstance(error, RecursionError) else error
-            raise DataError(path, line, f"malformed JSON: {what}") from None
+            problem = "nested too deeply" if isinstance(error, RecursionError) else error
+            raise DataError(path, line, f"malformed JSON: {problem}") from None
         yield line, value
         position = _past_blanks(text, position)
         if is_list and text.startswith(",", position):

@@ -121,22 +121,22 @@ class Topic(_Picklable):
         return replace(self, **texts, fields=fields, lang=lang)
 
 
-def _settle(value: Topic | Subtopic, who: str) -> None:
+def _settle(value: Topic | Subtopic, caller: str) -> None:
     """Check that texts are text, and make the fields read-only."""
     own = {part.name: part.type for part in dataclasses.fields(value) if part.name != "fields"}
     for name, type in own.items():
         if type == "str" and not isinstance(getattr(value, name), str):
-            raise UsageError(f"{who}: {name} == {getattr(value, name)!r}, must be text")
+            raise UsageError(f"{caller}: {name} == {getattr(value, name)!r}, must be text")
     for name in value.fields:
         if not isinstance(name, str) or not name or name in own:
-            raise UsageError(f"{who}: a field is named {name!r}, must be text and none of {', '.join(own)}")
-    object.__setattr__(value, "fields", _frozen({name: each for name, each in value.fields.items() if each != ""}))
+            raise UsageError(f"{caller}: a field is named {name!r}, must be text and none of {', '.join(own)}")
+    object.__setattr__(value, "fields", _frozen({name: text for name, text in value.fields.items() if text != ""}))
 
 
 def _rebuilt(value: Any, mapping: type, sequence: type) -> Any:
     if isinstance(value, Mapping):
         return mapping({name: _rebuilt(inner, mapping, sequence) for name, inner in value.items()})
-    return sequence(_rebuilt(each, mapping, sequence) for each in value) if isinstance(value, list | tuple) else value
+    return sequence(_rebuilt(item, mapping, sequence) for item in value) if isinstance(value, list | tuple) else value
 
 
 _frozen = partial(_rebuilt, mapping=MappingProxyType, sequence=tuple)
@@ -311,7 +311,7 @@ def _topic(record: Record) -> Topic:
     if not isinstance(subtopics, list):
         raise UsageError(f"subtopics is {shortened(repr(subtopics))}, expected a list")
     parts = {part: fields.pop(part) for part in SPELLINGS if part in fields}
-    return Topic(**parts, fields=fields, subtopics=tuple(_subtopic(each, n) for n, each in enumerate(subtopics, 1)))
+    return Topic(**parts, fields=fields, subtopics=tuple(_subtopic(item, n) for n, item in enumerate(subtopics, 1)))
 
 
 def _subtopic(record: Any, position: int) -> Subtopic:
@@ -320,10 +320,10 @@ def _subtopic(record: Any, position: int) -> Subtopic:
 
 
 def _record(topic: Topic) -> Record:
-    """The record of a topic, in the order in which files have it."""
+    """The record of a topic, with its parts in the order of a file."""
     parts = {part: getattr(topic, part) for part in SPELLINGS}
     parts["subtopics"] = [
-        {"number": each.number, **({"type": each.type} if each.type else {}), "text": each.text, **_thawed(each.fields)}
-        for each in topic.subtopics
+        {"number": s.number, **({"type": s.type} if s.type else {}), "text": s.text, **_thawed(s.fields)}
+        for s in topic.subtopics
     ]
     return {**{name: value for name, value in parts.items() if value}, **_thawed(topic.fields)}

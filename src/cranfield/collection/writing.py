@@ -91,7 +91,7 @@ def losses(out: Outgoing, format: Layout | Structured) -> list[str]:
 
 def lines_of_columns(out: Outgoing, layout: Layout, path: str) -> bytes:
     """Lines with the columns of a layout."""
-    _check_ids(out, layout.name, path, "blank" if layout.delimiter == " " else "tab", "label" in layout.columns)
+    _check_ids(out, layout.name, path, layout.delimiter, "label" in layout.columns)
     columns, size = out.columns, len(out.columns.docs)
     by_role: dict[str, Callable[[], Sequence[str]]] = {
         "topic": lambda: columns.topics,
@@ -101,7 +101,7 @@ def lines_of_columns(out: Outgoing, layout: Layout, path: str) -> bytes:
         "label": lambda: (columns.labels or ["0"] * size) if out.kind == "qrels" else ["Q0"] * size,
         "name": lambda: columns.names or [out.name] * size,
     }
-    between = layout.written_with
+    between = layout.written_with or layout.delimiter
     lines = list(map(between.join, zip(*(by_role[role]() for role in layout.columns), strict=True)))
     if layout.header:
         lines.insert(0, layout.expected.replace(" ", between))
@@ -112,17 +112,12 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-_BREAKS = {
-    "blank": (re.compile("[ \t\n\r\0]"), "a blank, a line break or a NUL"),
-    "tab": (re.compile("[\t\n\r\0]"), "a tab, a line break or a NUL"),
-    "quote": (re.compile("\0"), "a NUL"),
-}
-"""Characters that ids cannot contain in columns between blanks, in columns between tabs, and in quoted columns."""
-
-
-def _check_ids(out: Outgoing, format: str, path: str, between: str, labels: bool) -> None:
-    """Refuse ids that a text format would not read back as they are."""
-    pattern, breaking = _BREAKS[between]
+def _check_ids(out: Outgoing, format: str, path: str, delimiter: str, labels: bool) -> None:
+    """Refuse ids that a text format would not read back as they are; without a delimiter, the columns are quoted."""
+    breaks = (" \t" if delimiter == " " else delimiter) + "\n\r\0" if delimiter else "\0"
+    noun = {" ": "a blank", "\t": "a tab"}.get(delimiter, repr(delimiter))
+    breaking = f"{noun}, a line break or a NUL" if delimiter else "a NUL"
+    pattern = re.compile(f"[{re.escape(breaks)}]")
     columns = out.columns
     topics = list(dict.fromkeys(columns.topics))
     checked: list[tuple[str, Sequence[str]]] = [("topic", topics), ("document", columns.docs)]
@@ -135,11 +130,11 @@ def _check_ids(out: Outgoing, format: str, path: str, between: str, labels: bool
             raise DataError(path, None, f"the {what} {bad!r} contains {breaking}, which {format} cannot hold")
         if "" in ids:
             raise DataError(path, None, f"the {what} is empty, which {format} cannot hold")
-        padded = next((id_ for id_ in ids if id_ != id_.strip(" ")), None) if between == "tab" else None
+        padded = None if delimiter in ("", " ") else next((id_ for id_ in ids if id_ != id_.strip(" \t")), None)
         if padded is not None:
             raise DataError(path, None, f"the {what} {padded!r} has a blank at its end, which {format} cannot hold")
     comment = next((topic for topic in topics if topic.startswith(("#", "\ufeff"))), None)
-    if between != "quote" and comment is not None:
+    if delimiter and comment is not None:
         raise DataError(path, None, f"the topic {comment!r} would be read as a comment, which {format} cannot hold")
 
 
@@ -160,7 +155,7 @@ def to_json_lines(out: Outgoing, path: str) -> bytes:
 
 def to_table(format: str, out: Outgoing, path: str) -> bytes:
     """The bytes of `csv` or `tsv` with a header."""
-    _check_ids(out, format, path, "quote", labels=False)
+    _check_ids(out, format, path, "", labels=False)
     return _encoded(to_delimited(out.named(), DELIMITER[format]))
 
 

@@ -15,6 +15,7 @@ from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.normality import FEWEST, MOST, shapiro_wilk
 from cranfield.comparison.test_result import Assumption
 from cranfield.errors import UsageError
+from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 FEW_TOPICS = 25
@@ -93,7 +94,7 @@ def check_matrix(
     if decided:
         where = "" if decided == 1 else f"in {not_normal:,} of {decided:,} pairs "
         chance = "" if decided == 1 else f"; by chance alone, {DOUBT * decided:.0f} would"
-        # As many failures as chance explains are no reason for doubt.
+        # Chance alone explains this many failures.
         holds = not_normal <= DOUBT * decided + 3 * (DOUBT * (1 - DOUBT) * decided) ** 0.5
         says = f"differences do not look normal {where}(Shapiro–Wilk, p < {DOUBT:g}{chance})"
         checks.append(Assumption("normality", holds, says))
@@ -109,18 +110,17 @@ def few_topics(n: int) -> Assumption:
     if n >= FEW_TOPICS:
         return Assumption("topics", True, f"{n} topics; the minimum is {FEW_TOPICS}")
     minimum = f"the minimum is {FEW_TOPICS} (Buckley & Voorhees, SIGIR 2000), and 50 may not be enough"
-    what = "1 topic is" if n == 1 else f"{n} topics are"
-    return Assumption("topics", False, f"{what} few: {minimum} (Voorhees, SIGIR 2009)")
+    return Assumption("topics", False, f"{counted(n, 'topic is', 'topics are')} few: {minimum} (Voorhees, SIGIR 2009)")
 
 
-def normality(x: Array, what: str = "scores") -> Assumption:
+def normality(x: Array, noun: str = "scores") -> Assumption:
     """Shapiro and Wilk's test; undecided for fewer than 3 or more than 5,000 values, and if all are the same."""
     w, p = (float(part[0]) for part in shapiro_wilk(np.asarray(x, dtype=np.float64)[None, :]))
     if np.isnan(p):
         why = f"there are {len(x)}" if not FEWEST <= len(x) <= MOST else "all are the same"
-        return Assumption("normality", None, f"cannot decide whether {what} are normal: {why}")
+        return Assumption("normality", None, f"cannot decide whether {noun} are normal: {why}")
     verdict = "do not look normal" if p < DOUBT else "may well be normal"
-    return Assumption("normality", p >= DOUBT, f"{what} {verdict} (Shapiro–Wilk W = {w:.3f}, p = {p:.4f})")
+    return Assumption("normality", p >= DOUBT, f"{noun} {verdict} (Shapiro–Wilk W = {w:.3f}, p = {p:.4f})")
 
 
 def same_variance(x: Array, y: Array) -> Assumption:

@@ -43,7 +43,7 @@ def cliff_of_pairs(x: Array, y: Array, level: float, close: Array | float = 0.0)
     below = together - apart  # scores of the other sample below this one; ties count half
     topics = x.shape[1]
     x_above, y_above = 2 * below[:, :topics] / n - 1, 2 * below[:, topics:] / n - 1
-    # Multiples of 1/2, so there is no rounding and 0 stays 0.
+    # All terms are multiples of 1/2, so there is no rounding and 0 stays 0.
     wins = np.where(defined, below[:, :topics], 0.0).sum(axis=1, keepdims=True)
     value = (2 * wins - n**2) / n**2
     parts = np.where(defined, x_above - y_above - 2 * value, 0.0)

@@ -202,7 +202,6 @@ def _by_topic(matrix: Matrix, first: Index64, second: Index64) -> dict[str, Any]
 
 
 def _assumptions(families: Sequence[Family], test: PairTest) -> tuple[Assumption, ...]:
-    """The assumptions of the test, checked on all families, without repeats."""
     checks = (
         check_matrix(family.matrix, family.first, family.second, normal=test.normal, needs=test.needs)
         for family in families

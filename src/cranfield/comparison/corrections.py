@@ -160,10 +160,6 @@ def _false_discovery(p: Array) -> Array:
     return _down(p * len(p) / np.arange(1, len(p) + 1))
 
 
-def _harmonic(p: Array) -> float:
-    return float((1 / np.arange(1, len(p) + 1)).sum())
-
-
 _ANY = "family-wise error"
 _SHARE = "false discovery rate"
 
@@ -190,7 +186,8 @@ CORRECTIONS: dict[str, Correction] = {
             "independent or positively dependent tests", "Benjamini & Hochberg, J. Royal Statistical Society B 1995",
         ),
         Correction(
-            "benjamini-yekutieli", ("by", "fdr-by"), lambda p: _harmonic(p) * _false_discovery(p), _SHARE,
+            "benjamini-yekutieli", ("by", "fdr-by"),
+            lambda p: float((1 / np.arange(1, len(p) + 1)).sum()) * _false_discovery(p), _SHARE,
             "nothing", "Benjamini & Yekutieli, Annals of Statistics 2001",
         ),
     )

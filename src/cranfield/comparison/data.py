@@ -242,10 +242,10 @@ def numbers(values: Any, expected: str) -> Array:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise UsageError(f"{expected}; it is {type(values).__name__}") from None
+        raise UsageError(f"{expected}, not {type(values).__name__}") from None
 
 
-def check_topics(n: int, least: int, what: str, noun: str = "topic") -> None:
+def check_topics(n: int, least: int, method: str, noun: str = "topic") -> None:
     """Raise an error if there are too few topics (or systems, or scores) for a test or an effect size.
 
     >>> check_topics(1, 2, "a paired t test")
@@ -253,17 +253,17 @@ def check_topics(n: int, least: int, what: str, noun: str = "topic") -> None:
     cranfield.errors.UsageError: 1 topic, a paired t test needs 2 or more
     """
     if n < least:
-        raise UsageError(f"{counted(n, noun)}, {what} needs {least} or more")
+        raise UsageError(f"{counted(n, noun)}, {method} needs {least} or more")
 
 
-def check_systems(count: int, what: str) -> None:
-    check_topics(count, 2, what, "system")
+def check_systems(count: int, method: str) -> None:
+    check_topics(count, 2, method, "system")
 
 
-def check_common_topics(n: Array, least: int, what: str) -> tuple[str, ...]:
+def check_common_topics(n: Array, least: int, method: str) -> tuple[str, ...]:
     """Raise an error if no pair has enough topics in common; a note counts the pairs that have too few."""
     if len(n) and n.max() < least:
-        check_topics(int(n.max()), least, what)
+        check_topics(int(n.max()), least, method)
     few = int((n < least).sum())
     return (f"{few:,} of {len(n):,} pairs were not tested: fewer than {least} topics in common",) if few else ()
 

@@ -46,8 +46,8 @@ class Estimated(OneRow):
     def __str__(self) -> str:
         drawn = f", B = {self.resamples:,}, seed {self.seed}" if self.resamples else ""
         n = " and ".join(map(str, self.n))
-        what = f"{self.measure}, {' − '.join(self.systems)}: {self.name}"
-        return "\n".join([f"{what} = {self.value:.4f} {self.interval}, n = {n}{drawn}", *self.notes])
+        subject = f"{self.measure}, {' − '.join(self.systems)}: {self.name}"
+        return "\n".join([f"{subject} = {self.value:.4f} {self.interval}, n = {n}{drawn}", *self.notes])
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, summary, value, low, high, n."""
@@ -132,16 +132,16 @@ def difference_interval(
     return _bootstrap(name, picked, sizes, method, level, resamples, seed, pair.facts())
 
 
-def _check(who: str, summary: str | Summary, method: str, level: float, resamples: int) -> None:
-    check.one_of(who, METHODS, method=method)
-    check_alpha(who, level, "level")
-    check.whole(who, resamples=resamples)
+def _check(caller: str, summary: str | Summary, method: str, level: float, resamples: int) -> None:
+    check.one_of(caller, METHODS, method=method)
+    check_alpha(caller, level, "level")
+    check.whole(caller, resamples=resamples)
     if not callable(summary):
-        check.one_of(who, STATISTICS, summary=summary)
+        check.one_of(caller, STATISTICS, summary=summary)
         if summary in ("min", "max"):
-            raise UsageError(f"{who}: summary == {summary!r}, which has no interval by resampling; use another summary")
+            raise UsageError(f"{caller}: summary == {summary!r}, which has no bootstrap interval; use another summary")
     elif method == "t":
-        raise UsageError(f"{who}: method == 't' works only for the mean; for a function use 'bca'")
+        raise UsageError(f"{caller}: method == 't' works only for the mean; for a function use 'bca'")
 
 
 def _summary(summary: str | Summary) -> Summary:

@@ -1,4 +1,4 @@
-"""The table of a comparison for a paper: systems × measures, the best in bold, significance as superscripts."""
+"""The table of a comparison in LaTeX: systems × measures, the best in bold, significance as superscripts."""
 
 from __future__ import annotations
 

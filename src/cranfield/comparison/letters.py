@@ -1,4 +1,4 @@
-"""Groups of systems that do not differ, as letters: two systems differ exactly if they share no letter."""
+"""Groups of systems that do not differ, as letters: two systems differ exactly if they have no letter in common."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class PairTests:
     """The interval of the mean difference at level 1 − α; NaN if the test has none."""
     high: Array
     n: NDArray[np.int64]
-    """The number of topics on which each pair was compared."""
+    """The number of topics on which both systems of a pair have a score, including topics with equal scores."""
     critical: float = math.nan
     """The smallest difference that is significant at α, for simultaneous tests that have one for all pairs."""
     resamples: int | None = None
@@ -87,7 +87,8 @@ class PairTest:
     normal: bool = False
     """The test assumes normal differences."""
     needs: str | None = MEANS
-    """Why the test needs scores on an interval scale (Ferro & Maistro 2024 §7); None if it does not."""
+    """Why the test needs scores on an interval scale, for the notes of a result (Ferro & Maistro 2024 §7): by default
+    because it compares means. `needs=None` is for tests that need only an order, such as the sign test."""
 
     @property
     def interval_scale(self) -> bool:

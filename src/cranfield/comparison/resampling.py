@@ -29,7 +29,7 @@ FEWEST_KEPT = 100
 MOST_THREADS = 64
 
 
-def check_resampling(who: str, resamples: Any, seed: Any, threads: Any, asl: str = "plus-one") -> None:
+def check_resampling(caller: str, resamples: Any, seed: Any, threads: Any, asl: str = "plus-one") -> None:
     """Check the settings of a resampling test.
 
     >>> check_resampling("randomisation", 0, 1, None)
@@ -37,11 +37,11 @@ def check_resampling(who: str, resamples: Any, seed: Any, threads: Any, asl: str
     cranfield.errors.UsageError: randomisation: resamples == 0, must be a whole number, 1 or more
     """
     if isinstance(resamples, bool) or not isinstance(resamples, (int, np.integer)) or resamples < 1:
-        raise UsageError(f"{who}: resamples == {resamples!r}, must be a whole number, 1 or more")
-    check.whole(who, threads=threads)
+        raise UsageError(f"{caller}: resamples == {resamples!r}, must be a whole number, 1 or more")
+    check.whole(caller, threads=threads)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise UsageError(f"{who}: seed == {seed!r}, must be a whole number, 0 or more and below 2**64")
-    check.one_of(who, ASL, asl=asl)
+        raise UsageError(f"{caller}: seed == {seed!r}, must be a whole number, 0 or more and below 2**64")
+    check.one_of(caller, ASL, asl=asl)
 
 
 def p_of(hits: Any, resamples: int, asl: str = "plus-one") -> Array:

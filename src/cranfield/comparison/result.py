@@ -265,8 +265,8 @@ class Comparison(Record):
             f"{family.matrix.measure}: {system} − {against}, mean difference {total / max(n, 1):.4f} on {n} topics"
         )
         fewest = _topics_that_decide(difference[defined])
-        topics = "topic" if fewest == 1 else f"{fewest} topics"
-        note = f"the mean difference changes sign or vanishes without its most favourable {topics}"
+        topics = "most favourable topic" if fewest == 1 else f"{fewest} most favourable topics"
+        note = f"the mean difference changes sign or becomes 0 without its {topics}"
         return Table(heads, tuple(rows), caption=caption, notes=(note,) if fewest else ())
 
     def _family(self, measure: str | None) -> Family:
@@ -280,12 +280,12 @@ class Comparison(Record):
     # -- in words
 
     def method(self) -> str:
-        """Test, correction, α, n and B, as the caption of a table must state them."""
+        """The test, correction, α, n and B, for the caption of a table."""
         ns = sorted({int(n) for family in self.families for n in family.tests.n})
         n = f"n = {ns[0]}" if len(ns) == 1 else f"n = {ns[0]} to {ns[-1]}"
         parts = [f"{self.test} test, {self.alternative}", f"α = {self.alpha:g}", f"{n} topics"]
         if self.simultaneous:
-            parts.append("simultaneous for all pairs")
+            parts.append("p holds for all pairs together")
         elif self.correction != "none" and self.comparisons > 1:
             parts.append(f"p corrected for {self.comparisons:,} comparisons ({self.correction})")
         elif self.comparisons > 1:
@@ -296,7 +296,7 @@ class Comparison(Record):
 
     @cached_property
     def notes(self) -> Notes:
-        """What a reader of the numbers must know."""
+        """How the numbers were computed, how to read them, and reasons for doubt."""
         return Notes(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -311,13 +311,13 @@ class Comparison(Record):
                 f"{self.alpha:g} would still find a difference with probability {error:.2f} (1 − (1 − α)^c)"
             )
         if self.baseline is None:
-            yield "groups: two systems differ exactly if they share no letter"
+            yield "groups: systems with a letter in common do not differ significantly, all others do"
         else:
-            yield f"against {self.baseline}: {BETTER_MARK} higher, {WORSE_MARK} lower, blank not different"
+            yield f"{BETTER_MARK} significantly higher than {self.baseline}, {WORSE_MARK} significantly lower"
         critical = [family.tests.critical for family in self.families if not math.isnan(family.tests.critical)]
         if critical:
             widths = ", ".join(f"{difference / 2:.4f}" for difference in critical)
-            yield f"[low, high]: means ± {widths}; two intervals overlap exactly if the systems do not differ"
+            yield f"[low, high]: means ± {widths}; two systems differ significantly if their intervals do not overlap"
         else:
             yield (
                 f"[low, high]: {100 * (1 - self.alpha):g}% interval of each mean (Student's t); p decides whether two "
@@ -355,7 +355,7 @@ class Comparison(Record):
 
 
 def _topics_that_decide(difference: Array) -> int:
-    """The number of topics in favour of the leader that must go until it no longer leads; 0 if no system leads."""
+    """The smallest number of topics without which the better system is no longer better; 0 if both are equal."""
     total = float(difference.sum())
     if total == 0:
         return 0

@@ -9,7 +9,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.errors import UsageError
 from cranfield.record import OneRow, one_row, table_of
 from cranfield.table import Table
 
@@ -133,26 +132,26 @@ class TestResult(OneRow):
         return [assumption.says for assumption in self.assumptions if assumption.holds is False]
 
 
-def check_alternative(who: str, alternative: str) -> None:
-    check.one_of(who, ALTERNATIVES, alternative=alternative)
+def check_alternative(caller: str, alternative: str) -> None:
+    check.one_of(caller, ALTERNATIVES, alternative=alternative)
 
 
-def check_alpha(who: str, alpha: float, name: str = "alpha") -> None:
+def check_alpha(caller: str, alpha: float, name: str = "alpha") -> None:
     """Raise an error unless the value is strictly between 0 and 1.
 
     >>> check_alpha("compare", 0)
     Traceback (most recent call last):
     cranfield.errors.UsageError: compare: alpha == 0, must be above 0 and below 1
     """
-    check.finite(who, **{name: alpha})
+    check.finite(caller, **{name: alpha})
     if not 0 < alpha < 1:
-        raise UsageError(f"{who}: {name} == {alpha!r}, must be above 0 and below 1")
+        raise check.wrong(caller, name, alpha, "above 0 and below 1")
 
 
-def check_settings(who: str, alternative: str, level: float) -> None:
+def check_settings(caller: str, alternative: str, level: float) -> None:
     """Check the two settings that all tests of two samples have."""
-    check_alternative(who, alternative)
-    check_alpha(who, level, "level")
+    check_alternative(caller, alternative)
+    check_alpha(caller, level, "level")
 
 
 def shown_p(p: float) -> str:

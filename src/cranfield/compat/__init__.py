@@ -1,1 +1,1 @@
-"""Replacements for other tools: trec_eval, ndeval, NTCIREVAL, pytrec_eval and ir_measures."""
+"""Replacements for other tools: trec_eval, ndeval, gdeval, NTCIREVAL, pytrec_eval and ir_measures."""

@@ -13,19 +13,7 @@ cranfield, or names; the keys of results are the measures as given.
 
 As in ir_measures, a judged topic that the run lacks scores 0, also in counts; and, unlike elsewhere in cranfield, so
 does a topic on which a measure is undefined. Scores are compared as 32-bit numbers, as in trec_eval 9. Measures of
-diversity use the column `iteration` of the judgments as the intent. Differences:
-
-- Equal scores are always ordered as in trec_eval; in ir_measures it depends on the tool behind each measure.
-- ERR and nDCG(dcg='exp-log2') are not rounded to five digits.
-- A document given twice for a topic is an error, not overwritten.
-- Measures are independent: ir_measures 0.4.3 may compute nDCG with the `gains` of another nDCG in the same call,
-  depending on the order of a set.
-- Measures of diversity refuse judgments without intents, where ir_measures warns and treats all as one intent; and
-  their `judged_only` works. Other measures use the highest grade of a document over the intents, not the last one.
-- Compat puts unretrieved documents behind all retrieved ones of the same grade, even those with a score below 0.
-- Accuracy is 0 on a topic where no document or every document retrieved is relevant; ir_measures leaves out the former
-  if no other measure is requested, and fails on the latter.
-- There are no providers.
+diversity use the column `iteration` of the judgments as the intent. docs/trec_eval.md lists the differences.
 """
 
 from __future__ import annotations
@@ -335,7 +323,7 @@ class Evaluator:
 
 
 def evaluator(measures: Iterable[Any], qrels: Any) -> Evaluator:
-    """Measures and judgments, prepared to score many runs."""
+    """The same as `Evaluator(measures, qrels)`."""
     return Evaluator(measures, qrels)
 
 

@@ -4,14 +4,7 @@
 computed term by term in the order of ndeval, since the sixth decimal can depend on the last bit; otherwise the values
 are those of `cranfield.measures`.
 
-Differences:
-
-- Error messages name file and line. A wrong call exits with 2, wrong data with 1; then nothing is printed.
-- A score or option that is not a number is an error; ndeval keeps the previous value. A document judged twice for an
-  intent is an error; ndeval counts it twice.
-- A grade below 0 is not relevant, as in pyndeval; ndeval stops there. TREC's Web tracks have -2 for junk pages.
-- Blank lines, comments (`#`), a byte order mark, compressed files and `-` for standard input are accepted; numbers may
-  be larger than 1,000,009.
+docs/trec_eval.md lists the differences.
 """
 
 from __future__ import annotations
@@ -159,12 +152,12 @@ def _shown(cell: bytes) -> str:
     return repr(cell.decode("utf-8", "replace"))
 
 
-def _whole(path: str, line: int, what: str, cell: bytes, digits: bytes | None = None) -> int:
+def _whole(path: str, line: int, noun: str, cell: bytes, digits: bytes | None = None) -> int:
     """The whole number in a cell. A grade may be below 0, like -2 for junk pages in TREC's Web tracks."""
     text = cell if digits is None else digits
-    if not (text.removeprefix(b"-") if what == "grade" else text).isdigit():
-        expected = "" if what == "grade" else ", such as 51 or wt09-51" if digits is not None else ", 0 or more"
-        raise DataError(path, line, f"the {what} is {_shown(cell)}, expected a whole number{expected}")
+    if not (text.removeprefix(b"-") if noun == "grade" else text).isdigit():
+        expected = "" if noun == "grade" else ", such as 51 or wt09-51" if digits is not None else ", 0 or more"
+        raise DataError(path, line, f"the {noun} is {_shown(cell)}, expected a whole number{expected}")
     return int(text)
 
 
@@ -189,8 +182,8 @@ def read_qrels(path: str) -> dict[int, Topic]:
         topic, intent = _whole(path, line, "topic", cells[0]), _whole(path, line, "intent", cells[1])
         row = grades.setdefault(topic, {})
         if (cells[2], intent) in row:
-            what = f"document {_shown(cells[2])} appears twice for intent {intent} of topic {topic}"
-            raise DataError(path, line, what)
+            message = f"document {_shown(cells[2])} appears twice for intent {intent} of topic {topic}"
+            raise DataError(path, line, message)
         row[cells[2], intent] = _whole(path, line, "grade", cells[3]) > 0
     if not grades:
         raise DataError(path, None, "is empty, expected lines of topic intent doc grade")

@@ -1,32 +1,14 @@
 """The command line of NTCIREVAL: the same options, the same lines on standard output.
 
-| command | reads | prints |
-|---|---|---|
-| `label -r REL [LIST]` | judged documents (`doc L2`), a list of documents | the list with levels |
-| `compute -r REL -g 1:2:3 [LABELLED]` | those, and a labelled list | the scores |
-| `glabel -I IDEAL [LIST]` | documents with gains, best first, and a list | the list with gains |
-| `dinlabel -din DIN [LIST]` | lines `intent inf/nav doc gain`, and a list | the list with gains, only once for nav |
-| `gcompute -I IDEAL [LABELLED]` | those, and a list with gains | the scores |
-| `irec LIST REL...` | a list, and the relevant documents of each intent | intent recall |
-| `eval -g 1:2:3 QRELS RUN` | whole files, in any format cranfield reads | scores of each topic (only in cranfield) |
-
-Lists are in the order of the file; scores in it are ignored. The output has, as in version 190111: RR, O-measure,
-P-measure, P-plus, AP, Q-measure, NCUgu and NCUrb (with P and BR), GAP (with -gap), RBP, ERR, EBR; at each cutoff AP, Q,
-GAP, nDCG, MSnDCG, P, RBP, ERR, nERR, EBR, iRBU (with -rbup), Hit; with -j bpref, bpref_R, bpref_N, bpref_relative,
-rpref_N, rpref_relative, rpref_relative2.
-
-Differences:
-
-- Error messages name file and line. A wrong call exits with 2, wrong data with 1 (NTCIREVAL: mostly 0).
-- Blank lines, comments (`#`), a byte order mark, CRLF, compressed files and `-` for standard input are accepted. A
-  document judged twice, a level without a gain, and text instead of a number are errors.
-- Not supported: `1click`, equivalence classes (-ec), -v, and the shell scripts around the program; `cranfield eval`
-  has their measures (D-, D#-, DIN#-measures, P+Q#).
+The output is that of version 190111. Lists are in the order of the file; scores in it are ignored. `eval` scores whole
+files, in any format that cranfield reads. docs/trec_eval.md describes the commands and lists the differences.
 """
 
 from __future__ import annotations
 
+import io
 import re
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +33,7 @@ FORMS = {
     "dinlabel": "dinlabel -din DIN [-j] [-truncate RANK] [-sep CHARS] [LIST]",
     "gcompute": "gcompute -I IDEAL [scoring] [-j] [-out TEXT] [-sep CHARS] [LABELLED]",
     "irec": "irec [-cutoffs K,...] [-out TEXT] [-sep CHARS] LIST REL...",
-    "eval": "eval -g GAIN1:GAIN2... [-s STOP1:...] [scoring] [-j] [-truncate RANK] QRELS RUN",
+    "eval": "eval -g GAIN1:GAIN2... [-s STOP1:...] [scoring] [-j] [-truncate RANK] [-sep CHARS] QRELS RUN",
 }
 USAGE = "usage: ntcireval COMMAND ...; see ntcireval -h"
 HELP = f"""usage: ntcireval COMMAND ...
@@ -232,11 +214,18 @@ def _read_judged(path: str, separator: str, expected: str, parse: Callable[[int,
     judged: dict[str, T] = {}
     for number, cells in _fields(path, separator):
         if len(cells) < 2:
-            raise DataError(path, number, f"1 column, expected 2: {expected}")
+            raise _too_few(path, number, cells, 2, expected)
         if cells[0] in judged:
             raise DataError(path, number, f"document {cells[0]!r} appears twice")
         judged[cells[0]] = parse(number, cells[1])
     return judged
+
+
+def _too_few(path: str, number: int, cells: list[str], columns: int, expected: str) -> DataError:
+    """The error for a line with too few columns; other separators in the line are the likely cause."""
+    between = next((mark for mark in (";", "\t", ",") if len(cells) == 1 and cells[0].count(mark) >= columns - 1), None)
+    hint = f"; if {between!r} separates the columns, add -sep {shlex.quote(between)}" if between else ""
+    return DataError(path, number, f"{counted(len(cells), 'column')}, expected {columns}: {expected}{hint}")
 
 
 def _gain(path: str, number: int, text: str) -> float:
@@ -293,7 +282,7 @@ def dinlabel(call: Call) -> Iterator[str]:
     entries: dict[str, list[tuple[str, bool, float]]] = {}
     for number, cells in _fields(path, call.separator):
         if len(cells) < 4:
-            raise DataError(path, number, f"{len(cells)} columns, expected 4: intent inf/nav doc gain")
+            raise _too_few(path, number, cells, 4, "intent inf/nav doc gain")
         if cells[1] not in ("inf", "nav"):
             raise DataError(path, number, f"the type is {cells[1]!r}, must be inf or nav")
         gain = _gain(path, number, cells[3])
@@ -406,7 +395,7 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
     """`label` and `compute` for every judged topic, which begins each line; a missing topic is an empty list."""
     if len(call.files) != 2:
         raise UsageError(f"eval: {counted(len(call.files), 'file')}, must be 2: {FORMS['eval']}")
-    qrels, run = Qrels.read(call.files[0]), Run.read(call.files[1])
+    qrels, run = Qrels.of(_separated(call, call.files[0])), Run.of(_separated(call, call.files[1]))
     if qrels.has_intents:
         message = (
             "is judged by intent, which eval does not support; use glabel and gcompute, or D#-nDCG in cranfield eval"
@@ -425,6 +414,16 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
         listed = [judged.get(doc) for doc in documents[: call.depth] if not call.condensed or doc in judged]
         lines += _printed(topic, _by_levels(listed, judged.values(), call), call.parameters)
     return lines
+
+
+def _separated(call: Call, path: str) -> str | IO[bytes]:
+    """A file for `eval`, with blanks instead of the separators."""
+    if "-sep" not in call.values:
+        return path
+    blanks = bytes.maketrans(call.separator.encode(), b" " * len(call.separator.encode()))
+    stream = io.BytesIO(bytes(load(path)).translate(blanks))
+    stream.name = path  # for messages
+    return stream
 
 
 def _whole_level(path: str, topic: str, grade: float, levels: int) -> int:

@@ -5,12 +5,8 @@
     evaluator = pytrec_eval.RelevanceEvaluator(qrel, {"map", "ndcg_cut.10"})
     results = evaluator.evaluate(run)   # {topic: {measure: value}}
 
-Names, keys and values are the same (trec_eval 9.0.8 on dicts); it is several times faster. Differences:
-
-- Relevance may be any number, not only int.
-- A score that is NaN, an empty document id, a negative relevance level and invalid parameters of a measure raise
-  ValueError, where pytrec_eval returns meaningless numbers or crashes the interpreter.
-- Scores of any numeric type (numpy's float32, say) and a relevance level of 0 are accepted.
+Names, keys and values are the same (trec_eval 9.0.8 on dicts); it is several times faster. docs/trec_eval.md lists the
+differences.
 """
 
 from __future__ import annotations
@@ -32,6 +28,7 @@ T = TypeVar("T")
 supported_nicknames: dict[str, set[str]] = {
     nickname: {name for name in members if name in {entry.name for entry in TABLE if entry.since <= 9}}
     for nickname, members in NICKNAMES.items()
+    if nickname in ("official", "set", "all_trec")
 }
 supported_measures: set[str] = set(supported_nicknames["all_trec"])
 
@@ -137,19 +134,19 @@ class RelevanceEvaluator:
         return {topic: dict(zip(names, values, strict=True)) for (topic, _), values in zip(rows, by_topic, strict=True)}
 
 
-def _check_keys(lists: Mapping[str, Mapping[str, float]], what: str) -> None:
+def _check_keys(lists: Mapping[str, Mapping[str, float]], noun: str) -> None:
     """Raise the TypeErrors of pytrec_eval: keys must be strings, and each topic must have a dict of documents.
 
     Only the first document of a topic is checked: checking all would take as long as scoring them.
     """
     for topic, documents in lists.items():
         if not isinstance(topic, str):
-            raise TypeError(f"{what}: topic {topic!r} is of type {type(topic).__name__}, must be str")
+            raise TypeError(f"{noun}: topic {topic!r} is of type {type(topic).__name__}, must be str")
         if not isinstance(documents, dict):
-            raise TypeError(f"{what}: topic {topic!r} has a {type(documents).__name__}, must be a dict of documents")
+            raise TypeError(f"{noun}: topic {topic!r} has a {type(documents).__name__}, must be a dict of documents")
         for doc in documents:
             if not isinstance(doc, str):
-                raise TypeError(f"{what}: topic {topic!r} has document {doc!r}, must be str")
+                raise TypeError(f"{noun}: topic {topic!r} has document {doc!r}, must be str")
             break
 
 

@@ -3,17 +3,7 @@
 `main(["-q", "-m", "map", "qrels", "run"])` prints the output of `trec_eval -q -m map qrels run`, version 9.0.8, or
 version 10.0 with `--dialect 10`.
 
-Differences:
-
-- Error messages name file and line. A wrong call exits with 2, wrong data with 1 (trec_eval: mostly 1 for a wrong call,
-  2 for wrong data, 4 for duplicates, 7 if there is no common topic). With wrong data nothing is printed.
-- A grade or score that is not a number, or NaN, is an error; trec_eval reads text as 0. A document that appears twice
-  in a list is always an error; trec_eval does not check topics it leaves out, nor documents below -M.
-- Blank lines in qrels, comments (`#`), a byte order mark, compressed files and `-` for standard input are accepted in
-  both dialects.
-- Not supported: measures and formats of preferences and of groups of judges (`prefs…`, `…_avgjg`, -R other than qrels),
-  z-scores (-Z), a negative -l or -M.
-- `rbp` of graded judgments is undefined behaviour in 10.0; here the gains are divided by the highest of the topic.
+docs/trec_eval.md lists the differences.
 """
 
 from __future__ import annotations
@@ -31,15 +21,21 @@ import numpy as np
 
 from cranfield import __version__, _core
 from cranfield.collection.formats import Layout
+from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, Buffer, check_complete, load
 from cranfield.compat.output import run_program
+from cranfield.compat.trec_groups import TrecGroups
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
+from cranfield.compat.trec_prefs import TrecPreferences, read_preferences
 from cranfield.compat.trec_request import Column, Request, atol
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 
 VERSIONS = {9: "9.0.8", 10: "10.0"}
+
+FORMATS = {"qrels": "qrels", "qrels_jg": "groups", "prefs": "preferences", "qrels_prefs": "preferences"}
+"""The formats of judgments (-R) and what they hold."""
 
 USAGE = "usage: trec_eval [-h] [-q] [-m measure]... [options] qrels run"
 HELP = """
@@ -51,9 +47,12 @@ HELP = """
   -J            leave out documents that are not judged
   -N number     documents in the collection, for utility
   -D 0.topic    only this topic
+  -R format     of the judgments: qrels; qrels_jg (column 2 is the judge); prefs (topic group subgroup doc level);
+                qrels_prefs (topic group doc level)
+  -Z file       print z-scores; the file has lines: topic measure mean deviation
   -v            print the version of trec_eval
   --dialect 9   the output of trec_eval 9.0.8, or 10 (only in cranfield)
-  -R qrels, -T trec_results, -o and the long names of all these are accepted."""
+  -T trec_results, -o and the long names of all these are accepted."""
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = {
@@ -79,6 +78,8 @@ class Options:
     documents: int = 0
     only_topic: str | None = None
     dialect: int = 9
+    judgments: str = "qrels"
+    z_scores: str | None = None
     measures: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
@@ -122,19 +123,16 @@ def read_options(argv: Sequence[str]) -> Options:
 
 def _set(options: Options, letter: str, value: str) -> None:
     flags = {"h": "show_help", "v": "show_version", "q": "topics", "c": "complete", "J": "judged_only"}
+    numbers = {"l": "level", "N": "documents", "M": "depth"}
     if letter in flags:
         setattr(options, flags[letter], True)
     elif letter == "n":
         options.summary = False
     elif letter == "m":
         options.measures.append(value)
-    elif letter == "l":
-        options.level = atol(value)
-    elif letter == "N":
-        options.documents = atol(value)
-    elif letter == "M":
-        options.depth = atol(value)
-        if options.depth < 0:
+    elif letter in numbers:
+        setattr(options, numbers[letter], atol(value))
+        if letter == "M" and atol(value) < 0:
             raise UsageError(f"-M {value}: must be 0 or more")
     elif letter == "D":
         _, dot, topic = value.partition(".")
@@ -144,15 +142,17 @@ def _set(options: Options, letter: str, value: str) -> None:
             raise UsageError(f"--dialect {value}: must be 9 or 10")
         options.dialect = int(value)
     elif letter == "Z":
-        raise UsageError(f"-Z {value}: z-scores are not supported")
-    elif letter == "R" and value != "qrels":
-        raise UsageError(f"-R {value}: only qrels are supported, not preferences or groups of judges")
+        options.z_scores = value
+    elif letter == "R":
+        if value not in FORMATS:
+            raise UsageError(f"-R {value}: must be one of {', '.join(FORMATS)}")
+        options.judgments = value
     elif letter == "T" and value != "trec_results":
         raise UsageError(f"-T {value}: must be trec_results")
 
 
 def _help(dialect: int) -> str:
-    names = [name for name in NICKNAMES["all_trec"] if name in Request([], dialect).known]
+    names = [name for name in Request([], dialect).known if name not in ("dcg", "ideal_dcg", "yaap")]
     return (
         f"{USAGE}\n{HELP}\n\nEvaluates a run as trec_eval {VERSIONS[dialect]} does (cranfield {__version__}).\n"
         f"Measures: {', '.join(names)}\nSeveral at once: {', '.join(NICKNAMES)} (without -m: official)\n"
@@ -165,23 +165,42 @@ def _help(dialect: int) -> str:
 def evaluated(options: Options, request: Request) -> str:
     """The text for standard output."""
     setting = Setting(options.level, options.documents, options.dialect)
-    qrels = read_qrels(options.files[0])
-    run = _load(options.files[1])
-    joined = join_run(qrels, options.files[1], run, options)
-    lists = qrels.lists(
+    request.check_judgments(options.judgments, FORMATS)
+    lists, run = _lists(options)
+    columns = request.columns(lists, setting)
+    rows = _rows(lists, options)
+    if options.dialect == 10:
+        columns = [_without_missing(column, lists) for column in columns]
+    if options.z_scores is not None:
+        reference = read_z_scores(options.z_scores)
+        columns = [_as_z_scores(column, lists, reference) for column in columns]
+    text = _each_topic(columns, lists, rows, options) if options.topics else ""
+    if options.summary:
+        text += _summary(columns, lists, rows, options, run)
+    return text
+
+
+def _lists(options: Options) -> tuple[TrecLists, Buffer]:
+    """The lists of the run, joined with judgments of any format; and the run."""
+    path, run_path = options.files
+    kind = FORMATS[options.judgments]
+    judgments: TrecQrels | TrecGroups | TrecPreferences
+    if kind == "preferences":
+        judgments = TrecPreferences(path, read_preferences(path, _load(path), options.judgments), options.dialect)
+    else:
+        judgments = read_qrels(path) if kind == "qrels" else TrecGroups(_qrels_table(path, "label"))
+    run = _load(run_path)
+    if isinstance(judgments, TrecPreferences):
+        joined = join_run(judgments.core, run_path, run, dialect=options.dialect, depth=0)
+        return judgments.lists(joined, options.depth), run
+    joined = join_run(judgments.core, run_path, run, dialect=options.dialect, depth=options.depth or 0)
+    lists = judgments.lists(
         joined,
         judged_only=options.judged_only,
         nothing=options.depth == 0,
         unjudged_for_missing=options.dialect == 10 and options.complete,
     )
-    columns = request.columns(lists, setting)
-    rows = _rows(lists, options)
-    if options.dialect == 10:
-        columns = [_without_missing(column, lists) for column in columns]
-    text = _each_topic(columns, lists, rows) if options.topics else ""
-    if options.summary:
-        text += _summary(columns, lists, rows, options, run)
-    return text
+    return lists, run
 
 
 def _load(path: str) -> Buffer:
@@ -192,27 +211,62 @@ def _load(path: str) -> Buffer:
 
 
 def read_qrels(path: str) -> TrecQrels:
-    layout = Layout("trec_eval", ("topic", "skip", "doc", "value"), "topic iteration doc grade")
+    return TrecQrels(_core.judged(_qrels_table(path, "skip"), "error"), whole_grades=True)
+
+
+def _qrels_table(path: str, second: str) -> _core.Table:
+    """The lines of qrels, with this role of the second column."""
+    layout = Layout("trec_eval", ("topic", second, "doc", "value"), "topic iteration doc grade")
     table, faults = layout.read(_load(path), "qrels")
     for _, line, message in faults:
         raise DataError(path, line, message)
     if not len(table):
         raise DataError(path, None, f"is empty, expected lines of {layout.expected}")
-    return TrecQrels(_core.judged(table, "error"), whole_grades=True)
+    return table
+
+
+def read_z_scores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Mean and standard deviation by topic and measure."""
+    expected = "topic measure mean deviation"
+    out = {}
+    for line, cells in read_side_file(path, expected, [4], data=_load(path), separators=" "):
+        numbers = [_core.parse_number(cell.encode("utf-8", "surrogateescape")) for cell in cells[2:]]
+        if numbers[0] is None or numbers[1] is None:
+            wrong = cells[2 + numbers.index(None)]
+            raise DataError(path, line, f"{wrong!r} is not a number, expected {expected}")
+        if (cells[0], cells[1]) in out:
+            raise DataError(path, line, f"measure {cells[1]!r} appears twice for topic {cells[0]!r}")
+        out[cells[0], cells[1]] = numbers[0], numbers[1]
+    return out
+
+
+NO_Z_SCORE = -1000000.0
+"""The z-score without mean and deviation, and of a value that differs from the mean if the deviation is 0."""
+
+
+def _as_z_scores(column: Column, lists: TrecLists, reference: dict[tuple[str, str], tuple[float, float]]) -> Column:
+    if column.summary in ("runid", "num_q", "text"):
+        return column
+    nothing = (np.inf, 0.0)  # no value equals this mean
+    mean, deviation = np.array([reference.get((topic, column.name), nothing) for topic in lists.topics]).T
+    values = np.asarray(column.values, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.where(deviation == 0, np.where(values == mean, 0.0, NO_Z_SCORE), (values - mean) / deviation)
+    return Column(column.name, scores, column.summary)
 
 
 SIX_FIELDS = re.compile(rb"^([ \t]*(?:\S+[ \t]+){5}\S+)[ \t][^\n]*", re.MULTILINE)
 
 
-def join_run(qrels: TrecQrels, path: str, buffer: Buffer, options: Options) -> _core.Joined:
+def join_run(judged: _core.Judged, path: str, buffer: Buffer, *, dialect: int, depth: int) -> _core.Joined:
     """Join the run with the judgments; anything after the sixth field of a line is ignored."""
     expected = "topic Q0 doc rank score tag"
 
     def join(data: Buffer) -> tuple[_core.Joined | None, list[tuple[int, int, str]]]:
         columns = ["topic", "label", "doc", "rank", "value", "skip"]  # not the tag: a file is one run for trec_eval
         return _core.join_files(
-            qrels.core, [data], columns, " ", False, expected, "score", options.dialect == 9, "error",
-            options.depth or 0, os.cpu_count() or 1, None,
+            judged, [data], columns, " ", False, expected, "score", dialect == 9, "error", depth,
+            os.cpu_count() or 1, None,
         )  # fmt: skip
 
     joined, faults = join(buffer)
@@ -264,17 +318,25 @@ TOPIC = "\0"
 """A placeholder for the topic in the lines of a topic; no topic contains it."""
 
 
-def _each_topic(columns: list[Column], lists: TrecLists, rows: list[int]) -> str:
+def _named(column: Column, options: Options) -> str:
+    """The name of a measure as printed; with -Z after the letter Z."""
+    mark = "Z" if options.z_scores is not None and column.summary not in ("runid", "text") else ""
+    return f"{mark}{column.name:<22}"
+
+
+def _each_topic(columns: list[Column], lists: TrecLists, rows: list[int], options: Options) -> str:
     template, cells = "", []
     for column in columns:
         if column.summary in ("runid", "num_q", "log"):
             continue
         values = np.asarray(column.values)[rows]
         form = {"text": "'%s'", "sum": "%d"}.get(column.summary, "%6.4f")
+        if form == "%d" and options.z_scores is not None:
+            form = "%6.4f"
         if form == "%6.4f" and np.isnan(values).any():
             form, values = "%s", np.array([shown(value) for value in values.tolist()])
-        name = column.name.replace("%", "%%")
-        template += f"{name:<22}\t{TOPIC}\t{form}\n"
+        name = _named(column, options).replace("%", "%%")
+        template += f"{name}\t{TOPIC}\t{form}\n"
         cells.append(values.tolist())
     if not cells:
         return ""
@@ -284,6 +346,7 @@ def _each_topic(columns: list[Column], lists: TrecLists, rows: list[int]) -> str
 
 def _summary(columns: list[Column], lists: TrecLists, rows: list[int], options: Options, run: Buffer) -> str:
     number = lists.rows if options.complete else len(rows)
+    whole = (lambda value: str(int(value))) if options.z_scores is None else shown
     lines = []
     for column in columns:
         if column.summary == "text":
@@ -291,11 +354,11 @@ def _summary(columns: list[Column], lists: TrecLists, rows: list[int], options: 
         if column.summary == "runid":
             value = run_name(run)
         elif column.summary == "num_q":
-            value = str(number)
+            value = whole(number)
         elif column.name == "num_rel" and options.complete:  # of all judged topics, ignoring -l
-            value = str(int((lists.judged.grade > 0).sum()))
+            value = whole((lists.judged.grade > 0).sum())
         elif column.summary == "sum":
-            value = str(int(np.asarray(column.values)[rows].sum()))
+            value = whole(float(np.cumsum(np.asarray(column.values)[rows])[-1]))
         else:
             total = 0.0 + float(np.cumsum(np.asarray(column.values)[rows])[-1])  # term by term from 0, like C
             if column.summary == "log":
@@ -303,7 +366,7 @@ def _summary(columns: list[Column], lists: TrecLists, rows: list[int], options: 
                 value = shown(math.exp(total / number))
             else:
                 value = shown(total / number)
-        lines.append(f"{column.name:<22}\tall\t{value}\n")
+        lines.append(f"{_named(column, options)}\tall\t{value}\n")
     return "".join(lines)
 
 

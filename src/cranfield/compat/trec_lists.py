@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.assessed.lists import Assessed
@@ -40,14 +41,45 @@ class TrecLists(Assessed):
         """The same lists with every document as a hit; those outside the pool have the grade NOT_IN_POOL."""
 
         def make() -> TrecLists:
-            start = np.zeros(self.rows + 1, dtype=np.int64)
-            np.cumsum(self.retrieved, out=start[1:])
+            start = self.document_start
             grade = np.full(int(start[-1]), NOT_IN_POOL)
             grade[start[self.row] + self.rank - 1] = self.grade
             every_row = np.repeat(np.arange(self.rows), self.retrieved)
             return self.replace(row=every_row, rank=position_in_segment(start), grade=grade)  # type: ignore[return-value]
 
         return self._once("dense", make)
+
+    def only_judged(self) -> TrecLists:
+        """The same lists without documents that have no grade (-J)."""
+        some = self.hits_where(self.grade >= 0)
+        row = some.row
+        retrieved = np.bincount(row, minlength=self.rows)
+        rank = position_in_segment(np.concatenate(([0], np.cumsum(retrieved)))).astype(np.int32)
+        return some.replace(rank=rank, retrieved=retrieved)  # type: ignore[return-value]
+
+    def hits_where(self, kept: NDArray[np.bool_]) -> TrecLists:
+        """The same lists with some of the hits; the other documents are not judged."""
+        return self.replace(row=self.row[kept], rank=self.rank[kept], grade=self.grade[kept])  # type: ignore[return-value]
+
+
+def graded(grade: Array, *, whole: bool) -> Array:
+    """Grades with one value for all negative ones; `whole` as read by C's atol (the digits before the point)."""
+    if whole:
+        grade = np.trunc(grade)
+    return np.where(grade < 0, POOLED, grade)
+
+
+def sorted_labels(table: _core.Table) -> tuple[list[bytes], NDArray[np.int64]]:
+    """The labels of the judgments in the order of their bytes, and for each row the number of its label.
+
+    trec_eval takes column 2 for a group of judgments.
+    """
+    names = [name.encode("utf-8", "surrogateescape") for name in table.labels]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    place = np.empty(len(names), dtype=np.int64)
+    place[order] = np.arange(len(names))
+    number = place[table.label] if len(table.label) else np.zeros(len(table), dtype=np.int64)
+    return [names[index] for index in order], number
 
 
 class TrecQrels:
@@ -61,10 +93,7 @@ class TrecQrels:
         self.judged = Judged.of(topic, self.graded(judged.grade), len(self.topics))
 
     def graded(self, grade: Array) -> Array:
-        """Grades as read by C's atol (the digits before the point), with one value for all negative grades."""
-        if self.whole_grades:
-            grade = np.trunc(grade)
-        return np.where(grade < 0, POOLED, grade)
+        return graded(grade, whole=self.whole_grades)
 
     def lists(
         self,
@@ -79,32 +108,32 @@ class TrecQrels:
         `judged_only` drops documents without a grade (-J), `nothing` drops all (-M 0). With `unjudged_for_missing`,
         topics that the run lacks have a list of one unjudged document (trec_eval 10 with -c).
         """
-        row, rank, grade = joined["row"], joined["rank"], self.graded(self.core.grade[joined["document"]])
-        missing = joined["missing"].astype(bool)
-        retrieved = np.asarray(joined["retrieved"], dtype=np.int64)
-        if unjudged_for_missing:
-            retrieved = np.where(missing, 1, retrieved)
-        if nothing:
-            row, rank, grade, retrieved = row[:0], rank[:0], grade[:0], np.zeros_like(retrieved)
-        if judged_only:
-            kept = grade >= 0
-            row, grade = row[kept], grade[kept]
-            retrieved = np.bincount(row, minlength=len(retrieved))
-            rank = position_in_segment(np.concatenate(([0], np.cumsum(retrieved)))).astype(np.int32)
-        topic = np.arange(len(self.topics))
-        return TrecLists(
-            runs=("run",),
-            topics=tuple(self.topics),
-            run=np.zeros(len(topic), dtype=np.int64),
-            topic=topic,
-            retrieved=retrieved,
-            missing=missing,
-            row=row,
-            rank=rank,
-            grade=grade,
-            judged=self.judged,
-            set_of_row=topic,
+        grade = self.graded(self.core.grade[joined["document"]])
+        every = lists_of(
+            joined, self.topics, grade, self.judged, nothing=nothing, unjudged_for_missing=unjudged_for_missing
         )
+        return every.only_judged() if judged_only else every
+
+
+def lists_of(
+    joined: _core.Joined,
+    topics: list[str],
+    grade: Array,
+    judged: Judged,
+    *,
+    nothing: bool = False,
+    unjudged_for_missing: bool = False,
+) -> TrecLists:
+    """The lists of a join, with the grade of every hit; see `TrecQrels.lists` for the options."""
+    row, rank = joined["row"], joined["rank"]
+    missing = joined["missing"].astype(bool)
+    retrieved = np.asarray(joined["retrieved"], dtype=np.int64)
+    if unjudged_for_missing:
+        retrieved = np.where(missing, 1, retrieved)
+    if nothing:
+        row, rank, grade, retrieved = row[:0], rank[:0], grade[:0], np.zeros_like(retrieved)
+    columns = {"row": row, "rank": rank, "grade": grade, "judged": judged}
+    return TrecLists.grid(["run"], topics, retrieved=retrieved, missing=missing, **columns)
 
 
 @dataclass(frozen=True)
@@ -130,7 +159,7 @@ class PairGain(Gain):
             gains[grade == rung.level] = rung.gain
         return gains
 
-    def check(self, who: str) -> None:
+    def check(self, caller: str) -> None:
         """Accept gains below 0, like trec_eval."""
 
     def ideal_lists(self, lists: Assessed) -> Ideal:

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.compat.trec_groups import GroupedLists
 from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, PairGain, TrecLists
+from cranfield.compat.trec_prefs import PreferenceLists, TopicPreferences, in_scope
 from cranfield.errors import UsageError
 from cranfield.measures import first, incomplete, ranked, sets, trec
 from cranfield.measures.gain import LINEAR, Gain
@@ -62,6 +64,8 @@ class Entry:
     defaults: Parameters = ()
     summary: str = "mean"
     since: int = 9
+    reads: str = "qrels"
+    """The judgments it needs: `qrels`, `groups` (of judges), `preferences`, or `any`."""
 
 
 def _defined(values: Array) -> Array:
@@ -71,10 +75,6 @@ def _defined(values: Array) -> Array:
 def _ours(kind: Kind) -> Compute:
     """A measure of cranfield at the relevance level."""
     return lambda lists, setting, _: [_defined(kind(rel=setting.level).evaluate(lists))]
-
-
-def _unlevelled(kind: Kind) -> Compute:
-    return lambda lists, setting, _: [_defined(kind().evaluate(lists))]
 
 
 def _cut(kind: Kind) -> Compute:
@@ -103,6 +103,30 @@ def _gained(kind: Kind) -> Compute:
             return [_defined(kind(gain=gain).evaluate(lists))]
 
     return compute
+
+
+def _over_judges(compute: Compute) -> Compute:
+    """The mean of a measure over the groups of judgments."""
+
+    def mean(lists: TrecLists, setting: Setting, parameters: Parameters) -> list[Array]:
+        assert isinstance(lists, GroupedLists)
+        return lists.mean(lambda group: compute(group, setting, parameters))
+
+    return mean
+
+
+def _preferences(value: Callable[[TopicPreferences], float]) -> Compute:
+    """A value of each topic's preferences."""
+
+    def compute(lists: TrecLists, setting: Setting, _: Parameters) -> list[Array]:
+        assert isinstance(lists, PreferenceLists)
+        return lists.each(value)
+
+    return compute
+
+
+def _fulfilled(topic: TopicPreferences, scope: str) -> int:
+    return sum(in_scope(group.counts, scope)[0] for group in topic.groups)
 
 
 def _log_of(compute: Compute) -> Compute:
@@ -188,9 +212,9 @@ def _average_interpolated(lists: TrecLists, setting: Setting, points: Parameters
     return [total / len(points)]
 
 
-def _g(lists: TrecLists, setting: Setting, pairs: Parameters) -> list[Array]:
+def _g(lists: TrecLists, _: Setting, pairs: Parameters) -> list[Array]:
     if not pairs:
-        return _unlevelled(trec.G)(lists, setting, pairs)
+        return [_defined(trec.G().evaluate(lists))]
     # with pairs, gains can exceed those of the ideal list, where G of cranfield is undefined
     lists, gain = _graded(lists, pairs)
     hits, gains = gained(lists, gain)
@@ -262,9 +286,27 @@ def _highest_unnamed(top: float, pairs: Parameters) -> float:
     return max(top, 0.0)
 
 
+PREFERENCES: tuple[tuple[str, Callable[[TopicPreferences], float], str], ...] = (
+    ("num_prefs_poss", lambda topic: sum(group.counts.possible for group in topic.groups), "sum"),
+    ("num_prefs_ful", lambda topic: _fulfilled(topic, "all"), "sum"),
+    ("num_prefs_ful_ret", lambda topic: _fulfilled(topic, "both"), "sum"),
+    ("simp", lambda topic: topic.simple("all"), "mean"),
+    ("pair", lambda topic: topic.by_pair("all"), "mean"),
+    ("avgjg", lambda topic: topic.by_group("all"), "mean"),
+    ("avgjg_Rnonrel", lambda topic: topic.as_many_nonrelevant(False), "mean"),
+    ("simp_ret", lambda topic: topic.simple("both"), "mean"),
+    ("pair_ret", lambda topic: topic.by_pair("both"), "mean"),
+    ("avgjg_ret", lambda topic: topic.by_group("both"), "mean"),
+    ("avgjg_Rnonrel_ret", lambda topic: topic.as_many_nonrelevant(True), "mean"),
+    ("simp_imp", lambda topic: topic.simple("one"), "mean"),
+    ("pair_imp", lambda topic: topic.by_pair("one"), "mean"),
+    ("avgjg_imp", lambda topic: topic.by_group("one"), "mean"),
+)
+"""Name, value and summary of the measures of preferences."""
+
 TABLE: tuple[Entry, ...] = (
-    Entry("runid", None, summary="runid"),
-    Entry("num_q", None, summary="num_q"),
+    Entry("runid", None, summary="runid", reads="any"),
+    Entry("num_q", None, summary="num_q", reads="any"),
     Entry("num_ret", _count(1), summary="sum"),
     Entry("num_rel", _count(2), summary="sum"),
     Entry("num_rel_ret", _count(0), summary="sum"),
@@ -299,6 +341,13 @@ TABLE: tuple[Entry, ...] = (
     Entry("set_map", _ours(sets.SetAP)),
     Entry("set_F", _set_f, "numbers", (1.0,)),
     Entry("num_nonrel_judged_ret", _ours(trec.NumNonrelRet), summary="sum"),
+    *(
+        Entry(f"prefs_{name}", _preferences(value), summary=summary, reads="preferences")
+        for name, value, summary in PREFERENCES
+    ),
+    Entry("map_avgjg", _over_judges(_ours(ranked.AP)), reads="groups"),
+    Entry("P_avgjg", _over_judges(_cut(sets.P)), "cutoffs", CUTOFFS, reads="groups"),
+    Entry("Rprec_mult_avgjg", _over_judges(_multiples), "points", MULTIPLES, reads="groups"),
     Entry("yaap", _ours(trec.yaap)),
     Entry("rbp", _rbp, "gains", since=10),
     Entry(
@@ -308,8 +357,17 @@ TABLE: tuple[Entry, ...] = (
 )
 
 _NAMES = [entry.name for entry in TABLE]
+
+
+def _names(reads: str) -> tuple[str, ...]:
+    return tuple(entry.name for entry in TABLE if entry.reads in (reads, "any"))
+
+
 NICKNAMES: dict[str, tuple[str, ...]] = {
     "official": tuple(_NAMES[: _NAMES.index("P") + 1]),
     "set": (*_NAMES[:5], "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
-    "all_trec": tuple(name for name in _NAMES if name not in ("dcg", "ideal_dcg", "yaap")),
+    "all_trec": tuple(name for name in _names("qrels") if name not in ("dcg", "ideal_dcg", "yaap")),
+    "all_prefs": _names("preferences"),
+    "prefs": _names("preferences")[:8],
+    "qrels_jg": _names("groups"),
 }

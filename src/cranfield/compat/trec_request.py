@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,6 @@ from cranfield.compat.trec_measures import NICKNAMES, TABLE, Entry, Parameters, 
 from cranfield.errors import UsageError
 from cranfield.types import Array
 
-ELSEWHERE = re.compile(r"prefs.*|all_prefs|.*_avgjg|qrels_jg|qrels_prefs")
-"""Names of measures on preferences and on groups of judges."""
 SHARED = ("dcg", "ideal_dcg", "ndcg")
 """trec_eval 10 uses the same gains for these three: those of the last one that has gains, in table order."""
 
@@ -75,6 +73,18 @@ class Request:
             return _sorted_once(entry.name, typed, numbers)
         return tuple(numbers)
 
+    def check_judgments(self, format: str, formats: Mapping[str, str]) -> None:
+        """Refuse measures that need other judgments than the format has; `formats` says what each format holds."""
+        holds = formats[format]
+        for entry in self.known.values():
+            if entry.name in self.wanted and entry.reads not in (holds, "any"):
+                fitting = [other for other in formats if formats[other] == entry.reads]
+                suited = {"qrels": "official", "groups": "qrels_jg", "preferences": "prefs"}[holds]
+                raise UsageError(
+                    f"measure {entry.name!r} needs judgments in the format {' or '.join(fitting)}, not {format}: "
+                    f"add -R {fitting[0]}, or choose other measures (-m {suited})"
+                )
+
     def columns(self, lists: TrecLists, setting: Setting, *, typed_names: bool = True) -> list[Column]:
         """The requested values on these lists; `typed_names=False` leaves the parameters as typed out of the names."""
         out: list[Column] = []
@@ -106,8 +116,6 @@ class Request:
 
 
 def _unknown(name: str, dialect: int) -> str:
-    if ELSEWHERE.fullmatch(name):
-        return f"measure {name!r} works on preferences or groups of judges, which are not supported"
     if any(entry.name == name for entry in TABLE):
         return f"measure {name!r} is new in trec_eval 10, this is dialect {dialect}: add --dialect 10"
     return f"no measure {name!r}; -h lists the measures"

@@ -101,7 +101,7 @@ def _means(kind: Any, dimensions: Mapping[str, Any], runs: Any, measures: Measur
 
 
 def _main(dimensions: Mapping[str, Any]) -> str:
-    """The dimension that is used as the main judgments."""
+    """The name of the dimension that is used as the main judgments."""
     if not isinstance(dimensions, Mapping) or not dimensions:
         raise UsageError(f"dimensions == {dimensions!r}, must be {{name: qrels}} with at least one dimension")
     return RELEVANCE if RELEVANCE in dimensions else next(iter(dimensions))

@@ -175,13 +175,10 @@ def notes_of(measures: list[Measure], lists: Assessed) -> list[str]:
         if not all(measure.grades_by_intent() for measure in measures):
             notes.append(BY_HIGHEST_GRADE)
         types_given = lists.intents.navigational.any() or any(note.startswith(TYPES_FROM) for note in lists.notes)
-        if not types_given and any(_uses_intent_types(measure) for measure in measures):
+        by_type = (m.uses_intent_types or any(view.uses_intent_types for view in m.views) for m in measures)
+        if not types_given and any(by_type):
             notes.append(ALL_INFORMATIONAL)
     return notes + [note for measure in measures for note in (measure.note(lists) or "").splitlines()]
-
-
-def _uses_intent_types(measure: Measure) -> bool:
-    return measure.uses_intent_types or any(view.uses_intent_types for view in measure.views)
 
 
 def warn_of_gains(measures: Iterable[Measure], lists: Assessed) -> None:
@@ -216,8 +213,7 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
     topics = np.flatnonzero(undefined.any(axis=(0, 1)))
     if not len(topics):
         return
-    here = undefined.any(axis=(1, 2)).tolist()
-    affected = dict(compress(measures.items(), here))
+    affected = dict(compress(measures.items(), undefined.any(axis=(1, 2)).tolist()))
     least = min(float(getattr(measure, "rel", 1)) for measure in affected.values())
     relevant = np.zeros(len(lists.topics))
     relevant[lists.topic] = lists.num_rel(least)
@@ -229,8 +225,8 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
         reasons = dict.fromkeys(why for measure in affected.values() if (why := measure.undefined_because()))
         pages = dict.fromkeys(f"`cranfield measures {measure.name}`" for measure in affected.values())
         mixed = f"{empty} of them without relevant documents, the others have"
-        who = mixed if empty else "it has" if single else "they have"
-        reason = f"; {who} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
+        subject = mixed if empty else "it has" if single else "they have"
+        reason = f"; {subject} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
     names = listed([lists.topics[topic] for topic in topics])
     warnings.warn(
         f"{', '.join(affected)}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "

@@ -138,7 +138,7 @@ def explain(
        1  d1       3      1     1.0000  1.0000  0.5000
        2  d2       2      0          -       -  0.5000
        3  d3       1      1     0.6667  0.6667  0.8333
-    sum of 'adds' 1.6667, divided by 2.0000
+    the score is the sum of 'adds', 1.6667, divided by 2.0000
     """
     check.whole("explain", depth=depth)
     options = options or JoinOptions()
@@ -183,12 +183,12 @@ def _explain(
         hits, columns = terms.hits, {**terms.columns, "adds": terms.adds}
         total = float(hits.sum(terms.adds)[0])
         over = float(np.broadcast_to(terms.over, 1)[0])
-        besides = float(np.broadcast_to(terms.besides, 1)[0])
-        unretrieved = f", and {_number(besides)} for documents that were not retrieved" if besides else ""
+        missed = float(np.broadcast_to(terms.unretrieved, 1)[0])
+        unretrieved = f", plus {_number(missed)} for documents that were not retrieved" if missed else ""
         divided = "" if over == 1 else f", divided by {_number(over)}"
         if over == 0:
-            divided = "; the divisor is 0, so the score is undefined"
-        notes.append(f"sum of 'adds' {_number(total)}{unretrieved}{divided}")
+            divided = "; its divisor is 0, so the score is undefined"
+        notes.append(f"the score is the sum of 'adds', {_number(total)}{unretrieved}{divided}")
     elif measure.cutoff_kind == "recall" and not by_intent:
         rel = float(getattr(measure, "rel", 1))
         relevant = float(read.num_rel(rel)[0])
@@ -254,7 +254,7 @@ def _running_scores(terms: Terms, shown: int) -> Array:
     hits = terms.hits
     adds = np.broadcast_to(terms.adds, len(hits)) * (1.0 if hits.weight is None else hits.weight)
     total: Array = np.cumsum(np.bincount(hits.rank, adds, minlength=shown + 1))[1 : shown + 1].astype(np.float64)
-    return divide(total + terms.besides, terms.over)
+    return divide(total + terms.unretrieved, terms.over)
 
 
 def _prefix_scores(measure: Measure, read: Assessed, shown: int) -> Array:

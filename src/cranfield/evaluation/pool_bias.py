@@ -1,4 +1,4 @@
-"""How much a run loses if it is not pooled: what pooled runs lose without the documents that only they found.
+"""How much a run loses if it is not pooled, estimated from runs that are: their scores without their own documents.
 
 Adding this loss to the scores of a new run corrects them for the bias of the pool.
 """
@@ -114,7 +114,6 @@ def _groups_of(groups: Belongs, runs: tuple[str, ...]) -> dict[str, str]:
     unknown = [run for run in group_of if run not in runs]
     if unknown:
         origin = "groups" if isinstance(groups, Mapping) else shown_path(os.fspath(groups))
-        verb = "is" if len(unknown) == 1 else "are"
-        message = f"{counted(len(unknown), 'run')} {verb} not pooled: {listed(unknown)}"
+        message = f"{counted(len(unknown), 'run is', 'runs are')} not pooled: {listed(unknown)}"
         raise DataError(origin, None, f"{message}; the pooled runs are {listed(runs, 10)}")
     return group_of

@@ -12,20 +12,7 @@ from cranfield.fairness.expected import Exposure, GroupExposure, expected_exposu
 from cranfield.fairness.representation import awrf, jensen_shannon, pairwise_parity, prefix_fairness
 
 __all__ = [
-    "GEOMETRIC",
-    "MEASURES",
-    "TREC",
-    "Attention",
-    "Audit",
-    "EquityOfAttention",
-    "Exposure",
-    "GroupExposure",
-    "audit",
-    "awrf",
-    "equity_of_attention",
-    "expected_exposure",
-    "exposure",
-    "jensen_shannon",
-    "pairwise_parity",
+    "GEOMETRIC", "MEASURES", "TREC", "Attention", "Audit", "EquityOfAttention", "Exposure", "GroupExposure",
+    "audit", "awrf", "equity_of_attention", "expected_exposure", "exposure", "jensen_shannon", "pairwise_parity",
     "prefix_fairness",
-]
+]  # fmt: skip

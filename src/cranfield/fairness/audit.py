@@ -221,7 +221,6 @@ def _chosen(measures: str | Iterable[str] | None, grouped: bool) -> set[str]:
 
 
 def _by_run(runs: Any, draws: bool) -> dict[str, Rankings]:
-    """Return the rankings of each run, by its name."""
     if isinstance(runs, Mapping):
         rankings = {str(name): rankings_of(source) for name, source in runs.items()}
     else:
@@ -252,7 +251,7 @@ def _judged_only(shown: Mapping[str, Rankings], judgments: Qrels) -> dict[str, R
 
 def _covering(table: Groups, shown: Mapping[str, Rankings], judgments: Qrels, group: str | None) -> Groups:
     """Return the groups of all documents that are ranked or judged; those without one are put in `group`."""
-    ranked = (doc for rankings in shown.values() for lists in rankings.values() for one in lists for doc in one)
+    ranked = (doc for run in shown.values() for lists in run.values() for ranking in lists for doc in ranking)
     known = set(table.documents)
     documents = dict.fromkeys([*ranked, *judgments.table.docs(0, len(judgments))])
     lacking = [doc for doc in documents if doc not in known]

@@ -54,7 +54,7 @@ class Groups:
         if isinstance(thing, Groups):
             return thing
         if isinstance(thing, Mapping):
-            return _made(
+            return _from_triples(
                 ((doc, group, weight) for doc, label in thing.items() for group, weight in _shares(label)), "groups"
             )
         if is_frame(thing):
@@ -62,13 +62,12 @@ class Groups:
         if isinstance(thing, str | os.PathLike):
             return _from_file(os.fspath(thing))
         if isinstance(thing, Iterable):
-            return _made(map(_triple, thing), "groups")
+            return _from_triples(map(_triple, thing), "groups")
         raise UsageError(
             f"{type(thing).__name__} cannot be read as groups of documents: give {{doc: group}}, a frame or a file"
         )
 
     def __len__(self) -> int:
-        """Return the number of documents that have a label."""
         return len(self.documents)
 
     @cached_property
@@ -128,7 +127,7 @@ def _from_frame(frame: Any, origin: str) -> Groups:
             raise DataError(origin, None, no_column(role, names, NAMES[role]))
     documents = get(places["doc"])
     weights = get(places["weight"]) if "weight" in places else [1.0] * len(documents)
-    return _made(zip(documents, get(places["group"]), weights, strict=True), origin)
+    return _from_triples(zip(documents, get(places["group"]), weights, strict=True), origin)
 
 
 def _from_file(path: str) -> Groups:
@@ -139,10 +138,10 @@ def _from_file(path: str) -> Groups:
         path, EXPECTED, [2, 3], data=buffer, separators="\t, ;", comments=False,
         header=lambda cells: column_key(cells[0]) in NAMES["doc"] and column_key(cells[1]) in NAMES["group"],
     )  # fmt: skip
-    return _made(map(_triple, file.rows), file.origin, file.lines)
+    return _from_triples(map(_triple, file.rows), file.origin, file.lines)
 
 
-def _made(triples: Iterable[tuple[Any, Any, Any]], origin: str, lines: Sequence[int] | None = None) -> Groups:
+def _from_triples(triples: Iterable[tuple[Any, Any, Any]], origin: str, lines: Sequence[int] | None = None) -> Groups:
     entries: dict[tuple[str, str], float] = {}
     for number, (doc, group, weight) in enumerate(triples):
         line = lines[number] if lines else None

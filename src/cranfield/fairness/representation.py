@@ -97,8 +97,8 @@ def jensen_shannon(p: Array, q: Array) -> float:
 
 
 def _kullback_leibler(p: Array, q: Array) -> float:
-    some = p > 0
-    return float((p[some] * np.log(p[some] / q[some])).sum())
+    positive = p > 0
+    return float((p[positive] * np.log(p[positive] / q[positive])).sum())
 
 
 def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 10, name: str = "run") -> Scores:

@@ -30,19 +30,9 @@ from cranfield.views.ties import Ties, only_with
 from cranfield.views.view import View
 
 __all__ = [
-    "REGISTRY",
-    "FunctionMeasure",
-    "M",
-    "Measure",
-    "MeasureType",
-    "Properties",
-    "Terms",
-    "divide",
-    "measure",
-    "normalised_unless_cut",
-    "number_tuple",
-    "show",
-]
+    "REGISTRY", "FunctionMeasure", "M", "Measure", "MeasureType", "Properties", "Terms", "divide", "measure",
+    "normalised_unless_cut", "number_tuple", "show",
+]  # fmt: skip
 
 DEEPEST_CUTOFF = 2**62 - 1
 """The largest cutoff: far beyond any list, and small enough for integer arrays."""
@@ -56,19 +46,19 @@ ALIASES: dict[str, type[Measure]] = {}
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """A score as a sum: (the sum of `adds` over the hits of a list + `besides`) / `over`.
+    """A score as a sum: (the sum of `adds` over the hits of a list + `unretrieved`) / `over`.
 
-    `besides` is what documents outside the list add. `columns` are further numbers per hit that `explain` shows.
+    `unretrieved` is what documents outside the list add. `columns` are further numbers per hit that `explain` shows.
     """
 
     hits: Hits
     adds: Array
     over: Array | float = 1.0
     columns: Mapping[str, Array] = field(default_factory=dict)
-    besides: Array | float = 0.0
+    unretrieved: Array | float = 0.0
 
     def score(self) -> Array:
-        return divide(self.hits.sum(self.adds) + self.besides, self.over)
+        return divide(self.hits.sum(self.adds) + self.unretrieved, self.over)
 
 
 def divide(above: Array, below: Array | float) -> Array:
@@ -208,17 +198,17 @@ class Measure(metaclass=MeasureType):
         self.check()
 
     def _check_cutoff(self, cutoff: float) -> None:
-        what = f"{self.name}@{cutoff}"
+        written = f"{self.name}@{cutoff}"
         if self.cutoff_kind == "none":
-            raise UsageError(f"{what}: {self.name} takes no cutoff")
+            raise UsageError(f"{written}: {self.name} takes no cutoff")
         if isinstance(cutoff, bool) or not isinstance(cutoff, (int, float, np.number)):
-            raise UsageError(f"{what}: the cutoff must be a number")
+            raise UsageError(f"{written}: the cutoff must be a number")
         if self.cutoff_kind == "recall":
             check.between(f"{self.name}@", low=0, high=1, cutoff=cutoff)
         elif cutoff > DEEPEST_CUTOFF:
-            raise UsageError(f"{what}: the cutoff is too large; leave it out, or make it smaller")
+            raise UsageError(f"{written}: the cutoff is too large; leave it out, or make it smaller")
         elif not cutoff >= 1 or not isinstance(cutoff, int):
-            raise UsageError(f"{what}: the cutoff must be a whole number, 1 or more")
+            raise UsageError(f"{written}: the cutoff must be a whole number, 1 or more")
 
     def _check_views(self) -> None:
         ties = [str(view) for view in self.views if isinstance(view, Ties)]
@@ -347,9 +337,8 @@ class Measure(metaclass=MeasureType):
     def has_bounds(self) -> bool:
         """Whether its scores with all unjudged documents worst, and all best, enclose every judgment in between."""
         more_intents = self.needs == "intents" and self.__dict__.get("rel", 1) > 1  # new ones may have that grade
-        told = self.properties
-        views = all(view.keeps_bounds for view in self.views)
-        return told.recall_free and told.better != "neither" and views and not more_intents
+        bounded = self.properties.recall_free and self.properties.better != "neither" and not more_intents
+        return bounded and all(view.keeps_bounds for view in self.views)
 
     @property
     def k(self) -> int | None:

@@ -50,8 +50,8 @@ class Curves:
     area: Array | None = None
 
     def __repr__(self) -> str:
-        what = "mean curves" if self.topic is None else "curves"
-        return f"Curves({len(self.y)} {what} of {self.y_name} against {self.x_name} at {len(self.x)} points)"
+        kind = "mean curves" if self.topic is None else "curves"
+        return f"Curves({len(self.y)} {kind} of {self.y_name} against {self.x_name} at {len(self.x)} points)"
 
     def mean(self) -> Curves:
         """One curve per run: the mean over the topics for which it is defined."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Hits, position_in_segment
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures import continuation
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, number_tuple
@@ -105,9 +105,9 @@ class CWLMeasure(Measure):
     def _check(self, changed: list[str]) -> None:
         super()._check(changed)
         check.one_of(self.name, REPORTS, report=self.report)
-        for what, ranks in (("depth", self.depth), ("cutoff", self.cutoff or 1)):
+        for name, ranks in (("depth", self.depth), ("cutoff", self.cutoff or 1)):
             if not 1 <= ranks <= MOST_RANKS or ranks != int(ranks):
-                raise UsageError(f"{self.name}: {what} == {ranks!r}, must be a whole number from 1 to {MOST_RANKS:,}")
+                raise UsageError(f"{self.name}: {name} == {ranks!r}, must be a whole number from 1 to {MOST_RANKS:,}")
         if isinstance(self.cost, str):
             check.one_of(self.name, COSTS, cost=self.cost)
         elif self.cost is not None:
@@ -222,9 +222,8 @@ class CWLMeasure(Measure):
         """What the document at each rank adds; costs and depth are not sums over documents."""
         if self.report not in ("EU", "ETU"):
             return None
-        length = np.minimum(lists.retrieved, self.reading_depth)
-        row = np.repeat(np.arange(lists.rows), length)
-        rank = position_in_segment(np.concatenate(([0], np.cumsum(length))))
+        every = lists.every(self.reading_depth)
+        row, rank = every.row, every.rank
         columns = {name: np.empty(len(row)) for name in ("gain", "C", "W", "L", "adds")}
         for rows, vectors in self.blocks(lists):
             inside = slice(*np.searchsorted(row, [rows.start, rows.stop]))
@@ -246,7 +245,7 @@ def _by_rank(hits: Hits, values: Array, rows: slice, depth: int) -> Array:
     return np.bincount(at, values[inside], count * depth).astype(np.float64, copy=False).reshape(count, depth)
 
 
-def costs_by_document(lists: Assessed, rows: slice, depth: int, who: str, column: str) -> Array:
+def costs_by_document(lists: Assessed, rows: slice, depth: int, caller: str, column: str) -> Array:
     """The cost of the document at every rank, from the table of lengths; below the end of a list the mean cost above.
 
     >>> from cranfield.assessed.lengths import Lengths
@@ -257,11 +256,11 @@ def costs_by_document(lists: Assessed, rows: slice, depth: int, who: str, column
     every = lists.every(depth)
     inside = slice(every.start[rows.start], every.start[rows.stop])
     row, rank = every.row[inside], every.rank[inside]
-    costs = lengths_of(lists, f"{who}(cost={column!r})").of(column, row, rank)
+    costs = lengths_of(lists, f"{caller}(cost={column!r})").of(column, row, rank)
     if not np.all(costs > 0):
         at = int(np.flatnonzero(~(costs > 0))[0])
         where = f"run {lists.runs[lists.run[row[at]]]!r}, topic {lists.topics[lists.topic[row[at]]]!r}, rank {rank[at]}"
-        raise UsageError(f"{who}: {where}: the document's {column} is {costs[at]:g}, must be above 0 to be a cost")
+        raise UsageError(f"{caller}: {where}: the document's {column} is {costs[at]:g}, must be above 0 to be a cost")
     length = np.diff(every.start[rows.start : rows.stop + 1])
     sums = np.bincount(row - rows.start, costs, len(length))
     below = np.where(length > 0, sums / np.maximum(length, 1), 1.0)
@@ -358,9 +357,9 @@ class CWL(CWLMeasure):
         return divide(scores, (self._total(lists) > 0).astype(np.float64)) if self.continuation == "AP" else scores
 
 
-def check_wanted_gain(who: str, model: str, T: float) -> None:
+def check_wanted_gain(caller: str, model: str, T: float) -> None:
     """Raise an error for a wanted gain that would give chances outside 0 to 1."""
     if model != "INST":
-        check.positive(who, T=T)
+        check.positive(caller, T=T)
     elif not T >= 0.5:
-        raise UsageError(f"{who}: T == {T!r}, must be 0.5 or more (smaller values do not give probabilities)")
+        raise UsageError(f"{caller}: T == {T!r}, must be 0.5 or more (smaller values do not give probabilities)")

@@ -66,10 +66,10 @@ class ADM(Measure):
         estimate = self._estimates(lists, counted.row, counted.rank)
         missed = lists.num_judged() - hits.count
         gain_missed = total_gain(lists, Gain.of(self.gain)) / largest - counted.sum(judged)
-        besides = np.where(missed > 0, missed - gain_missed, 0.0)  # each is estimated 0 and adds 1 minus its gain
+        unretrieved = np.where(missed > 0, missed - gain_missed, 0.0)  # each is estimated 0 and adds 1 minus its gain
         adds = 1.0 - np.abs(estimate - judged)
         documents = lists.num_judged() + counted.count - hits.count
-        return Terms(counted, adds, documents, {"estimate": estimate, "judgment": judged}, besides)
+        return Terms(counted, adds, documents, {"estimate": estimate, "judgment": judged}, unretrieved)
 
     def _largest(self, lists: Assessed) -> float:
         return Gain.of(self.gain).scale(highest_grade(self.name, self.max_grade, lists))

@@ -271,12 +271,12 @@ class NWRR(_Penalised):
         return Terms(firsts, reached, 1.0, {"penalty": penalty, "least penalty": least})
 
 
-def highest_grade(who: str, max_grade: float | None, lists: Assessed) -> float:
+def highest_grade(caller: str, max_grade: float | None, lists: Assessed) -> float:
     """`max_grade`, or the largest grade in the judgments if it is None."""
     if max_grade is None:
         return lists.max_grade
     if lists.max_grade > max_grade:
-        raise UsageError(f"{who}: max_grade == {max_grade:g}, but the judgments go up to {lists.max_grade:g}")
+        raise UsageError(f"{caller}: max_grade == {max_grade:g}, but the judgments go up to {lists.max_grade:g}")
     return float(max_grade)
 
 

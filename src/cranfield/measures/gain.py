@@ -86,11 +86,11 @@ class Gain:
         pairs = [f"{number(grade)}:{number(worth)}" for grade, worth in self.table]
         return "{" + ",".join(pairs + (["else:linear"] if self.unlisted else [])) + "}"
 
-    def check(self, who: str) -> None:
+    def check(self, caller: str) -> None:
         """Raise an error if a gain is below 0."""
         for grade, worth in self.table:
             if worth < 0:
-                raise UsageError(f"{who}: gain == {self}: grade {grade:g} gains {worth:g}, must be 0 or more")
+                raise UsageError(f"{caller}: gain == {self}: grade {grade:g} gains {worth:g}, must be 0 or more")
 
     def falls(self, grades: Array) -> list[tuple[float, float]]:
         """Pairs of successive grades of which the higher gains less: among these grades, 0 and those of the table.

@@ -61,7 +61,7 @@ class _Acceptance:
     highest: float
 
     def __call__(self, grade: Array) -> Array:
-        level = np.floor(np.maximum(grade, 0.0))  # thresholds are whole grades: who accepts 1 accepts 1.5
+        level = np.floor(np.maximum(grade, 0.0))  # thresholds are whole grades: a reader who accepts 1 accepts 1.5
         if self.g is None:
             return level / (self.highest or 1.0)
         return np.concatenate(([0.0], np.cumsum(self.g)))[level.astype(np.int64)]

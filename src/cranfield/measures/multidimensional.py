@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.dimensions import RELEVANCE, Dimensions, lacking
+from cranfield.assessed.dimensions import RELEVANCE, Dimensions, no_judgments
 from cranfield.assessed.hits_by_intent import documents_of
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
@@ -76,9 +76,9 @@ def _gain(dimensions: Dimensions, column: int, kind: str, rel: float) -> Array:
     return np.asarray(np.maximum(np.nan_to_num(grade), 0.0) / (dimensions.largest[column] or 1.0))
 
 
-def _dimensions_of(lists: Assessed, who: str, name: str | None = None) -> Dimensions:
+def _dimensions_of(lists: Assessed, caller: str, name: str | None = None) -> Dimensions:
     if lists.dimensions is None:
-        raise lacking(who, name)
+        raise UsageError(f"{caller}: {no_judgments(name)}")
     return lists.dimensions
 
 

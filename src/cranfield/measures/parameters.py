@@ -21,20 +21,20 @@ Norm = str
 """`"R"` to divide by R, `"min"` to divide by min(l, R)."""
 
 
-def _check_persistence(who: str, **values: float) -> None:
-    check.between(who, low=0, high=1, **values)
+def _check_persistence(caller: str, **values: float) -> None:
+    check.between(caller, low=0, high=1, **values)
     for name, value in values.items():
         if value == 1:
-            raise UsageError(f"{who}: {name} == 1, must be below 1")
+            raise UsageError(f"{caller}: {name} == 1, must be below 1")
 
 
 RULES: dict[str, Callable[..., None]] = {
-    "Probability": lambda who, **values: check.between(who, low=0, high=1, **values),
+    "Probability": lambda caller, **values: check.between(caller, low=0, high=1, **values),
     "Persistence": _check_persistence,
     "Positive": check.positive,
     "NotNegative": check.not_negative,
     "Whole": check.whole,
-    "Norm": lambda who, **values: check.one_of(who, ("R", "min"), **values),
+    "Norm": lambda caller, **values: check.one_of(caller, ("R", "min"), **values),
 }
 NUMBERS = ("float", "int", "Probability", "Persistence", "Positive", "NotNegative", "Whole")
 
@@ -55,14 +55,14 @@ class Parameter(NamedTuple):
         is_gain = "GainLike" in self.annotation or isinstance(self.default, Gain)
         return Gain.of(value, name) if is_gain and not (value is None and self.optional) else value
 
-    def check(self, who: str, name: str, value: Any) -> None:
+    def check(self, caller: str, name: str, value: Any) -> None:
         """Raise an error if a value does not fit the annotation, or else the type of the default."""
         if value is None and self.optional:
             return
         kind = self.annotation.removesuffix(" | None")
         if isinstance(self.default, str) and not isinstance(value, str):
-            raise UsageError(f"{who}: {name} == {value!r}, must be a string such as {self.default!r}")
+            raise UsageError(f"{caller}: {name} == {value!r}, must be a string such as {self.default!r}")
         if kind in NUMBERS or (isinstance(self.default, (int, float)) and not isinstance(self.default, bool)):
-            check.finite(who, **{name: value})
+            check.finite(caller, **{name: value})
         if kind in RULES:
-            RULES[kind](who, **{name: value})
+            RULES[kind](caller, **{name: value})

@@ -12,7 +12,7 @@ from cranfield.measures.difficulty import NOT_THE_PAPERS_FORMULA, AlphaSharpIA
 from cranfield.measures.naming.parse import parse
 
 SHARED = {name: name.replace("_", "-") for name in ("normalised", "recall_free", "diminishing", "lengths")}
-"""The rows of both figures, and how they are called here."""
+"""The rows of both figures, and their names here."""
 
 RANKED = {"graded": "graded", **SHARED, "nonlinear": "nonlinear"}
 """The rows of Fig. 6. Discriminative power is left out: it depends on the runs as well."""

@@ -12,12 +12,8 @@ from cranfield.types import Array
 
 def num_retrieved(lists: Assessed, cutoff: int | None) -> Array:
     """The number of documents in each list down to the cutoff."""
-
-    def count() -> Array:
-        retrieved = np.asarray(lists.retrieved, dtype=np.float64)
-        return retrieved if cutoff is None else np.minimum(retrieved, cutoff)
-
-    return lists._once(("num_retrieved", cutoff), count)
+    last = np.inf if cutoff is None else cutoff
+    return lists._once(("num_retrieved", cutoff), lambda: np.minimum(lists.retrieved, last, dtype=np.float64))
 
 
 def precision_divisor(lists: Assessed, cutoff: int | None) -> Array:

@@ -15,7 +15,7 @@ from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.incomplete import EPSILON
 from cranfield.types import Array, Index
 
-ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels is where strata are given"
+ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels can give strata"
 
 
 def documents_of_sample(lists: Assessed) -> Index:

@@ -19,20 +19,20 @@ from cranfield.measures.parameters import NotNegative, Positive, Probability
 from cranfield.types import Array
 
 
-def lengths_of(lists: Assessed, who: str) -> Lengths:
+def lengths_of(lists: Assessed, caller: str) -> Lengths:
     """The lengths of the documents; an error if they were not given."""
     if lists.lengths is None:
         raise UsageError(
-            f"{who} needs the lengths of documents: give lengths=, a file with lines 'doc length' or {{doc: length}}"
+            f"{caller} needs the lengths of documents: give lengths=, a file with lines 'doc length' or {{doc: length}}"
         )
     return lists.lengths
 
 
-def note_unit(who: str, lists: Assessed, unit: str) -> str | None:
+def note_unit(caller: str, lists: Assessed, unit: str) -> str | None:
     """The note that lengths without a unit are used as words or characters, if they are."""
     if lists.lengths is None or lists.lengths.column(unit) == unit:
         return None
-    return f"{who}: the lengths of documents are used as {unit}"
+    return f"{caller}: the lengths of documents are used as {unit}"
 
 
 class _Reading(Measure):

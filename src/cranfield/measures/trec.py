@@ -374,12 +374,8 @@ class rbp_resid(Measure):
     properties = Properties(recall_free=True, better="neither")
 
     def score(self, lists: Assessed) -> Array:
-        hits = lists.hits()
-        judged = hits.where(hits.grade >= 0)
-        start = np.concatenate(([0], np.cumsum(lists.retrieved, dtype=np.int64)))
-        unjudged = np.ones(start[-1], dtype=bool)
-        unjudged[start[judged.row] + judged.rank - 1] = False
-        row = np.repeat(np.arange(lists.rows), lists.retrieved)[unjudged]
-        weight = np.bincount(row, persistence(self.p, position_in_segment(start)[unjudged]), lists.rows)
+        every = lists.every()
+        unjudged = every.where(~(every.grade >= 0))
+        weight = unjudged.sum(persistence(self.p, unjudged.rank))
         tail = persistence(self.p, lists.retrieved + 1)
-        return np.where(np.bincount(row, minlength=lists.rows) > 0, tail + (1.0 - self.p) * weight, 0.0)
+        return np.where(unjudged.count > 0, tail + (1.0 - self.p) * weight, 0.0)

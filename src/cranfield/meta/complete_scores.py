@@ -37,7 +37,12 @@ class CompleteScores:
 
     @staticmethod
     def of(
-        scores: Scores, who: str, measures: Any = None, *, least_systems: int = LEAST_SYSTEMS, least_measures: int = 2
+        scores: Scores,
+        caller: str,
+        measures: Any = None,
+        *,
+        least_systems: int = LEAST_SYSTEMS,
+        least_measures: int = 2,
     ) -> CompleteScores:
         """Select measures and leave out topics on which any value is undefined; a note counts these topics.
 
@@ -47,12 +52,12 @@ class CompleteScores:
         """
         if measures is not None:
             scores = scores.select(measures=measures)
-        check_count(who, len(scores.runs), "system", least_systems)
-        check_count(who, len(scores.measures), "measure", least_measures)
-        _check_values(scores, who)
+        check_count(caller, len(scores.runs), "system", least_systems)
+        check_count(caller, len(scores.measures), "measure", least_measures)
+        _check_values(scores, caller)
         defined = np.asarray(~np.isnan(scores.values).any(axis=(0, 1)))
         if not defined.any():
-            raise UsageError(f"{who}: no topic has a value for every run and measure; select fewer runs or measures")
+            raise UsageError(f"{caller}: no topic has a value for every run and measure; select fewer runs or measures")
         notes = list(scores.notes)
         if scores.missing.any():
             effect = "count as empty lists" if scores.missing_rule == "zero" else "have no value"
@@ -133,25 +138,25 @@ def divided(a: NDArray[Any], b: NDArray[Any], otherwise: Any = np.nan) -> Array:
         return np.asarray(np.where(b > 0, a / b, otherwise))
 
 
-def check_count(who: str, count: int, noun: str, least: int = LEAST_SYSTEMS) -> None:
+def check_count(caller: str, count: int, noun: str, least: int = LEAST_SYSTEMS) -> None:
     """Refuse too few systems, measures or topics."""
     if count < least:
-        raise UsageError(f"{who}: {counted(count, noun)}, must be {least} or more")
+        raise UsageError(f"{caller}: {counted(count, noun)}, must be {least} or more")
 
 
-def _check_values(scores: Scores, who: str) -> None:
+def _check_values(scores: Scores, caller: str) -> None:
     """Refuse a run without any value by some measure, and infinite values."""
     empty = np.argwhere(np.isnan(scores.values).all(axis=2))
     if len(empty):
         measure, run = empty[0]
         more = f", and in {counted(len(empty) - 1, 'more case')}" if len(empty) > 1 else ""
         case = f"{scores.measures[measure]} has no value for run {scores.runs[run]!r}{more}"
-        raise UsageError(f"{who}: {case}; leave out one of them")
+        raise UsageError(f"{caller}: {case}; leave out one of them")
     infinite = np.argwhere(np.isinf(scores.values))
     if len(infinite):
         measure, run, topic = infinite[0]
         score = f"{scores.measures[measure]} of {scores.runs[run]} on topic {scores.topics[topic]}"
-        raise UsageError(f"{who}: {score} is infinite")
+        raise UsageError(f"{caller}: {score} is infinite")
 
 
 def names_of(measures: Iterable[Any]) -> list[str]:

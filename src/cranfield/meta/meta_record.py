@@ -1,4 +1,4 @@
-"""What the records of meta-evaluation share: how they print, and how arrays become columns and tables."""
+"""The base of records of meta-evaluation, and functions that turn arrays into columns and tables."""
 
 from __future__ import annotations
 
@@ -27,14 +27,8 @@ class MetaRecord(Record):
         return {**{name: getattr(self, name) for name in self.facts}, "notes": list(getattr(self, "notes", ()))}
 
     def told(self) -> tuple[str, ...]:
-        """An older name of `notes`."""
+        """The notes. An older name, which still works."""
         return tuple(getattr(self, "notes", ()))
-
-    def __str__(self) -> str:
-        return self.table().text()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def labels(values: Iterable[Any]) -> NDArray[Any]:

@@ -127,10 +127,12 @@ class SyntheticLists:
         base = _recall_base(length, grades, recall_base)
         if sample is None:
             if length * math.log(grades) > math.log(MOST) + FAR:
-                power = f"{grades}^{length} = {_power_text(grades, length)}"
+                digits = length * math.log10(grades)
+                power = f"{grades**length:,}" if digits < 15 else f"{10 ** (digits % 1):.1f} × 10^{int(digits)}"
+                every = f"{grades}^{length} = {power} lists of {length} documents with {grades} grades"
                 way_out = f"too many to enumerate (at most {MOST:,}); use shorter lists or draw some: sample=100000"
-                raise UsageError(f"there are {power} lists of {length} documents with {grades} grades, {way_out}")
-            lists = _every_list(length, grades)
+                raise UsageError(f"there are {every}, {way_out}")
+            lists = np.ascontiguousarray(np.indices((grades,) * length, dtype=np.int8).reshape(length, -1).T)
         else:
             drawn = np.random.default_rng(seed).integers(0, grades, (sample, length), dtype=np.int8)
             lists = np.unique(np.concatenate([drawn, _extreme_lists(length, base)]), axis=0)
@@ -250,10 +252,10 @@ def check_plain_lists(measure: Measure) -> None:
         raise UsageError(f"{measure} needs {needs}, which lists of grades do not have; give a measure of plain lists")
 
 
-def _recall_base(length: int, grades: int, given: int | Sequence[int] | None) -> tuple[int, ...]:
-    if given is None:
+def _recall_base(length: int, grades: int, recall_base: int | Sequence[int] | None) -> tuple[int, ...]:
+    if recall_base is None:
         return (length,) * (grades - 1)
-    base = (given,) * (grades - 1) if isinstance(given, int) else tuple(given)
+    base = (recall_base,) * (grades - 1) if isinstance(recall_base, int) else tuple(recall_base)
     for count in base:
         check.finite("lists", recall_base=count)
         check.not_negative("lists", recall_base=count)
@@ -263,10 +265,6 @@ def _recall_base(length: int, grades: int, given: int | Sequence[int] | None) ->
     if sum(base) == 0:
         raise UsageError("lists: recall_base == 0, must be above 0: without relevant documents all lists are equal")
     return tuple(map(int, base))
-
-
-def _every_list(length: int, grades: int) -> Grades:
-    return np.ascontiguousarray(np.indices((grades,) * length, dtype=np.int8).reshape(length, -1).T)
 
 
 def _extreme_lists(length: int, base: tuple[int, ...]) -> Grades:
@@ -289,8 +287,3 @@ def _extreme_lists(length: int, base: tuple[int, ...]) -> Grades:
             lists.append(best.copy())
             lists[-1][[place, place + 1]] = best[[place + 1, place]]
     return np.array(lists)
-
-
-def _power_text(grades: int, length: int) -> str:
-    digits = length * math.log10(grades)
-    return f"{grades**length:,}" if digits < 15 else f"{10 ** (digits % 1):.1f} × 10^{int(digits)}"

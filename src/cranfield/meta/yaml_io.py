@@ -27,25 +27,25 @@ def read_yaml(text: str, path: str, first_line: int = 1) -> Any:
         raise DataError(path, None, f"not valid YAML: {error}") from None
 
 
-def write_yaml(value: Any, who: str) -> str:
-    """A YAML text with the keys in their order. Values that are not plain are an error, which begins with `who`.
+def write_yaml(value: Any, caller: str) -> str:
+    """A YAML text with the keys in their order. Values that are not plain are an error, which begins with `caller`.
 
     >>> print(write_yaml({"tag": "bm25", "actor": {"team": "ours"}}, "metadata"), end="")
     tag: bm25
     actor:
       team: ours
     """
-    yaml = _package(who)
+    yaml = _package(caller)
     try:
         text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=4096)
     except yaml.YAMLError as error:
-        raise UsageError(f"{who}: a value is not plain text, number, list or mapping: {str(error)[:120]}") from None
+        raise UsageError(f"{caller}: a value is not plain text, number, list or mapping: {str(error)[:120]}") from None
     return text
 
 
-def _package(who: str) -> Any:
+def _package(caller: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise UsageError(f"{who}: YAML needs PyYAML: pip install 'cranfield[yaml]'") from None
+        raise UsageError(f"{caller}: YAML needs PyYAML: pip install 'cranfield[yaml]'") from None
     return yaml

@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.scores.risk import Risk
 from cranfield.scores.scores import Scores
 from cranfield.table import DIGITS, Cell, Column, Table, printable
-from cranfield.text import listed
+from cranfield.text import counted, listed
 
 
 def summary_table(
@@ -92,14 +92,14 @@ def _notes(scores: Scores) -> Iterator[str]:
     """Yield the notes of the scores, and which topics are missing or undefined."""
     yield from scores.notes
     counts = zip(scores.runs, scores.missing.sum(axis=1).tolist(), strict=True)
-    lacking = [f"{run} ({n})" for run, n in counts if n]
+    lacking = [f"{run} ({counted(n, 'topic')})" for run, n in counts if n]
     if lacking:
-        fate = "scored as empty lists" if scores.missing_rule == "zero" else "left out of its mean"
-        yield f"missing topics, {fate}: {listed(lacking, noun='runs')}"
+        rule = "scored as empty lists" if scores.missing_rule == "zero" else "left out of means"
+        yield f"topics missing from runs, {rule}: {listed(lacking, noun='runs')}"
     undefined = scores.undefined.any(axis=1).sum(axis=1).tolist()
-    incomplete = [f"{m} ({n})" for m, n in zip(scores.measures, undefined, strict=True) if n]
+    incomplete = [f"{m} ({counted(n, 'topic')})" for m, n in zip(scores.measures, undefined, strict=True) if n]
     if incomplete:
-        yield f"topics without a value for some run, left out of its mean: {', '.join(incomplete)}"
+        yield f"undefined scores, left out of means: {', '.join(incomplete)}"
 
 
 def trec_lines(scores: Scores, *, per_topic: bool = False, summary: bool = True, digits: int = DIGITS) -> Iterator[str]:

@@ -70,8 +70,8 @@ class ScoreFile:
         """The name of a run that the file does not name."""
         return self.run or stem(self.path)
 
-    def _fault(self, line: int | None, what: str) -> DataError:
-        return DataError(self.path, line, what)
+    def _fault(self, line: int | None, message: str) -> DataError:
+        return DataError(self.path, line, message)
 
     def _text(self) -> str:
         data = read_bytes(self.path)
@@ -100,8 +100,8 @@ class ScoreFile:
     def _entries(self, columns: Mapping[str, list[str]], facts: Mapping[str, Any], rows: _Rows) -> Cells:
         """Scores from columns with an entry for each of these rows."""
 
-        def fault(i: int | None, what: str) -> DataError:
-            return self._fault(None if i is None else rows[i][0], what)
+        def fault(i: int | None, message: str) -> DataError:
+            return self._fault(None if i is None else rows[i][0], message)
 
         return score_tables.from_columns(columns, facts, fault, self.measure, self._run_name, self.missing)
 
@@ -164,7 +164,7 @@ class ScoreFile:
         """Whether the first column of a matrix names topics.
 
         It does if its heading says so, if it has no numbers, or if it has distinct whole numbers, some above 1, and
-        other columns have fractions: no measure has such scores.
+        other columns have fractions, because no measure has such scores.
         """
         if names and column_key(names[0]) in ("", *_TOPIC_HEADINGS):
             return True
@@ -172,8 +172,8 @@ class ScoreFile:
         word = next((i for i, cell in enumerate(first) if parsed_number(cell) is None), None)
         if word is not None:
             if any("." in other and parsed_number(other) is not None for other in first):
-                what = f"{first[word]!r} is not a number; use topic_column=True if the column names topics"
-                raise self._fault(body[word][0], what)
+                message = f"{first[word]!r} is not a number; use topic_column=True if the column names topics"
+                raise self._fault(body[word][0], message)
             return True
         if not all(map(str.isdecimal, first)) or len(set(first)) < len(first):
             return False

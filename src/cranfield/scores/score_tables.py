@@ -17,6 +17,7 @@ from cranfield.collection.structured import parsed_json
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.frames import need
 from cranfield.scores.labels import label
+from cranfield.text import listed
 from cranfield.types import Array
 
 Mask = NDArray[np.bool_]
@@ -53,7 +54,7 @@ def grid(
     labels = {axis: list(dict.fromkeys((*map(str, facts.get(f"{axis}s", ())), *names[axis]))) for axis in AXES}
     measures, runs, topics = labels.values()
     shape = (len(measures), len(runs), len(topics))
-    m, r, t = (_codes(names[axis], labels[axis]) for axis in AXES)
+    m, r, t = (codes(names[axis], labels[axis]) for axis in AXES)
     place = np.ravel_multi_index((m, r, t), shape) if len(m) else m
     _, first = np.unique(place, return_index=True)
     if len(first) < len(place):
@@ -72,14 +73,14 @@ def grid(
         scored = np.zeros((shape[0], 1, shape[2]), dtype=bool)
         scored[m, 0, t] = True
         values[absent[None] & scored] = 0.0
-        some = ", ".join(f"{runs[i]} {topics[j]}" for i, j in np.argwhere(absent)[:3])
-        message = f"{absent.sum()} of {absent.size} lists have no score and count as 0: {some}"
-        more = ", ..." if absent.sum() > 3 else ""
-        warnings.warn(f"{message}{more}; missing='skip' leaves them out", CranfieldWarning, stacklevel=4)
+        examples = listed((f"{runs[i]} {topics[j]}" for i, j in np.argwhere(absent)), 3)
+        message = f"{absent.sum()} of {absent.size} lists have no score and count as 0: {examples}"
+        warnings.warn(f"{message}; missing='skip' leaves them out", CranfieldWarning, stacklevel=4)
     return Cells(measures, runs, topics, values, missing, rule, tuple(map(str, facts.get("notes", ()))))
 
 
-def _codes(names: Sequence[str], known: Sequence[str]) -> NDArray[np.int64]:
+def codes(names: Sequence[str], known: Sequence[str]) -> NDArray[np.int64]:
+    """The position of each name among the known names."""
     place = {name: i for i, name in enumerate(known)}
     return np.fromiter(map(place.__getitem__, names), dtype=np.int64, count=len(names))
 
@@ -131,8 +132,8 @@ def from_columns(
 def from_frame(frame: Any, measure: str | None, run: str | None, missing: str | None, origin: str = "frame") -> Cells:
     """From a frame with a row per score, or a mapping from column names to columns."""
 
-    def fault(row: int | None, what: str) -> DataError:
-        return DataError(origin, None, what if row is None else f"row {row}: {what}")
+    def fault(row: int | None, message: str) -> DataError:
+        return DataError(origin, None, message if row is None else f"row {row}: {message}")
 
     if not hasattr(frame, "columns") and not isinstance(frame, Mapping) and hasattr(frame, "__arrow_c_stream__"):
         frame = need("pyarrow", "an Arrow stream").table(frame)
@@ -157,9 +158,9 @@ def from_nested(data: Any, measure: str, missing: str | None, facts: Mapping[str
     entries: list[tuple[str, str, str]] = []
     values: list[Any] = []
 
-    def fault(i: int | None, what: str) -> DataError:
+    def fault(i: int | None, message: str) -> DataError:
         where = "" if i is None else "measure {!r}, run {!r}, topic {!r}: ".format(*entries[i])
-        return DataError(origin, None, where + what)
+        return DataError(origin, None, where + message)
 
     if not isinstance(data, Mapping):
         raise fault(None, f"{type(data).__name__}, expected {{run: {{topic: {{measure: value}}}}}}")
@@ -201,10 +202,10 @@ def number(x: Any, fault: Callable[[str], DataError]) -> float:
         return np.nan
     try:
         value = parsed_number(x) if isinstance(x, str) else float(x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # an integer may be too large
         value = None
     if value is None:
-        raise fault(f"{x!r} is not a number")
+        raise fault(f"{x!r:.80} is not a number")
     return value
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.collection.writing import to_delimited
 from cranfield.record import plain
 from cranfield.scores.score_files import joined_notes
+from cranfield.table import Column, Table
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -57,34 +58,25 @@ def json_text(scores: Scores) -> str:
 
 def terminal_text(scores: Scores) -> str:
     """Sizes, the means of the first runs and measures, and notes."""
-    rows, more = _means(scores, 10, 8)
-    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
-    lines = [
-        "  ".join([f"{run:<{first}}", *(f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))])
-        for run, *cells in rows
-    ]
-    return "\n".join([_title(scores), *lines, *["..."][: int(more)], *scores.notes])
+    table, more = _means(scores, 10, 8)
+    return "\n".join([_title(scores), table.text(), *["..."][: int(more)], *scores.notes])
 
 
 def html_text(scores: Scores) -> str:
     """As `terminal_text`, for notebooks."""
     from html import escape
 
-    (head, *rows), more = _means(scores, 50, 30)
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in ("mean", *head[1:]))
-    body = "".join(
-        f'<tr><th style="text-align:left">{escape(run)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
-        for run, *cells in rows
-    )
+    table, more = _means(scores, 50, 30)
     below = "".join(f"<p>{escape(note)}</p>" for note in (*["..."][: int(more)], *scores.notes))
-    return f"<p>{escape(_title(scores))}</p><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{below}"
+    return f"<p>{escape(_title(scores))}</p>{table.html()}{below}"
 
 
-def _means(scores: Scores, runs: int, measures: int) -> tuple[list[list[str]], bool]:
-    """The means of the first runs and measures with their labels, and whether there are more."""
+def _means(scores: Scores, runs: int, measures: int) -> tuple[Table, bool]:
+    """The means of the first runs and measures, and whether there are more."""
     means = scores.means()[:measures, :runs].T
-    rows = [[run, *(f"{x:.4f}" for x in row)] for run, row in zip(scores.runs, means, strict=False)]
-    return [["", *scores.measures[:measures]], *rows], runs < len(scores.runs) or measures < len(scores.measures)
+    rows = tuple((run, *(f"{x:.4f}" for x in row)) for run, row in zip(scores.runs, means, strict=False))
+    columns = (Column(""), *(Column(measure, "number") for measure in scores.measures[:measures]))
+    return Table(columns, rows), runs < len(scores.runs) or measures < len(scores.measures)
 
 
 def _title(scores: Scores) -> str:

@@ -24,6 +24,7 @@ from cranfield.scores.score_files import FORMATS, ScoreFile, format_of
 from cranfield.scores.score_tables import AXES, MISSING_RULES, Cells, Mask
 from cranfield.scores.standardisation import standardise
 from cranfield.scores.summary import Summary
+from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.table import Estimate
 from cranfield.types import Array
 
@@ -115,11 +116,9 @@ class Scores(Tidy):
         return self.measures, self.runs, self.topics, self.missing_rule, self.notes
 
     def __len__(self) -> int:
-        """The number of measures."""
         return len(self.measures)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the labels of the measures."""
         return iter(self.measures)
 
     def __contains__(self, measure: MeasureLike) -> bool:
@@ -152,6 +151,19 @@ class Scores(Tidy):
             values=self.values[np.ix_(m, r, t)],
             missing=self.missing[np.ix_(r, t)],
         )
+
+    def by_class(self, classes: Classes) -> dict[str, Scores]:
+        """The scores of each class of topics.
+
+        `classes` is {topic: class} or a file with lines of topic and class. Topics without a class are left out, and a
+        warning counts them.
+
+        >>> scores = Scores.from_matrix([[0.2], [0.4], [0.9]], runs=["a"], topics=["301", "302", "303"], measure="AP")
+        >>> parts = scores.by_class({"301": "hard", "302": "hard", "303": "easy"})
+        >>> {name: (len(part.topics), round(part.mean()["a"]["AP"], 2)) for name, part in parts.items()}
+        {'hard': (2, 0.3), 'easy': (1, 0.9)}
+        """
+        return {name: self.select(topics=topics) for name, topics in topics_by_class(self.topics, classes).items()}
 
     @property
     def undefined(self) -> Mask:
@@ -380,8 +392,8 @@ class Scores(Tidy):
         """
         rules = {part.missing_rule for part in parts if part.missing.any()}
         if missing is None and len(rules) > 1:
-            what = "missing topics count as 0 in some parts, not in others"
-            raise UsageError(f"combine: {what}; use missing='zero' or 'skip'")
+            problem = "missing topics count as 0 in some parts, not in others"
+            raise UsageError(f"combine: {problem}; use missing='zero' or 'skip'")
         columns = [part.columns() for part in parts]
         cells = score_tables.grid(
             {axis: [x for part in columns for x in part[axis].tolist()] for axis in AXES},
@@ -389,7 +401,7 @@ class Scores(Tidy):
             np.concatenate([np.empty(0, dtype=bool), *(part["missing"] for part in columns)]),
             missing or next(iter(rules), "zero"),
             {"notes": dict.fromkeys(note for part in parts for note in part.notes)},
-            lambda _, what: DataError("combine", None, what),
+            lambda _, message: DataError("combine", None, message),
         )
         return _wrapped(cells)
 

@@ -166,9 +166,9 @@ def bootstrap_interval(values: Array, name: str, level: float, *, resamples: int
         if n < 2:
             continue
         mine = np.flatnonzero(pattern_of_row.reshape(-1) == number)
-        for some in np.array_split(mine, max(1, len(mine) * resamples // _BLOCK)):
-            drawn = _resampled(rows[some][:, pattern], name, resamples, np.random.default_rng(seed))
-            ends[:, some] = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        for batch in np.array_split(mine, max(1, len(mine) * resamples // _BLOCK)):
+            drawn = _resampled(rows[batch][:, pattern], name, resamples, np.random.default_rng(seed))
+            ends[:, batch] = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     if name == "gmean":
         ends = np.exp(ends)
     low, high = ends.reshape(2, *values.shape[:-1])

@@ -197,10 +197,7 @@ class Sharp(View):
         return lists
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
-        def sharp(lists: Assessed) -> Array:
-            return self.gamma * intent_recall(lists, cutoff) + (1 - self.gamma) * score(lists)
-
-        return sharp
+        return lambda lists: self.gamma * intent_recall(lists, cutoff) + (1 - self.gamma) * score(lists)
 
     def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
         recall = float(intent_recall(lists, measure.rank_cutoff)[0])

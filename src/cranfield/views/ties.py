@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class Ties(View):
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         if self.reading == "expected":
-            return _expected_sum(score) if additive else _expected(score)
+            return partial(_expected_sum if additive else _expected, score)
         if self.score is None:
             return super().around(score, additive=additive, cutoff=cutoff)
         return lambda lists: score(self.apply(lists))
@@ -81,15 +82,11 @@ class Ties(View):
         return "ties" if self.reading == "expected" else f"ties={self.reading}"
 
 
-def _expected_sum(score: Score) -> Score:
+def _expected_sum(score: Score, lists: Assessed) -> Array:
     """For sums over documents: each hit counts at every rank of its tie with weight 1/size."""
-
-    def expected(lists: Assessed) -> Array:
-        first, last = tie_bounds(lists)
-        blocks = row_blocks(lists.hits().sum(last - first + 1), MOST_HITS)
-        return np.concatenate([score(_at_every_rank_of_tie(lists, first, last, *block)) for block in blocks])
-
-    return expected
+    first, last = tie_bounds(lists)
+    blocks = row_blocks(lists.hits().sum(last - first + 1), MOST_HITS)
+    return np.concatenate([score(_at_every_rank_of_tie(lists, first, last, *block)) for block in blocks])
 
 
 def _at_every_rank_of_tie(lists: Assessed, first: Index, last: Index, begin: int, end: int) -> Assessed:
@@ -105,24 +102,19 @@ def _at_every_rank_of_tie(lists: Assessed, first: Index, last: Index, begin: int
     )
 
 
-def _expected(score: Score) -> Score:
+def _expected(score: Score, lists: Assessed) -> Array:
     """For any measure: the mean over all orders of the tied documents, or over a sample of them."""
-
-    def expected(lists: Assessed) -> Array:
-        out = score(lists)
-        for row in tied_rows(lists):
-            out[row] = np.mean(score(TiedOrders.of(lists, row).lists()))
-        return out
-
-    return expected
+    out = score(lists)
+    for row in tied_rows(lists):
+        out[row] = np.mean(score(TiedOrders.of(lists, row).lists()))
+    return out
 
 
 def only_with(lists: Assessed, needs: Collection[str]) -> Assessed:
     """The lists with only the attachments that a measure needs, so that tied orders that differ only there are one."""
     if not lists.attachments:
         return lists
-
-    def make() -> Assessed:
-        return lists.replace(**{name: known.only_for(needs) for name, known in lists.attachments.items()})
-
-    return lists._once(("only with", frozenset(needs)), make)
+    return lists._once(
+        ("only with", frozenset(needs)),
+        lambda: lists.replace(**{name: known.only_for(needs) for name, known in lists.attachments.items()}),
+    )

@@ -66,7 +66,7 @@ def test_baseline_topics_and_systems(cranfield: Cranfield, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--sample", "--alpha", "0"), "--alpha: alpha == 0"),
+        (("--sample", "--alpha", "0"), "--alpha == 0"),
         (("--sample", "--test", "tuckey"), "did you mean 'tukey'"),
         (("--sample", "-B", "0", "--test", "bootstrap"), "resamples == 0"),
         (("--sample", "--baseline", "bm26"), "did you mean 'bm25'"),

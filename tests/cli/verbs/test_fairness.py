@@ -134,4 +134,4 @@ def test_eval_and_measures_mention_the_verb(cranfield: Cranfield, files: tuple[s
     assert "cranfield fairness: AWRF, EE-D" in cranfield("measures").out
     page = " ".join(cranfield("fairness", "--help").out.split())
     assert "rKL" in page
-    assert "geometric, log or trec: 1, p, p^2, ..." in page  # Attention("geometric").of starts at 1, p ** 0
+    assert "geometric, log or trec (1, p, p^2, ...;" in page  # Attention("geometric").of starts at 1, p ** 0

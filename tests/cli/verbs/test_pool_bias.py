@@ -39,7 +39,7 @@ def test_losses_and_adjusted_scores(cranfield: Cranfield) -> None:
     result = cranfield(*POOL, "--adjust", "new.run")
     assert (result.code, result.err) == (0, "")
     assert result.out.splitlines() == [
-        "What runs lose if they were not pooled (to depth 2)",
+        "Loss of each run if its first 2 documents had not been pooled",
         "run            P@2",
         "x           0.2500",
         "y           0.0000",
@@ -110,7 +110,7 @@ def test_undefined_numbers_are_null_in_json(cranfield: Cranfield, files: Path) -
     [
         (("x.run", "--pool-depth", "2"), 2, "1 pooled run given, must be 2 or more"),
         (("x.run", "y.run"), 2, "missing option --pool-depth"),
-        (("x.run", "y.run", "--pool-depth", "0"), 2, "--pool-depth: pool_depth == 0"),
+        (("x.run", "y.run", "--pool-depth", "0"), 2, "--pool-depth == 0"),
         (("x.run", "y.run", "--pool-depth", "2", "--adjust", "x.run"), 2, "run 'x' is pooled"),
         (("x.run", "y.run", "--pool-depth", "2", "--adjust-qrels", "qrels.txt"), 2, "add --adjust RUN"),
         (("x.run", "y.run", "--pool-depth", "2", "--digits", "-1"), 2, "digits == -1"),

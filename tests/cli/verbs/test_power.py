@@ -160,4 +160,4 @@ def test_identical_runs_say_nothing_about_size(cranfield: Cranfield, tmp_path: P
     (tmp_path / "same.csv").write_text("topic,a,b\n1,0.2,0.2\n2,0.5,0.5\n3,0.4,0.4\n")
     result = cranfield("power", "-s", str(tmp_path / "same.csv"), "-d", "0.05")
     assert result.code == 2
-    assert "variance == 0.0, must be above 0; all systems vary alike over topics" in result.err
+    assert "variance == 0.0, must be above 0; all systems vary in the same way over topics" in result.err

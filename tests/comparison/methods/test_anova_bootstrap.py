@@ -154,7 +154,7 @@ def test_an_interrupted_test_keeps_the_finished_resamples(scores: np.ndarray) ->
     assert f"interrupted after {kept.resamples:,} of 200,000 resamples" in kept.notes
     again = bootstrap_anova(np.tile(scores, (40, 1)), resamples=kept.resamples)
     assert kept.p.tolist() == again.p.tolist()
-    assert kept.low.tolist() == again.low.tolist()
+    assert kept.low == pytest.approx(again.low, rel=1e-12)  # products of matrices of other sizes
 
 
 def test_more_resamples_than_memory_holds_raise_an_error(scores: np.ndarray) -> None:

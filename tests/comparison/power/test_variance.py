@@ -54,8 +54,8 @@ def test_undefined_topics_are_left_out_with_a_note() -> None:
 
 
 @pytest.mark.parametrize("scores", [[[0.1, 0.1], [0.3, 0.3], [0.7, 0.7]], [[0.1, 0.2], [0.3, 0.4], [0.7, 0.8]]])
-def test_systems_that_vary_alike_raise_an_error(scores: Any) -> None:
-    with pytest.raises(UsageError, match="all systems vary alike over topics"):
+def test_systems_that_vary_in_the_same_way_raise_an_error(scores: Any) -> None:
+    with pytest.raises(UsageError, match="all systems vary in the same way over topics"):
         topic_set_size(scores, difference=0.1)
 
 

@@ -436,7 +436,7 @@ def test_any_jumble_of_tokens_is_a_measure_or_a_usage_error(tokens: list[str]) -
         made = parse_many("".join(tokens), modules=False)
     except UsageError:
         return
-    assert all(parse(str(one)) == one for one in made)
+    assert all(parse(str(measure)) == measure for measure in made)
 
 
 # -- measures of the user

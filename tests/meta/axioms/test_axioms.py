@@ -35,7 +35,7 @@ def test_counter_examples_have_their_scores(name: str) -> None:
         if not result.holds:
             before, after = result.example
             assert after.score < before.score
-            assert [of(measure, one) for one in result.example] == pytest.approx([before.score, after.score])
+            assert [of(measure, scored) for scored in result.example] == pytest.approx([before.score, after.score])
     assert not improving_step("replacement", measure).holds
 
 
@@ -44,8 +44,8 @@ def test_a_swap_that_lowers_P_plus_by_hand() -> None:
     before = ((1 + 1) / (2 + 5) + (2 + 3) / (3 + 6) + (3 + 6) / (4 + 6)) / 3  # 0 1 2 3: down to the 3
     after = ((1 + 1) / (2 + 5) + (2 + 4) / (3 + 6)) / 2  # 0 1 3 2: likewise
     result = axioms("P+", only="swap")["P+", "swap"]
-    assert [one.listed for one in result.example] == ["0 1 2 3 0", "0 1 3 2 0"]
-    assert [one.score for one in result.example] == pytest.approx([before, after])
+    assert [scored.listed for scored in result.example] == ["0 1 2 3 0", "0 1 3 2 0"]
+    assert [scored.score for scored in result.example] == pytest.approx([before, after])
 
 
 def test_top_heavy_measures() -> None:
@@ -58,7 +58,7 @@ def test_top_heavy_measures() -> None:
 def test_top_heaviness_by_hand() -> None:
     result = top_heavy(parse("bpref"))  # 8 relevant: (1 - (r - 1)/8)/8 at rank r, a straight line
     assert result.says == "it gains no more from rank 2 to 1 than from 3 to 2"
-    assert [one.score for one in result.example] == pytest.approx([6 / 64, 7 / 64, 8 / 64])
+    assert [scored.score for scored in result.example] == pytest.approx([6 / 64, 7 / 64, 8 / 64])
     assert not top_heavy(parse("P(rel=2)@5")).holds
     assert top_heavy(parse("AP(rel=2)")).holds
 
@@ -66,7 +66,7 @@ def test_top_heaviness_by_hand() -> None:
 def test_scores_are_shown_unchanged_if_lower_is_better() -> None:
     result = top_heavy(parse("ESL(wanted=1,N=100)"))
     assert not result.holds
-    assert all(one.score >= 0 for one in result.example)
+    assert all(scored.score >= 0 for scored in result.example)
 
 
 def test_the_table_of_figure_6() -> None:
@@ -77,12 +77,14 @@ def test_the_table_of_figure_6() -> None:
         ("yes", "no", "yes"), ("yes", "yes", "no"), ("no", "no", "yes"), ("no", "no", "yes"),
     ]  # fmt: skip
     assert len(actual.columns()["measure"]) == len(actual) == 12
-    assert all(one.example for one in actual if not one.holds and one.axiom in ("normalised", "recall_free"))
+    assert all(
+        finding.example for finding in actual if not finding.holds and finding.axiom in ("normalised", "recall_free")
+    )
 
 
 def test_diversity_measures_are_tested_by_intent() -> None:
     actual = axioms("ERR-IA")
-    assert {one.axiom for one in actual} == {
+    assert {finding.axiom for finding in actual} == {
         "graded", "intent_probabilities", "normalised", "recall_free", "diminishing", "lengths",
     }  # fmt: skip
     assert re.match(r"\(a?\d", actual["ERR-IA", "intent_probabilities"].shown())
@@ -90,13 +92,13 @@ def test_diversity_measures_are_tested_by_intent() -> None:
 
 def test_descriptive_measures_have_no_rating_axioms() -> None:
     actual = axioms("NumRet")
-    assert not {one.axiom for one in actual} & {"swap", "replacement", "normalised"}
+    assert not {finding.axiom for finding in actual} & {"swap", "replacement", "normalised"}
     assert "describes a list" in actual.notes[0]
 
 
 def test_every_finding_has_a_meaning() -> None:
     for measure in (PLAIN[0], parse("D#-nDCG")):
-        assert {one.axiom for one in axioms(measure)} <= set(MEANS)
+        assert {finding.axiom for finding in axioms(measure)} <= set(MEANS)
 
 
 def test_bad_input_is_refused() -> None:

@@ -170,7 +170,7 @@ def actual(teams: dict[str, str], pool_depth: int | None = None) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         leave_one_out(GRADES, LISTS, "AP", teams=teams, pool_depth=pool_depth)
-    return [str(one.message) for one in caught]
+    return [str(warning.message) for warning in caught]
 
 
 def test_teams_without_runs_and_runs_without_teams_are_named() -> None:

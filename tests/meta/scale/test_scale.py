@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.comparison.assumptions import interval_scale
 from cranfield.comparison.compare import compare
-from cranfield.comparison.methods.nonparametric import kruskal_wallis
+from cranfield.comparison.methods.friedman_and_kruskal import kruskal_wallis
 from cranfield.errors import UsageError
 from cranfield.measures import parse
 from cranfield.measures.base import REGISTRY
@@ -35,8 +35,8 @@ and a recall base of 4."""
 
 def test_kinds_of_scales_as_in_figure_19() -> None:
     actual = scales(list(FIGURE_19), 4, recall_base=4)
-    assert [one.kind for one in actual] == list(FIGURE_19.values())
-    assert [one.even for one in actual] == [kind == "interval" for kind in FIGURE_19.values()]
+    assert [result.kind for result in actual] == list(FIGURE_19.values())
+    assert [result.even for result in actual] == [kind == "interval" for kind in FIGURE_19.values()]
 
 
 @pytest.mark.parametrize(("measure", "share"), [("AP", 1 / 4), ("RR", 1 / 2)])
@@ -62,11 +62,11 @@ def test_scores_agree_with_single_lists(name: str, base: tuple[int, int] | None)
     measure, length = parse(name), 3
     there = base or (length, length)
     expected = {}
-    for one in product(range(3), repeat=length):
-        missed = [n - one.count(grade) for grade, n in enumerate(there, 1)]
+    for grades in product(range(3), repeat=length):
+        missed = [n - grades.count(grade) for grade, n in enumerate(there, 1)]
         if min(missed) >= 0:
-            rest = [1.0] * missed[0] + [2.0] * missed[1] + [0.0] * (length - one.count(0))
-            expected[" ".join(map(str, one))] = measure.of(list(one), rest)
+            rest = [1.0] * missed[0] + [2.0] * missed[1] + [0.0] * (length - grades.count(0))
+            expected[" ".join(map(str, grades))] = measure.of(list(grades), rest)
     columns = scale(measure, length, 3, recall_base=base).columns()
     result = dict(zip(columns["list"].tolist(), columns["score"].tolist(), strict=True))
     assert result == pytest.approx(expected, abs=1e-13)
@@ -75,7 +75,9 @@ def test_scores_agree_with_single_lists(name: str, base: tuple[int, int] | None)
 
 def test_orders_of_ferro_and_maistro_section_7_8() -> None:
     # set-based measures order as SBTO does; RBP with p = 0.2 keeps the order of RBTO, and p = 0.8 and AP do not
-    actual = {one.measure: one.order for one in scales(["P@5", "R", "F", "RBP(p=0.2)", "RBP(p=0.5)", "RBP", "AP"], 5)}
+    actual = {
+        result.measure: result.order for result in scales(["P@5", "R", "F", "RBP(p=0.2)", "RBP(p=0.5)", "RBP", "AP"], 5)
+    }
     assert actual == {
         "P@5": "SBTO", "R": "SBTO", "F": "SBTO", "RBP(p=0.2)": "RBTO", "RBP(p=0.5)": "RBTO", "RBP": "", "AP": "",
     }  # fmt: skip
@@ -116,7 +118,7 @@ def test_long_lists_are_sampled_and_only_refuted() -> None:
     actual = {
         name: scale(name, 40, sample=2000, seed=1) for name in ("P@40", "RBP(p=0.5)", "RBP(p=0.8)", "AP", "RR", "DCG")
     }
-    assert {name: one.even for name, one in actual.items()} == {
+    assert {name: scale.even for name, scale in actual.items()} == {
         "P@40": None, "RBP(p=0.5)": None, "RBP(p=0.8)": False, "AP": False, "RR": False, "DCG": False,
     }  # fmt: skip
     assert actual["P@40"].table().rows[0][1] == "ordinal, interval not refuted"

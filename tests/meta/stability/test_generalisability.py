@@ -32,11 +32,13 @@ SYNTHETIC_4 = np.array(
 def test_brennans_variance_components() -> None:
     # Brennan 2001, Table 6.2: mean squares and variance components of the p × i design
     result = g_study(SYNTHETIC_4)
-    assert [one.source for one in result.components] == ["system", "topic", "system × topic"]
-    assert [one.df for one in result.components] == [9, 11, 99]
-    assert [one.mean_square for one in result.components] == pytest.approx([10.2963, 11.6273, 2.7872], abs=5e-5)
-    assert [one.variance for one in result.components] == pytest.approx([0.6258, 0.8840, 2.7872], abs=5e-5)
-    assert sum(one.share for one in result.components) == pytest.approx(1)
+    assert [component.source for component in result.components] == ["system", "topic", "system × topic"]
+    assert [component.df for component in result.components] == [9, 11, 99]
+    assert [component.mean_square for component in result.components] == pytest.approx(
+        [10.2963, 11.6273, 2.7872], abs=5e-5
+    )
+    assert [component.variance for component in result.components] == pytest.approx([0.6258, 0.8840, 2.7872], abs=5e-5)
+    assert sum(component.share for component in result.components) == pytest.approx(1)
 
 
 def test_brennans_intervals() -> None:
@@ -51,8 +53,12 @@ def test_trec_3_agrees_with_gt4ireval() -> None:
     # squares are 0.15074, 0.85296 and 0.010152
     values = _with_mean_squares(np.random.default_rng(0), 30, 50, 0.15074, 0.85296, 0.010152)
     result = g_study(values)
-    assert [one.variance for one in result.components] == pytest.approx([0.0028117, 0.028093, 0.010152], rel=1e-4)
-    assert [100 * one.share for one in result.components] == pytest.approx([6.8482, 68.425, 24.727], rel=1e-4)
+    assert [component.variance for component in result.components] == pytest.approx(
+        [0.0028117, 0.028093, 0.010152], rel=1e-4
+    )
+    assert [100 * component.share for component in result.components] == pytest.approx(
+        [6.8482, 68.425, 24.727], rel=1e-4
+    )
     now, more, needed = result.stability(), result.stability(200), result.needed(0.95)
     assert (now.rho2, now.rho2_low, now.rho2_high) == pytest.approx((0.93265, 0.89311, 0.96287), abs=2e-5)
     assert (now.phi, now.phi_low, now.phi_high) == pytest.approx((0.78613, 0.66141, 0.88039), abs=2e-5)
@@ -100,8 +106,8 @@ def test_three_facets_satisfy_the_equations_of_expected_mean_squares() -> None:
     )  # fmt: skip
     shards = {str(level): cube[:, :, level].T for level in range(f)}
     result = g_study(shards, facet="shard")
-    v = {one.source: one.estimate for one in result.components}
-    ms = {one.source: one.mean_square for one in result.components}
+    v = {component.source: component.estimate for component in result.components}
+    ms = {component.source: component.mean_square for component in result.components}
     st, sf, tf = "system × topic", "system × shard", "topic × shard"
     e = ms["system × topic × shard"]
     # Brennan 2001, ch. 3: the mean squares of the p × i × h design
@@ -120,7 +126,7 @@ def test_three_facets_satisfy_the_equations_of_expected_mean_squares() -> None:
         - cube.mean()
     )  # fmt: skip
     assert e == pytest.approx((left**2).sum() / ((s - 1) * (t - 1) * (f - 1)))
-    w = {one.source: one.variance for one in result.components}
+    w = {component.source: component.variance for component in result.components}
     error = w[st] / 20 + w[sf] / 3 + w["system × topic × shard"] / 60
     assert result.stability(20, 3).rho2 == pytest.approx(w["system"] / (w["system"] + error))
     absolute = error + w["topic"] / 20 + w["shard"] / 3 + w[tf] / 60
@@ -142,7 +148,7 @@ def test_no_number_of_topics_reaches_the_target_with_a_large_facet() -> None:
 def test_known_variances_are_estimated() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(0, 1, (1, 200)) + rng.normal(0, 2, (300, 1)) + rng.normal(0, 3, (300, 200))
-    variances = [one.variance for one in g_study(values).components]
+    variances = [component.variance for component in g_study(values).components]
     assert variances == pytest.approx([1, 4, 9], rel=0.2)
 
 
@@ -151,7 +157,7 @@ def test_the_worst_systems_can_be_dropped_for_every_measure() -> None:
     values = np.stack([rng.random((20, 30)) + np.linspace(0, 1, 20)[:, None] for _ in range(2)])
     scores = Scores(["AP", "RR"], [f"s{i}" for i in range(20)], [str(i) for i in range(30)], values)
     actual = g_studies(scores, drop=0.25, target=0.9)
-    assert [one.sizes["system"] for one in actual] == [15, 15]
+    assert [study.sizes["system"] for study in actual] == [15, 15]
     assert actual.studies[0].notes[0] == "5 of 20 systems left out, the worst 25% by their means"
     assert actual.studies[0].stability().rho2 < g_study(scores, "AP").stability().rho2
     rows = actual.table().rows
@@ -167,7 +173,7 @@ def test_noise_alone_and_no_noise_at_all() -> None:
         assert 0 <= now.rho2_low <= now.rho2_high <= 1
         assert 0 <= now.phi_low <= now.phi_high <= 1
     same = g_study(rng.random((10, 1)) + np.zeros(4))  # systems do not differ
-    assert math.isnan(same.stability().rho2)  # nothing to tell apart, and nothing in the way: 0/0
+    assert math.isnan(same.stability().rho2)  # neither variance of systems nor error variance: 0/0
     assert same.stability().phi == 0
     assert same.needed().phi == math.inf
     plain = g_study(rng.random((10, 1)) + np.linspace(0, 1, 4))  # topics shift all systems alike

@@ -76,7 +76,7 @@ def test_a_perfect_list_is_inferred_exactly() -> None:
 
 
 def test_errors_by_hand() -> None:
-    # all that recall tells of (1 1 0 1 0 0 0 1) is that half of its documents are relevant: precision 1/2 everywhere,
+    # recall only says of (1 1 0 1 0 0 0 1) that half of its documents are relevant: precision 1/2 everywhere,
     # where it is 1, 1, 3/4, 1/2
     actual = informativeness(Assessed.one([1, 1, 0, 1, 0, 0, 0, 1]), "R")
     assert actual.rms[0, 0] == pytest.approx(math.sqrt((0.25 + 0.25 + 0.0625) / 4), abs=1e-5)
@@ -154,12 +154,12 @@ def test_bad_input_is_refused() -> None:
 @pytest.mark.parametrize("measure", ["AP", "nDCG", "RBP"])
 def test_the_best_and_the_worst_score_are_inferred_exactly(measure: str) -> None:
     # Only one list has the highest score: all three relevant documents on top; only one the lowest: all at the end.
-    one = parse(measure)
+    parsed = parse(measure)
     for grades in ([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]):
         lists = join(
             {"q": {f"d{i}": g for i, g in enumerate(grades) if g}}, {"r": {"q": {f"d{i}": -i for i in range(6)}}}
         )
-        value = float(one.evaluate(lists)[0])
+        value = float(parsed.evaluate(lists)[0])
         assert max_entropy(measure, value, length=6, relevant=3) == pytest.approx(grades, abs=1e-9)
         assert informativeness(lists, measure).rms[0, 0] < 2e-3  # all but the slack
 

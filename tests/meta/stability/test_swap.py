@@ -40,7 +40,7 @@ def figure_4(values: np.ndarray, sets: list[tuple[list[int], list[int]]]) -> tup
                     continue
                 swap_count[bin_of(d)] += 1
     for system in range(len(values)):
-        largest = max(largest, *(mean(system, one) for pair in sets for one in pair))
+        largest = max(largest, *(mean(system, topics) for pair in sets for topics in pair))
     return count, swap_count, largest
 
 
@@ -49,7 +49,7 @@ def test_with_replacement_it_is_sakai_2007_figure_4(size):
     scores = tenths()
     result = swap_rates(scores, resamples=60, seed=3, sizes=size)
     times = np.random.default_rng(3).multinomial(size or 10, np.full(10, 1 / 10), size=(60, 2))
-    sets = [tuple(np.repeat(np.arange(10), one).tolist() for one in pair) for pair in times]
+    sets = [tuple(np.repeat(np.arange(10), topics).tolist() for topics in pair) for pair in times]
     for m in range(2):
         count, swaps, largest = figure_4(scores.values[m], sets)
         assert result.counts[m, 0].tolist() == count
@@ -64,7 +64,7 @@ def test_without_replacement_sets_are_disjoint_and_the_rest_is_the_same(topics, 
     scores = tenths(1, topics=topics)
     result = swap_rates(scores, replacement=False, sizes=size, resamples=50, seed=8)
     drawn = np.concatenate(list(swap._draws(topics, size, False, 50, 8, 7)))
-    sets = [tuple(np.flatnonzero(one).tolist() for one in pair) for pair in drawn]
+    sets = [tuple(np.flatnonzero(topics).tolist() for topics in pair) for pair in drawn]
     for one, other in sets:
         assert len(one) == len(other) == size
         assert not set(one) & set(other)
@@ -94,7 +94,7 @@ def test_the_block_size_does_not_change_the_result(monkeypatch, replacement):
 
 
 def record(counts: list[int], swaps: list[int], largest: float = 0.5) -> SwapRates:
-    arrays = (np.array(one)[None, None] for one in (counts, swaps))
+    arrays = (np.array(array)[None, None] for array in (counts, swaps))
     return SwapRates(("AP",), (42,), *arrays, np.array([[largest]]), 0.01, 0.05, True, 30, 42, 1000, 0, ())
 
 

@@ -74,7 +74,7 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]]
 
 
 def states(outcome: Outcome) -> dict[str, str]:
-    return {one.label: one.state for one in outcome.steps}
+    return {step.label: step.state for step in outcome.steps}
 
 
 def results(folder: Path) -> dict[str, bytes]:
@@ -145,9 +145,9 @@ def test_every_method_runs_in_a_study(folder: Path) -> None:
         str(folder / "all.toml"),
     )
     outcome = run_study(plan)
-    assert [(one.label, one.error) for one in outcome.failed] == []
-    assert {one.label for one in outcome.steps} == METHODS.keys()
-    assert {one.state for one in run_study(plan).steps} == {"cached"}
+    assert [(step.label, step.error) for step in outcome.failed] == []
+    assert {step.label for step in outcome.steps} == METHODS.keys()
+    assert {step.state for step in run_study(plan).steps} == {"cached"}
 
 
 def test_runs_with_the_same_tag_are_named_as_by_evaluate(folder: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_damaged_entry_is_computed_again(folder: Path) -> None:
 
 
 class Killed(BaseException):
-    """Stands for the sudden end of the process."""
+    """Simulates the sudden end of the process."""
 
 
 def test_a_study_stopped_before_any_write_continues_to_the_same_result(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -24,11 +25,12 @@ Analysis = tuple["Anova", list["LevelPairs"], list["LevelMeans"]]
 TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "source", "size", "against")
 
 
-class AnovaVerb(options.Source, Plotting):
-    """Analyse the variance of scores: a table with SS, df, MS, F, p and ω², and which levels of factors differ.
+class AnovaVerb(ByClass, options.Source, Plotting):
+    """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
-    csv and tsv hold one table: the analysis, or the pairs with --pairs, or the means with --means; json holds
-    everything. --plot draws the interaction of the two factors that --means A:B names.
+    The table has the columns SS, df, MS, F, p and ω². csv and tsv hold this analysis, or the pairs with
+    --pairs, or the means with --means; json holds everything. --plot draws the interaction of the two factors of
+    --means A:B.
     """
 
     summary = "how much variance is due to topics, systems and components"
@@ -43,17 +45,17 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
 
     factors: str | None = option(
         "--factors FILE",
-        "A table with a row per run and a header (run, stemmer, model, ...). Its columns replace the system.",
+        "A table with a row per run and a header (run, stemmer, model, ...). The other columns are the factors.",
         reads=True,
     )
     factor: list[str] | None = option(
         "--factor NAME",
         "A factor: a column of --factors, or NAME=COLUMN, or NAME=FILE with lines of run, level. Runs with the "
-        "same levels are replicates. Repeat it.",
+        "same levels are replicates. May be repeated.",
     )
     interactions: list[str] | None = option(
         "--interactions, -i A:B",
-        "Factors that interact (topic is one): stemmer:model,topic:stemmer; or all, for all pairs.",
+        "Interactions of factors and topics, such as stemmer:model,topic:stemmer; or all, for all pairs.",
     )
     across: str | None = option(
         "--across NAME",
@@ -66,8 +68,8 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
     )
     type: str = option(
         "--type TYPE",
-        "Sums of squares of unbalanced data, {names}: sequential, after the terms that do not contain the term, "
-        "or after all others.",
+        "Sums of squares of unbalanced data: {names} (each term after those before it, after those that do not contain "
+        "it, or after all others).",
         default="II",
         names="comparison.anova.model:SUMS",
         group=MORE,
@@ -76,14 +78,14 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
     tukey: list[str] | None = option(
         "--tukey FACTOR",
         "Compare the levels of this factor, or of a combination such as stemmer:model, by Tukey's HSD; default: "
-        "all factors except topics. Repeat it.",
+        "all factors except topics. May be repeated.",
     )
     scheffe: bool = flag("--scheffe", "Use Scheffé's test instead of Tukey's.")
     alpha: float = options.alpha(help="Significance level of the comparisons.")
     pairs: bool = flag("--pairs", "Print all pairs of levels with their differences.", group=RESULT)
     means: list[str] | None = option(
         "--means FACTOR",
-        "Print the mean of each level with its interval; stemmer:model for all combinations. Repeat it.",
+        "Print the mean of each level with its interval; stemmer:model for all combinations. May be repeated.",
         group=RESULT,
     )
 
@@ -95,7 +97,7 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
             raise UsageError("--plot draws how two factors interact; choose them: --means A:B")
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("--alpha", self.alpha)
+        check_alpha("", self.alpha, "--alpha")
 
     def run(self) -> None:
         from cranfield.comparison.anova.anova import anova

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class CompareVerb(options.Source, Plotting):
-    """Compare runs: differences with intervals, p-values corrected for the number of comparisons, effect sizes, groups.
+class CompareVerb(ByClass, options.Source, Plotting):
+    """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
-    Test, correction, level, number of topics and reasons for doubt are printed below the table. csv and tsv hold a row
-    per pair; json holds everything; latex is a table for a paper. docs/tests.md describes the tests. Ctrl-C during long
-    resampling prints the result of the resamples done so far.
+    p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
+    significance level, the number of topics and reasons for doubt. csv and tsv hold a row per pair; json holds
+    everything; latex is a table for a paper. docs/tests.md describes the tests. Ctrl-C during long resampling prints
+    the result of the resamples done so far.
     """
 
     summary = "which systems differ, by how much, and how certain that is"
@@ -37,13 +39,13 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
     baseline: str | None = option("--baseline, -b RUN", "Compare all other runs with this one; default: all pairs.")
     correction: str | None = option(
         "--correction NAME",
-        "{names}; default: holm, and none for tests of all systems at once.",
+        "Correction of p-values: {names}; default: holm, or none for tests of all systems at once.",
         names="comparison.corrections:CORRECTIONS",
     )
-    alpha: float = options.alpha(help="Significance level; intervals have level 1 - A.")
+    alpha: float = options.alpha(help="Significance level; confidence intervals have level 1 - A.")
     alternative: str = option(
         "--alternative SIDE",
-        "The alternative: {names} (than the baseline, or the second run).",
+        "The alternative hypothesis: {names} (than the baseline, or than the second run).",
         default="two-sided",
         names="comparison.test_result:ALTERNATIVES",
         group=MORE,
@@ -57,12 +59,14 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
     )
     systems: str | None = option(
         "--systems FILE",
-        "Runs that are one system, such as seeds of a model: lines of run, system. They are averaged per topic.",
+        "Average several runs of the same system per topic, such as seeds of a model: lines of run, system.",
         reads=True,
         group=MORE,
     )
     collections: bool = flag(
-        "--collections", "Each file of --scores is a collection: compare within each, correct over all.", group=MORE
+        "--collections",
+        "Treat each file of --scores as a collection: compare runs within each, and correct p-values over all.",
+        group=MORE,
     )
     nan: str = options.nan("listwise")
     resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
@@ -70,7 +74,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
     pairs: bool = flag("--pairs", "Print all pairs, even if there are many.", group=RESULT)
     topics: bool = flag(
         "--topics, -q",
-        "Print differences by topic of the best run and the baseline (or the second best).",
+        "Print the difference on each topic between the best run and the baseline (or the second best run).",
         group=RESULT,
     )
     threads: int | None = options.threads()
@@ -82,7 +86,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("--alpha", self.alpha)
+        check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
         find_test(self.test)
         find_correction(self.correction or "none")

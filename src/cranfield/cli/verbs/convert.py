@@ -1,4 +1,4 @@
-"""`cranfield convert`: from one file format to another."""
+"""`cranfield convert`: convert files to another format."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ENTRY = {"run": "document", "qrels": "judgment", "topics": "topic"}
 
 
 class ConvertVerb(Quiet):
-    """Write a run, judgments or topics in another format; anything the format of DST cannot hold is an error.
+    """Convert runs, judgments or topics to another format; data that this format cannot hold is an error.
 
-    Endings .gz, .bz2, .xz and .zst compress the output; compressed input is recognised by its content.
+    A DST that ends in .gz, .bz2, .xz or .zst is compressed; compressed input is recognised by its content.
     """
 
-    summary = "from one file format to another"
+    summary = "convert files to another format"
     examples = """
 cranfield convert qrels.txt qrels.parquet
 cranfield convert bm25.run.gz bm25.json
@@ -35,13 +35,14 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
     )
     read_as: str | None = option("--from FORMAT", "Format of SRC; default: detected.", names=FORMATS)
     write_as: str | None = option("--to FORMAT", "Format of DST: {names}; default: from its name.", names=FORMATS)
-    allow_loss: bool = flag("--allow-loss", "Leave out what the format cannot hold.")
+    allow_loss: bool = flag("--allow-loss", "Leave out what the format of DST cannot hold.", solves="allow_loss=")
 
     def run(self) -> None:
-        from cranfield.collection.convert import convert
+        from cranfield.collection.convert import convert, only_kind
         from cranfield.text import counted
 
-        kind = self.kind or kind_of_file(self.source, "--kind run, --kind qrels or --kind topics")
+        kind = self.kind or only_kind(self.read_as)
+        kind = kind or kind_of_file(self.source, "--kind run, --kind qrels or --kind topics")
         result = convert(
             self.source, self.target, kind=kind, from_=self.read_as, to=self.write_as, allow_loss=self.allow_loss
         )

@@ -10,9 +10,9 @@ from cranfield.cli.verbs.eval import EvalVerb
 
 
 class DemoVerb(Verb):
-    """Score the runs of the bundled sample collection, and show what to do next with its files."""
+    """Score the bundled sample collection, and print further commands to try on its files."""
 
-    summary = "score the bundled sample collection"
+    summary = "a first example, on a bundled sample collection"
     examples = "cranfield demo"
 
     def run(self) -> None:
@@ -38,5 +38,6 @@ def next_steps(qrels: str, run: str) -> str:
         f"cranfield validate {qrels} {runs}",
         "cranfield measures nDCG",
     ]
-    where = f"The files are in {folder}; the README.md there describes them."
-    return "\n".join(["", "This was: cranfield eval --sample", where, "", "Next:", *(f"  {step}" for step in steps)])
+    where = f"The sample collection is in {folder}; the README.md there describes it."
+    again = "You can print this table again with: cranfield eval --sample"
+    return "\n".join(["", again, where, "", "Commands to try next:", *(f"  {step}" for step in steps)])

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
@@ -24,17 +25,18 @@ RISKS = ("URisk", "TRisk", "GeoRisk")
 STATISTICS = ("mean", "gmean", "median", *RISKS)
 
 
-class EvalVerb(options.Collection, Printing):
-    """Score runs against judgments: one row per run, one column per measure.
+class EvalVerb(ByClass, Printing):
+    """Score the results of search systems (runs) against judgments of which documents are relevant.
 
-    Notes below the table say how documents were ordered, and which topics are missing or have no score. Formats that
-    cannot hold notes print them to standard error.
+    The table has a row per run and a column per measure. Notes below the table say how documents were ordered, and
+    which topics are missing or have no score. Formats that cannot hold notes print them to standard error.
 
-    Intervals are Student's t for means and bootstrap for the median. [worst] and [best] are bounds for recall-free
-    measures and two scenarios for others. A measure of your own is named module:name.
+    Intervals use Student's t for means and the bootstrap for the median. For measures that do not depend on missed
+    documents (recall-free), [worst] and [best] are bounds of the score; for others, they are two scenarios. To use a
+    measure of your own, name it as module:name.
     """
 
-    summary = "score runs against judgments"
+    summary = "score search results against relevance judgments"
     examples = """
 cranfield eval qrels.txt bm25.run dense.run -m nDCG@10 -m AP
 cranfield eval --sample  # try it on the bundled sample collection
@@ -43,22 +45,23 @@ cranfield eval qrels.txt bm25.run -m AP -q --format csv -o ap.csv
 zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
 cranfield eval qrels.txt bm25.run -m uRBP -m "CAM(nDCG@10)" --dimension understandability=clear.qrels
 cranfield eval qrels.txt runs/*.run -m AP --statistic URisk --baseline bm25 --alpha 5
+cranfield eval qrels.txt runs/*.run -m AP --by classes.txt  # for each class of topics
 cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 """
 
     measures: list[str] | None = options.measures()
     missing: str = options.missing()
-    statistic: str = option("--statistic NAME", "One number per run: {names}.", default="mean", choices=STATISTICS)
+    statistic: str = option("--statistic NAME", "The summary over topics: {names}.", default="mean", choices=STATISTICS)
     baseline: str | None = option("--baseline, -b RUN", "The run that URisk and TRisk compare with.")
     alpha: float | None = options.alpha(None, f"For {', '.join(RISKS)}: losses count 1 + A times; default: 1.")
     interval: str | None = option(
         "--interval, --ci LEVEL", "Add confidence intervals, by default at level 0.95.", bare=("0.95", r"[\d.]+%?")
     )
     residual: bool = flag(
-        "--residual", "Also score with all unjudged documents at grade 0 ([worst]) and at the highest ([best])."
+        "--residual", "Also score with all unjudged documents at grade 0 ([worst]) and at the highest grade ([best])."
     )
     per_topic: bool = options.per_topic("Also print the scores of each topic; in json, csv and tsv only these.")
-    format: str = format_option("trec", help="{names} (lines as trec_eval prints).")
+    format: str = format_option("trec", help="{names} (as trec_eval prints).")
     sort: str | None = option("--sort MEASURE", "Print the best run first, by this measure.", group=RESULT)
     depth: int | None = options.depth()
     threads: int | None = options.threads()

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class ExplainVerb(options.Lists, Quiet, Output):
-    """Show a list rank by rank: document, grade, its contribution to the measure, and the score so far."""
+    """Show how the score of a run on one topic comes about: rank by rank, what each document adds to it."""
 
-    summary = "where a score comes from, rank by rank"
+    summary = "show how a score comes about, rank by rank"
     examples = """
 cranfield explain qrels.txt bm25.run --topic 301 -m AP
 cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 -m ERR --depth 20

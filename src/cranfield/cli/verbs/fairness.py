@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class FairnessVerb(options.Ranked, Printing):
     """Measure how fair runs are: how attention is shared among groups of documents, or among documents.
 
-    There is a table of runs, and one of the groups in each run; values are means over topics, except equity. json, csv
+    It prints a table of runs, and one of the groups in each run; values are means over topics, except equity. json, csv
     and tsv hold one record per number: run, group (empty for the whole run), measure, value.
 
     AWRF compares the groups' shares of attention with a target; 1 is fair. EE-D, EE-R and EE-L are expected exposure:
@@ -30,7 +30,7 @@ class FairnessVerb(options.Ranked, Printing):
     of all; 0 is fair.
     """
 
-    summary = "which groups of documents get the attention"
+    summary = "how attention is shared among groups of documents"
     examples = """
 cranfield fairness qrels.txt bm25.run --groups regions.tsv
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m AWRF --target north=1,south=1
@@ -44,27 +44,27 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
     groups: str | None = option(
         "--groups FILE",
         "The groups of documents: lines of doc, group and optionally weight. Without it, only EE and equity are "
-        "computed, for documents.",
+        "computed, for single documents.",
         reads=True,
         solves="groups=",
     )
     measures: list[str] | None = option(
         "--measure, -m NAME",
-        "{names}; default: all. Repeat it, or separate by commas.",
+        "{names}; default: all. May be repeated.",
         names="fairness.audit:MEASURES",
     )
-    draws: bool = flag("--draws", "The runs are draws of one stochastic policy; print one row for all.")
-    individual: bool = flag("--individual", "Compute EE and equity for documents, even if there are groups.")
+    draws: bool = flag("--draws", "The runs are random rankings by one system: print one row for all of them.")
+    individual: bool = flag("--individual", "Compute EE and equity for single documents, even if there are groups.")
     protected: list[str] | None = option(
-        "--protected GROUP", "Compute rND, rKL and rRD only for this group. Repeat it."
+        "--protected GROUP", "Compute rND, rKL and rRD only for this group. May be repeated."
     )
     target: str | None = option(
         "--target GROUP=SHARE,...", "The target of AWRF; default: the groups of the topic's relevant documents."
     )
     attention: str | None = option(
         "--attention KIND",
-        "How attention decreases with rank, {names}: 1, p, p^2, ..., as in nDCG, or as in the TREC Fair Ranking "
-        "tracks; default: geometric, and trec for AWRF.",
+        "How attention decreases with rank: {names} (1, p, p^2, ...; as in nDCG; or as in the TREC Fair Ranking "
+        "tracks); default: geometric, and trec for AWRF.",
         names="fairness.attention:KINDS",
     )
     p: float | None = option("--p P", "Persistence of geometric attention; default: 0.5.", group=MORE)
@@ -76,7 +76,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
     missing: str = options.missing()
     missing_group: str | None = option(
         "--missing-group GROUP",
-        "The group of documents that the file of groups lacks, such as unknown; default: an error.",
+        "The group of documents that are not in the file of groups, such as unknown; default: stop with an error.",
         group=MORE,
         solves="missing_group=",
     )
@@ -85,7 +85,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
 
     def check(self) -> None:
         super().check()
-        check.whole("--depth", depth=self.depth)
+        check.whole("", **{"--depth": self.depth})
 
     def run(self) -> None:
         from cranfield.fairness import audit

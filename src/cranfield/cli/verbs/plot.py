@@ -50,7 +50,7 @@ cranfield plot boxes --sample -m AP
 
     def check(self) -> None:
         super().check()
-        check.between("--gamma", low=0, high=1, gamma=self.gamma)
+        check.between("", low=0, high=1, **{"--gamma": self.gamma})
         if (self.topic is not None or self.roc) and self.kind != "curves":
             raise UsageError(f"{'--roc' if self.roc else '--topic'} goes with curves, not with {self.kind}")
         if self.topic is not None and self.roc:

@@ -21,17 +21,18 @@ ALL = "(all runs)"
 
 
 class PoolBiasVerb(options.Files, Printing):
-    """Show what each pooled run would lose if it had not been pooled: its score without the documents only it found.
+    """Show how much the judgments favour the runs whose documents were judged (the pooled runs).
 
-    A run that was not pooled may have lost as much: --adjust adds the mean loss of the pooled runs to its score, which
-    assumes that the new run is like them. It is better to pool the new run with them for a few topics: give the
-    judgments of these topics as QRELS and those of the others as --adjust-qrels; then its own loss is added. (Webber
-    and Park, SIGIR 2009)
+    Usually only the first documents of some runs, the pool, are judged. The loss of a pooled run is how much lower it
+    would score without the documents that only it brought into the pool. A new run that was not pooled may score too
+    low by as much: --adjust adds the mean loss of the pooled runs to its score, which assumes that the new run is like
+    them. It is better to judge the new run with the others on a few topics: give the judgments of these topics as QRELS
+    and those of the other topics as --adjust-qrels; then its own loss is added. (Webber and Park, SIGIR 2009)
 
     csv and tsv hold one table: the adjusted scores if there are any, else the losses.
     """
 
-    summary = "what runs lose if they were not pooled, and adjusted scores"
+    summary = "how much judgments favour the runs they were made for"
     examples = """
 cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run
 cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100
@@ -40,30 +41,32 @@ cranfield pool-bias common.qrels pooled/*.run new.run --pool-depth 100 --adjust 
 cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt --format json
 """
 
-    qrels: str = argument("QRELS", "Judgments of the pooled documents; - is standard input.", required=True, reads=True)
-    runs: list[str] = argument("RUN", "The pooled runs: files, or patterns.", required=True, reads=True)
-    pool_depth: int = options.pool_depth("The number of documents of each run that went into the pool.", required=True)
+    qrels: str = argument("QRELS", "The judgments of the pool; - is standard input.", required=True, reads=True)
+    runs: list[str] = argument("RUN", "The pooled runs: files or patterns.", required=True, reads=True)
+    pool_depth: int = options.pool_depth("The number of first documents of each run that were judged.", required=True)
     measures: list[str] | None = options.measures()
     adjust: list[str] | None = option(
-        "--adjust RUN", "A run that was not pooled: print and adjust its score. Repeat it.", reads=True
+        "--adjust RUN",
+        "A run that was not pooled: print its score and adjusted score. May be repeated.",
+        reads=True,
     )
     adjust_qrels: str | None = option(
         "--adjust-qrels QRELS",
-        "Judgments to score the runs of --adjust, on topics for which they were not pooled; default: QRELS. A run "
-        "that is also among the pooled ones is adjusted by its own loss.",
+        "Score the runs of --adjust by these judgments, of topics on which they were not pooled; default: QRELS. A run "
+        "that is also given as a pooled run is adjusted by its own loss.",
         reads=True,
     )
     groups: str | None = option(
         "--groups FILE",
-        "Lines of run, group: who submitted which runs. The documents that no other group found count as its own; "
-        "default: each run is a group.",
+        "Groups of runs, such as those of a team: lines of run, group. A run loses the documents that no other group "
+        "found; default: each run is a group.",
         reads=True,
     )
     per_topic: bool = options.per_topic("Also print a row per pooled run and topic.")
 
     def check(self) -> None:
         super().check()
-        check.whole("--pool-depth", pool_depth=self.pool_depth)
+        check.whole("", **{"--pool-depth": self.pool_depth})
         if self.adjust_qrels is not None and not self.adjust:
             raise UsageError(f"--adjust-qrels {self.adjust_qrels} needs a run to score; add --adjust RUN")
 
@@ -107,7 +110,7 @@ def loss_table(bias: PoolBias, depth: int) -> Table:
     return Table(
         (Column("run"), *(Column(name, "number") for name in bias.measures)),
         tuple(rows),
-        caption=f"What runs lose if they were not pooled (to depth {depth})",
+        caption=f"Loss of each run if its first {depth} documents had not been pooled",
     )
 
 

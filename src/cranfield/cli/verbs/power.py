@@ -24,7 +24,7 @@ POINTS = 40
 
 
 class PowerVerb(options.Source, Plotting):
-    """Compute how many topics are needed to detect a difference, which difference can be detected, or the power.
+    """Compute how many topics you need to detect a difference, or what a number of topics can detect.
 
     Give --difference, --topics or both; the quantity left out is the answer. The variance comes from the scores of runs
     on a collection, or from --variance. Below the answer are the power and difference for other numbers of topics.
@@ -46,7 +46,7 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
         "scores (other tests).",
     )
     difference: float | None = option("--difference, -d D", "The smallest true difference to detect.")
-    width: float | None = option("--width, -w W", "The expected width of an interval of the mean difference.")
+    width: float | None = option("--width, -w W", "The expected width of the confidence interval.")
     topics: int | None = option(
         "--topics, -n N", "The number of topics, to compute the power or the detectable difference."
     )

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class StatsVerb(options.Files, Printing):
     """Count judged and relevant documents by grade and topic, and show how much of each run is judged.
 
-    csv and tsv hold one table: that of the runs if there are any, else that of the judgments.
+    csv and tsv hold one table: the runs if there are any, otherwise the judgments.
     """
 
-    summary = "what is in a collection"
+    summary = "count topics, judgments and relevant documents"
     examples = """
 cranfield stats qrels.txt bm25.run
 cranfield stats qrels.txt runs/*.run

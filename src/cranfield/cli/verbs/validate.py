@@ -11,19 +11,18 @@ from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.file_kind import kind_of_file
 from cranfield.cli.printing import Output
-from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.collection.lint_findings import Finding
 
 
 class ValidateVerb(Output):
-    """Check files, each alone and all together (topics that only one of them has, tags that runs share).
+    """Check judgments, runs and topics for mistakes, within files and between them (such as missing topics).
 
-    A finding is a line path:line: severity: message [code]. The exit code is 1 if there are errors.
+    Each finding is printed as path:line: severity: message [code]. The exit code is 1 if there are errors.
     """
 
-    summary = "everything that is wrong with files, at once"
+    summary = "find all mistakes in files at once"
     examples = """
 cranfield validate qrels.txt runs/*.run
 cranfield validate --qrels 2024.txt --runs bm25.txt --topics topics.xml
@@ -31,14 +30,17 @@ cranfield validate runs/*.run --show error --format json
 """
 
     files: list[str] | None = argument("FILE", "Judgments, runs or topics, detected from the content.", reads=True)
-    qrels: list[str] | None = option("--qrels FILE", "Judgments. Repeat it.", reads=True)
-    runs: list[str] | None = option("--runs, --run FILE", "A run. Repeat it.", reads=True)
-    topics: list[str] | None = option("--topics FILE", "Topics. Repeat it.", reads=True)
+    qrels: list[str] | None = option("--qrels FILE", "A file of judgments. May be repeated.", reads=True)
+    runs: list[str] | None = option("--runs, --run FILE", "A file of runs. May be repeated.", reads=True)
+    topics: list[str] | None = option("--topics FILE", "A file of topics. May be repeated.", reads=True)
     strict: bool = flag("--strict", "Also exit with code 1 if there are only warnings.")
     severity: str = options.show(
         "info", "warning", "error", help="The lowest severity to show: {names}. All findings are counted."
     )
     format: str = option("--format, -f FORMAT", "{names}.", default="text", choices=("text", "json"), group=RESULT)
+
+    def given(self) -> bool:
+        return bool(self.files or self.qrels or self.runs or self.topics)
 
     def run(self) -> int:
         from cranfield.collection.lint import check_files
@@ -49,8 +51,6 @@ cranfield validate runs/*.run --show error --format json
         for path in expand(self.files or []):
             kinds[kind_of_file(path, "--qrels FILE, --runs FILE or --topics FILE")].append(path)
         paths = [path for several in kinds.values() for path in several]
-        if not paths:
-            raise UsageError("no files; try: cranfield validate qrels.txt runs/*.run")
         findings = check_files(kinds["qrels"], kinds["run"], kinds["topics"])
         counts = Counter(finding.severity for finding in findings)
         shown = [f for f in findings if SEVERITIES.index(f.severity) <= SEVERITIES.index(self.severity)]

@@ -77,9 +77,6 @@ class LevelMeans(Record):
         note = f"{100 * self.level:g}% intervals by t with the error of the model"
         return table_of(self.columns(), notes=(note, *self.notes))
 
-    def __str__(self) -> str:
-        return self.table().text()
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Anova(Record):
@@ -117,7 +114,6 @@ class Anova(Record):
         return " + ".join(term.name for term in self.model.terms)
 
     def __getitem__(self, source: str) -> Source:
-        """A row by its name."""
         for row in self.sources:
             if row.source == source:
                 return row
@@ -187,9 +183,6 @@ class Anova(Record):
         how = "" if self.type == "balanced" else f", sums of squares of type {self.type}"
         caption = f"{self.measure}: {self.formula}, {self.n:,} scores{how}"
         return table_of(shown, caption=caption, notes=self.notes, digits=digits)
-
-    def __str__(self) -> str:
-        return self.table().text()
 
 
 def one_way(data: Any, measure: Any = None) -> Anova:
@@ -297,7 +290,7 @@ def analyse(layout: Layout, interactions: str | int | Iterable[str] = (), type: 
 
 def _table(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:
     layout = model.layout
-    # If all scores are equal, or the model explains them exactly, the rest is rounding.
+    # If all scores are equal, or the model explains them exactly, anything smaller is rounding.
     least = 1e-13 * sums.total_ss + 1e-28 * float(layout.values @ layout.values)
     ss = dict(zip((term.name for term in model.terms), (x if x > least else 0.0 for x in sums.ss), strict=True))
     df = dict(zip(ss, sums.df, strict=True))

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cranfield.check import nearest
 from cranfield.comparison.data import Matrix, sample
 from cranfield.errors import DataError, UsageError
+from cranfield.scores.score_tables import codes
 from cranfield.text import listed
 from cranfield.types import Array
 
@@ -47,6 +48,7 @@ class Layout:
     factors: dict[str, Factor]
     measure: str = "score"
     notes: tuple[str, ...] = ()
+    _cells: dict[frozenset[str], tuple[Codes, int]] = field(default_factory=dict, repr=False)
 
     @property
     def n(self) -> int:
@@ -54,7 +56,7 @@ class Layout:
         return len(self.values)
 
     def factor(self, name: str) -> Factor:
-        """A factor by its name; the error message suggests the nearest name."""
+        """A factor by its name; the error about an unknown name suggests the most similar one."""
         if name not in self.factors:
             raise nearest(name, list(self.factors), "factor")
         return self.factors[name]
@@ -76,10 +78,6 @@ class Layout:
                 joint = joint.reshape(-1)
             self._cells[names] = joint, int(joint.max(initial=-1)) + 1
         return self._cells[names]
-
-    @cached_property
-    def _cells(self) -> dict[frozenset[str], tuple[Codes, int]]:
-        return {}
 
     @cached_property
     def balanced(self) -> bool:
@@ -115,13 +113,13 @@ def layout_of(
     topics = list(dict.fromkeys(topic for matrix in parts.values() for topic in matrix.topics))
     matrices = list(parts.values())
     values = np.concatenate([matrix.values.ravel() for matrix in matrices])
-    rows = [np.repeat(_codes(matrix.topics, topics), len(matrix.systems)) for matrix in matrices]
-    run_codes = np.concatenate([np.tile(_codes(matrix.systems, runs), matrix.n) for matrix in matrices])
+    rows = [np.repeat(codes(matrix.topics, topics), len(matrix.systems)) for matrix in matrices]
+    run_codes = np.concatenate([np.tile(codes(matrix.systems, runs), matrix.n) for matrix in matrices])
     columns_of: Columns = {TOPIC: (topics, np.concatenate(rows))}
     run_factors = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
     for name, of_run in run_factors.items():
         levels = list(dict.fromkeys(of_run.values()))
-        columns_of[name] = levels, _codes([of_run[run] for run in runs], levels)[run_codes]
+        columns_of[name] = levels, codes([of_run[run] for run in runs], levels)[run_codes]
     if across:
         if across in columns_of:
             raise UsageError(f"across == {across!r} is already the name of a factor; choose another name")
@@ -152,7 +150,7 @@ def from_columns(columns: Any, value: str, factors: Sequence[str] | None, nested
             raise nearest(name, list(table), "factor")
         entries = [str(level) for level in table[name]]
         levels = list(dict.fromkeys(entries))
-        levels_of[name] = levels, _codes(entries, levels)
+        levels_of[name] = levels, codes(entries, levels)
     return _layout(sample(list(table[value]), value), levels_of, _nesting(nested), value, ())
 
 
@@ -206,7 +204,7 @@ def _parts(data: Any, measure: Any, across: str | None) -> dict[str, Matrix]:
     if not re.fullmatch(r"\w[\w -]*", across):
         raise UsageError(f"across == {across!r}, must be a name such as 'shard'")
     if not isinstance(data, Mapping) or not data:
-        raise UsageError(f"with across={across!r}, data must be {{{across}: scores}}; it is {type(data).__name__}")
+        raise UsageError(f"with across={across!r}, data must be {{{across}: scores}}, not {type(data).__name__}")
     return {str(level): Matrix.of(part, measure) for level, part in data.items()}
 
 
@@ -237,8 +235,8 @@ def _layout(
     if not whole.any():
         raise UsageError(f"{measure}: every score is undefined")
     factors: dict[str, Factor] = {}
-    for name, (levels, codes) in columns.items():
-        kept, renumbered = np.unique(codes[whole], return_inverse=True)
+    for name, (levels, number) in columns.items():
+        kept, renumbered = np.unique(number[whole], return_inverse=True)
         factors[name] = Factor(name, tuple(levels[i] for i in kept.tolist()), renumbered.reshape(-1))
     flat = [name for name, factor in factors.items() if len(factor.levels) < 2]
     parents_flat = {parent for parents in nested.values() for parent in parents} & set(flat)
@@ -267,13 +265,7 @@ def _within(child: Factor, parents: Sequence[Factor]) -> Factor:
     return Factor(child.name, levels, number[place.reshape(-1)], tuple(parent.name for parent in parents))
 
 
-def _codes(names: Sequence[str], known: Sequence[str]) -> Codes:
-    place = {name: i for i, name in enumerate(known)}
-    return np.fromiter((place[name] for name in names), dtype=np.int64, count=len(names))
-
-
 def _nesting(nested: Nested) -> dict[str, tuple[str, ...]]:
-    """The parents of every nested factor."""
     pairs = (nested or {}).items()
     return {child: (parents,) if isinstance(parents, str) else tuple(parents) for child, parents in pairs}
 
@@ -283,7 +275,7 @@ def _table(columns: Any) -> dict[str, list[Any]]:
     if names is None:
         names = getattr(columns, "columns", None)
     if names is None:
-        raise UsageError(f"expected a table of columns; it is {type(columns).__name__}")
+        raise UsageError(f"expected a table of columns, not {type(columns).__name__}")
     table = {str(name): list(getattr(columns[name], "to_pylist", columns[name].__iter__)()) for name in names}
     expected = len(next(iter(table.values()), []))
     for name, column in table.items():

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -95,9 +94,10 @@ class Model:
 
     layout: Layout
     terms: tuple[Term, ...]
+    _fits: dict[frozenset[frozenset[str]], _Fit] = field(default_factory=dict, repr=False)
 
     def term(self, factors: Iterable[str]) -> Term | None:
-        """The term of these factors; None if the model does not have it."""
+        """The term of these factors; None if the model has no such term."""
         inside = self.layout.closure(factors)
         return next((term for term in self.terms if term.factors == inside), None)
 
@@ -144,10 +144,6 @@ class Model:
             parts.append((max(0.0, without.rss - with_it.rss), with_it.rank - without.rank))
         ss, df = tuple(part[0] for part in parts), tuple(part[1] for part in parts)
         return Sums(ss, df, full.rss, self.layout.n - full.rank, float(y @ y), full.residuals)
-
-    @cached_property
-    def _fits(self) -> dict[frozenset[frozenset[str]], _Fit]:
-        return {}
 
     def _fit(self, spaces: frozenset[frozenset[str]]) -> _Fit:
         """The model with these spaces; a space within another adds nothing."""
@@ -286,9 +282,8 @@ def _counts(a: tuple[Codes, int], b: tuple[Codes, int]) -> Array:
 
 
 def _pseudo_inverse(gram: Array) -> tuple[Array, int]:
-    """The pseudo-inverse and the rank."""
     values, vectors = np.linalg.eigh(gram)
-    # The diagonal before elimination would be too strict a yardstick: what is left may all be rounding.
+    # Not relative to the diagonal before elimination: all that is left may be rounding.
     kept = values > _RANK * max(float(values[-1]), 1.0)
     part = vectors[:, kept]
     return (part / values[kept]) @ part.T, int(kept.sum())

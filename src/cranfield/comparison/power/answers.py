@@ -52,7 +52,8 @@ class PowerAnswer(Record):
 
     def __str__(self) -> str:
         claim = self._claim()
-        return f"{claim[0].upper()}{claim[1:]} ({self._basis()})"
+        sided = "" if self.experiment.alternative == "two-sided" else ", one-sided"
+        return f"{claim[0].upper()}{claim[1:]} ({self.experiment.design.says}{sided}, {self.ground})"
 
     def _claim(self) -> str:
         experiment = self.experiment
@@ -79,10 +80,6 @@ class PowerAnswer(Record):
     def _wanted(self) -> str:
         exactly = self.asked != "power" and round(self.power, 2) != self.power
         return f"{self.power:.12g}" if exactly else share(self.power)
-
-    def _basis(self) -> str:
-        sided = "" if self.experiment.alternative == "two-sided" else ", one-sided"
-        return f"{self.experiment.design.says}{sided}, {self.ground}"
 
     # -- the curve
 

@@ -122,17 +122,17 @@ class Experiment:
         """The probability of finding a true difference with this number of topics."""
         n = np.asarray(topics, dtype=np.float64)
         effect = np.abs(np.asarray(difference, dtype=np.float64)) / math.sqrt(self._unit)
-        return self._found(n, n * np.minimum(effect, ENDLESS) ** 2)
+        return self._power(n, n * np.minimum(effect, ENDLESS) ** 2)
 
     def smallest_difference(self, topics: Any, power: float) -> Array:
         """The difference that is found with this probability, by bisection, for all sizes at once."""
         n = np.atleast_1d(np.asarray(topics, dtype=np.float64))
         low, high = np.zeros_like(n), np.ones_like(n)
-        while (short := self._found(n, high**2) < power).any():
+        while (short := self._power(n, high**2) < power).any():
             low, high = np.where(short, high, low), np.where(short, 2 * high, high)
         for _ in range(60):
             middle = (low + high) / 2
-            short = self._found(n, middle**2) < power
+            short = self._power(n, middle**2) < power
             low, high = np.where(short, middle, low), np.where(short, high, middle)
         return np.asarray((high * np.sqrt(self._unit / n)).reshape(np.shape(topics)))
 
@@ -170,7 +170,7 @@ class Experiment:
         """The variance of a difference of two scores."""
         return self.variance if self.design.variance_of == "differences" else 2 * self.variance
 
-    def _found(self, n: Array, noncentrality: Array) -> Array:
+    def _power(self, n: Array, noncentrality: Array) -> Array:
         from scipy import special
 
         df = self.design.df(n, self.systems)

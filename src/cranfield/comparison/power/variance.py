@@ -42,7 +42,7 @@ class Variance:
         check.one_of("variance", OF, of=self.of)
         check.finite("variance", value=self.value)
         if self.value <= 0:
-            hint = "; all systems vary alike over topics, so these scores are no basis for a plan"
+            hint = "; all systems vary in the same way over topics, so these scores cannot be used to plan"
             raise UsageError(f"variance == {self.value!r}, must be above 0{hint if self.model else ''}")
 
     def differences(self) -> Variance:

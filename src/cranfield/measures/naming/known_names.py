@@ -1,4 +1,4 @@
-"""The names of measures, and what to say about a name that is unknown."""
+"""The names of measures, and the message about an unknown name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_MEASURES: dict[str, str] = {
     "runid": "the name of the run, not a measure",
     "relstring": "a string, not a number: see `cranfield explain`",
 }
-"""Names that people ask for but that are not measures here, and where to find what they mean."""
+"""Names that are not measures here, and what to use instead."""
 
 LONGEST_NAME = 60
 

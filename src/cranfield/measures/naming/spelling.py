@@ -116,9 +116,9 @@ class _Reader:
             self.tokens.append(token)
             at = match.end()
 
-    def expected(self, what: str, at: int | None = None) -> UsageError:
+    def expected(self, wanted: str, at: int | None = None) -> UsageError:
         rest = self.text[self._position() if at is None else at :].strip()
-        return UsageError(f"{self.text!r}: expected {what}, found {f'{rest[:20]!r}' if rest else 'nothing'}")
+        return UsageError(f"{self.text!r}: expected {wanted}, found {f'{rest[:20]!r}' if rest else 'nothing'}")
 
     def _position(self) -> int:
         return self.tokens[self.next].at if self.next < len(self.tokens) else len(self.text)

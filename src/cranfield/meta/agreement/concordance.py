@@ -32,7 +32,7 @@ _BLOCK = 1_000_000
 class Concordance(MetaRecord):
     """Counts over pairs of runs and topics, measures × measures: the row's measure against the column's.
 
-    Arrays that depend on the gold standard have it as their first axis.
+    The first axis of arrays that depend on the gold standard is the gold standard.
     """
 
     facts = ("compared", "runs", "topics")
@@ -132,8 +132,8 @@ def concord(scores: Scores, gold: Any, measures: Any = None, *, progress: Progre
         raise UsageError("concord: no gold standard; give a measure such as 'P@10'")
     names = names_of(measures) if measures is not None else [name for name in scores.measures if name not in golds]
     if len(names) < 2:
-        given = f"{counted(len(names), 'measure')} to compare ({', '.join(names) or 'none'})"
-        raise UsageError(f"concord: {given}, must be 2 or more in addition to the gold standard")
+        count = f"{counted(len(names), 'measure')} to compare ({', '.join(names) or 'none'})"
+        raise UsageError(f"concord: {count}, must be 2 or more in addition to the gold standard")
     complete = CompleteScores.of(scores, "concord", list(dict.fromkeys([*names, *golds])), least_systems=2)
     gold_sets = [[name] for name in golds] + ([golds] if len(golds) > 1 else [])
     counts = _counts(complete, [complete.measures.index(name) for name in names], gold_sets, progress)

@@ -87,7 +87,7 @@ class PreferredRanks(MetaRecord):
 def preferred_ranks(
     qrels: Any, runs: Any = None, *, rel: float = 1, options: JoinOptions | None = None
 ) -> PreferredRanks:
-    """How deep readers go who stop at the first relevant document (r1), or at the first of the best grade (rp).
+    """How deep readers go if they stop at the first relevant document (r1), or at the first of the best grade (rp).
 
     rp is the rank of the first document of the highest grade in the list, where P-measure and P+ stop looking. A list
     without a relevant document has neither. Sakai 2007's appendix shows for each topic the run with the largest rp (the

@@ -51,15 +51,15 @@ def differ(a: Array | float, b: Array | float) -> bool:
 
 
 def first_difference(
-    axiom: str, pairs: Iterable[tuple[Scored, Scored]], what: str, *, holds_if_different: bool = True
+    axiom: str, pairs: Iterable[tuple[Scored, Scored]], change: str, *, holds_if_different: bool = True
 ) -> Finding:
     """The finding from pairs of lists that differ in one respect: does it change the score of any pair?"""
     tried = 0
     for pair in pairs:
         tried += 1
         if differ(pair[0].score, pair[1].score):
-            return Finding(axiom, holds_if_different, f"{what} change the score", pair)
-    return Finding(axiom, not holds_if_different, f"{what} do not change the score in {tried} comparisons")
+            return Finding(axiom, holds_if_different, f"{change} change the score", pair)
+    return Finding(axiom, not holds_if_different, f"{change} do not change the score in {tried} comparisons")
 
 
 class SecondDocument(NamedTuple):

@@ -69,15 +69,10 @@ def small_lists(lengths: str) -> list[Fours]:
             for i, j in combinations(range(length), 2):
                 if grades[i] and grades[j]:
                     for u, v in product((0, None), repeat=2):
-                        variants = [with_two(grades, i, x, j, y) for x, y in others(grades, i, u, j, v)]
-                        fours.append([row[grades], *(row[variant] for variant in variants)])
+                        changes = ((grades[i], v), (u, grades[j]), (u, v))
+                        fours.append([row[grades], *(row[with_two(grades, i, x, j, y)] for x, y in changes)])
         result.append(Fours(lists, judged, lists_of(lists, judged, lengths), np.array(fours).T))
     return result
-
-
-def others(grades: Grades, i: int, u: float | None, j: int, v: float | None) -> list[tuple[float | None, float | None]]:
-    """The documents at i and j when the second, the first, or both of two relevant ones are replaced by u and v."""
-    return [(grades[i], v), (u, grades[j]), (u, v)]
 
 
 def with_two(grades: Sequence[float | None], i: int, x: float | None, j: int, y: float | None) -> Grades:
@@ -93,11 +88,11 @@ def second_documents(measure: Measure) -> SecondDocument:
     for lengths in LENGTHS if measure.needs == "lengths" else ["equal"]:
         for fours in small_lists(lengths):
             scores = measure.evaluate(fours.lists)
-            best = best.extended(higher_better(measure, scores)[fours.rows], partial(_scored, fours, scores))
+            best = best.extended(higher_better(measure, scores)[fours.rows], partial(_four_lists, fours, scores))
     return best
 
 
-def _scored(fours: Fours, scores: Array, at: int) -> tuple[Scored, ...]:
+def _four_lists(fours: Fours, scores: Array, at: int) -> tuple[Scored, ...]:
     lists = []
     for row in fours.rows[:, at].tolist():
         grades = fours.grades[row]
@@ -128,7 +123,9 @@ def graded(measure: Measure) -> Finding:
         return [min(grade, 1.0) for grade in grades]
 
     cases = product(product((0.0, 1.0, 2.0), repeat=3), ([1.0], [3.0, 2.0, 1.0]))
-    pairs = ((_one(measure, grades, missed), _one(measure, flat(grades), flat(missed))) for grades, missed in cases)
+    pairs = (
+        (_scored(measure, grades, missed), _scored(measure, flat(grades), flat(missed))) for grades, missed in cases
+    )
     return first_difference("graded", pairs, "grades")
 
 
@@ -136,7 +133,7 @@ def normalised(measure: Measure) -> Finding:
     """Does the best order of all judged documents score 1 on every topic?"""
     topics = [judged for length in (1, 2, 3) for judged in product((3, 2, 1, 0), repeat=length) if max(judged) > 0]
     for judged in topics:
-        best = _one(measure, sorted(judged, reverse=True), [])
+        best = _scored(measure, sorted(judged, reverse=True), [])
         if differ(best.score, 1.0):
             return Finding("normalised", False, "the best list does not score 1", (best,))
     return Finding("normalised", True, f"the best list scores 1 on {len(topics)} topics")
@@ -145,7 +142,7 @@ def normalised(measure: Measure) -> Finding:
 def recall_free(measure: Measure) -> Finding:
     """Is the score the same whatever was missed?"""
     cases = product(product((0, None, 1, 2), repeat=3), ([1.0], [1.0, 1.0, 0.0], [2.0, 1.0]))
-    pairs = ((_one(measure, grades, []), _one(measure, grades, missed)) for grades, missed in cases)
+    pairs = ((_scored(measure, grades, []), _scored(measure, grades, missed)) for grades, missed in cases)
     return first_difference("recall_free", pairs, "missed documents", holds_if_different=False)
 
 
@@ -161,7 +158,7 @@ def lengths(measure: Measure) -> Finding:
     return first_difference("lengths", pairs, "lengths")
 
 
-def _one(measure: Measure, grades: Sequence[float | None], missed: Sequence[float]) -> Scored:
+def _scored(measure: Measure, grades: Sequence[float | None], missed: Sequence[float]) -> Scored:
     return Scored(list_text(grades, missed), score(measure, grades, missed))
 
 

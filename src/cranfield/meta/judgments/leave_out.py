@@ -28,7 +28,7 @@ from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index, Progress
 
-WHO = "leave_one_out"
+NAME = "leave_one_out"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,8 +82,8 @@ class LeftOut(MetaRecord):
         unique = self.pool.owner == np.arange(len(self.names))[:, None]
         counts = {
             "runs": np.bincount(self.group, minlength=len(self.names)),
-            "found": self.pool.found.sum(axis=1),
-            "found_relevant": self.pool.found[:, relevant].sum(axis=1),
+            "found": self.pool.contributed.sum(axis=1),
+            "found_relevant": self.pool.contributed[:, relevant].sum(axis=1),
             "unique": unique.sum(axis=1),
             "unique_relevant": unique[:, relevant].sum(axis=1),
         }
@@ -205,13 +205,13 @@ def leave_one_out(
     >>> result.before[0, 0].tolist(), result.after[0, 0].tolist()
     ([1.0, 0.5, 0.0], [0.5, 0.5, 0.0])
     """
-    check.whole(WHO, pool_depth=pool_depth)
+    check.whole(NAME, pool_depth=pool_depth)
     chosen = rescoring.with_condensed(measures, condensed)
-    scorer = rescoring.Rescorer(WHO, qrels, runs, chosen, options, missing)
+    scorer = rescoring.Rescorer(NAME, qrels, runs, chosen, options, missing)
     documents, full = scorer.documents, scorer.full
     names, group = _groups(full.runs, None if teams is None else belongs(teams, "team"))
     if len(names) < 2:
-        raise UsageError(f"{WHO}: all runs belong to team {names[0]!r}, there must be 2 or more teams")
+        raise UsageError(f"{NAME}: all runs belong to team {names[0]!r}, there must be 2 or more teams")
     pool = documents.pool(group, names, pool_depth)
     before, after = np.empty((2, len(names), len(chosen), len(full.runs)))
     relevant = documents.grade >= 1
@@ -247,7 +247,7 @@ def _groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[s
     alone = [run for run in runs if run not in team]
     if len(alone) == len(runs):
         table = listed(team) or "none"
-        raise UsageError(f"{WHO}: no run is in the table of teams: it has {table}, the runs are {listed(runs)}")
+        raise UsageError(f"{NAME}: no run is in the table of teams: it has {table}, the runs are {listed(runs)}")
     absent = [run for run in team if run not in runs]
     present = {team[run] for run in runs if run in team}
     empty = [name for name in dict.fromkeys(team.values()) if name not in present]
@@ -273,7 +273,7 @@ def _pool_notes(pool: Pool) -> list[str]:
     judged_depth = _judged_depth(lists)
     if judged_depth < min(depth or longest, longest):
         notes.append(f"a list has an unjudged document at rank {judged_depth + 1}: not all were pooled that deep")
-    outside = int((~pool.found.any(axis=0)).sum())
+    outside = int((~pool.contributed.any(axis=0)).sum())
     if outside:
         notes.append(f"{outside} of {len(pool.owner)} judged documents are in no list to that depth, and stay judged")
     return notes

@@ -31,12 +31,12 @@ _BLOCK = 1_000_000
 """Number of pairs of runs held at a time, to bound memory."""
 
 
-def joined(who: str, qrels: object, runs: object, options: JoinOptions | None) -> Assessed:
+def joined(caller: str, qrels: object, runs: object, options: JoinOptions | None) -> Assessed:
     """Judgments joined with runs; or `qrels` itself, if these are assessed lists already."""
     if isinstance(qrels, Assessed):
         return qrels
     if runs is None:
-        raise UsageError(f"{who}: no runs; give judgments and runs, or assessed lists")
+        raise UsageError(f"{caller}: no runs; give judgments and runs, or assessed lists")
     return join(qrels, runs, options)
 
 
@@ -58,10 +58,16 @@ class Rescorer:
     """Runs that are joined once and scored with many sets of judgments."""
 
     def __init__(
-        self, who: str, qrels: object, runs: object, measures: list[Measure], options: JoinOptions | None, missing: str
+        self,
+        caller: str,
+        qrels: object,
+        runs: object,
+        measures: list[Measure],
+        options: JoinOptions | None,
+        missing: str,
     ) -> None:
         documents = JudgedDocuments.of(qrels, runs, with_scores(options or JoinOptions(), measures), None)
-        check_count(who, len(documents.lists.runs), "run")
+        check_count(caller, len(documents.lists.runs), "run")
         uses_ties = any(isinstance(view, Ties) for measure in measures for view in measure.views)
         self.documents = documents if uses_ties else documents.without_ties()
         self.measures = measures

@@ -24,7 +24,7 @@ from cranfield.table import Cell, Column, Table
 from cranfield.text import counted
 from cranfield.types import Array, Index64, Progress
 
-WHO = "robustness"
+NAME = "robustness"
 METHODS = {
     "random": ("share of judgments kept", "judgments dropped at random, relevant and other documents of a topic alike"),
     "depth": ("pool depth", "judgments dropped that are in no list down to a depth"),
@@ -37,7 +37,7 @@ DEFAULT_METHODS = ("random", "depth", "flips", "topics")
 RATES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 DEPTHS = (5, 10, 20, 50, 100)
 FLIPS = (0.05, 0.1, 0.2, 0.3)
-VALUES = {"tau": "τ with the ranking by everything", "change": "mean change of score", "rmse": "RMSE of scores"}
+VALUES = {"tau": "τ with the full ranking", "change": "mean change of score", "rmse": "RMSE of scores"}
 
 Confusion = Mapping[Any, Mapping[Any, float]]
 """{grade: {new grade: probability}}."""
@@ -68,7 +68,7 @@ class Robustness(MetaRecord):
     runs: tuple[str, ...]
     settings: tuple[Setting, ...]
     tau: Array
-    """settings × measures: Kendall's τ_b with the ranking by everything."""
+    """settings × measures: Kendall's τ_b with the ranking by all judgments and topics."""
     change: Array
     """settings × measures: the change of the mean score, averaged over runs."""
     rmse: Array
@@ -114,7 +114,7 @@ class Robustness(MetaRecord):
 
     def tables(self, value: str = "tau") -> list[Table]:
         """A table for each method: measures by levels, the mean of `tau`, `change` or `rmse` over repeats."""
-        check.one_of(WHO, tuple(VALUES), value=value)
+        check.one_of(NAME, tuple(VALUES), value=value)
         best = "higher" if value == "tau" else "lower" if value == "rmse" else "neither"
         tables = []
         for method in self.methods:
@@ -128,8 +128,8 @@ class Robustness(MetaRecord):
 
     def curve(self, method: str, value: str = "tau") -> Columns:
         """For a plot: measure, level, the mean of `tau`, `change` or `rmse` over repeats, and its range."""
-        check.one_of(WHO, self.methods, method=method)
-        check.one_of(WHO, tuple(VALUES), value=value)
+        check.one_of(NAME, self.methods, method=method)
+        check.one_of(NAME, tuple(VALUES), value=value)
         levels = self.levels(method)
         repeats = [getattr(self, value)[indexes].T for indexes in levels.values()]
         return {
@@ -188,9 +188,9 @@ def robustness(
     [[-0.1667], [0.0]]
     """
     methods = _methods(how, confusion)
-    check.whole(WHO, repeats=repeats)
+    check.whole(NAME, repeats=repeats)
     kept, changed = _shares("rates", rates), _shares("flips", flips)
-    scorer = rescoring.Rescorer(WHO, qrels, runs, rescoring.with_condensed(measures, condensed), options, missing)
+    scorer = rescoring.Rescorer(NAME, qrels, runs, rescoring.with_condensed(measures, condensed), options, missing)
     documents, full = scorer.documents, scorer.full
     experiments: dict[str, Iterator[Experiment]] = {
         "random": _dropped(documents, kept, repeats, seed),
@@ -215,8 +215,8 @@ def topic_subsets(scores: Scores, *, sizes: Sequence[int] | None = None, repeats
     >>> topic_subsets(scores, sizes=[2], repeats=1).tau.tolist()
     [[1.0]]
     """
-    check.whole(WHO, repeats=repeats)
-    check_count(WHO, len(scores.runs), "run")
+    check.whole(NAME, repeats=repeats)
+    check_count(NAME, len(scores.runs), "run")
     return _record(scores, _subsets(scores, sizes, repeats, seed, 0), repeats, seed)
 
 
@@ -249,7 +249,7 @@ def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Itera
         depths = [depth for depth in DEPTHS if depth <= longest] or [longest]
     _check_not_empty("depths", depths)
     for depth in depths:
-        check.whole(WHO, depth=depth)
+        check.whole(NAME, depth=depth)
         if depth > longest:
             rescoring.warn_too_deep("depth", depth, longest)
     first = documents.first_ranks(np.zeros(len(documents.lists.runs), dtype=np.int64), 1)[0]
@@ -261,7 +261,7 @@ def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Itera
 def _flipped(documents: JudgedDocuments, shares: Sequence[float], repeats: int, seed: int) -> Iterator[Experiment]:
     scale, step = np.unique(documents.grade, return_inverse=True)
     if len(scale) < 2:
-        raise UsageError(f"{WHO}: all judgments have grade {scale[0]:g}, so there is no other grade to change to")
+        raise UsageError(f"{NAME}: all judgments have grade {scale[0]:g}, so there is no other grade to change to")
     for repeat in range(repeats):
         place, size = _shuffled(documents.topic, [seed, 1, repeat])
         up = np.random.default_rng([seed, 2, repeat]).random(len(documents)) < 0.5
@@ -290,26 +290,26 @@ def _matrix(confusion: Confusion, grades: Array) -> dict[float, dict[float, floa
     """The rows of the grades that occur, with grades and probabilities as floats."""
     rows = {float(old): {float(new): float(p) for new, p in row.items()} for old, row in confusion.items()}
     for old, row in rows.items():
-        check.between(f"{WHO}: confusion of grade {old:g}", low=0, high=1, **{f"p({n:g})": p for n, p in row.items()})
+        check.between(f"{NAME}: confusion of grade {old:g}", low=0, high=1, **{f"p({n:g})": p for n, p in row.items()})
         if not math.isclose(total := sum(row.values()), 1.0, abs_tol=1e-6):
-            raise UsageError(f"{WHO}: probabilities of grade {old:g} sum to {total:g}, must be 1")
+            raise UsageError(f"{NAME}: probabilities of grade {old:g} sum to {total:g}, must be 1")
     present = np.unique(grades).tolist()
     for grade in present:
         if grade not in rows:
-            raise UsageError(f"{WHO}: confusion has no row for grade {grade:g}, which occurs in the judgments")
+            raise UsageError(f"{NAME}: confusion has no row for grade {grade:g}, which occurs in the judgments")
     return {grade: rows[grade] for grade in present}
 
 
 def _subsets(full: Scores, sizes: Sequence[int] | None, repeats: int, seed: int, judged: int) -> list[Means]:
     n = len(full.topics)
     if n < 2:
-        raise UsageError(f"{WHO}: {counted(n, 'topic')}, must be 2 or more to draw a subset")
+        raise UsageError(f"{NAME}: {counted(n, 'topic')}, must be 2 or more to draw a subset")
     step = 5 if n > 10 else 1
     chosen = list(range(step, n, step)) if sizes is None else list(sizes)
     _check_not_empty("sizes", chosen)
     for size in chosen:
-        check.whole(WHO, size=size)
-        check.between(WHO, low=1, high=n, size=size)
+        check.whole(NAME, size=size)
+        check.between(NAME, low=1, high=n, size=size)
     before = full.means()
     means = []
     for repeat in range(repeats):
@@ -335,9 +335,9 @@ def _methods(how: Sequence[str] | str | None, confusion: Confusion | None) -> tu
     methods = (how,) if isinstance(how, str) else tuple(how)
     _check_not_empty("how", methods)
     for method in methods:
-        check.one_of(WHO, tuple(METHODS), how=method)
+        check.one_of(NAME, tuple(METHODS), how=method)
     if "confusion" in methods and confusion is None:
-        raise UsageError(f"{WHO}: how == 'confusion' needs a matrix: confusion={{grade: {{grade: probability}}}}")
+        raise UsageError(f"{NAME}: how == 'confusion' needs a matrix: confusion={{grade: {{grade: probability}}}}")
     return methods
 
 
@@ -345,11 +345,11 @@ def _shares(name: str, values: Sequence[float]) -> list[float]:
     shares = [float(value) for value in values]
     _check_not_empty(name, shares)
     for share in shares:
-        check.between(WHO, low=0, high=1, **{name: share})
-        check.positive(WHO, **{name: share})
+        check.between(NAME, low=0, high=1, **{name: share})
+        check.positive(NAME, **{name: share})
     return shares
 
 
 def _check_not_empty(name: str, values: Sequence[object]) -> None:
     if not values:
-        raise UsageError(f"{WHO}: {name} is empty, must hold one or more")
+        raise UsageError(f"{NAME}: {name} is empty, must hold one or more")

@@ -121,9 +121,8 @@ def p_value(original: Any, again: Any, *, same_topics: bool) -> float:
     """
     from cranfield.comparison.methods.t import paired_t, unpaired_t
 
-    if same_topics:
-        return paired_t(original, again).p
-    return unpaired_t(original, again, equal_variance=True).p
+    result = paired_t(original, again) if same_topics else unpaired_t(original, again, equal_variance=True)
+    return result.p
 
 
 def mean_of(values: Any) -> float:

@@ -142,7 +142,7 @@ class Scales(MetaRecord):
         return len(self.scales)
 
     def __getitem__(self, measure: Any) -> Scale:
-        """The scale of one measure, by its name or the measure itself."""
+        """The scale of one measure, given as a measure or by its name."""
         return self.scales[index_of(str(as_measures(measure)[0]), [scale.measure for scale in self.scales], "scale")]
 
     @property

@@ -229,7 +229,7 @@ def discriminative_power(
     same = [name for i, name in enumerate(complete.measures) if not np.ptp(complete.values[i], axis=0).any()]
     if same:
         notes.append(f"all systems score the same on every topic by {', '.join(same)}: no pair differs")
-    notes += dict.fromkeys(note for some in test_notes for note in some)
+    notes += dict.fromkeys(note for notes_of_test in test_notes for note in notes_of_test)
     arrays = (np.stack(difference), np.stack(p), np.stack(differ), np.array(delta))
     return DiscriminativePower(
         complete.measures, complete.runs, first, second, *arrays, pair_test.name, pair_test.simultaneous, alpha,

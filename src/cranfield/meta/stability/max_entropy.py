@@ -116,9 +116,10 @@ def _weights_of(measure: Measure, relevant: Array, depth: int) -> tuple[Array | 
 @cache
 def _single_scores(measure: Measure, relevant: int, depth: int) -> Array:
     """The scores of lists with a single relevant document, at rank 1, 2, ..., and of a list with none."""
-    grades = np.full((depth + 1, depth), np.nan)
-    np.fill_diagonal(grades, 1.0)
-    return np.asarray(measure.evaluate(assess_lists(grades, [1.0] * relevant, 1.0)))
+    empty = assess_lists(np.full((1, depth), np.nan), [1.0] * relevant, 1.0)
+    rank = np.arange(1, depth + 1)
+    copies = empty.without_hits(np.zeros(depth + 1, dtype=np.int64))
+    return np.asarray(measure.evaluate(copies.replace(row=rank - 1, rank=rank, grade=np.ones(depth))))
 
 
 class _Dual:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -69,7 +70,6 @@ class Inputs:
         return {"qrels": self._sum(collection.qrels), "join": join, "missing": collection.missing}
 
     def _once(self, collection: Collection, name: str, load: Callable[[], T]) -> T:
-        """Load a part of a collection, unless it is in memory."""
         if self._loaded_from != collection.name:
             self._loaded_from, self._loaded = collection.name, {}
         if name not in self._loaded:
@@ -102,7 +102,9 @@ class Inputs:
 
     def _scored(self, collection: Collection, progress: Progress) -> Scores:
         """Score file by file, so that a study that is stopped keeps the finished files."""
-        measures = self._measures(collection)
+        tasks = [task for task in self.study.tasks if collection.name in task.collections]
+        names = ((*self.study.measures_of(task, collection), *self.study.further_measures(task)) for task in tasks)
+        measures = list(dict.fromkeys(chain.from_iterable(names)))
         keys = {name: measure_key(name) for name in measures}
         paths = expand(collection.runs)
         evaluators: dict[tuple[str, ...], Evaluator] = {}
@@ -125,14 +127,6 @@ class Inputs:
             parts.append(replace(known.select(measures=[keys[name] for name in measures]), measures=tuple(measures)))
             progress(number + 1, len(paths))
         return _stacked(parts, paths)
-
-    def _measures(self, collection: Collection) -> list[str]:
-        """The measures of all methods on this collection."""
-        names: list[str] = []
-        for task in self.study.tasks:
-            if collection.name in task.collections:
-                names += (*self.study.measures_of(task, collection), *self.study.further_measures(task))
-        return list(dict.fromkeys(names))
 
 
 def _with_measures(known: Scores, new: Scores) -> Scores:

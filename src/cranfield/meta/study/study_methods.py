@@ -36,7 +36,7 @@ class Method:
     """One method of meta-evaluation or comparison."""
 
     name: str
-    what: str
+    question: str
     home: str
     """`package:function`; imported on first use."""
     takes: str = SCORES
@@ -102,7 +102,7 @@ def methods_table() -> Table:
             name if default in (inspect.Parameter.empty, None) else f"{name} = {_toml(default)}"
             for name, default in method.options().items()
         ]
-        rows.append((method.name, method.what, method.takes, ", ".join(options)))
+        rows.append((method.name, method.question, method.takes, ", ".join(options)))
     return Table(headings("text", "method", "question", "works on", "options"), tuple(rows))
 
 

@@ -120,16 +120,16 @@ def names(labels: Any) -> NDArray[Any]:
     return np.array([printable(str(label)) for label in labels], dtype=object)
 
 
-def numbers(values: Any, who: str) -> NDArray[np.float64]:
+def numbers(values: Any, caller: str) -> NDArray[np.float64]:
     """Return a column of numbers; NaN is a gap, infinity is an error."""
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise UsageError(f"{who} must hold numbers") from None
+        raise UsageError(f"{caller} must hold numbers") from None
     if column.ndim != 1:
-        raise UsageError(f"{who}.shape == {column.shape}, must be one number per row")
+        raise UsageError(f"{caller}.shape == {column.shape}, must be one number per row")
     if np.isinf(column).any():
-        raise UsageError(f"{who} has an infinite value (row {int(np.flatnonzero(np.isinf(column))[0]) + 1})")
+        raise UsageError(f"{caller} has an infinite value (row {int(np.flatnonzero(np.isinf(column))[0]) + 1})")
     return column
 
 
@@ -167,8 +167,8 @@ def in_order(labels: NDArray[Any]) -> list[str]:
     return list(dict.fromkeys(labels.tolist()))
 
 
-def no_repeats(labels: Sequence[str], what: str) -> None:
+def no_repeats(labels: Sequence[str], noun: str) -> None:
     """Check that the labels of rows or columns differ."""
     label, count = Counter(labels).most_common(1)[0] if labels else ("", 0)
     if count > 1:
-        raise UsageError(f"{what} {label!r} appears more than once; a figure needs different names")
+        raise UsageError(f"{noun} {label!r} appears more than once; a figure needs different names")

@@ -88,7 +88,7 @@ def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         ((), 2, "usage: cranfield meta loo QRELS RUN..."),
-        (("--sample", "--pool-depth", "0"), 2, "--pool-depth: pool_depth == 0"),
+        (("--sample", "--pool-depth", "0"), 2, "--pool-depth == 0"),
         (("--sample", "--show", "everything"), 2, "show == 'everything', must be one of 'measures'"),
         (("--sample", "--show", "all", "-f", "csv"), 2, "--show all is three tables, but csv holds one"),
         (("--sample", "--teams", "nowhere.txt"), 1, "nowhere.txt"),

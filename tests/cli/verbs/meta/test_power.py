@@ -116,7 +116,7 @@ def test_the_figure_has_the_numbers_of_the_table(cranfield: Cranfield, verb: str
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("power", "--sample", "--alpha", "0"), "--alpha: alpha == 0"),
+        (("power", "--sample", "--alpha", "0"), "--alpha == 0"),
         (("power", "--sample", "--test", "tuckey"), "did you mean 'tukey'"),
         (("power", "--sample", "--show", "curves"), "show == 'curves'"),
         (("power", "--sample", "--show", "overlap"), "give two or more with -m"),

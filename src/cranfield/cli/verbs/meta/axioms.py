@@ -9,7 +9,7 @@ from cranfield.cli.printing import Plotting
 
 
 class AxiomsVerb(Plotting):
-    """Try on all small lists what a measure rewards, and show the lists that violate an axiom.
+    """Test on all short lists which axioms a measure satisfies, and show lists that violate one.
 
     The axioms are swap and replacement monotonicity, top-heaviness, and whether the measure is graded, normalised,
     recall-free, diminishing, additive, and counts lengths; for measures of diversity the same by intent.

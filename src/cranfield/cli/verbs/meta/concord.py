@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.measure_names import score_names
 from cranfield.cli.printing import Plotting
@@ -13,7 +14,7 @@ from cranfield.errors import UsageError
 MEASURES = "AP,Q,nDCG@10,RR"
 
 
-class ConcordVerb(options.Source, Plotting):
+class ConcordVerb(ByClass, options.Source, Plotting):
     """If two measures disagree on which of two lists is better, count which one agrees with the gold standard.
 
     With --preferences, count how often each measure prefers the list that people preferred. --plot draws either; with

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
@@ -17,7 +18,7 @@ D_RANK = "d-rank"
 MEASURES = "AP,Q,nDCG@10,RR,P@10"
 
 
-class CorrelateVerb(options.Source, Plotting):
+class CorrelateVerb(ByClass, options.Source, Plotting):
     """Show how alike measures rank the runs: rank correlations of all pairs of measures, with intervals over topics.
 
     A new measure should correlate with those we trust, but not so much that it is not needed. In tau-ap the row is the

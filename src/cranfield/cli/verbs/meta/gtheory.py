@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 
-class GtheoryVerb(options.Source, Plotting):
+class GtheoryVerb(ByClass, options.Source, Plotting):
     """Show what systems, topics and both together add to the variance of scores, and how reliable an evaluation is.
 
     Eρ² is how well differences between systems generalise to other topics, Φ how well scores do; both are at most 1.

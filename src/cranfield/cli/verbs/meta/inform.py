@@ -11,7 +11,7 @@ MEASURES = "AP,Rprec,P@10"
 
 
 class InformVerb(options.Collection, Plotting):
-    """Measure informativeness by maximum entropy (Aslam, Yilmaz & Pavlu, SIGIR 2005).
+    """Show how much a score says about its list (informativeness; Aslam, Yilmaz & Pavlu, SIGIR 2005).
 
     From the score alone, the most random list with this score is inferred, and its precision-recall curve is compared
     with the true one: the smaller the error, the more the score says about the list. Relevance is binary.

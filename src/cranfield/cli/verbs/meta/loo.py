@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class LooVerb(options.Collection, Plotting):
-    """Leave one run, or one team, out of the pool: the documents that only it found become unjudged.
+    """Show how scores and ranks change if one run, or one team, had not contributed to the judgments.
 
-    The result is how scores, ranks and the ranking of all runs (Kendall's tau) change. If they hardly change, the
-    measure is fair to systems that did not contribute to the pool. `tau of own` compares the ranking by all judgments
-    with the one in which each run has its score without its own documents. --plot draws the ranks by the first measure.
-    (Zobel, SIGIR 1998, by run; leaving out whole teams is stricter.)
+    The documents that only this run or team found become unjudged. If scores, ranks and the ranking of all runs
+    (Kendall's tau) hardly change, the measure is fair to systems that did not contribute. `tau of own` compares the
+    ranking by all judgments with the one in which each run has its score without its own documents. --plot draws the
+    ranks by the first measure. (Zobel, SIGIR 1998, by run; leaving out whole teams is stricter.)
     """
 
-    summary = "what runs lose if they were not pooled"
+    summary = "how scores change without the judgments of a run or team"
     examples = """
 cranfield meta loo qrels.txt runs/*.run --teams teams.txt
 cranfield meta loo --sample --pool-depth 10  # try it on the bundled sample collection
@@ -42,7 +42,7 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
         "--teams FILE", "Lines of run, team: leave out one team at a time; default: one run at a time.", reads=True
     )
     pool_depth: int | None = options.pool_depth(
-        "The number of documents of each run that went into the pool; default: whole lists."
+        "The number of first documents of each run that were judged; default: whole lists."
     )
     condensed: bool = options.condensed()
     write: str | None = option(
@@ -63,7 +63,7 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
         super().check()
         if self.what == "all" and self.format in ("csv", "tsv"):
             raise UsageError(f"--show all is three tables, but {self.format} holds one; choose one, or --format json")
-        check.whole("--pool-depth", pool_depth=self.pool_depth)
+        check.whole("", **{"--pool-depth": self.pool_depth})
 
     def run(self) -> None:
         from cranfield.meta.judgments.leave_out import leave_one_out

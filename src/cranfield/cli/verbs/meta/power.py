@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 
-class PowerVerb(options.Source, Plotting):
+class PowerVerb(ByClass, options.Source, Plotting):
     """Show the discriminative power: the share of pairs of runs that a measure finds significantly different.
 
     Also shown is the difference between two means that a significant result needs. A measure of high discriminative
@@ -59,7 +60,7 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         from cranfield.comparison.registry import find_test
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("--alpha", self.alpha)
+        check_alpha("", self.alpha, "--alpha")
         find_test(self.test)
 
     def run(self) -> None:

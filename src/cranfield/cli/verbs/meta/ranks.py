@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 
 
 class RanksVerb(options.Collection, Printing):
-    """Print ranks of the first relevant document (r1) and of the preferred one (rp), the first of the best grade.
+    """Print the ranks of the first relevant document (r1) and of the first one with the highest grade (rp).
 
     RR, O and NWRR stop at r1, P-measure and P+ at rp. For each topic, the table gives the largest rp of any run, and
     how many documents of each grade that run has down to there (of how many there are).

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReproduceVerb(Plotting):
-    """Show how close runs come to those they repeat: lists, scores, effect, significance (Breuer et al., SIGIR 2020).
+    """Show how well a repeated run reproduces the original: lists, scores, effects (Breuer et al., SIGIR 2020).
 
     On the same collection, lists are compared by Kendall's tau union and rank-biased overlap, scores by RMSE and a
     paired t test, the effect of an advanced run by the effect ratio (ER) and the difference of relative improvements

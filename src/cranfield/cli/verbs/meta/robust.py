@@ -44,7 +44,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
 
     how: list[str] | None = option(
         "--how METHOD",
-        "{names}; default: all except confusion. Repeat it, or use commas.",
+        "{names}; default: all except confusion. May be repeated, or separated by commas.",
         names="meta.judgments.robustness:METHODS",
     )
     rates: str | None = option("--rates P,P,...", "random: the share of judgments kept; default: 0.9 to 0.1.")

@@ -20,7 +20,7 @@ MOST_DRAWN = 100_000
 
 
 class ScaleVerb(options.Source, Plotting):
-    """Order and space all lists of a length by a measure: equally spaced values make an interval scale.
+    """Test on all lists of a length whether the scores of a measure are equally spaced, as on an interval scale.
 
     With runs or scores: how many pairs of systems differ by a test of ranks, which needs only an order, and by a test
     of means, which needs an interval scale.

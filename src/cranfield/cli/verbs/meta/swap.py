@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.printing import Plotting
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class SwapVerb(options.Source, Plotting):
+class SwapVerb(ByClass, options.Source, Plotting):
     """Use the swap method: do two sets of topics agree on which of two runs is better?
 
     For each measure, it gives the difference between two runs above which a second set of topics reverses at most 5% of
@@ -76,4 +77,4 @@ def figure(result: SwapRates) -> Figure:
     if len(result.sizes) > 1:
         pairs = zip(columns["measure"].tolist(), columns["size"].tolist(), strict=True)
         columns["measure"] = np.array([f"{measure}, {size} topics" for measure, size in pairs], dtype=object)
-    return describe_swap_rates(columns, wanted=result.rate, subtitle=result.told()[0])
+    return describe_swap_rates(columns, wanted=result.rate, subtitle=result.notes[0])

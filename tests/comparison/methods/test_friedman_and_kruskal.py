@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.methods.nonparametric import friedman, kruskal_wallis
+from cranfield.comparison.methods.friedman_and_kruskal import friedman, kruskal_wallis
 from cranfield.comparison.registry import TestSettings, find_test
 from cranfield.errors import UsageError
 
@@ -133,7 +133,7 @@ def test_friedman_leaves_out_topics_without_a_score(scores: np.ndarray) -> None:
     whole = friedman(scores[1:])
     scores[0, 0] = np.nan
     result = friedman(scores)
-    assert result.statistic == whole.statistic
+    assert result.statistic == pytest.approx(whole.statistic, rel=1e-12)
     assert "1 of 30 topics left out" in result.notes[0]
 
 

@@ -14,7 +14,13 @@ from scipy import stats
 from cranfield import UsageError
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.distributions.rank_distributions import mean_ranks
-from cranfield.comparison.methods.ranks import rank_sum, sign_of_pairs, sign_test, wilcoxon, wilcoxon_of_pairs
+from cranfield.comparison.methods.wilcoxon_and_sign import (
+    rank_sum,
+    sign_of_pairs,
+    sign_test,
+    wilcoxon,
+    wilcoxon_of_pairs,
+)
 from cranfield.comparison.registry import TestSettings, find_test
 from cranfield.comparison.test_result import ALTERNATIVES
 

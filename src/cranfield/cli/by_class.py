@@ -1,0 +1,164 @@
+"""`--by FILE`: the result of a verb for each class of topics, in any format."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from cranfield.cli.declare import SIDE, option
+from cranfield.cli.options import Collection
+from cranfield.cli.printing import Output
+from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.scores.scores import Scores
+
+Part = tuple[str, int, str]
+"""The name of a class, the number of its topics, and the text of its result."""
+
+
+NOT_WITH = ("plot", "collections", "across", "facet", "gains")
+"""Options that need one result, or scores of several files."""
+
+
+class ByClass(Collection, Output):
+    """A verb whose scores can be split by classes of topics: it runs once for each class, on the scores of the class.
+
+    Files are read and scored once.
+    """
+
+    by: str | None = option(
+        "--by FILE",
+        "Print the result for each class of topics; the file has lines of topic, class.",
+        group=SIDE,
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.by is None:
+            return
+        for name in NOT_WITH:
+            if getattr(self, name, None):
+                raise UsageError(f"--by and --{name} do not go together; leave out one of them")
+        if self.format == "trec":
+            raise UsageError("--by: the format trec has no place for classes; use another, such as csv")
+
+    def perform(self) -> int | None:
+        if self.by is None:
+            return self.run()
+        from cranfield.scores.topic_classes import TopicClasses
+
+        self._classes = TopicClasses.of(self.by)
+        self._split: list[dict[str, Scores]] = []
+        """The scores by class, in the order in which the verb asks for scores."""
+        self._texts: list[str] = []
+        parts: list[Part] = []
+        failed: list[CranfieldError] = []
+        self._place = 0
+        while not self._split or self._place < len(self._split[0]):
+            self._asked = 0
+            self._texts.clear()
+            try:
+                self.run()
+            except CranfieldError as error:
+                if not self._split:
+                    raise
+                name, topics = self._class()
+                failed.append(error)
+                message = f"class {name!r} ({counted(topics, 'topic')}) is left out: {error}"
+                warnings.warn(message, CranfieldWarning, stacklevel=2)
+            else:
+                parts.append((*self._class(), "\n\n".join(self._texts)))
+            self._place += 1
+        if not parts:
+            raise failed[0]
+        super().emit(joined(parts, self.format))
+        return None
+
+    def _class(self) -> tuple[str, int]:
+        """The name and the number of topics of the class in turn."""
+        name, scores = list(self._split[0].items())[self._place]
+        return name, len(scores.topics)
+
+    def kept(self, make: Callable[[], Scores]) -> Scores:
+        if self.by is None:
+            return make()
+        if self._asked == len(self._split):
+            self._split.append(make().by_class(self._classes))
+        scores = self._split[self._asked]
+        self._asked += 1
+        return scores[list(self._split[0])[self._place]]
+
+    def emit(self, text: str) -> None:
+        if self.by is None:
+            super().emit(text)
+        else:
+            self._texts.append(text)
+
+
+def joined(parts: list[Part], format: str) -> str:
+    """The results of all classes as one text.
+
+    >>> print(joined([("easy", 2, "run,AP\\nbm25,0.5"), ("hard", 1, "run,AP\\nbm25,0.25")], "csv"))
+    class,run,AP
+    easy,bm25,0.5
+    hard,bm25,0.25
+    """
+    if format in ("csv", "tsv"):
+        return _delimited(parts, "\t" if format == "tsv" else ",")
+    if format == "json":
+        return _json(parts)
+    titles = [f"{name} ({counted(topics, 'topic')})" for name, topics, _ in parts]
+    texts = [text for _, _, text in parts]
+    return "\n\n".join(f"{_title(title, format)}{text}" for title, text in zip(titles, texts, strict=True))
+
+
+def _title(title: str, format: str) -> str:
+    from cranfield.table import escape_markdown, printable
+
+    title = printable(title)
+    if format == "html":
+        from html import escape
+
+        return f"<h3>{escape(title)}</h3>\n"
+    forms = {"latex": f"% {title}\n", "markdown": f"**{escape_markdown(title)}**\n\n"}
+    return forms.get(format, f"{title}\n")
+
+
+def _delimited(parts: list[Part], sep: str) -> str:
+    """Rows with the class in the first column; a result of several tables keeps them apart."""
+    import csv
+    import io
+
+    tables: list[list[list[str]]] = []
+    for name, _, text in parts:
+        for place, block in enumerate(text.rstrip("\n").split("\n\n")):
+            header, *rows = csv.reader(io.StringIO(block), delimiter=sep)
+            if place == len(tables):
+                tables.append([["class", *header]])
+            tables[place] += [[name, *row] for row in rows]
+    blocks = []
+    for table in tables:
+        out = io.StringIO()
+        csv.writer(out, delimiter=sep, lineterminator="\n").writerows(table)
+        blocks.append(out.getvalue().rstrip("\n"))
+    return "\n\n".join(blocks)
+
+
+def _json(parts: list[Part]) -> str:
+    """A list with an object for each class: its name, the number of its topics, and the content of its result."""
+    import json
+
+    decoder = json.JSONDecoder()
+    out: list[dict[str, Any]] = []
+    for name, topics, text in parts:
+        results, place = [], 0
+        while place < len(text.rstrip()):
+            result, place = decoder.raw_decode(text, place)
+            results.append(result)
+            place += len(text[place:]) - len(text[place:].lstrip())
+        one = results[0] if len(results) == 1 else results
+        out.append({"class": name, "number_of_topics": topics, **(one if isinstance(one, dict) else {"results": one})})
+    return json.dumps(out, ensure_ascii=False, indent=1)

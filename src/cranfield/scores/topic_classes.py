@@ -1,0 +1,79 @@
+"""Classes of topics, such as navigational and informational ones, or the languages of the queries."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike
+from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.text import counted, listed
+
+Classes = Mapping[Any, Any] | PathLike
+"""{topic: class}, or a file with lines of topic and class."""
+
+
+class TopicClasses(dict[str, str]):
+    """{topic: class}, and for messages the file it comes from."""
+
+    origin = "classes"
+
+    @classmethod
+    def of(cls, classes: Classes) -> TopicClasses:
+        """From a mapping, or from a file with lines of topic and class.
+
+        Columns are separated by tabs, semicolons, commas or blanks; a class may contain blanks unless they separate.
+        """
+        if isinstance(classes, TopicClasses):
+            return classes
+        if isinstance(classes, Mapping):
+            return cls({str(topic): str(name) for topic, name in classes.items()})
+        if not isinstance(classes, str | os.PathLike):
+            raise UsageError(f"classes from {type(classes).__name__}, must be {{topic: class}} or a file")
+        table = read_side_file(
+            classes,
+            "topic class",
+            [2],
+            separators="\t;, ",
+            mixed=True,
+            filled=2,
+            fits=lambda cells: " " not in cells[0],
+        )
+        read = cls()
+        read.origin = table.origin
+        for line, (topic, name) in table:
+            if topic in read:
+                raise DataError(table.origin, line, f"topic {topic!r} appears twice; a topic has one class")
+            read[topic] = name
+        return read
+
+
+def topics_by_class(topics: Sequence[str], classes: Classes) -> dict[str, list[str]]:
+    """The topics of each class that has any, in the order of the classes in the mapping or file.
+
+    Topics without a class are left out, and a warning counts them.
+
+    >>> topics_by_class(["301", "302", "303"], {"302": "easy", "301": "hard", "303": "hard"})
+    {'easy': ['302'], 'hard': ['301', '303']}
+    """
+    of_topic = TopicClasses.of(classes)
+    groups: dict[str, list[str]] = {name: [] for name in of_topic.values()}
+    without = []
+    for topic in topics:
+        if topic in of_topic:
+            groups[of_topic[topic]].append(topic)
+        else:
+            without.append(topic)
+    if len(without) == len(topics):
+        known = listed(map(repr, of_topic)) or "none"
+        message = f"no topic has a class: the topics are {listed(map(repr, topics))}, those with a class {known}"
+        raise DataError(of_topic.origin, None, message)
+    if without:
+        verb = "is" if len(without) == 1 else "are"
+        number = counted(len(without), "topic")
+        message = f"{of_topic.origin}: {number} without a class {verb} left out: {listed(without)}"
+        warnings.warn(message, CranfieldWarning, stacklevel=3)
+    return {name: members for name, members in groups.items() if members}

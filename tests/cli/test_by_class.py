@@ -1,0 +1,128 @@
+"""`--by FILE` prints the result of a verb for each class of topics: the result on the topics of the class alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cranfield
+
+TOPICS = {"1": "easy", "2": "hard", "3": "easy", "4": "hard", "5": "hard", "6": "easy"}
+JUDGED = {topic: [f"d{n}" for n in range(1, 1 + int(topic))] for topic in TOPICS}
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judgments and three runs, whole (`qrels`, `one`, ...) and for each class (`easy.qrels`, ...)."""
+    for keep, end in (({"easy", "hard"}, ""), ({"easy"}, "easy."), ({"hard"}, "hard.")):
+        topics = [topic for topic, name in TOPICS.items() if name in keep]
+        qrels = "".join(f"{topic} 0 {doc} 1\n" for topic in topics for doc in JUDGED[topic])
+        (tmp_path / f"{end}qrels").write_text(qrels)
+        for run, step in (("one", 1), ("two", 2), ("three", 3)):
+            lines = [
+                f"{topic} Q0 d{1 + (int(topic) * step * rank) % 7} {rank} {9 - rank} {run}\n"
+                for topic in topics
+                for rank in range(1, 7)
+            ]
+            (tmp_path / f"{end}{run}").write_text("".join(lines))
+    (tmp_path / "classes").write_text("".join(f"{topic} {name}\n" for topic, name in TOPICS.items()))
+    monkeypatch.chdir(tmp_path)
+
+
+def printed(cranfield: Cranfield, *words: str) -> str:
+    result = cranfield(*words)
+    assert result.code == 0, result.err
+    return result.out
+
+
+VERBS = [
+    ("eval", "-m", "AP", "-m", "P@5"),
+    ("eval", "-m", "AP", "-q"),
+    ("compare", "-m", "AP"),
+    ("anova", "-m", "AP"),
+    ("meta", "power", "-m", "AP", "-B", "50"),
+    ("meta", "swap", "-m", "AP", "-B", "20"),
+    ("meta", "correlate", "-m", "AP,P@5", "-B", "20"),
+    ("meta", "concord", "-m", "AP,RR", "--gold", "P@5"),
+    ("meta", "gtheory", "-m", "AP"),
+]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_each_class_has_the_result_of_its_topics_alone(cranfield: Cranfield, verb: tuple[str, ...]) -> None:
+    easy = printed(cranfield, *verb, "easy.qrels", "easy.one", "easy.two", "easy.three").rstrip("\n")
+    hard = printed(cranfield, *verb, "hard.qrels", "hard.one", "hard.two", "hard.three").rstrip("\n")
+    both = printed(cranfield, *verb, "qrels", "one", "two", "three", "--by", "classes")
+    assert both == f"easy (3 topics)\n{easy}\n\nhard (3 topics)\n{hard}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_csv_and_json_say_the_class(cranfield: Cranfield, verb: tuple[str, ...]) -> None:
+    words = (*verb, "qrels", "one", "two", "three", "--by", "classes", "--quiet")
+    rows = list(csv.DictReader(io.StringIO(printed(cranfield, *words, "-f", "csv"))))
+    assert {row["class"] for row in rows} == {"easy", "hard"}
+    plain = printed(cranfield, *verb, "easy.qrels", "easy.one", "easy.two", "easy.three", "--quiet", "-f", "csv")
+    alone = list(csv.DictReader(io.StringIO(plain)))
+    assert [{name: row[name] for name in row if name != "class"} for row in rows if row["class"] == "easy"] == alone
+    data = json.loads(printed(cranfield, *words, "-f", "json"))
+    assert [(part["class"], part["number_of_topics"]) for part in data] == [("easy", 3), ("hard", 3)]
+
+
+def test_scores_instead_of_runs(cranfield: Cranfield) -> None:
+    from_runs = printed(cranfield, "compare", "qrels", "one", "two", "-m", "AP", "--by", "classes", "-f", "csv")
+    Path("scores.csv").write_text(printed(cranfield, "eval", "qrels", "one", "two", "-m", "AP", "-q", "-f", "csv"))
+    assert printed(cranfield, "compare", "--scores", "scores.csv", "--by", "classes", "-f", "csv") == from_runs
+
+
+def test_runs_are_read_once(cranfield: Cranfield) -> None:
+    """Standard input can be read only once."""
+    words = ("eval", "qrels", "-", "-m", "AP", "--by", "classes")
+    result = cranfield(*words, stdin=Path("one").read_bytes())
+    assert result.code == 0
+    assert result.out == printed(cranfield, "eval", "qrels", "one", "-m", "AP", "--by", "classes")
+
+
+def test_topics_without_a_class_are_counted(cranfield: Cranfield) -> None:
+    Path("classes").write_text("1 easy\n3 easy\n2 hard\n")
+    result = cranfield("eval", "qrels", "one", "-m", "AP", "--by", "classes")
+    assert "warning: classes: 3 topics without a class are left out: 4, 5, 6" in result.err
+    assert "easy (2 topics)" in result.out
+    assert "hard (1 topic)" in result.out
+
+
+def test_a_class_without_a_result_is_left_out_with_the_reason(cranfield: Cranfield) -> None:
+    Path("classes").write_text("1 easy\n3 easy\n6 easy\n2 hard\n")
+    result = cranfield("compare", "qrels", "one", "two", "-m", "AP", "--by", "classes")
+    assert result.code == 0
+    assert "class 'hard' (1 topic) is left out: 1 topic, a paired t test needs 2 or more" in result.err
+    assert "hard" not in result.out
+    Path("classes").write_text("1 easy\n2 hard\n")
+    assert cranfield("compare", "qrels", "one", "two", "-m", "AP", "--by", "classes").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("eval", "-f", "trec"), "--by: the format trec has no place for classes"),
+        (("compare", "--plot", "x.csv"), "--by and --plot do not go together"),
+        (("meta", "correlate", "--gains", "linear,exp"), "--by and --gains do not go together"),
+        (("eval", "--by", "nothing"), "nothing: no such file"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
+    by = () if "--by" in words else ("--by", "classes")
+    result = cranfield(*words, "qrels", "one", "two", "-m", "AP", *by)
+    assert result.code in (1, 2)
+    assert message in result.err
+
+
+@pytest.mark.parametrize(
+    ("format", "title"),
+    [("latex", "% easy (3 topics)\n"), ("markdown", "**easy (3 topics)**\n\n"), ("html", "<h3>easy (3 topics)</h3>\n")],
+)
+def test_titles_in_other_formats(cranfield: Cranfield, format: str, title: str) -> None:
+    assert printed(cranfield, "eval", "qrels", "one", "-m", "AP", "--by", "classes", "-f", format).startswith(title)
