@@ -16,7 +16,20 @@ from cranfield.measures.property_tables import MEANINGS
 
 DOCS = Path(__file__).parent.parent / "docs"
 FIRST_FAMILIES = (
-    *("sets", "contingency", "counts", "ranked", "graded", "first", "ncu", "cwl", "cwl_members", "recall", "estimates"),
+    *(
+        "sets",
+        "contingency",
+        "counts",
+        "ranked",
+        "graded",
+        "first",
+        "ncu",
+        "ntcir",
+        "cwl",
+        "cwl_members",
+        "recall",
+        "estimates",
+    ),
     *("compatibility", "total_orders", "time", "incomplete", "sampled", "diversity", "novelty", "difficulty"),
     *("multidimensional", "trec"),
 )

@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any
 
 from cranfield.errors import UsageError
-from cranfield.text import listed
+from cranfield.text import listed, shown
 
 
 def wrong(caller: str, name: str, value: Any, allowed: str) -> UsageError:
@@ -20,7 +20,7 @@ def wrong(caller: str, name: str, value: Any, allowed: str) -> UsageError:
     >>> str(wrong("", "--digits", 99, "between 0 and 17"))
     '--digits == 99, must be between 0 and 17'
     """
-    return UsageError(f"{caller}{': ' if caller else ''}{name} == {value!r}, must be {allowed}")
+    return UsageError(f"{caller}{': ' if caller else ''}{name} == {shown(value)}, must be {allowed}")
 
 
 def finite(caller: str, **values: Any) -> None:
@@ -93,5 +93,5 @@ def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
     folded = {choice.casefold(): choice for choice in choices}
     close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.5)
     if close:
-        return UsageError(f"no {kind} {name!r}; did you mean {folded[close[0]]!r}?")
-    return UsageError(f"no {kind} {name!r}; there are {listed(map(repr, choices), most=8) or 'none'}")
+        return UsageError(f"no {kind} {shown(name)}; did you mean {folded[close[0]]!r}?")
+    return UsageError(f"no {kind} {shown(name)}; there are {listed(map(repr, choices), most=8) or 'none'}")

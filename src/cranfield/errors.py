@@ -27,3 +27,7 @@ class DataError(CranfieldError, ValueError):
 
 class CranfieldWarning(UserWarning):
     """Some data was ignored or changed; the message says how much and which."""
+
+
+class NotedWarning(CranfieldWarning):
+    """A warning that the notes of the scores repeat; the command line prints it only where these are not shown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from reprlib import Repr
 
 _CONTROL = ("Cc", "Cs", "Zl", "Zp")
 _INVISIBLE = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -30,6 +31,29 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     ('1 topic', '1,200 topics')
     """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+_CUT = Repr()
+_CUT.maxlevel, _CUT.maxstring, _CUT.maxother, _CUT.maxlong = 2, 80, 80, 40
+_CUT.maxlist = _CUT.maxtuple = _CUT.maxset = _CUT.maxfrozenset = _CUT.maxdict = 4
+
+
+def shown(value: object) -> str:
+    """The value for a message, cut if it is long: a nested value may be far longer than the file it is from.
+
+    >>> shown("high"), shown([1, 2, 3, 4, 5, 6])
+    ("'high'", '[1, 2, 3, 4, ...]')
+    """
+    return _CUT.repr(value)
+
+
+def cut(text: str, most: int = 500) -> str:
+    """The beginning of a message that repeats a long value.
+
+    >>> cut("depth == 'xxxxxxxx'", most=12)
+    "depth == 'xx…"
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def one_line(text: str) -> str:

@@ -27,6 +27,7 @@ from tests.cli.conftest import Cranfield
         ("eval", "give runs with scores and leave out order=", "--order RULE"),
         ("fairness", "AWRF needs groups: groups={doc: group}", "--groups FILE"),
         ("fairness", 'no group for d3: missing_group="unknown"', "--missing-group GROUP"),
+        ("meta study", "'mine:X' would run the code of module 'mine'; allow it: modules=", "--import MODULE"),
         ("meta scale", "too many lists; draw some at random: sample=100000", "--draw N"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from cranfield.comparison.assumptions import (
-    check_matrix,
+    check_matrices,
     check_paired,
     check_unpaired,
     few_topics,
@@ -63,7 +63,9 @@ def test_many_zeros_are_more_than_half(zeros: int, holds: bool) -> None:
     by_name = {assumption.name: assumption.holds for assumption in check_paired(x)}
     assert by_name["zeros"] is holds
     matrix = Matrix.of(np.stack([x, np.zeros(30)], axis=1))
-    by_name = {assumption.name: assumption.holds for assumption in check_matrix(matrix, np.array([0]), np.array([1]))}
+    by_name = {
+        assumption.name: assumption.holds for assumption in check_matrices([(matrix, np.array([0]), np.array([1]))])
+    }
     assert by_name["zeros"] is holds
 
 
@@ -91,7 +93,7 @@ def test_checking_all_pairs_at_once_equals_checking_each() -> None:
     values = np.round(np.clip(rng.exponential(0.1, (30, 8)), 0, 0.9), 1)
     values[:, 1] = values[:, 0]
     first, second = np.triu_indices(8, 1)
-    checked = {assumption.name: assumption for assumption in check_matrix(Matrix.of(values, "AP"), first, second)}
+    checked = {assumption.name: assumption for assumption in check_matrices([(Matrix.of(values, "AP"), first, second)])}
     one_by_one = [check_paired(np.round(values[:, a] - values[:, b], 6)) for a, b in zip(first, second, strict=True)]
     by_name = [{assumption.name: assumption.holds for assumption in checks} for checks in one_by_one]
     zeros = sum(checks["zeros"] is False for checks in by_name)
@@ -101,9 +103,9 @@ def test_checking_all_pairs_at_once_equals_checking_each() -> None:
     assert f"in {crooked} of 27 pairs" in checked["normality"].says
     assert checked["normality"].holds is False
     assert checked["scale"].holds is False
-    ordinal = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=None)
+    ordinal = check_matrices([(Matrix.of(values, "AP"), first, second)], normal=False, needs=None)
     assert [assumption.name for assumption in ordinal] == ["topics", "zeros"]
-    ranks = check_matrix(Matrix.of(values, "AP"), first, second, normal=False, needs=RANKS_DIFFERENCES)
+    ranks = check_matrices([(Matrix.of(values, "AP"), first, second)], normal=False, needs=RANKS_DIFFERENCES)
     assert [assumption.name for assumption in ranks] == ["topics", "zeros", "scale"]
     assert "ranks differences" in ranks[-1].says
 
@@ -111,7 +113,7 @@ def test_checking_all_pairs_at_once_equals_checking_each() -> None:
 def test_normal_differences_raise_no_doubt() -> None:
     values = np.random.default_rng(2).normal(size=(40, 30))
     first, second = np.arange(0, 30, 2), np.arange(1, 30, 2)
-    checked = {assumption.name: assumption for assumption in check_matrix(Matrix.of(values), first, second)}
+    checked = {assumption.name: assumption for assumption in check_matrices([(Matrix.of(values), first, second)])}
     assert all(assumption.holds for assumption in checked.values())
 
 

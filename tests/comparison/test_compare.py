@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -30,10 +31,128 @@ def test_t_with_holms_correction_agrees_with_scipy_and_statsmodels() -> None:
     np.testing.assert_allclose([row["t"] for row in rows], [result.statistic for result in expected], rtol=1e-9)
     holm = multipletests([result.pvalue for result in expected], method="holm")[1]
     np.testing.assert_allclose([row["p adjusted"] for row in rows], holm, rtol=1e-9)
-    for row, result in zip(rows, expected, strict=True):
-        interval = result.confidence_interval(0.95)
-        assert row["low"] == pytest.approx(interval.low)
-        assert row["high"] == pytest.approx(interval.high)
+
+
+INTERVAL_LEVELS = {  # of each of 6 pairs, so that all together have level 0.95
+    "none": 0.95,
+    "bonferroni": 1 - 0.05 / 6,  # Dunn, JASA 1961
+    "holm": 1 - 0.05 / 6,  # has no intervals of its own
+    "hochberg": 1 - 0.05 / 6,
+    "sidak": 0.95 ** (1 / 6),  # Šidák, JASA 1967
+    "holm-sidak": 0.95 ** (1 / 6),
+    "bh": 0.95,
+}
+
+
+@pytest.mark.parametrize("test", ["t", "randomisation"])
+@pytest.mark.parametrize("correction", list(INTERVAL_LEVELS))
+def test_intervals_are_corrected_for_the_number_of_comparisons(test: str, correction: str) -> None:
+    result = cf.compare(SCORES, test=test, correction=correction, resamples=200)
+    assert result.interval_level == pytest.approx(INTERVAL_LEVELS[correction])
+    for row, (i, j) in zip(result.rows(), PAIRS, strict=True):
+        interval = stats.ttest_rel(VALUES[:, i], VALUES[:, j]).confidence_interval(INTERVAL_LEVELS[correction])
+        assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high))
+    of_pairs = [note for note in result.notes if note.startswith("[low, high] of a difference")]
+    assert bool(of_pairs) == (correction != "none")
+    assert ("each pair alone, not corrected" in "".join(of_pairs)) == (correction == "bh")
+    assert not [note for note in result.ranking().notes if note in of_pairs]
+
+
+@pytest.mark.parametrize("correction", ["bonferroni", "sidak"])
+def test_an_interval_contains_0_exactly_if_the_corrected_test_finds_no_difference(correction: str) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 0.2, (30, 12)) + np.linspace(0, 0.3, 12)
+    rows = list(cf.compare(values, correction=correction).rows())
+    assert {row["significant"] for row in rows} == {True, False}
+    assert all(row["significant"] == (not row["low"] <= 0 <= row["high"]) for row in rows)
+
+
+def test_no_interval_beside_holms_decisions_excludes_0_for_a_pair_that_does_not_differ() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 0.2, (30, 12)) + np.linspace(0, 0.3, 12)
+    result = cf.compare(values)
+    rows = list(result.rows())
+    contains = [row["low"] <= 0 <= row["high"] for row in rows]
+    assert all(inside or row["significant"] for inside, row in zip(contains, rows, strict=True))
+    odd = sum(inside and row["significant"] for inside, row in zip(contains, rows, strict=True))
+    assert odd > 0
+    assert any(f"the interval of {odd} pair" in note and "contains 0 although" in note for note in result.notes)
+
+
+def test_intervals_of_the_bootstrap_say_that_they_are_of_each_pair_alone() -> None:
+    notes = cf.compare(SCORES, test="bootstrap", resamples=500).notes
+    assert any("95% interval of each pair alone, not corrected" in note for note in notes)
+
+
+def many_systems() -> Scores:
+    """129 systems whose groups go beyond the letter z."""
+    rng = np.random.default_rng(1)
+    values = rng.beta(2, 3, (50, 1)) + np.linspace(0, 0.45, 129) + rng.normal(0, 0.15, (50, 129))
+    return Scores.from_matrix(values, measure="AP")
+
+
+def test_groups_of_129_systems_are_unambiguous_in_every_format() -> None:
+    result = cf.compare(many_systems(), test="tukey")
+    significant = {(row["system"], row["other"]): row["significant"] for row in result.rows()}
+    texts = {}
+    for line in result.ranking().text().splitlines()[2:131]:
+        words = line.split()
+        texts[words[1]] = words[5]
+    data = {row["system"]: row["groups"] for row in json.loads(result.to_json())["ranking"]}
+    latex = dict(re.findall(r"(?m)^(\w+) & .*\\mathrm\{(\w+)\}", result.to_latex()))
+    assert len(texts) == 129
+    assert texts == data == latex
+    assert any(letter.isupper() for letter in "".join(texts.values()))  # there are more than 26 groups
+    for (system, other), differ in significant.items():
+        assert differ == (not set(texts[system]) & set(texts[other]))
+    assert "groups: systems with a letter in common do not differ significantly, all others do" in result.notes
+    assert "Systems with a letter in common do not differ significantly, all others do" in result.to_latex()
+
+
+def test_groups_that_do_not_fit_step_aside_and_the_table_says_so() -> None:
+    result = cf.compare(many_systems(), test="t")  # tests pair by pair give hundreds of groups
+    table = result.ranking()
+    assert "groups" not in [column.header for column in table.columns]
+    assert max(map(len, table.text().splitlines())) < 200
+    assert any("groups are not shown" in note and "the pairs tell" in note for note in table.notes)
+    assert not any("letter in common" in note for note in table.notes)
+    assert {row["groups"] for row in json.loads(result.to_json())["ranking"]} == {None}
+    assert "mathrm" not in result.to_latex()
+    assert "letter in common" not in result.to_latex()
+
+
+def test_a_measure_whose_groups_do_not_fit_is_named_among_several() -> None:
+    scores = many_systems()
+    few = Scores(["P@10"], scores.runs, scores.topics, scores.values * 0 + np.arange(50) / 50)
+    result = cf.compare(Scores.combine(scores, few), test="t")
+    assert [row[4] for row in result.ranking().rows] == [None] * 129 + ["a"] * 129
+    assert any(note.startswith("groups of AP are not shown") for note in result.notes)
+
+
+def test_what_an_assumption_says_agrees_with_whether_it_holds() -> None:
+    rng = np.random.default_rng(0)
+    good = {"a": rng.normal(0.4, 0.1, 40).tolist(), "b": rng.normal(0.5, 0.1, 40).tolist()}
+    same = [0.1] * 30
+    bad = {"a": [*same, *np.linspace(0, 1, 10) ** 9], "b": [*same, *[0.2] * 10]}
+    negations = ("do not look normal", "the same score on more than half", "are few", "not on an interval")
+    for data, measure, holds in ((good, "P@10", True), (bad, "AP", False)):
+        for systems in (data, {**data, "c": data["a"][::-1] if holds else data["b"]}):
+            result = cf.compare(systems, measure)
+            for assumption in result.assumptions:
+                negative = any(words in assumption.says for words in negations)
+                assert negative == (assumption.holds is False), assumption
+            if holds:
+                assert all(assumption.holds for assumption in result.assumptions)
+
+
+def test_a_caution_is_stated_once_for_all_measures() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.random((3, 4, 20))
+    scores = Scores(["AP", "nDCG@10", "P@10"], "abcd", map(str, range(20)), values)
+    cautions = [note for note in cf.compare(scores).notes if note.startswith("caution")]
+    assert len([note for note in cautions if "20 topics are few" in note]) == 1
+    (scale,) = [note for note in cautions if "interval scale" in note]
+    assert scale.startswith("caution: AP, nDCG@10 are not on an interval scale, on the total orders of lists")
 
 
 def test_wins_ties_and_losses_are_counted_topic_by_topic() -> None:

@@ -43,10 +43,29 @@ def test_every_system_has_its_own_letter_if_everything_differs() -> None:
     assert letters(~np.eye(3, dtype=bool)) == ["a", "b", "c"]
 
 
-def test_names_have_two_letters_if_there_are_more_groups_than_letters() -> None:
-    shown = letters(~np.eye(30, dtype=bool))
+def test_capital_letters_follow_the_small_ones() -> None:
+    shown = letters(~np.eye(52, dtype=bool))
     assert shown is not None
-    assert shown[25:28] == ["z", "aa", "ab"]
+    assert (shown[25:28], shown[51]) == (["z", "A", "B"], "Z")
+
+
+def test_numbers_separated_by_commas_follow_the_letters() -> None:
+    differ = ~np.eye(80, dtype=bool)
+    for i in range(79):  # neighbours do not differ: 79 groups of two
+        differ[i, i + 1] = differ[i + 1, i] = False
+    shown = letters(differ)
+    assert shown is not None
+    assert (shown[0], shown[1], shown[79]) == ("1", "1,2", "79")
+    for i in range(80):
+        for j in range(80):
+            if i != j:
+                assert bool(set(shown[i].split(",")) & set(shown[j].split(","))) == (not differ[i, j])
+
+
+def test_groups_that_do_not_fit_in_a_line_are_not_shown() -> None:
+    differ = ~np.eye(90, dtype=bool)  # one system that differs from none, and so is in each of 89 groups
+    differ[0] = differ[:, 0] = False
+    assert letters(differ) is None
 
 
 def test_too_many_groups_are_not_shown() -> None:

@@ -59,6 +59,14 @@ def test_judged_where_no_scores_are_equal() -> None:
         assert ours.calc_aggregate([name], QRELS, RUN)[name] == pytest.approx(theirs, abs=1e-9)
 
 
+def test_judged_counts_negative_grades_as_ir_measures_does() -> None:
+    qrels, run = {"q": {"a": 1, "b": -1, "c": 0}}, {"q": {"b": 5.0, "a": 4.0, "x": 3.0, "c": 1.0}}
+    for name in ("Judged", "Judged@2", "AP(judged_only=True)", "P(judged_only=True)@2"):
+        measure = ir_measures.parse_measure(name)
+        theirs = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+        assert ours.calc_aggregate([name], qrels, run)[name] == pytest.approx(theirs, abs=1e-9), name
+
+
 def test_reciprocal_rank_with_a_cutoff() -> None:
     for cutoff in (1, 2, 10):
         theirs = ir_measures.calc_aggregate([ir_measures.RR @ cutoff], QRELS, RUN)
@@ -266,6 +274,13 @@ def test_judged_only_and_other_measures_with_judgments_by_intent() -> None:
         1,
     ]
     assert list(ours.calc_aggregate(chosen[:2], qrels, {"other": {"a": 1.0}}).values()) == [0, 0]
+
+
+def test_judged_only_leaves_out_negative_grades_of_judgments_by_intent() -> None:
+    """By hand: b has grade -1 only, so the list without b and x is a c, as without intents."""
+    qrels = [*(ours.Qrel(*judgment) for judgment in BY_INTENT if judgment[1] != "b"), ours.Qrel("q", "b", -1, "1")]
+    run = {"q": {"x": 4.0, "b": 3.0, "a": 2.0, "c": 1.0}}
+    assert list(ours.calc_aggregate([ours.P_IA(judged_only=True) @ 2], qrels, run).values()) == [(1 / 2 + 2 / 2) / 2]
 
 
 def test_diversity_needs_intents() -> None:

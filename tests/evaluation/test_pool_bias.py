@@ -52,6 +52,20 @@ def test_adjusted_scores() -> None:
         bias.adjusted(cf.evaluate(QRELS, {"new": new}, "RR"))
 
 
+def test_numbers_that_do_not_rate_a_list_are_not_adjusted() -> None:
+    # without b, x has half of its two documents of q1 judged: a loss of 1/2, which no list of judged documents can have
+    bias = pool_bias_of(QRELS, POOLED, ["Judged@2", "P@2"], depth=2)
+    assert bias.values[0, 0, 0] == 1 / 2
+    judged = cf.evaluate(QRELS, {"new": {"q1": ranked("a", "b"), "q2": ranked("a", "e")}}, ["Judged@2", "P@2"])
+    assert bias.adjusted(judged)["new"] == {"Judged@2": 1, "P@2": 1}  # P@2 would be 1 + 0.5/6
+    assert bias.notes(judged) == (
+        "not adjusted: Judged@2, because it describes a list and does not rate it",
+        "limited to the range of the measure: P@2 of new",
+    )
+    half = cf.evaluate(QRELS, {"new": {"q1": ranked("a", "n"), "q2": ranked("a", "n")}}, "P@2")
+    assert bias.notes(half) == ()
+
+
 def test_topics_without_relevant_documents_are_left_out() -> None:
     runs = {"x": {"q1": ranked("a"), "q2": ranked("b")}, "y": {"q1": ranked("c"), "q2": ranked("b")}}
     bias = pool_bias_of({"q1": {"a": 1, "c": 0}, "q2": {"b": 1}}, runs, "AP", depth=1)

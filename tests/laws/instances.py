@@ -29,7 +29,9 @@ VARIANTS: tuple[Measure, ...] = tuple(
             "gAP(norm='min',gain='exp')@3", "GAP(g=[0.2,0.5,0.3])", "GAP(norm='min')@3", "PRES(N_max=12)",
             "ESL(wanted=2)", "ESL(wanted=3,N=100)", "WSS(N=100)@0.5", "LastRel(N=100)", "SBTO(normalize=True)@4",
             "RBTO(normalize=True,c=5)", "Compat(p=0.5,normalize=False)@4", "Compat(p=0.8)", "rpref_N(gain='exp')",
-            "rpref_relative2(gain='exp')",
+            "rpref_relative2(gain='exp')", "ERR(probability='linear')", "nERR(probability={1:0.2,2:0.5,3:0.6})",
+            "RBP(p=0.5,gain='linear',largest='topic')", "EBR(gain='exp',beta=3)@4", "iRBU(p=0.5,gain='exp')@4",
+            "WSS(N=100,dialect='clef')@0.5", "CWL(continuation='AP',report='EC',cost_below=3)",
         ],
     )
 )  # fmt: skip
@@ -38,9 +40,10 @@ ENDS_AT_THE_BEST = {"Pmeasure", "P+"}
 """These measures read the list down to the first of its best documents. When that document moves up past a lesser one,
 the lesser one no longer counts: (unjudged, 1, 2) has P-measure 5/6 and P+ (2/5 + 5/6)/2, (unjudged, 2, 1) has 3/5."""
 
-STOPS_WHEN_SATISFIED = {"BPM", "IFT"}
+STOPS_WHEN_SATISFIED = {"BPM", "IFT", "EBR"}
 """Satisfied users stop, or are more likely to stop. When the better document moves up past a lesser one, they may stop
-before the lesser one: after three documents without gain, (1, 3) has BPM (1/3 + 1)/5, and (3, 1) has 1/4."""
+before the lesser one: after three documents without gain, (1, 3) has BPM (1/3 + 1)/5, and (3, 1) has 1/4.
+(unjudged, 1, 2) has EBR 2/5 · 1/3 + 5/6 · 4/9, (unjudged, 2, 1) has 3/5 · 2/3 + 5/6 · 1/9."""
 
 CUT: tuple[Measure, ...] = tuple(measure @ 3 for measure in PLAIN if measure.cutoff_kind == "rank")
 

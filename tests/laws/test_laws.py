@@ -112,7 +112,7 @@ def test_swapping_any_two_so_that_the_better_moves_up_never_lowers_the_score(mis
                         swapped = (*grades[:i], grades[j], *grades[i + 1 : j], grades[i], *grades[j + 1 :])
                         if scores[row[swapped]] < scores[row[grades]] - 1e-12:
                             broken.add(measure.name)
-    assert broken == LESSER_PASSES_BETTER | ENDS_AT_THE_BEST
+    assert broken == LESSER_PASSES_BETTER | ENDS_AT_THE_BEST | {"EBR"}  # which uses the gain so far, and readers stop
 
 
 @settings(max_examples=20, deadline=None)

@@ -55,9 +55,42 @@ def test_costs_by_document_agree_with_costs_by_grade(kind: CWLMeasure, report: s
     grades = np.random.default_rng(7).integers(0, 3, size=(20, 12))
     for row in grades.tolist():
         by_table = kind.replace(cost="cost", report=report, depth=12, max_grade=2)
-        theirs = kind.replace(cost=by_grade, report=report, depth=12, max_grade=2).of(row, missed=[1])
+        theirs = by_table.replace(cost=by_grade, cost_below="mean").of(row, missed=[1])
         costs = {"cost": [by_grade[grade] for grade in row]}
         assert by_table.of(row, missed=[1], lengths=costs) == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"), [("mean", 5), (1, 1), ("none", 0), (7.5, 7.5), (None, 5)]
+)  # by default the mean of the list
+def test_the_cost_below_the_end_of_a_list_can_be_set(below: Any, expected: float) -> None:
+    """W is 1/2, 1/4, 1/8, 1/16, and 1/16 for all ranks below."""
+    measure = CWL(p=0.5, cost="cost", cost_below=below, report="EC")
+    assert mean(measure, lengths=COSTS) == pytest.approx(2 / 2 + 4 / 4 + 6 / 8 + 8 / 16 + expected / 16, abs=1e-9)
+    assert parse(str(measure)) == measure
+
+
+def test_the_cost_below_the_end_of_a_list_by_grade() -> None:
+    """Relevant documents cost 3, others 1: a list of both costs 2 on average; half of W is below its end."""
+    costs = {"mean": 2, None: 1, "none": 0, 4: 4}
+    for below, expected in costs.items():
+        measure = CWL(p=0.5**0.5, cost={0: 1, 1: 3}, cost_below=below, report="EC")
+        W = 1 - 0.5**0.5  # of rank 1; rank 2 has W · √½
+        assert measure.of([1, 0]) == pytest.approx(3 * W + W * 0.5**0.5 + expected / 2, abs=1e-9)
+    with pytest.raises(cf.CranfieldError, match="cost_below == 'zero', must be one of 'mean', 'none'"):
+        CWL(cost_below="zero")
+    with pytest.raises(cf.CranfieldError, match="cost_below == -1"):
+        CWL(cost_below=-1)
+
+
+@pytest.mark.parametrize(("grades", "missed"), [([1, 0], [1]), ([0, 1, 0, 1], []), ([None, 1], [1, 1, 1])])
+def test_if_each_document_costs_1_the_expected_cost_of_AP_is_1_per_document(grades: Any, missed: Any) -> None:
+    """By the definition of W, which adds up to 1 with the share of the missed documents; ETC is then the depth."""
+    report = {name: CWL(continuation="AP", report=name).of(grades, missed) for name in ("EC", "ETC", "ED")}
+    assert report["EC"] == pytest.approx(1)
+    assert report["ETC"] == pytest.approx(report["ED"])
+    unpaid = CWL(continuation="AP", report="EC", cost_below="none").of([1, 0], missed=[1])
+    assert unpaid == pytest.approx(0.5)  # the missed document has half of W
 
 
 def test_every_rank_of_an_empty_list_costs_1() -> None:

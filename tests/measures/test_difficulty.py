@@ -23,7 +23,7 @@ from cranfield.measures.gain import LINEAR, Gain
 from cranfield.measures.novelty_ideal import GREEDY, greedy_ideal
 from tests.oracles.diverse import Diverse, Weight, diverse, logarithmic, reciprocal
 
-FAMILY = {"alpha#-nDCG-IA": "alpha-nDCG", "alpha#-nERR-IA": "nERR-IA", "alpha#-nNRBP-IA": "nNRBP"}
+FAMILY = {"alpha#-nDCG-IA": "alpha-nDCG", "alpha#-nERR-IA": "nERR-IA(dialect='ndeval')", "alpha#-nNRBP-IA": "nNRBP"}
 """The measure that each member equals if intents and topics count equally."""
 
 PLAIN: dict[str, Any] = {"intents": "equal", "topics": "equal"}

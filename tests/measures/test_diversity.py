@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pyndeval
@@ -83,7 +84,10 @@ def judged_by_intent(draw: st.DrawFn) -> tuple[Judgments, dict[str, dict[str, fl
     return judgments, run
 
 
-NDEVAL = {"ERR-IA": "ERR-IA(dialect='ndeval')", "alpha-DCG": "alpha-DCG(dialect='ndeval')", "strec": "I-rec"}
+NDEVAL = {
+    **{name: f"{name}(dialect='ndeval')" for name in ("ERR-IA", "nERR-IA", "alpha-DCG")},
+    "strec": "I-rec",
+}
 
 
 @quiet
@@ -123,8 +127,8 @@ def test_agree_with_ndeval_topic_by_topic(
 
 def test_spellings_of_ir_measures_and_ndeval() -> None:
     same = {
-        "alpha_nDCG@20": "alpha-nDCG@20", "alpha_DCG@20": "alpha-DCG(dialect='ndeval')@20", "StRecall@10": "I-rec@10",
-        "ERR_IA@20": "ERR-IA(dialect='ndeval')@20", "nERR_IA@5": "nERR-IA@5", "P_IA@5": "P-IA@5", "AP_IA": "AP-IA",
+        "alpha_nDCG@20": "alpha-nDCG@20", "alpha_DCG@20": "alpha-DCG@20", "StRecall@10": "I-rec@10",
+        "ERR_IA@20": "ERR-IA@20", "nERR_IA@5": "nERR-IA@5", "P_IA@5": "P-IA@5", "AP_IA": "AP-IA",
         "strec@5": "I-rec@5", "MAP-IA": "AP-IA", "α-nDCG": "alpha-nDCG", "D♯-nDCG@10": "D#-nDCG@10",
     }  # fmt: skip
     for theirs, ours in same.items():
@@ -147,6 +151,32 @@ def test_002_figure_1_effective_precision() -> None:
     lists = with_intents(FIGURE_1, navigational=["j"])
     assert (REGISTRY["Ef-P"]() @ 5).evaluate(lists).tolist() == [3 / 5]
     assert P().evaluate(lists).tolist() == [4 / 5]  # the document at rank 4 is redundant
+
+
+def test_002_figure_1_by_the_grades_of_one_list() -> None:
+    types = {"i": "informational", "j": "navigational"}
+    assert parse("Ef-P@5").of(FIGURE_1, intent_types=types) == 3 / 5
+    assert parse("Ef-P@5").of(FIGURE_1) == 4 / 5  # if j is informational
+    # precision for the most probable intent: i at ranks 1, 2, 5; j at ranks 2, 4
+    assert parse("PMP@5").of(FIGURE_1, intent_probabilities={"i": 0.9, "j": 0.1}) == 3 / 5
+    assert parse("PMP@5").of(FIGURE_1, intent_probabilities={"i": 0.1, "j": 0.9}) == 2 / 5
+    # nonuniform: i is twice as likely as j
+    assert parse("P-IA@5").of(FIGURE_1, intent_probabilities="nonuniform") == pytest.approx((2 * 3 / 5 + 2 / 5) / 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"intent_types": {"i": "inf"}}, "intent_types: no type for intent 'j'"),
+        ({"intent_types": {"i": "inf", "j": "both"}}, "type 'both', must be informational"),
+        ({"intent_probabilities": {"i": 0.5, "j": 0.1}}, "intent probabilities sum to 0.6, expected 1"),
+    ],
+)
+def test_wrong_intents_of_one_list_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(cf.CranfieldError, match=message):
+        parse("Ef-P@5").of(FIGURE_1, **given)
+    with pytest.raises(UsageError, match="no document has grades by intent"):
+        parse("P@5").of([1, 0], **given)
 
 
 def test_002_figure_1_preferred_rank() -> None:
@@ -180,7 +210,7 @@ def test_000_novelty_biased_gains_of_one_intent() -> None:
 def twin(kind: str, case: Diverse, alpha: float, cutoff: int, beta: float) -> float:
     """Each novelty measure from its definition."""
     weight: Callable[[int], float] = logarithmic
-    if "ERR" in kind:
+    if "ERR-IA" in kind:
         weight = reciprocal
     if "NRBP" in kind:
         weight = lambda rank: beta ** (rank - 1)  # noqa: E731
@@ -198,7 +228,7 @@ def twin(kind: str, case: Diverse, alpha: float, cutoff: int, beta: float) -> fl
     case=diverse(), alpha=st.sampled_from([0, 0.25, 0.5, 1]), cutoff=st.integers(1, 9), beta=st.sampled_from([0, 0.7])
 )
 def test_novelty_measures_agree_with_their_definition(case: Diverse, alpha: float, cutoff: int, beta: float) -> None:
-    for kind in ("alpha-DCG", "alpha-nDCG", "nERR-IA", "NRBP", "nNRBP"):
+    for kind in ("alpha-DCG", "alpha-nDCG", "nERR-IA(dialect='ndeval')", "NRBP", "nNRBP"):
         given_beta = {"beta": beta} if "NRBP" in kind else {}
         measure = parse(kind).replace(alpha=alpha, cutoff=cutoff, **given_beta)
         expected = twin(kind, case, alpha, cutoff, beta)
@@ -342,6 +372,178 @@ def test_by_intent_is_the_mean_over_intents_for_every_measure(case: Diverse, cut
         )
         actual = measure.view(ByIntent()).evaluate(case.lists())[0]
         assert actual == pytest.approx(expected, rel=1e-9, abs=1e-12), measure
+
+
+def err_sum(documents: list[dict[str, int] | None], case: Diverse, highest: int, cutoff: int) -> float:
+    """Σ Pr(i|q) ERR_i, Sakai 2014 (15) and (26), rank by rank."""
+    total = 0.0
+    for intent in case.intents:
+        unsatisfied = 1.0
+        for rank, document in enumerate(documents[:cutoff], 1):
+            satisfied = (2 ** max((document or {}).get(intent, 0), 0) - 1) / 2**highest
+            total += case.probability(intent) * unsatisfied * satisfied / rank
+            unsatisfied *= 1 - satisfied
+    return total
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=diverse(), cutoff=st.integers(1, 9))
+def test_nERR_IA_is_ERR_IA_divided_by_that_of_the_greedy_list(case: Diverse, cutoff: int) -> None:
+    assume(case.intents)
+    weights = {intent: 2 ** (weight % 3) for intent, weight in case.weights.items()}  # exact, so ties are ties
+    case = Diverse(case.documents, case.missed, weights)
+    highest = max(grade for document in case.judged for grade in document.values())
+    left, ideal = case.judged[::-1], list[dict[str, int] | None]()
+    while left:
+        best = max(left, key=lambda document: round(_adds(ideal, document, case, highest), 12))
+        ideal.append(best)
+        del left[next(i for i, document in enumerate(left) if document is best)]
+    expected = err_sum(case.documents, case, highest, cutoff) / err_sum(ideal, case, highest, cutoff)
+    assert score(f"nERR-IA@{cutoff}", case) == pytest.approx(expected, abs=1e-9)
+    assert score(f"ERR-IA@{cutoff}", case) == pytest.approx(err_sum(case.documents, case, highest, cutoff), abs=1e-12)
+
+
+def _adds(above: list[dict[str, int] | None], document: dict[str, int], case: Diverse, highest: int) -> float:
+    """The share of readers that a document satisfies after those above it."""
+    adds = 0.0
+    for intent in case.intents:
+        satisfied = [(2 ** max((d or {}).get(intent, 0), 0) - 1) / 2**highest for d in [*above, document]]
+        adds += case.probability(intent) * satisfied[-1] * math.prod(1 - s for s in satisfied[:-1])
+    return adds
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=diverse(), cutoff=st.integers(1, 9))
+def test_with_grades_of_0_and_1_and_equal_intents_nERR_IA_is_that_of_ndeval(case: Diverse, cutoff: int) -> None:
+    assume(case.intents)
+    binary = Diverse(
+        [None if d is None else {i: int(g >= 1) for i, g in d.items()} for d in case.documents],
+        [{i: int(g >= 1) for i, g in d.items()} for d in case.missed],
+        dict.fromkeys(case.weights, 1),
+    )
+    ndeval = score(f"nERR-IA(dialect='ndeval')@{cutoff}", binary)
+    assert score(f"nERR-IA@{cutoff}", binary) == pytest.approx(ndeval, abs=1e-9)
+
+
+GRADED = {"q": {"d1": {"1": 2, "2": 0}, "d2": {"1": 0, "2": 1}}}
+
+
+def test_one_spelling_has_one_definition_and_notes_say_how_the_web_track_differs() -> None:
+    for name, other in {"ERR_IA@5": "ERR-IA@5", "nERR_IA@5": "nERR-IA@5", "alpha_DCG": "alpha-DCG"}.items():
+        assert parse(name) == parse(other)
+    lines = [("q", i, d, grade) for d, grades in GRADED["q"].items() for i, grade in grades.items()]
+    diverse_qrels = cf.Qrels.of("".join(f"{q} {i} {d} {grade}\n" for q, i, d, grade in lines).encode())
+    scores = cf.evaluate(diverse_qrels, {"r": {"q": {"d1": 2.0, "d2": 1.0}}}, ["ERR-IA", "nERR-IA"])
+    # by hand: (2² − 1)/4 for intent 1 at rank 1, 1/4 for intent 2 at rank 2; this is also the ideal order
+    assert scores.mean()["r"] == pytest.approx({"ERR-IA": (3 / 4 + 1 / 4 / 2) / 2, "nERR-IA": 1})
+    notes = " ".join(scores.notes)
+    assert "TREC's Web track divides it by its largest value" in notes
+    assert 'ERR-IA(dialect="ndeval")' in notes
+    assert "nERR-IA uses grades and probabilities of intents; TREC's Web track does not: nERR-IA(dialect=\"n" in notes
+    tracks = cf.evaluate(diverse_qrels, {"r": {"q": {"d1": 2.0}}}, ["ERR-IA(dialect='ndeval')"])
+    assert not any("Web track" in note for note in tracks.notes)
+
+
+# -- alpha-nDCG with intent probabilities, and with an alpha of each topic
+
+TWO_INTENTS: list[dict[str, int] | None] = [{"b": 1}, {"a": 1, "b": 1}, {"a": 1}]
+LIKELY = {"a": 0.75, "b": 0.25}
+
+
+def test_alpha_dcg_with_intent_probabilities_by_hand() -> None:
+    """ng(r) = Σ Pr(i|q) I_i(r) (1 − α)^C_i(r−1), Sakai 2014 Fig. 7 (b) and Clarke et al. 2011."""
+    discount = [1, math.log2(3), 2]
+    gains = [0.25, 0.75 + 0.25 / 2, 0.75 / 2]
+    dcg = sum(gain / over for gain, over in zip(gains, discount, strict=True))
+    assert parse("alpha-DCG(probabilities=True)").of(TWO_INTENTS, intent_probabilities=LIKELY) == pytest.approx(dcg)
+    best = [1.0, 0.75 / 2, 0.25 / 2]  # both intents, a again, b again
+    ideal = sum(gain / over for gain, over in zip(best, discount, strict=True))
+    for kind in ("greedy", "exact"):
+        measure = parse(f"alpha-nDCG(probabilities=True,ideal='{kind}')")
+        assert measure.of(TWO_INTENTS, intent_probabilities=LIKELY) == pytest.approx(dcg / ideal)
+    assert parse("alpha-DCG(probabilities=True)").properties.intent_probabilities
+
+
+@settings(max_examples=30, deadline=None)
+@given(case=diverse(), alpha=st.sampled_from([0, 0.25, 0.5, 1]), cutoff=st.integers(1, 9))
+def test_equal_probabilities_change_alpha_dcg_by_a_constant(case: Diverse, alpha: float, cutoff: int) -> None:
+    assume(case.intents)
+    case = Diverse(case.documents, case.missed, dict.fromkeys(case.weights, 1))
+    for name, constant in (("alpha-DCG", len(case.intents)), ("alpha-nDCG", 1)):
+        plain, likely = (score(f"{name}(alpha={alpha}{more})@{cutoff}", case) for more in ("", ",probabilities=True"))
+        assert likely * constant == pytest.approx(plain, abs=1e-9)
+
+
+def test_a_note_says_that_probabilities_do_not_count() -> None:
+    lists = with_intents(TWO_INTENTS, (), LIKELY)
+    assert "does not use the probabilities of intents" in (parse("alpha-nDCG").note(lists) or "")
+    assert parse("alpha-nDCG(probabilities=True)").note(lists) is None
+    assert parse("alpha-nDCG").note(with_intents(TWO_INTENTS)) is None
+
+
+def by_topic(**alphas: float) -> Any:
+    """Scores of the same list on topics with these alphas."""
+    lines = [f"{q} {i} d{n} {g}\n" for q in alphas for n, d in enumerate(TWO_INTENTS) for i, g in (d or {}).items()]
+    run = {q: {f"d{n}": float(-n) for n in range(3)} for q in alphas}
+    judged = cf.Qrels.of("".join(lines).encode())
+    return lambda name, **more: cf.evaluate(judged, {"r": run}, [name], **more).values[0, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    "name", ["alpha-DCG", "alpha-nDCG", "NRBP", "nNRBP", "ERR-IA(dialect='ndeval')", "nERR-IA(dialect='ndeval')",
+             "alpha-DCG(dialect='ndeval')", "alpha-nDCG(ideal='exact')", "alpha#-nDCG-IA"],
+)  # fmt: skip
+def test_alpha_can_differ_by_topic(name: str) -> None:
+    alphas = {"q1": 0.1, "q2": 0.9, "q3": 0.1}
+    measure, scored = parse(name), by_topic(**alphas)
+    expected = [scored(measure.replace(alpha=alpha))[n] for n, alpha in enumerate(alphas.values())]
+    assert scored(measure.replace(alpha="topic"), topic_numbers={"alpha": alphas}) == pytest.approx(expected)
+    assert parse(str(measure.replace(alpha="topic"))).alpha == "topic"  # type: ignore[attr-defined]
+    assert measure.replace(alpha="topic").of(TWO_INTENTS, topic_numbers={"alpha": 0.9}) == pytest.approx(expected[1])
+
+
+def test_an_alpha_of_each_topic_needs_a_table_with_all_topics() -> None:
+    scored = by_topic(q1=0.5, q2=0.5)
+    with pytest.raises(UsageError, match='alpha-nDCG: alpha == "topic" needs a table of topics: give topic_numbers='):
+        scored("alpha-nDCG(alpha='topic')")
+    with pytest.raises(cf.CranfieldError, match="topic_numbers: alpha-nDCG: no alpha for 1 topic: q2"):
+        scored("alpha-nDCG(alpha='topic')", topic_numbers={"alpha": {"q1": 0.5}})
+    with pytest.raises(UsageError, match="alpha-nDCG: alpha == 'topics', must be a number"):
+        parse("alpha-nDCG(alpha='topics')")
+
+
+# -- intents without relevant documents
+
+EMPTY = b"q 1 d1 1\nq 2 d2 1\nq 3 d1 0\n"
+THREE = {"q": {"1": 0.2, "2": 0.3, "3": 0.4, "4": 0.1}}
+
+
+@quiet
+def test_intents_without_relevant_documents_are_kept_by_option() -> None:
+    run = {"r": {"q": {"d1": 2.0, "x": 1.0}}}
+
+    def scored(name: str, **more: Any) -> float:
+        return cf.evaluate(cf.Qrels.of(EMPTY), run, [name], **more).means().item()
+
+    # d1 is relevant to intent 1; 3 has judgments but no relevant document, 4 only a probability
+    assert scored("P-IA@1", intent_probabilities=THREE) == pytest.approx(0.2 / 0.5)
+    assert scored("P-IA@1", intent_probabilities=THREE, empty_intents="keep") == pytest.approx(0.2)
+    assert scored("P-IA@1", empty_intents="keep") == pytest.approx(1 / 3)  # 4 is not known without its probability
+    assert scored("D-CG@1", intent_probabilities=THREE, empty_intents="keep") == pytest.approx(0.2)
+    assert scored("I-rec", intent_probabilities=THREE) == 1 / 2
+    assert scored("I-rec", intent_probabilities=THREE, empty_intents="keep") == 1 / 4
+    kept = cf.evaluate(cf.Qrels.of(EMPTY), run, ["P-IA@1"], empty_intents="keep")
+    assert "intents without relevant documents keep their probability; no document can serve them" in kept.notes
+    with pytest.raises(UsageError, match="empty_intents == 'drop', must be one of 'renormalise', 'keep'"):
+        scored("P-IA@1", empty_intents="drop")
+
+
+@quiet
+@pytest.mark.parametrize("name", sorted({str(measure) for measure in DIVERSE} | {"D-nDCG[best]", "ERR-IA[ties]"}))
+def test_every_measure_takes_intents_without_relevant_documents(name: str) -> None:
+    run = {"r": {"q": {"d1": 2.0, "x": 1.0}}}
+    scores = cf.evaluate(cf.Qrels.of(EMPTY), run, [name], empty_intents="keep", intent_probabilities=THREE)
+    assert np.isfinite(scores.values).all()
 
 
 @settings(max_examples=30, deadline=None)

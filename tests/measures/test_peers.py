@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import ir_measures
+import numpy as np
 import pytest
 import pytrec_eval
 from hypothesis import assume, example, given, settings
@@ -79,10 +80,11 @@ def read(name: str, level: int) -> Measure:
 
 
 @settings(max_examples=60, deadline=None)
-@given(collections(lowest=0))
+@given(collections(lowest=-2))
 def test_condensed_lists_are_trec_evals_judged_documents_only(collection: Collection) -> None:
     names = ["map", "P", "ndcg", "ndcg_cut", "recip_rank", "Rprec", "recall", "set_P", "success", "bpref", "num_ret"]
     judgments, run = collection
+    assume(all(max(of.values()) >= 0 for of in judgments.values()))
     lists = joined(judgments, {"run": run})
     for topic, values in trec_eval(collection, names, judged_only=True).items():
         for name, expected in values.items():
@@ -90,13 +92,26 @@ def test_condensed_lists_are_trec_evals_judged_documents_only(collection: Collec
             assert actual == as_compiled(expected), name
 
 
-def test_trec_evals_judged_documents_only_drops_negative_grades() -> None:
-    # here a negative grade is a judgment; in trec_eval it means pooled but not judged
-    collection = ({"a": {"d1": -2, "d2": 1}}, {"a": {"d1": 2.0, "d2": 1.0}})
+def test_a_negative_grade_is_not_a_judgment() -> None:
+    # the list a, d, c without b (grade -1) and x (unjudged): AP is 1, as by trec_eval -J and judged_only of ir_measures
+    collection = ({"a": {"a": 1, "b": -1, "c": 0, "d": 1}}, {"a": {"b": 5.0, "a": 4.0, "x": 3.0, "d": 2.0, "c": 1.0}})
+    assert ours(collection, AP().view("condensed"))["a"] == 1
     assert trec_eval(collection, ["map"], judged_only=True)["a"]["map"] == 1
-    assert ours(collection, AP().view("condensed"))["a"] == 0.5
+    (peer,) = ir_measures.iter_calc([ir_measures.AP(judged_only=True)], *collection)
+    assert peer.value == 1
+    assert ours(collection, parse("Judged"))["a"] == 3 / 5
+    assert ours(collection, parse("Unjudged@2"))["a"] == 1 / 2
     # bpref and infAP follow trec_eval: an unjudged document is not counted as non-relevant
     assert ours(collection, bpref())["a"] == trec_eval(collection, ["bpref"])["a"]["bpref"] == 1
+
+
+def test_a_gain_table_or_rel_makes_a_negative_grade_a_judgment() -> None:
+    grades = [-1, None, 1]
+    ndcg = 1 / np.log2(3)  # the document of grade -1 stays at rank 1, so grade 1 is at rank 2
+    assert parse("nDCG'").of(grades) == 1
+    assert parse("nDCG'(gain={-1:0,1:1})").of(grades) == pytest.approx(ndcg)
+    assert parse("nDCG'(gain={-2:0,1:1})").of(grades) == 1
+    assert parse("P'(rel=-1)@2").of(grades) == 1
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import permutations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cranfield as cf
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import ESL, PRES, WSS, LastRel, Measure, R, parse
+from tests.cli.conftest import in_process
 from tests.oracles.joined import graded_lists
 
 Graded = tuple[list[float | None], list[float]]
@@ -158,10 +163,120 @@ def test_LastRel_is_the_search_length_for_all(graded: Graded) -> None:
         assert ESL(wanted=relevant).of(*graded) == expected - relevant
 
 
-@pytest.mark.parametrize("measure", [ESL(N=2, wanted=2), WSS(N=2) @ 0.9, LastRel(N=2)], ids=str)
-def test_a_collection_that_is_too_small_is_refused(measure: Measure) -> None:
+def test_a_collection_that_is_too_small_is_refused() -> None:
     with pytest.raises(UsageError, match="N == 2, but a topic has 4 documents retrieved or relevant"):
+        ESL(N=2, wanted=2).of([1, 0, 0], missed=[1])
+
+
+@pytest.mark.parametrize("measure", [WSS(N=2) @ 0.9, LastRel(N=2), WSS(N=2, dialect="clef") @ 0.9], ids=str)
+def test_lists_that_are_longer_than_N_are_counted(measure: Measure) -> None:
+    message = f"{measure.name}: 1 list is longer than N, the number of documents to read; check N of topics topic"
+    with pytest.warns(cf.CranfieldWarning, match=message):
         measure.of([1, 0, 0], missed=[1])
+    assert np.isfinite(measure.of([1, 0]))
+
+
+def test_WSS_and_LastRel_of_a_list_that_is_longer_than_N() -> None:
+    # both relevant documents at ranks 1 and 4 of N = 3: nothing is left unread
+    with pytest.warns(cf.CranfieldWarning, match="1 list is longer than N"):
+        assert (WSS(N=3) @ 0.95).of([1, 0, 0, 1]) == pytest.approx(-0.05)
+    with pytest.warns(cf.CranfieldWarning, match="1 list is longer than N"):
+        assert LastRel(N=3).of([1, 0, 0, 1]) == 4
+
+
+# -- N of each topic, and CLEF's tool
+
+REVIEWS = {"a": {"d1": 1, "d2": 1}, "b": {"d1": 1, "d9": 1}}
+RANKED = {"a": {"d1": 3.0, "d3": 2.0, "d2": 1.0}, "b": {"d1": 1.0}}
+
+
+def test_N_can_differ_by_topic(tmp_path: Path) -> None:
+    # a: all found at rank 3 of 10; b: one of two is missed, of 40
+    table = {"N": {"a": 10, "b": 40, "other": 7}}
+
+    def scored(name: str, source: Any) -> list[float]:
+        return cf.evaluate(REVIEWS, {"r": RANKED}, [name], topic_numbers=source).values[0, 0].tolist()
+
+    files = {"plain": "a 10\nb 40\nother 7\n", "headed": "topic,name,N\na,x,10\nb,y,40\n", "tabs": "a\t10\nb\t40\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    for source in (table, *(tmp_path / name for name in files)):
+        assert scored("LastRel", source) == [3, 40]
+        assert scored("WSS@1", source) == pytest.approx([0.7, 0])
+        assert scored("WSS@0.5", source) == pytest.approx([0.9 - 0.5, 39 / 40 - 0.5])
+        assert scored("LastRel(N=99)", source) == [3, 99]  # the parameter goes first
+    assert (WSS() @ 1).of([1, 0, 1], topic_numbers={"N": 10}) == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a 10\n", "table: LastRel: no N for 1 topic: b; add a line b N"),
+        ("a 10\nb none\n", "table:2: N is 'none', must be a number, 1 or more"),
+        ("a 10\nb 0\n", "table:2: N is '0', must be a number, 1 or more"),
+        ("a 10\na 11\nb 2\n", "table:2: topic 'a' appears twice"),
+        ("topic,size\na,1\nb,2\n", "table:1: the columns are size; expected a column N or alpha"),
+        ("", "table: is empty"),
+    ],
+)
+def test_a_wrong_table_of_topics_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "table").write_text(text)
+    with pytest.raises(cf.CranfieldError, match=re.escape(message)):
+        cf.evaluate(REVIEWS, {"r": RANKED}, ["LastRel"], topic_numbers=tmp_path / "table")
+
+
+def test_a_wrong_mapping_of_topics_is_refused() -> None:
+    for wrong in ({"n": {"a": 1}}, {"N": 3}):
+        with pytest.raises(UsageError, match="with the names N and alpha"):
+            cf.evaluate(REVIEWS, {"r": RANKED}, ["LastRel"], topic_numbers=wrong)
+    with pytest.raises(UsageError, match="topic_numbers from list"):
+        cf.evaluate(REVIEWS, {"r": RANKED}, ["LastRel"], topic_numbers=[1])
+
+
+def test_N_of_each_topic_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text("".join(f"{t} 0 {d} {g}\n" for t, of in REVIEWS.items() for d, g in of.items()))
+    Path("run").write_text("".join(f"{t} Q0 {d} 0 {s} r\n" for t, of in RANKED.items() for d, s in of.items()))
+    Path("sizes").write_text("a 10\nb 40\n")
+    result = in_process("eval", "qrels", "run", "-m", "LastRel,WSS@1", "--topic-numbers", "sizes", "-f", "trec")
+    assert (result.code, [line.split()[-1] for line in result.out.splitlines()[-2:]]) == (0, ["21.5000", "0.3500"])
+    explained = in_process("explain", "qrels", "run", "-m", "WSS@1", "-t", "a", "--topic-numbers", "sizes")
+    assert "N = 10 documents (given): (10 − 3) / 10 − (1 − 1)" in explained.out
+
+
+def clef(ranks: list[int], relevant: int, N: int) -> tuple[float, float, float]:
+    """last_rel, wss_100 and wss_95 as the loops of CLEF's tar_eval count them."""
+    wanted, last, last95, found = round(relevant * 0.95), 0, 0, 0
+    for rank in ranks:
+        if found < wanted:
+            last95 = rank
+        found, last = found + 1, rank
+    wss100 = (N - last) / N if found >= relevant else 0
+    return last, wss100, (N - last95) / N - 0.05 if found >= wanted else 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(graded=graded_lists(longest=40), more=st.integers(0, 10))
+def test_clefs_numbers(graded: Graded, more: int) -> None:
+    ranks, relevant = ranks_of(graded)
+    N = len(graded[0]) + more
+    if not relevant or not N:
+        return
+    last, wss100, wss95 = clef(ranks, relevant, N)
+    assert LastRel(dialect="clef").of(*graded) == last
+    assert (WSS(N=N, dialect="clef") @ 1).of(*graded) == pytest.approx(wss100)
+    assert (WSS(N=N, dialect="clef") @ 0.95).of(*graded) == pytest.approx(wss95)
+
+
+def test_half_a_document_is_rounded_to_even_as_clef_does() -> None:
+    # 0.95 · 10 = 9.5 is rounded to 10, 0.95 · 30 = 28.5 to 28; exactly, 29 are needed
+    assert (WSS(dialect="clef", N=100) @ 0.95).of([1] * 9, missed=[1]) == 0
+    assert (WSS(dialect="clef", N=100) @ 0.95).of([1] * 30) == pytest.approx(0.72 - 0.05)
+    assert (WSS(N=100) @ 0.95).of([1] * 30) == pytest.approx(0.71 - 0.05)
+    assert LastRel(dialect="clef").of([0, 1, 0], missed=[1]) == 2
+    assert "1 list that missed relevant documents has the rank of the last one found" in str(
+        LastRel(dialect="clef").note(Assessed.one([0, 1], [1]))
+    )
 
 
 @pytest.mark.parametrize(

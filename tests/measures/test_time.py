@@ -25,6 +25,7 @@ documents = st.lists(st.tuples(st.sampled_from([None, 0, 1, 2, 3]), st.integers(
 FORMS: list[Measure] = [
     TBG(), TBG(h=60, rel=2) @ 3, TBG(click_rel=0.5, save_rel=0.3, click_non=0.9, summary=0, per_word=1, overhead=2),
     U(), U(L=5000, F=0.5, snippet=30), U(L=900, gain="exp") @ 3, U(gain={1: 5, 2: 6, 3: 7}, F=0),
+    U(decay="exp"), U(decay="exp", h=900) @ 3, U(norm=7),
 ]  # fmt: skip
 
 
@@ -45,6 +46,38 @@ def of(measure: Measure, ranking: Documents, missed: list[float] | None = None) 
 
 
 # -- by hand
+
+
+def test_U_with_exponential_decay_and_normaliser_by_hand() -> None:
+    # snippets of 100 characters, a tenth of the relevant documents: offsets 200 and 500; h = L/2 = 200
+    ranking: Documents = [(1, 1000), (None, 9), (3, 1000)]
+    assert of(U(L=400, F=0.1, snippet=100), ranking) == pytest.approx(1 * (1 - 200 / 400) + 0)
+    exponential = 1 * 2 ** (-200 / 200) + 3 * 2 ** (-500 / 200)
+    assert of(U(L=400, F=0.1, snippet=100, decay="exp"), ranking) == pytest.approx(exponential)
+    half_life = 1 * 2 ** (-200 / 50) + 3 * 2 ** (-500 / 50)
+    assert of(U(F=0.1, snippet=100, decay="exp", h=50), ranking) == pytest.approx(half_life)
+    # 𝒩 of Sakai 2014 (19): a number, or the gains of all relevant documents, here 1 + 3 + 2
+    assert of(U(L=400, F=0.1, snippet=100, decay="exp", norm=4), ranking) == pytest.approx(exponential / 4)
+    total = of(U(L=400, F=0.1, snippet=100, decay="exp", norm="total"), ranking, [2])
+    assert total == pytest.approx(exponential / 6)
+    read = Trailtext.of([(200, 1), (300, 3)])
+    assert U(L=400, decay="exp", norm=4).of_trailtext(read) == pytest.approx(exponential / 4)
+    with pytest.raises(UsageError, match="the gains of all relevant documents are not known"):
+        U(norm="total").of_trailtext(read)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("U(decay='log')", "U: decay == 'log', must be one of 'linear', 'exp'"),
+        ("U(h=100)", 'U: h == 100 is the half-life of an exponential decay; give decay="exp"'),
+        ("U(norm='ideal')", "U: norm == 'ideal', must be one of 'total'"),
+        ("U(norm=0)", "U: norm == 0, must be above 0"),
+    ],
+)
+def test_wrong_decays_and_normalisers_are_refused(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse(name)
 
 
 def test_the_time_to_rank_2_in_seed_000() -> None:
@@ -157,8 +190,9 @@ def u(ranking: Documents, m: U) -> float:
         position += m.snippet
         if grade:
             position += m.F * characters
-            total += gain(grade) * max(0, 1 - position / m.L)
-    return total
+            left = max(0, 1 - position / m.L) if m.decay == "linear" else 2 ** (-position / (m.h or m.L / 2))
+            total += gain(grade) * left
+    return total / (m.norm or 1)  # type: ignore[operator]
 
 
 @settings(max_examples=60, deadline=None)

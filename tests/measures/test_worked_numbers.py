@@ -243,6 +243,17 @@ def test_average_precision_at_a_cutoff() -> None:
     assert (AP(norm="min") @ 9).of([1, 0, 1], [1, 1, 1]) == AP().of([1, 0, 1], [1, 1, 1])
 
 
+def test_a_note_says_that_Q_at_a_cutoff_divides_by_less_than_AP() -> None:
+    many, few = Assessed.one([1, 0], [1, 1]), Assessed.one([1, 0], [1])
+    note = 'Q@2 divides by min(2, R), AP@2 by R; to divide by R: Q(norm="R")@2'
+    assert (Q() @ 2).note(many) == note
+    # R is 3, so BR(1) = 1 counts 1/2 or 1/3
+    assert ((Q() @ 2).of([1, 0], [1, 1]), (Q(norm="R") @ 2).of([1, 0], [1, 1])) == close((1 / 2, 1 / 3))
+    assert (Q() @ 2).note(few) is None
+    assert (Q(norm="R") @ 2).note(many) is None
+    assert Q().note(many) is None
+
+
 def test_r_measure_by_hand() -> None:
     # R = 3; the first 3 hold grades 1 and 3: (2 + 4) / (3 + 3 + 2 + 1)
     assert Rmeasure().of([1, 0, 3, 2]) == close(6 / 9)

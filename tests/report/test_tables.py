@@ -43,8 +43,8 @@ def test_summary_table_as_text() -> None:
         "bm25          2  0.2500  0.7000  10.0000",
         "dense_2       2  0.5000  0.1500  10.0000",
         "order: score",
-        "topics missing from runs, scored as empty lists: dense_2 (1 topic)",
-        "undefined scores, left out of means: AP (1 topic)",
+        "topics missing from runs, scored as empty lists: dense_2 (1 topic: 2)",
+        "undefined scores, left out of means: AP (1 topic: 2)",
     ]
 
 
@@ -173,8 +173,8 @@ def test_latex_has_rules_bold_cells_and_escapes() -> None:
     table = summary_table(SCORES, better=BETTER, digits=2)
     assert table.latex().splitlines() == [
         "% order: score",
-        "% topics missing from runs, scored as empty lists: dense_2 (1 topic)",
-        "% undefined scores, left out of means: AP (1 topic)",
+        "% topics missing from runs, scored as empty lists: dense_2 (1 topic: 2)",
+        "% undefined scores, left out of means: AP (1 topic: 2)",
         r"\begin{tabular}{lrrrr}",
         r"\toprule",
         r"run & topics & AP & E & NumRet \\",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 import cranfield as cf
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
-from cranfield.measures import AP, ERR, Judged, P, R, nDCG, parse
+from cranfield.measures import AP, ERR, Judged, Measure, P, R, nDCG, parse
 from cranfield.views.condensed import Condensed
 from cranfield.views.parse_view import parse_view
 from cranfield.views.ties import Ties
@@ -22,8 +23,8 @@ from tests.oracles.joined import graded_lists, side_by_side
 Graded = tuple[list[float | None], list[float]]
 
 
-def agree(view: str, lists: Assessed, read: Assessed) -> None:
-    for measure in ALL:
+def agree(view: str, lists: Assessed, read: Assessed, measures: Sequence[Measure] = ALL) -> None:
+    for measure in measures:
         actual, expected = measure.view(view).evaluate(lists).tolist(), measure.evaluate(read).tolist()
         assert actual == pytest.approx(expected, nan_ok=True), measure
 
@@ -32,8 +33,11 @@ def agree(view: str, lists: Assessed, read: Assessed) -> None:
 @given(graded=graded_lists(lowest=-1))
 def test_condensed_is_the_list_without_unjudged_documents(graded: Graded) -> None:
     grades, missed = graded
-    closed_up = [grade for grade in grades if grade is not None]
-    agree("condensed", Assessed.one(grades, missed), Assessed.one(closed_up, missed))
+    listed = [grade for grade in grades if grade is not None]
+    closed_up, pooled = [grade for grade in listed if grade >= 0], [grade for grade in listed if grade < 0]
+    lists = Assessed.one(grades, missed)
+    agree("condensed", lists, Assessed.one(closed_up, missed + pooled), [m for m in ALL if not m.estimates])
+    agree("condensed", lists, Assessed.one(listed, missed), [m for m in ALL if m.estimates])
 
 
 @settings(max_examples=30, deadline=None)

@@ -131,10 +131,32 @@ def _probability(text: str) -> float:
     return value
 
 
+def read_probabilities(source: Any) -> Any:
+    """The source of probabilities, read if it is a file, so that it can be used twice."""
+    named = isinstance(source, str) and source in DISTRIBUTIONS
+    return source if source is None or named else _Side.of(source, "probability")
+
+
+def described_intents(source: Any, topics: list[str]) -> list[tuple[int, str]]:
+    """The topic and name of each intent to which a source that was read gives a probability."""
+    if not isinstance(source, _Side):
+        return []
+    return [(number, label) for number, topic in enumerate(topics) for label in source.rows.get(topic, {})]
+
+
 def probabilities_of_intents(
-    source: Any, of_topic: Index, labels: list[str], topics: list[str], start: NDArray[np.int64]
+    source: Any,
+    of_topic: Index,
+    labels: list[str],
+    topics: list[str],
+    start: NDArray[np.int64],
+    *,
+    keep_empty: bool = False,
 ) -> Array:
-    """Pr(intent | topic) of each intent, from a file, a mapping or the name of a distribution; None: all equal."""
+    """Pr(intent | topic) of each intent, from a file, a mapping or the name of a distribution; None: all equal.
+
+    Probabilities of a file are divided by their sum over these intents, unless `keep_empty`.
+    """
     count = np.maximum(np.diff(start), 1)[of_topic]
     if source is None or source == "uniform":
         return np.asarray(1.0 / count)
@@ -153,6 +175,8 @@ def probabilities_of_intents(
         raise DataError(
             side.origin, None, f"topic {topic!r}: all intents that have relevant documents have probability 0"
         )
+    if keep_empty:
+        return values
     _warn_unjudged(side, of_topic, labels, topics)
     return np.asarray(values / whole)
 

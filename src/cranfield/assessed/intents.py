@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.assessed.attachment import Attachment
-from cranfield.assessed.intent_files import navigational_intents, probabilities_of_intents
+from cranfield.assessed.intent_files import (
+    described_intents,
+    navigational_intents,
+    probabilities_of_intents,
+    read_probabilities,
+)
 from cranfield.assessed.segments import Judged, position_in_segment, ranges, row_blocks, segment_starts, starts_of
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning
@@ -50,6 +55,8 @@ class Intents(Attachment):
     intent: Index
     grade: Array
     topic_of_document: Index
+    keep_empty: bool = False
+    """Whether intents without relevant documents count as intents of their topic."""
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -81,7 +88,9 @@ class Intents(Attachment):
 
     @cached_property
     def judged_count(self) -> NDArray[np.int64]:
-        """How many intents of each topic have an entry."""
+        """How many intents of each topic have an entry; if empty intents are kept, how many there are."""
+        if self.keep_empty:
+            return self.count
         judged = np.bincount(self.intent, minlength=len(self)) > 0
         return np.bincount(self.topic[judged], minlength=self.topics)
 
@@ -152,17 +161,20 @@ class Intents(Attachment):
             intent=intent,
             grade=grades,
             topic_of_document=np.append(np.repeat(np.arange(lists.rows), judged + added), lists.rows),
+            keep_empty=self.keep_empty,
         )
         topics = tuple(lists.topics[number] for number in topic.tolist())
         return {"intents": intents, "document": document, "topic": np.arange(lists.rows), "topics": topics}
 
     def only(self, documents: NDArray[np.bool_]) -> Intents:
-        """Without the other documents, and without intents that then have no relevant document."""
+        """Without the other documents, and (unless they are kept) intents that then have no relevant document."""
         entries = documents[self.document]
         useful = np.bincount(self.intent[entries & (self.grade >= 1)], minlength=len(self)) > 0
+        if self.keep_empty:
+            useful = (np.bincount(self.topic[useful], minlength=self.topics) > 0)[self.topic]
         entries &= useful[self.intent]
         topic, probability = self.topic[useful], self.probability[useful]
-        total = np.bincount(topic, probability, self.topics)
+        total = np.ones(self.topics) if self.keep_empty else np.bincount(topic, probability, self.topics)
         return replace(
             self,
             start=segment_starts(topic, self.topics),
@@ -172,6 +184,17 @@ class Intents(Attachment):
             document_start=starts_of(entries.astype(np.int64))[self.document_start],
             intent=(np.cumsum(useful) - 1)[self.intent[entries]],
             grade=self.grade[entries],
+            _cache={},
+        )
+
+    def described(self, probabilities: Any, types: Any) -> Intents:
+        """The intents of a single topic with probabilities {intent: p} and types {intent: type}, or as for a file."""
+        topic, labels, topics = self.topic, list(self.names), ["topic"]
+        likely = {topics[0]: probabilities} if isinstance(probabilities, Mapping) else probabilities
+        return replace(
+            self,
+            probability=probabilities_of_intents(likely, topic, labels, topics, self.start),
+            navigational=navigational_intents(None if types is None else {topics[0]: types}, topic, labels, topics),
             _cache={},
         )
 
@@ -187,45 +210,69 @@ class Intents(Attachment):
         return self.nth[self.intent].astype(np.int32)
 
 
-def judged_by_intent(qrels: Qrels, probabilities: Any = None, types: Any = None) -> tuple[_core.Judged, Intents]:
+def judged_by_intent(
+    qrels: Qrels, probabilities: Any = None, types: Any = None, *, keep_empty: bool = False
+) -> tuple[_core.Judged, Intents]:
     """The documents of judgments, ready to be joined, and the intents.
 
     `probabilities` gives Pr(intent | topic), and `types` says which intents are `informational` or `navigational`.
     Each is {topic: {intent: value}} or a file with lines `topic intent value`. By default all intents are equally
     likely and informational. Probabilities can also be `uniform` or `nonuniform`, by which every intent is half as
     likely as the one before it: 2^(n−j+1) / Σ 2^k for the j-th of n (Sakai 2013 Table 1; Sakai & Song, SIGIR 2011).
-    Intents without relevant documents are left out, and the other intents share their probability.
+    Intents without relevant documents are left out, and the other intents share their probability; with `keep_empty`
+    they are kept, also those that only `probabilities` names, in topics that have relevant documents.
     """
     table = qrels.table
     topics, codes = table.topics, max(len(table.labels), 1)
     place = np.empty(codes, dtype=np.int64)
-    place[sorted(range(codes), key=lambda code: _natural(table.labels, code))] = np.arange(codes)
+    names = table.labels or ["0"]
+    place[sorted(range(codes), key=lambda code: _natural(names[code]))] = np.arange(codes)
     judged, document_start, intent, grade, of_list, label, *empty = _core.documents_by_intent(table, place)
-    _warn_empty(table.list_topic[empty[0]].tolist(), empty[1].tolist(), topics, table.labels)
     of_topic = table.list_topic[of_list].astype(np.int64)
-    labels = [table.labels[code] if table.labels else "0" for code in label.tolist()]
+    labels = [names[code] for code in label.tolist()]
+    without = [
+        (topic, names[code]) for topic, code in zip(table.list_topic[empty[0]].tolist(), empty[1].tolist(), strict=True)
+    ]
+    if keep_empty:
+        probabilities = read_probabilities(probabilities)
+        without += described_intents(probabilities, topics)
+        of_topic, labels, intent = _with_empty(of_topic, labels, intent, without)
+    else:
+        _warn_empty([f"{topics[topic]}/{label}" for topic, label in without])
     start = segment_starts(of_topic, len(topics))
     return judged, Intents(
         start=start,
         names=tuple(labels),
-        probability=probabilities_of_intents(probabilities, of_topic, labels, topics, start),
+        probability=probabilities_of_intents(probabilities, of_topic, labels, topics, start, keep_empty=keep_empty),
         navigational=navigational_intents(types, of_topic, labels, topics),
         document_start=document_start,
         intent=intent,
         grade=grade,
         topic_of_document=np.repeat(table.list_topic, np.diff(judged.start)).astype(np.int64),
+        keep_empty=keep_empty,
     )
 
 
-def _natural(labels: list[str], code: int) -> tuple[int, int, str]:
+def _with_empty(
+    of_topic: NDArray[np.int64], labels: list[str], intent: NDArray[np.int64], without: list[tuple[int, str]]
+) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
+    """The topic and name of each intent, and the intent of each entry, with further intents that have no entries."""
+    useful = list(zip(of_topic.tolist(), labels, strict=True))
+    topics = {topic for topic, _ in useful}
+    every = {*useful, *(pair for pair in without if pair[0] in topics)}
+    in_order = sorted(every, key=lambda pair: (pair[0], _natural(pair[1])))
+    number = {pair: place for place, pair in enumerate(in_order)}
+    renumbered = np.array([number[pair] for pair in useful], dtype=np.int64)
+    return np.array([topic for topic, _ in in_order]), [label for _, label in in_order], renumbered[intent]
+
+
+def _natural(name: str) -> tuple[int, int, str]:
     """A key that sorts intents by number if their names are numbers, else by name."""
-    name = labels[code] if labels else "0"
     return (0, int(name), name) if name.isdecimal() else (1, 0, name)
 
 
-def _warn_empty(of_topic: list[int], label: list[int], topics: list[str], labels: list[str]) -> None:
-    if label:
-        names = [f"{topics[t]}/{labels[code] if labels else '0'}" for t, code in zip(of_topic, label, strict=True)]
-        intents = counted(len(label), "intent without relevant documents is", "intents without relevant documents are")
+def _warn_empty(names: list[str]) -> None:
+    if names:
+        intents = counted(len(names), "intent without relevant documents is", "intents without relevant documents are")
         message = f"{intents} left out: {listed(names)}"
         warnings.warn(message, CranfieldWarning, stacklevel=3)

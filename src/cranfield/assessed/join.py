@@ -90,7 +90,7 @@ def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
     if not has_intents:
         return _Prepared(qrels.judged(options.on_duplicate))
     probabilities, types = descriptions(options.intent_probabilities, options.intent_types)
-    judged, intents = judged_by_intent(qrels, probabilities, types)
+    judged, intents = judged_by_intent(qrels, probabilities, types, keep_empty=options.empty_intents == "keep")
     return _Prepared(judged, {"intents": intents}, _about_intents(options, types))
 
 
@@ -103,6 +103,8 @@ def _about_intents(options: JoinOptions, types: Any) -> tuple[str, ...]:
         notes.append(f"intent probabilities: {source}")
     if types is not None:
         notes.append(TYPES_FROM + _source(options.intent_types or options.intent_probabilities))
+    if options.empty_intents == "keep":
+        notes.append("intents without relevant documents keep their probability; no document can serve them")
     return tuple(notes)
 
 

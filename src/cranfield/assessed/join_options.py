@@ -10,6 +10,8 @@ from typing import Any
 from cranfield import check
 from cranfield.errors import UsageError
 
+EMPTY_INTENTS = ("renormalise", "keep")
+
 
 @dataclass(frozen=True)
 class JoinOptions:
@@ -45,11 +47,18 @@ class JoinOptions:
     """Judgments in further dimensions of relevance, for uRBP, cRBP, CAM and MM: {name: qrels}."""
     scores: bool = False
     """Keep the scores of all retrieved documents, for ADM; `evaluate` and `explain` set this if a measure needs it."""
+    empty_intents: str = "renormalise"
+    """Intents without relevant documents: `renormalise` leaves them out and gives their probability to the others;
+    `keep` keeps them with their probability, as NTCIREVAL does, though no document can serve them."""
+    topic_numbers: Any = None
+    """Parameters that differ by topic: N for WSS and LastRel, alpha for measures with `alpha="topic"`. {name: {topic:
+    number}}, or a file with lines `topic N` or a header `topic,N,alpha`."""
 
     def __post_init__(self) -> None:
         if self.order is not None:
             check.one_of("join", ("score", "rank", "file"), order=self.order)
         check.one_of("join", ("error", "first", "max"), on_duplicate=self.on_duplicate)
+        check.one_of("join", EMPTY_INTENTS, empty_intents=self.empty_intents)
         if self.precision not in (32, 64):
             raise UsageError(f"precision == {self.precision!r}, must be 64 or 32")
         for name, value in (("depth", self.depth), ("threads", self.threads)):

@@ -17,11 +17,12 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
+from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import Buffer, check_complete, expand, load, shown_path, stem
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, NotedWarning, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -39,7 +40,10 @@ def join_runs(
     joiner = RunJoiner(judged, options, progress)
     for name, run in _each_run(runs):
         joiner.add(name, run)
-    return joiner.assessed(grade)
+    lists = joiner.assessed(grade)
+    if options.topic_numbers is None:
+        return lists
+    return lists.replace(topic_numbers=topic_numbers_of(options.topic_numbers, lists))
 
 
 def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
@@ -272,7 +276,8 @@ class RunJoiner:
             if missing[run].any()
         ]
         if absent:
-            _warn(f"{counted(int(missing.sum()), 'judged topic')} missing from runs: {listed(absent, 3, 'runs')}")
+            count = counted(int(missing.sum()), "judged topic")
+            _warn(f"{count} missing from runs: {listed(absent, 3, 'runs')}", NotedWarning)
         ignored = [f"{name} ({listed(extra)})" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
         if ignored:
             count = counted(sum(map(len, unjudged)), "topic")
@@ -286,8 +291,8 @@ def _concatenate(parts: list[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, CranfieldWarning, stacklevel=2)
+def _warn(message: str, category: type[CranfieldWarning] = CranfieldWarning) -> None:
+    warnings.warn(message, category, stacklevel=2)
 
 
 def distinct_names(names: list[str], paths: list[str]) -> list[str]:

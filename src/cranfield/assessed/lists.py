@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from cranfield.assessed.intents import Intents
     from cranfield.assessed.lengths import Lengths
     from cranfield.assessed.sampling import Sample
+    from cranfield.assessed.topic_numbers import TopicNumbers
 
 T = TypeVar("T")
 
 ROW_COLUMNS = ("run", "topic", "retrieved", "missing", "set_of_row")
 HIT_COLUMNS = ("rank", "grade", "tie_first", "tie_last", "weight", "place", "document")
-ATTACHMENTS = ("lengths", "scores", "intents", "sample", "dimensions")
+ATTACHMENTS = ("lengths", "scores", "intents", "sample", "dimensions", "topic_numbers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,8 @@ class Assessed:
     | `missing` | row | whether the run has no list for this topic |
     | `set_of_row` | row | which entry of `judged` holds the judged documents of the topic |
 
-    `attachments` holds what is known beyond ranks and grades, by name: `lengths`, `scores`, `intents`, `sample` and
-    `dimensions`. Each is also a property, None if it is not known, and an argument of `replace`.
+    `attachments` holds what is known beyond ranks and grades, by name: `lengths`, `scores`, `intents`, `sample`,
+    `dimensions` and `topic_numbers`. Each is also a property, None if it is not known, and an argument of `replace`.
     """
 
     runs: tuple[str, ...]
@@ -192,6 +193,11 @@ class Assessed:
     def dimensions(self) -> Dimensions | None:
         """Grades in further dimensions."""
         return cast("Dimensions | None", self.attachments.get("dimensions"))
+
+    @property
+    def topic_numbers(self) -> TopicNumbers | None:
+        """Numbers of the topics that measures use as parameters."""
+        return cast("TopicNumbers | None", self.attachments.get("topic_numbers"))
 
     @cached_property
     def max_grade(self) -> float:

@@ -90,6 +90,10 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         return print_usage(verb, prog)
     if getattr(command, "quiet", False):
         warnings.simplefilter("ignore")
+    elif getattr(command, "repeats_warnings", False) and getattr(command, "shows_notes", False):
+        from cranfield.errors import NotedWarning
+
+        warnings.simplefilter("ignore", NotedWarning)
     try:
         command.check()
         return command.perform() or OK

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,9 +57,13 @@ def _interrupts() -> Iterator[list[int]]:
         pressed.append(number)
         raise KeyboardInterrupt
 
+    def again() -> None:
+        time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+
     def ignored(event: sys.UnraisableHookArgs) -> None:
         if event.exc_type is KeyboardInterrupt:
-            signal.raise_signal(signal.SIGINT)
+            _thread.start_new_thread(again, ())  # after this function, in which it would be ignored once more
         else:
             before(event)
 

@@ -44,10 +44,13 @@ def measure_names(texts: Iterable[str]) -> list[str]:
 
     >>> measure_names(["nDCG@5,10", "RBP(p=0.8, rel=2) AP'", "P.5,10", "ndcg_1=3,2=9"])
     ['nDCG@5', 'nDCG@10', 'RBP(p=0.8, rel=2)', "AP'", 'P.5,10', 'ndcg_1=3,2=9']
+    >>> measure_names(["NCUgu,P,AP"])
+    ['NCUguP', 'AP']
     """
     names: list[str] = []
     for text in texts:
         begun = len(names)
+        text = re.sub(r"NCU(gu|rb),(P|BR)\b", r"NCU\1\2", text)  # NTCIREVAL's names have a comma
         for piece in _pieces(re.sub(r"\s*@\s*", "@", text)):
             if len(names) == begun or not re.fullmatch(r"[-+.\d=]+", piece):
                 names.append(piece)

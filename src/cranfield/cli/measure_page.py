@@ -30,11 +30,17 @@ MEANINGS = {
     "N": "the number of documents in the collection",
     "mult": "the rank, as a multiple of R",
     "norm": '"R" or "min" (of the cutoff and R): the divisor of the sum',
+    "norm=None": 'the divisor of the sum: a number, or "total", the gain of all relevant documents; None: 1',
     "discount": '"log2": log2(rank + 1); "jk": max(1, log_base rank); "jk08": 1 + log_base rank',
     "base": 'base of the logarithm of the "jk" discounts',
-    'dialect="exact"': '"exact", or "trec9" and "trec10" to round as these versions of trec_eval',
+    'dialect="exact"': '"exact", or the name of a tool that rounds differently: "trec9" and "trec10", or "clef"',
     'dialect="plain"': '"plain", or "ndeval" for the number that tool prints',
     'dialect="graded"': '"graded": by grades and probabilities; "ndeval": the number that tool prints',
+    'probability="exp"': "how likely a document of grade g satisfies a reader: "
+    '"exp" (2^g - 1)/2^max, "linear" g/(max + 1), or a table {1:0.3,2:0.9}',
+    "probabilities": "whether intents are weighted by their probability",
+    'largest="judgments"': 'where the largest gain is looked for: in all "judgments", or in those of each "topic"',
+    "cost_below": 'the cost of a document below the end of the list: a number, "mean" of the list, or "none"',
     "points": "recall points",
     "p": "the probability of continuing to the next document",
     "max_grade": "the highest possible grade; None: the highest in the judgments, which a note then states",
@@ -157,7 +163,7 @@ class Page:
         facts = {
             "Properties": properties,
             "Range": ends,
-            **({} if self.views else {"Scale": values["scale"]}),
+            **({} if self.views else {"Scale": _scale(str(values["scale"]))}),
             "Spellings": ", ".join((self.name, *self.aliases)),
             "Reference": self.reference or "-",
         }
@@ -171,6 +177,17 @@ def meaning(name: str, default: str) -> str:
 
 def _end(number: float) -> str:
     return ("-" if number < 0 else "") + "infinity" if math.isinf(number) else f"{number:g}"
+
+
+def _scale(scale: str) -> str:
+    """The scale in words, with the order of lists that it is relative to.
+
+    >>> print(_scale("interval iff p = 1/2"))
+    interval iff p = 1/2, on the total orders of lists, by rank or by set
+    """
+    from cranfield.comparison.assumptions import ORDER
+
+    return f"{'not interval' if scale == 'ordinal' else scale}, {ORDER}"
 
 
 def _hanging(label: str, text: str, width: int) -> str:

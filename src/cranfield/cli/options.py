@@ -68,7 +68,7 @@ def level() -> Any:
     return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
 
 
-def resamples(default: int, help: str) -> Any:
+def resamples(default: int | None, help: str) -> Any:
     return option("--resamples, -B N", help, default=default)
 
 
@@ -197,6 +197,20 @@ class Lists(Ranked):
         "Types of intents: lines of topic, intent, and inf (informational) or nav (navigational); default: all inf.",
         group=SIDE,
     )
+    empty_intents: str = option(
+        "--empty-intents RULE",
+        "Intents without relevant documents, {names}: the other intents share their probability, or they keep it, as "
+        "in NTCIREVAL.",
+        default="renormalise",
+        names="assessed.join_options:EMPTY_INTENTS",
+        group=SIDE,
+    )
+    topic_numbers: str | None = option(
+        "--topic-numbers FILE",
+        "Parameters by topic: topic and N, the documents to read, for WSS and LastRel; or a header line topic,N,alpha "
+        '(alpha for alpha-nDCG(alpha="topic")).',
+        group=SIDE,
+    )
     lengths: str | None = option(
         "--lengths FILE",
         "Document lengths for TBG (words) and U (characters): lines of doc, length and optionally length of the "
@@ -230,6 +244,8 @@ class Lists(Ranked):
             "format": self.run_format,
             "intent_probabilities": self.intent_probabilities,
             "intent_types": self.intent_types,
+            "empty_intents": self.empty_intents,
+            "topic_numbers": self.topic_numbers,
             "lengths": self.lengths,
             "inclusion": self.inclusion,
             "missing_length": assumed_length(self.missing_length),

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
 from cranfield.cli.declare import MORE, RESULT, Verb, flag, option
@@ -56,6 +56,9 @@ class Quiet(Verb):
 class Output(Verb):
     """The format, and where the result goes."""
 
+    repeats_warnings: ClassVar[bool] = False
+    """Do the notes below the result name the missing topics and undefined scores that were warned of?"""
+
     format: str = format_option()
     output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.", group=RESULT)
     guard_formulas: bool = flag(
@@ -63,6 +66,11 @@ class Output(Verb):
         "In csv and tsv, put ' before text that begins with =, +, - or @: a spreadsheet would run it as a formula.",
         group=MORE,
     )
+
+    @property
+    def shows_notes(self) -> bool:
+        """Are notes printed below the result, where the user sees them?"""
+        return self.output is None and self.format not in (*DATA_FORMATS, *WITHOUT_NOTES)
 
     @property
     def for_programs(self) -> bool:

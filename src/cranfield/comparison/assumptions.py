@@ -6,6 +6,8 @@ A failed check is a caution, not a verdict: t and F are robust if the samples ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.normality import FEWEST, MOST, shapiro_wilk
 from cranfield.comparison.test_result import Assumption
 from cranfield.errors import UsageError
-from cranfield.text import counted
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
 FEW_TOPICS = 25
@@ -73,32 +75,82 @@ def check_sample(x: Array, measure: Any = None) -> tuple[Assumption, ...]:
     return (few_topics(len(x)), normality(x, "scores"), *_scale(measure, MEANS))
 
 
-def check_matrix(
-    matrix: Matrix, first: Index64, second: Index64, *, normal: bool = True, needs: str | None = MEANS
+def check_matrices(
+    parts: Sequence[tuple[Matrix, Index64, Index64]], *, normal: bool = True, needs: str | None = MEANS
 ) -> tuple[Assumption, ...]:
-    """`check_paired` for many pairs: in how many of them does each check fail?"""
-    checks = [few_topics(len(matrix.topics))]
-    taken = np.unique(np.linspace(0, len(first) - 1, min(len(first), MOST_PAIRS)).astype(np.int64))
-    first, second = first[taken], second[taken]
-    zeros = not_normal = decided = 0
-    for _, difference in difference_blocks(matrix, first, second):
-        defined = (~np.isnan(difference)).sum(axis=1)
-        zeros += int(((difference == 0).sum(axis=1) > MANY_ZEROS * defined).sum())
-        if normal:
-            p = shapiro_wilk(difference)[1]
-            decided += int((~np.isnan(p)).sum())
-            not_normal += int((p < DOUBT).sum())
-    where = "" if len(first) == 1 else f"in {zeros:,} of {len(first):,} pairs "
-    says = f"{where}the systems have the same score on more than half of the topics"
-    checks.append(Assumption("zeros", zeros == 0, says))
-    if decided:
-        where = "" if decided == 1 else f"in {not_normal:,} of {decided:,} pairs "
-        chance = "" if decided == 1 else f"; by chance alone, {DOUBT * decided:.0f} would"
+    """`check_paired` for many pairs of one or several measures: in how many of them does each check fail?
+
+    `parts` are scores with the pairs to compare. Each assumption is stated once for all measures.
+    """
+    zeros, not_normal = _Failures(), _Failures()
+    for matrix, first, second in parts:
+        taken = np.unique(np.linspace(0, len(first) - 1, min(len(first), MOST_PAIRS)).astype(np.int64))
+        same = doubtful = decided = 0
+        for _, difference in difference_blocks(matrix, first[taken], second[taken]):
+            defined = (~np.isnan(difference)).sum(axis=1)
+            same += int(((difference == 0).sum(axis=1) > MANY_ZEROS * defined).sum())
+            if normal:
+                p = shapiro_wilk(difference)[1]
+                decided += int((~np.isnan(p)).sum())
+                doubtful += int((p < DOUBT).sum())
+        zeros.add(matrix.measure, same, len(taken), same > 0)
         # Chance alone explains this many failures.
-        holds = not_normal <= DOUBT * decided + 3 * (DOUBT * (1 - DOUBT) * decided) ** 0.5
-        says = f"differences do not look normal {where}(Shapiro–Wilk, p < {DOUBT:g}{chance})"
-        checks.append(Assumption("normality", holds, says))
-    return (*checks, *_scale(matrix.measure, needs))
+        by_chance = DOUBT * decided + 3 * (DOUBT * (1 - DOUBT) * decided) ** 0.5
+        not_normal.add(matrix.measure, doubtful, decided, doubtful > by_chance)
+    checks = [few_topics(min(len(matrix.topics) for matrix, _, _ in parts)), _zeros(zeros)]
+    if not_normal.pairs:
+        checks.append(_normality(not_normal))
+    known = [matrix.measure for matrix, _, _ in parts if matrix.measure != "score"]
+    return (*checks, *_scales(known, needs))
+
+
+@dataclass
+class _Failures:
+    """How many pairs fail a check, and by which measures too many do."""
+
+    count: int = 0
+    pairs: int = 0
+    measures: list[str] = field(default_factory=list)
+    checked: list[str] = field(default_factory=list)
+
+    def add(self, measure: str, count: int, pairs: int, fails: bool) -> None:
+        self.count += count
+        self.pairs += pairs
+        self.checked.append(measure)
+        self.measures += [measure] * fails
+
+    @property
+    def where(self) -> str:
+        """in 3 of 6 pairs; empty if there is only one pair."""
+        return "" if self.pairs == 1 else f"in {self.count:,} of {self.pairs:,} pairs "
+
+    @property
+    def by(self) -> str:
+        """The measures that fail, if others do not."""
+        return f", by {listed(dict.fromkeys(self.measures))}" if len(self.measures) < len(self.checked) else ""
+
+
+def _zeros(failures: _Failures) -> Assumption:
+    if not failures.count:
+        where = "" if failures.pairs == 1 else f"in each of {failures.pairs:,} pairs "
+        return Assumption("zeros", True, f"{where}the systems have different scores on half of the topics or more")
+    says = f"{failures.where}the systems have the same score on more than half of the topics{failures.by}"
+    return Assumption("zeros", False, says)
+
+
+def _normality(failures: _Failures) -> Assumption:
+    holds = not failures.measures
+    if failures.pairs == 1:
+        verdict = "may well be normal" if holds else "do not look normal"
+        return Assumption(
+            "normality", holds, f"differences {verdict} (Shapiro–Wilk, p {'≥' if holds else '<'} {DOUBT:g})"
+        )
+    chance = f"by chance alone, {DOUBT * failures.pairs:.0f} would"
+    if holds:
+        found = f"{failures.count:,} of {failures.pairs:,} pairs have p < {DOUBT:g}; {chance}"
+        return Assumption("normality", True, f"differences may well be normal (Shapiro–Wilk: {found})")
+    found = f"(Shapiro–Wilk, p < {DOUBT:g}; {chance})"
+    return Assumption("normality", False, f"differences do not look normal {failures.where}{found}{failures.by}")
 
 
 def few_topics(n: int) -> Assumption:
@@ -142,39 +194,64 @@ def same_variance(x: Array, y: Array) -> Assumption:
     return Assumption("equal variance", p >= DOUBT, f"variances {verdict} (Brown–Forsythe F = {f:.3f}, p = {p:.4f})")
 
 
+ORDER = "on the total orders of lists, by rank or by set"
+"""The order that the verdict on a scale is relative to (Ferro & Maistro 2024 §7.7–7.8)."""
+
+
 def interval_scale(measure: Any, needs: str = MEANS) -> Assumption:
     """Is the measure on an interval scale, as tests that use means need (Ferro & Maistro 2024 §7.5)?
+
+    The verdict is relative to the total orders of lists, RBTO by rank and SBTO by set (§7.7).
 
     >>> interval_scale("AP").holds, interval_scale("P@10").holds, interval_scale("score").holds
     (False, True, None)
     >>> interval_scale("RBP(p=0.5)").holds, interval_scale("RBP").holds
     (True, False)
     """
+    return _scales([measure], needs)[0]
+
+
+def _scales(measures: Sequence[Any], needs: str | None) -> tuple[Assumption, ...]:
+    """The checks of the scales, if the test needs one and the measures are known: one for all that are alike."""
+    if needs is None:
+        return ()
+    by_verdict: dict[tuple[bool | None, str], dict[str, None]] = {}
+    for measure in measures:
+        name = str(measure() if isinstance(measure, type) else measure)
+        by_verdict.setdefault(_interval_scale(name), {})[name] = None
+    why = f"this test needs one, because {needs} (Ferro & Maistro, Evaluation of IR Systems, 2024, §7.5–7.8)"
+    assumptions = []
+    for (holds, verdict), names in by_verdict.items():
+        says = f"{listed(names, most=10)} {'is' if len(names) == 1 else 'are'} {verdict}"
+        assumptions.append(
+            Assumption("scale", holds, says if holds or not verdict.endswith(ORDER) else f"{says}; {why}")
+        )
+    return tuple(assumptions)
+
+
+def _interval_scale(name: str) -> tuple[bool | None, str]:
+    """Whether a measure is on an interval scale, and how to say it after "is" or "are"."""
     from cranfield.measures.naming.parse import parse
     from cranfield.measures.property_tables import properties_of
 
-    name = str(measure() if isinstance(measure, type) else measure)
     try:
         parsed = parse(name, modules=False)
     except UsageError:
-        return Assumption("scale", None, f"the scale of {name} is not known")
+        return None, "on a scale that is not known"
     scale = properties_of(parsed).scale
-    why = f"this test needs an interval scale, because {needs} (Ferro & Maistro, Evaluation of IR Systems, 2024, §7.5)"
     if scale in ("interval", "ratio"):
-        return Assumption("scale", True, f"{name} is on {'a' if scale == 'ratio' else 'an'} {scale} scale")
+        return True, f"on {'a' if scale == 'ratio' else 'an'} {scale} scale, {ORDER}"
     if scale == "interval iff p = 1/2":
-        if getattr(parsed, "gain", None) is not None:  # p must be G / (G + 1), where G is the smallest gap of gains
-            return Assumption("scale", None, f"{name} is on an interval scale for one p only; {why}")
+        if getattr(parsed, "gain", None) is not None:
+            one_p = "only for p = G/(G + 1), where G is the normalised smallest gap of gains"
+            return None, f"on an interval scale {one_p}, {ORDER}"
         if getattr(parsed, "p", None) == 0.5:
-            return Assumption("scale", True, f"{name} is on an interval scale, because p = 1/2")
-        return Assumption("scale", False, f"{name} is on an interval scale for p = 1/2 only; {why}")
-    if scale.startswith("interval iff"):
-        return Assumption("scale", None, f"{name} is on an {scale.replace('iff', 'scale if')}; {why}")
-    return Assumption("scale", False, f"{name} is on an {scale} scale; {why}")
+            return True, f"on an interval scale, {ORDER}"
+    elif scale.startswith("interval iff"):
+        return None, f"on an {scale.replace('iff', 'scale only if')}, {ORDER}"
+    return False, f"not on an interval scale, {ORDER}"
 
 
 def _scale(measure: Any, needs: str | None) -> tuple[Assumption, ...]:
     """The check of the scale, if the test needs one and the measure is known."""
-    if needs is None or measure is None or measure == "score":
-        return ()
-    return (interval_scale(measure, needs),)
+    return () if measure is None or measure == "score" else _scales([measure], needs)

@@ -11,8 +11,8 @@ import numpy as np
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.assumptions import check_matrix
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.assumptions import check_matrices
+from cranfield.comparison.corrections import adjust, find_correction, interval_alpha
 from cranfield.comparison.data import NAN_RULES, Matrix, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import paired_effects
@@ -71,11 +71,15 @@ def compare(
     correction = _correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
         raise UsageError(f"{chosen.name} needs a score of every system on every topic; use nan='listwise'")
-    settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress)
-    families = []
+    matrices = []
     for collection, matrix in _matrices(data, measure):
         matrix = _averaged(matrix, systems)
-        matrix = matrix.complete() if nan == "listwise" else matrix
+        matrices.append((collection, matrix.complete() if nan == "listwise" else matrix))
+    comparisons = sum(_count_pairs(matrix, baseline) for _, matrix in matrices)
+    each = interval_alpha(correction, alpha, comparisons) if chosen.any_level else None
+    settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress, each)
+    families = []
+    for collection, matrix in matrices:
         if baseline is not None and baseline not in matrix.systems and systems and baseline in systems:
             raise UsageError(f"baseline == {baseline!r} is a run of system {systems[baseline]!r}; name the system")
         families.append(_family(collection, matrix, chosen, baseline, settings, effect))
@@ -102,6 +106,7 @@ def compare(
         resamples=settings.resamples if any(family.tests.resamples for family in families) else None,
         seed=int(seed) if chosen.resampling else None,
         assumptions=_assumptions(families, chosen),
+        interval_level=1 - settings.outside,
     )
 
 
@@ -175,10 +180,15 @@ def _family(
     )
 
 
+def _count_pairs(matrix: Matrix, baseline: str | None) -> int:
+    m = len(matrix.systems)
+    return m * (m - 1) // 2 if baseline is None else m - 1
+
+
 def _pairs(matrix: Matrix, baseline: str | None) -> tuple[Index64, Index64]:
     m = len(matrix.systems)
     if baseline is None:
-        if (pairs := m * (m - 1) // 2) > MOST_PAIRS:
+        if (pairs := _count_pairs(matrix, None)) > MOST_PAIRS:
             raise UsageError(f"{m:,} systems have {pairs:,} pairs, more than {MOST_PAIRS:,}; name a baseline")
         return all_pairs(m)
     at = matrix.column(baseline)
@@ -202,8 +212,6 @@ def _by_topic(matrix: Matrix, first: Index64, second: Index64) -> dict[str, Any]
 
 
 def _assumptions(families: Sequence[Family], test: PairTest) -> tuple[Assumption, ...]:
-    checks = (
-        check_matrix(family.matrix, family.first, family.second, normal=test.normal, needs=test.needs)
-        for family in families
-    )
-    return tuple({assumption.says: assumption for part in checks for assumption in part}.values())
+    """The assumptions of the test, each stated once for all families."""
+    parts = [(family.matrix, family.first, family.second) for family in families]
+    return check_matrices(parts, normal=test.normal, needs=test.needs)

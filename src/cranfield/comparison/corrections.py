@@ -104,6 +104,25 @@ def family_wise_error(alpha: float, comparisons: int) -> float:
     return float(-np.expm1(comparisons * np.log1p(-alpha)))
 
 
+def interval_alpha(method: str, alpha: float, comparisons: int) -> float | None:
+    """1 − the level at which each interval must be taken, so that all together have level 1 − α.
+
+    Bonferroni's α/c, or Šidák's 1 − (1 − α)^(1/c) for corrections after Šidák. Corrections that go step by step, such
+    as Holm's, find more differences than these intervals show; they have no intervals of their own. None for
+    corrections of the false discovery rate, which say nothing about all comparisons together.
+
+    >>> round(interval_alpha("holm", 0.05, 10), 6), round(interval_alpha("sidak", 0.05, 10), 6)
+    (0.005, 0.005116)
+    >>> interval_alpha("bh", 0.05, 10)
+    """
+    correction = find_correction(method)
+    if comparisons < 2 or correction.name == "none":
+        return alpha
+    if correction.controls != _ANY:
+        return None
+    return float(-np.expm1(np.log1p(-alpha) / comparisons)) if "sidak" in correction.name else alpha / comparisons
+
+
 def out_of_reach(resamples: int, comparisons: int, correction: str, alpha: float) -> Iterator[str]:
     """A caution if no p from this number of resamples can be below α after the correction.
 

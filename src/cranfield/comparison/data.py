@@ -278,8 +278,7 @@ def _of_scores(scores: Scores, measure: Any) -> Matrix:
     if len(scores.measures) != 1:
         raise UsageError(f"there are {len(scores.measures)} measures; choose one of {listed(scores.measures, 8)}")
     name, notes = scores.measures[0], list(scores.notes)
-    lacking = list(compress(scores.runs, np.asarray(scores.missing.any(axis=1))))
-    if lacking:
+    if lacking := scores.lacking():
         rule = "count as empty lists" if scores.missing_rule == "zero" else "have no score"
         notes.append(f"missing topics {rule}: {listed(lacking)}")
     values = np.ascontiguousarray(scores.values[0].T)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def latex(comparison: Comparison) -> str:
     r"""A booktabs `table` of means with superscripts, and a caption with test, correction, α and n.
 
-    With a baseline, the superscript is a dagger (higher) or a double dagger (lower). Otherwise it is letters: systems
-    that share a letter do not differ.
+    With a baseline, the superscript is a dagger (higher) or a double dagger (lower). Otherwise it is the groups: two
+    systems differ exactly if they share none.
     """
     families = comparison.families
     several = len({family.collection for family in families}) > 1
@@ -35,7 +35,7 @@ def latex(comparison: Comparison) -> str:
 def _cells(comparison: Comparison, family: Family) -> dict[str, str]:
     """The mean of every system as LaTeX, best first."""
     signs = {BETTER_MARK: r"\dagger", WORSE_MARK: r"\ddagger", "baseline": ""}
-    marks = comparison.marks(family)
+    marks = [mark or "" for mark in comparison.marks(family)]
     if comparison.baseline is None:
         signs = {mark: rf"\mathrm{{{mark}}}" for mark in marks if mark}
     means = [f"{family.means[column]:.{DIGITS}f}" for column in family.ranking.tolist()]
@@ -50,7 +50,7 @@ def _caption(comparison: Comparison) -> str:
     measures = ", ".join(dict.fromkeys(family.matrix.measure for family in comparison.families))
     how = escape_latex(comparison.method())
     if comparison.baseline is None:
-        marks = "Systems that share a letter do not differ significantly"
+        marks = comparison.group_rule().capitalize() or "Groups of systems that do not differ are too many to show"
     else:
         name = escape_latex(comparison.baseline)
         marks = rf"$\dagger$ and $\ddagger$: significantly higher and lower than {name}"

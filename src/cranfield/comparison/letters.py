@@ -1,18 +1,23 @@
-"""Groups of systems that do not differ, as letters: two systems differ exactly if they have no letter in common."""
+"""Groups of systems that do not differ, as letters or numbers: two systems differ exactly if they share none."""
 
 from __future__ import annotations
+
+from string import ascii_letters
 
 import numpy as np
 from numpy.typing import NDArray
 
 MOST_GROUPS = 2_000
-"""With more groups than this, the letters would be unreadable."""
+"""With more groups than this, the search for them stops."""
+WIDEST = 40
+"""If the groups of a system take more characters than this, they do not fit in a table."""
 
 
 def letters(differ: NDArray[np.bool_]) -> list[str] | None:
     """The letters of each system, from a symmetric matrix that says which pairs differ.
 
-    Every group is a maximal set of systems of which no two differ. None if there are too many groups to show.
+    Every group is a maximal set of systems of which no two differ. Its name is a letter: a to z, then A to Z. If there
+    are more than 52 groups, all have numbers instead, separated by commas. None if the groups do not fit in a table.
 
     Reference: Piepho, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons, JCGS 13(2), 2004
 
@@ -23,9 +28,13 @@ def letters(differ: NDArray[np.bool_]) -> list[str] | None:
     if groups is None:
         return None
     ordered = sorted(groups, key=lambda group: [i for i in range(len(differ)) if group >> i & 1])
-    names = [_letter(i) for i in range(len(ordered))]
-    own = [[name for name, group in zip(names, ordered, strict=True) if group >> i & 1] for i in range(len(differ))]
-    return [("," if any(len(name) > 1 for name in shown) else "").join(shown) for shown in own]
+    few = len(ordered) <= len(ascii_letters)
+    names = ascii_letters if few else [str(number) for number in range(1, len(ordered) + 1)]
+    shown = [
+        ("" if few else ",").join(name for name, group in zip(names, ordered, strict=False) if group >> i & 1)
+        for i in range(len(differ))
+    ]
+    return shown if max(map(len, shown), default=0) <= WIDEST else None
 
 
 def _groups(differ: NDArray[np.bool_]) -> list[int] | None:
@@ -46,17 +55,3 @@ def _groups(differ: NDArray[np.bool_]) -> list[int] | None:
         if len(groups) > MOST_GROUPS:
             return None
     return groups
-
-
-def _letter(number: int) -> str:
-    """a, b, ..., z, aa, ab, ...
-
-    >>> [_letter(i) for i in (0, 25, 26, 52)]
-    ['a', 'z', 'aa', 'ba']
-    """
-    name = ""
-    number += 1
-    while number:
-        number, digit = divmod(number - 1, 26)
-        name = chr(ord("a") + digit) + name
-    return name

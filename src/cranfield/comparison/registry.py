@@ -33,7 +33,7 @@ class PairTests:
     statistic: Array
     p: Array
     low: Array
-    """The interval of the mean difference at level 1 − α; NaN if the test has none."""
+    """The interval of the mean difference at level 1 − α, or 1 − `outside`; NaN if the test has none."""
     high: Array
     n: NDArray[np.int64]
     """The number of topics on which both systems of a pair have a score, including topics with equal scores."""
@@ -56,6 +56,13 @@ class TestSettings:
     seed: int = 0
     threads: int | None = None
     progress: Progress | None = field(default=None, compare=False)
+    interval_alpha: float | None = None
+    """1 − the level of each interval, if it is corrected for the number of comparisons; otherwise it is `alpha`."""
+
+    @property
+    def outside(self) -> float:
+        """1 − the level of each interval of a difference, for tests with `any_level`."""
+        return self.alpha if self.interval_alpha is None else self.interval_alpha
 
     @property
     def level(self) -> float:
@@ -82,6 +89,8 @@ class PairTest:
     simultaneous: bool = False
     """The p-values hold for all pairs together, so they need no correction."""
     resampling: bool = False
+    any_level: bool = False
+    """The intervals have level 1 − `TestSettings.outside`, so they can be corrected for the number of comparisons."""
     complete: bool = False
     """The test needs a score of every system on every topic, so its matrix has no NaN; other topics are left out."""
     normal: bool = False

@@ -21,14 +21,16 @@ from cranfield.errors import UsageError
 from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.scores.summary import t_interval
 from cranfield.table import Cell, Column, Estimate, Table
-from cranfield.text import listed
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
 MOST_LETTERS = 200
-"""With more systems than this, groups are not shown as letters, because they would be unreadable."""
+"""With more systems than this, groups are not shown, because they would be unreadable."""
 FEW_PAIRS = 28
 """Up to this many pairs, those of eight systems, are shown with the ranking."""
 BETTER_MARK, WORSE_MARK = "▲", "▼"
+OF_DIFFERENCES = "[low, high] of a difference:"
+"""How notes begin that belong to the table of pairs only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ class Family:
         return low, high
 
     def letters(self, alpha: float) -> list[str] | None:
-        """The groups of each system in the order of `ranking`; None if there are too many systems."""
+        """The groups of each system in the order of `ranking`; None if they would not fit in a table."""
         m = len(self.matrix.systems)
         if m > MOST_LETTERS:
             return None
@@ -101,7 +103,10 @@ class Comparison(Record):
     `rows`, `to_pandas` and the like return the pairs; `ranking` and `pairs` return tables; `topics` shows one pair.
     """
 
-    facts = ("test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "notes")
+    facts = (
+        "test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "interval_level",
+        "notes",
+    )  # fmt: skip
 
     families: tuple[Family, ...]
     test: str
@@ -115,6 +120,8 @@ class Comparison(Record):
     resamples: int | None
     seed: int | None
     assumptions: tuple[Assumption, ...]
+    interval_level: float
+    """The level of the interval of each difference. Intervals of effects and of means have level 1 − α."""
 
     # -- as data
 
@@ -193,10 +200,28 @@ class Comparison(Record):
                 "topics": int(counts[column]),
             }
 
-    def marks(self, family: Family) -> list[str]:
-        """For each system of the ranking: its letters, or whether it is significantly above or below the baseline."""
+    @cached_property
+    def _groups(self) -> dict[tuple[str, str], list[str] | None]:
+        """The groups of the systems, by collection and measure; None where they would not fit in a table."""
+        if self.baseline is not None:
+            return {}
+        return {(family.collection, family.matrix.measure): family.letters(self.alpha) for family in self.families}
+
+    def group_rule(self) -> str:
+        """How to read the groups; empty if none are shown."""
+        shown = [groups for groups in self._groups.values() if groups is not None]
+        numbered = sum(any(mark[0].isdigit() for mark in groups) for groups in shown)
+        name = "letter or number" if 0 < numbered < len(shown) else "number" if numbered else "letter"
+        return f"systems with a {name} in common do not differ significantly, all others do" if shown else ""
+
+    def marks(self, family: Family) -> list[str | None]:
+        """For each system of the ranking: its groups, or whether it is significantly above or below the baseline.
+
+        None stands for groups that would not fit in a table.
+        """
         if self.baseline is None:
-            return family.letters(self.alpha) or [""] * len(family.ranking)
+            groups = self._groups[family.collection, family.matrix.measure]
+            return [None] * len(family.ranking) if groups is None else [*groups]
         marks = {**dict.fromkeys(family.matrix.systems, ""), self.baseline: "baseline"}
         for system, difference, p in zip(family.first.tolist(), family.difference, family.adjusted, strict=True):
             if p <= self.alpha:
@@ -206,8 +231,8 @@ class Comparison(Record):
     def ranking(self) -> Table:
         """Systems, best first, with intervals, and with letters (two systems differ if they share none) or marks."""
         several = len(self.families) > 1
-        groups = "groups" if self.baseline is None else "against baseline"
-        names = ["rank", "system", "mean", groups, "topics"]
+        groups = ["groups"] * bool(self.group_rule()) if self.baseline is None else ["against baseline"]
+        names = ["rank", "system", "mean", *groups, "topics"]
         if several:
             names = ["collection"] * any(family.collection for family in self.families) + ["measure", *names]
         rows: list[tuple[Cell, ...]] = []
@@ -218,7 +243,8 @@ class Comparison(Record):
         kinds = {"rank": "count", "mean": "number", "topics": "count"}
         heads = tuple(Column(name, kinds.get(name, "text")) for name in names)
         caption = "" if several else self.families[0].matrix.measure
-        return Table(heads, tuple(rows), caption=caption, notes=self.notes)
+        notes = tuple(note for note in self.notes if not note.startswith(OF_DIFFERENCES))
+        return Table(heads, tuple(rows), caption=caption, notes=notes)
 
     def table(self) -> Table:
         """The table of pairs."""
@@ -311,7 +337,7 @@ class Comparison(Record):
                 f"{self.alpha:g} would still find a difference with probability {error:.2f} (1 − (1 − α)^c)"
             )
         if self.baseline is None:
-            yield "groups: systems with a letter in common do not differ significantly, all others do"
+            yield from self._notes_on_groups()
         else:
             yield f"{BETTER_MARK} significantly higher than {self.baseline}, {WORSE_MARK} significantly lower"
         critical = [family.tests.critical for family in self.families if not math.isnan(family.tests.critical)]
@@ -323,6 +349,7 @@ class Comparison(Record):
                 f"[low, high]: {100 * (1 - self.alpha):g}% interval of each mean (Student's t); p decides whether two "
                 "systems differ, not the overlap of intervals"
             )
+        yield from self._notes_on_intervals()
         identical = list(self._identical_pairs())
         if identical:
             yield f"identical on every topic, so p = 1 and the effect is 0: {listed(identical, noun='pairs')}"
@@ -330,6 +357,37 @@ class Comparison(Record):
             yield from family.tests.notes
         yield from dict.fromkeys(note for family in self.families for note in family.matrix.notes)
         yield from (f"caution: {assumption.says}" for assumption in self.assumptions if assumption.holds is False)
+
+    def _notes_on_groups(self) -> Iterator[str]:
+        if rule := self.group_rule():
+            yield f"groups: {rule}"
+        left_out = [" ".join(filter(None, name)) for name, groups in self._groups.items() if groups is None]
+        if left_out:
+            of = f" of {listed(left_out)}" if len(self.families) > 1 else ""
+            yield f"groups{of} are not shown, because there are too many; the pairs tell which systems differ"
+
+    def _notes_on_intervals(self) -> Iterator[str]:
+        """The level of the intervals of differences, if p is corrected."""
+        missing = all(np.isnan(family.tests.low).all() for family in self.families)
+        if self.correction == "none" or self.comparisons < 2 or missing:
+            return
+        together = f"{100 * (1 - self.alpha):g}%"
+        if self.interval_level == 1 - self.alpha:
+            alone = f"{together} interval of each pair alone, not corrected; p adjusted decides"
+            yield f"{OF_DIFFERENCES} {alone} whether two systems differ"
+            return
+        after = "Šidák" if "sidak" in self.correction else "Bonferroni"
+        each = f"{100 * self.interval_level:.6g}% each, after {after}"
+        yield f"{OF_DIFFERENCES} {together} intervals for all {self.comparisons:,} comparisons together ({each})"
+        contain = sum(
+            int(((family.adjusted <= self.alpha) & (family.tests.low <= 0) & (family.tests.high >= 0)).sum())
+            for family in self.families
+        )
+        if contain:
+            yield (
+                f"{OF_DIFFERENCES} the interval of {counted(contain, 'pair')} contains 0 although the systems differ: "
+                f"the {self.correction} correction is stronger than {after}'s, and has no intervals of its own"
+            )
 
     def _identical_pairs(self) -> Iterable[str]:
         for family in self.families:

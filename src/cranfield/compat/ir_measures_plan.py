@@ -14,6 +14,7 @@ from cranfield.assessed.segments import Judged
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import divide
+from cranfield.measures.retrieved import num_retrieved
 from cranfield.types import Array
 
 SUMMED = ("NumQ", "NumRet", "NumRel")
@@ -49,6 +50,15 @@ class PairAccuracy(measures.Measure):
         relevant = hits.sum(np.ones(len(hits)))
         depth = lists.retrieved if self.k is None else np.minimum(lists.retrieved, self.k)
         return 1.0 - divide(hits.sum(hits.rank - hits.nth), relevant * (depth - relevant))
+
+
+class ListedDocuments(measures.Measure):
+    """The fraction of the retrieved documents that the judgments list, with any grade: Judged of ir_measures."""
+
+    name = "ListedDocuments"
+
+    def score(self, lists: Assessed) -> Array:
+        return divide(lists.hits(self.k).count, num_retrieved(lists, self.k))
 
 
 @dataclass(frozen=True)
@@ -89,9 +99,13 @@ def plan(name: str, parameters: Mapping[str, Any]) -> Plan:
         return Plan(None, summed=True)
     if name == "Accuracy":
         return Plan(PairAccuracy(**params))
+    if name == "Judged":
+        return Plan(ListedDocuments(**params))
     if name == "SDCG" and params.pop("dcg", "log2") != "log2":
         raise UsageError(f"SDCG: dcg == {parameters['dcg']!r}, must be 'log2'")
     judged_only = bool(params.pop("judged_only", False))
+    if name in ("ERR_IA", "nERR_IA", "alpha_DCG"):  # ir_measures gets them from ndeval
+        params["dialect"] = "ndeval"
     highest = params["max_rel"] if name in _SCALED else None
     text = ",".join(f"{parameter}={value!r}" for parameter, value in params.items())
     ours = measures.parse(f"{name}({text})")

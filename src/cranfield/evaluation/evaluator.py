@@ -16,7 +16,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError
 from cranfield.measures import DEFAULT, Gain, Measure
 from cranfield.measures.naming.parse import parse
 from cranfield.scores.scores import Scores
@@ -47,6 +47,8 @@ def evaluate(
     missing_length: float | str | None = None,
     inclusion: Any = None,
     dimensions: Any = None,
+    empty_intents: str = "renormalise",
+    topic_numbers: Any = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -64,7 +66,7 @@ def evaluate(
     """
     options = JoinOptions(
         order, precision, on_duplicate, depth, format, threads, intent_probabilities, intent_types, lengths,
-        missing_length, inclusion, dimensions=dimensions,
+        missing_length, inclusion, dimensions=dimensions, empty_intents=empty_intents, topic_numbers=topic_numbers,
     )  # fmt: skip
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
@@ -231,6 +233,6 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
     warnings.warn(
         f"{', '.join(affected)}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
         f"{'is' if single else 'are'} left out of means{reason}",
-        CranfieldWarning,
+        NotedWarning,
         stacklevel=2,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
+from cranfield.measures.properties import Properties
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -34,6 +35,8 @@ class PoolBias:
     topics: tuple[str, ...]
     values: Array
     """Measures × runs × topics: the score minus the score without its own documents; NaN if either is undefined."""
+    properties: Mapping[str, Properties] = field(default_factory=dict)
+    """The properties of the measures, by name."""
 
     def mean(self, run: str | None = None) -> dict[str, float]:
         """What to add to a mean score, by measure: the mean over topics and all runs, or over the topics of one run."""
@@ -47,7 +50,8 @@ class PoolBias:
     def adjusted(self, scores: Scores) -> dict[str, dict[str, float]]:
         """{run: {measure: adjusted mean score}} on topics for which the runs were not pooled.
 
-        A run that was pooled on other topics is adjusted by its own bias, any other run by the mean bias.
+        A run that was pooled on other topics is adjusted by its own bias, any other run by the mean bias. Numbers that
+        describe a list and do not rate it, such as Judged, are not adjusted; no score leaves the range of its measure.
         """
         unknown = [name for name in scores.measures if name not in self.measures]
         if unknown:
@@ -55,8 +59,38 @@ class PoolBias:
         adjusted = {}
         for run, row in scores.mean().items():
             bias = self.mean(run if run in self.runs else None)
-            adjusted[run] = {name: value + bias[name] for name, value in row.items()}
+            adjusted[run] = {name: self._adjusted(name, value, bias[name])[0] for name, value in row.items()}
         return adjusted
+
+    def notes(self, scores: Scores) -> tuple[str, ...]:
+        """Which measures are not adjusted, and which adjusted scores were limited to the range of the measure."""
+        notes = []
+        described = [name for name in scores.measures if not self._rates(name)]
+        if described:
+            what = "it describes a list and does not rate it"
+            if len(described) > 1:
+                what = "they describe a list and do not rate it"
+            notes.append(f"not adjusted: {listed(described)}, because {what}")
+        limited = []
+        for run, row in scores.mean().items():
+            bias = self.mean(run if run in self.runs else None)
+            limited += [f"{name} of {run}" for name, value in row.items() if self._adjusted(name, value, bias[name])[1]]
+        if limited:
+            notes.append(f"limited to the range of the measure: {listed(limited)}")
+        return tuple(notes)
+
+    def _rates(self, name: str) -> bool:
+        """Whether a measure says how good a list is."""
+        return name not in self.properties or self.properties[name].better != "neither"
+
+    def _adjusted(self, name: str, value: float, bias: float) -> tuple[float, bool]:
+        """The adjusted score, and whether the range of the measure limits it."""
+        if not self._rates(name):
+            return value, False
+        properties = self.properties.get(name)
+        low, high = (properties.low, properties.high) if properties else (-np.inf, np.inf)
+        within = float(np.clip(value + bias, low, high))
+        return within, abs(within - (value + bias)) > 1e-9
 
 
 def pool_bias_of(
@@ -105,7 +139,8 @@ def pool_bias_of(
         without = np.stack([values_of(measure, lists).reshape(shape) for measure in chosen])
         left_out = np.bincount(documents.topic[left & (documents.grade > 0)], minlength=shape[1]) == 0
         values[:, members] = full.values[:, members] - np.where(left_out, np.nan, without)
-    return PoolBias(full.measures, full.runs, full.topics, values)
+    properties = {name: measure.properties for name, measure in zip(full.measures, chosen, strict=True)}
+    return PoolBias(full.measures, full.runs, full.topics, values, properties)
 
 
 def _groups_of(groups: Belongs, runs: tuple[str, ...]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Rankings, m
 from cranfield.fairness.equity import equity_of_attention
 from cranfield.fairness.expected import expected_exposure, exposure
 from cranfield.fairness.groups import Groups
+from cranfield.fairness.ranked_group import ranked_group_fairness
 from cranfield.fairness.representation import awrf, pairwise_parity, prefix_fairness
 from cranfield.frames import Tidy
 from cranfield.scores.scores import Scores
@@ -29,11 +30,20 @@ from cranfield.types import Array
 OF_RUNS = {"AWRF": "higher", "EE-D": "lower", "EE-R": "higher", "EE-L": "lower", "equity": "lower"}
 """Measures of a run, and whether higher or lower values are fairer."""
 EXPOSURE = ("exposure", "share", "members", "mean", "merit", "per_merit")
-OF_GROUPS = {"exposure": EXPOSURE, "parity": ("parity",), "rND": ("rND",), "rKL": ("rKL",), "rRD": ("rRD",)}
+OF_GROUPS = {
+    "exposure": EXPOSURE,
+    "parity": ("parity",),
+    "rND": ("rND",),
+    "rKL": ("rKL",),
+    "rRD": ("rRD",),
+    "FA*IR": ("fair", "fair_p"),
+}
 """Measures of a group, and their columns."""
 MEASURES = (*OF_RUNS, *OF_GROUPS)
 BY_PREFIX = {"rND", "rKL", "rRD"}
 WITHOUT_GROUPS = ("EE-D", "EE-R", "EE-L", "equity")
+ON_REQUEST = {"FA*IR"}
+"""Measures that are not computed by default, because they need a further number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +147,19 @@ def audit(
     rel: float = 1,
     missing: str = "zero",
     missing_group: str | None = None,
+    proportion: float | None = None,
+    alpha: float = 0.1,
 ) -> Audit:
     """Measure how fair runs are to groups of documents or, without groups, to single documents.
 
     runs: {name: rankings}, or a list of runs. With `draws` they are all rankings of one system.
     groups: {document: group}, a frame or a file (see `Groups.of`). Documents without a group are put in
     `missing_group`; without it, they are an error.
-    measures: AWRF, EE-D, EE-R, EE-L, equity (of runs); exposure, parity, rND, rKL, rRD (of groups). Default: all.
+    measures: AWRF, EE-D, EE-R, EE-L, equity (of runs); exposure, parity, rND, rKL, rRD, FA*IR (of groups). Default: all
+    except FA*IR.
     individual: compute EE and equity on documents even if groups are given.
-    protected: the groups that rND, rKL and rRD are computed for. Default: all.
+    protected: the groups that rND, rKL, rRD and FA*IR are computed for. Default: all.
+    proportion: the least share of a group in a fair ranking, for FA*IR, which tests it at level `alpha`.
     target: {group: share} that AWRF compares with. Default: the groups of the topic's relevant documents.
     attention: used by all measures. Default: geometric with p = 0.5; for AWRF, that of the TREC tracks.
     step: rND, rKL and rRD look at the first `step`, 2 `step`, ... documents.
@@ -157,7 +171,14 @@ def audit(
     """
     chosen = _chosen(measures, groups is not None)
     check.one_of("audit", ("zero", "skip"), missing=missing)
-    for option, value, users in (("protected", protected, BY_PREFIX), ("target", target, {"AWRF"})):
+    tests_share = "FA*IR" in chosen
+    if tests_share and proportion is None:
+        raise UsageError("FA*IR needs the least share of a group in a fair ranking; give proportion=, such as 0.5")
+    for option, value, users in (
+        ("protected", protected, BY_PREFIX | ON_REQUEST),
+        ("target", target, {"AWRF"}),
+        ("proportion", proportion, ON_REQUEST),
+    ):
         if value is not None and not users & chosen:
             needed = ", ".join(sorted(users))
             raise UsageError(f"{option} == {value!r} applies only to {needed}; leave it out or add such a measure")
@@ -204,14 +225,20 @@ def audit(
             scores = prefix_fairness(rankings, table, name, step=step)
             for measure in of_groups.keys() & set(scores.measures):
                 put(of_groups[measure][r, :, names.index(name)], scores, measure)
+        for name in watched if tests_share else ():
+            scores = ranked_group_fairness(rankings, table, name, proportion=proportion or 0.0, alpha=alpha)
+            for column in OF_GROUPS["FA*IR"]:
+                put(of_groups[column][r, :, names.index(name)], scores, column)
     notes = _notes(chosen, subjects, by_rank, for_awrf, target, step)
+    if tests_share:
+        notes.append(f"FA*IR: fair: a share of {proportion:g} at level {alpha:g}; fair p: the p-value of each ranking")
     notes += _undefined({**of_runs, **of_groups}, len(judgments.topics))
     return Audit(tuple(shown), judgments.topics, names, of_runs, of_groups, tuple(notes))
 
 
 def _chosen(measures: str | Iterable[str] | None, grouped: bool) -> set[str]:
     if measures is None:
-        return set(MEASURES if grouped else WITHOUT_GROUPS)
+        return set(MEASURES) - ON_REQUEST if grouped else set(WITHOUT_GROUPS)
     wanted = [measures] if isinstance(measures, str) else list(measures)
     for name in wanted:
         check.one_of("fairness", MEASURES, measure=name)

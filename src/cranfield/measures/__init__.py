@@ -19,12 +19,22 @@ from cranfield.measures.estimates import ADM
 from cranfield.measures.first import ERR, NWRR, RR, WRR, O, Pmeasure, Pplus, nERR
 from cranfield.measures.gain import Discount, Gain
 from cranfield.measures.graded import GAP, gAP
-from cranfield.measures.incomplete import bpref, bpref_N, bpref_R, infAP, rpref_N, rpref_relative, rpref_relative2
+from cranfield.measures.incomplete import (
+    bpref,
+    bpref_N,
+    bpref_R,
+    bpref_relative,
+    infAP,
+    rpref_N,
+    rpref_relative,
+    rpref_relative2,
+)
 from cranfield.measures.multidimensional import CAM, MM, cRBP, uRBP
 from cranfield.measures.naming.known_names import names
 from cranfield.measures.naming.parse import parse, parse_many
 from cranfield.measures.ncu import NCU
 from cranfield.measures.novelty import ERRIA, NRBP, AlphaDCG, AlphaNDCG, nERRIA, nNRBP
+from cranfield.measures.ntcir import EBR, iRBU
 from cranfield.measures.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
 from cranfield.measures.recall import ESL, PRES, WSS, LastRel
 from cranfield.measures.sampled import infNDCG, statAP, xinfAP
@@ -54,15 +64,15 @@ MEASURES = tuple(sorted(REGISTRY, key=str.lower))
 """The names of all measures in the package."""
 
 __all__ = [
-    "ADM", "AP", "AP11", "BPM", "CAM", "CG", "CWL", "DCG", "DEFAULT", "ERR", "ERRIA", "ESL", "GAP", "IFT", "INSQ",
-    "INST", "MEASURES", "MM", "NCU", "NERR8", "NERR9", "NERR10", "NERR11", "NRBP", "NWRR", "PMP", "PRES", "RBP", "RBTO",
-    "RBU", "REGISTRY", "RR", "SBTO", "SDCG", "TBG", "WRR", "WSS", "Accuracy", "AlphaDCG", "AlphaNDCG",
+    "ADM", "AP", "AP11", "BPM", "CAM", "CG", "CWL", "DCG", "DEFAULT", "EBR", "ERR", "ERRIA", "ESL", "GAP", "IFT",
+    "INSQ", "INST", "MEASURES", "MM", "NCU", "NERR8", "NERR9", "NERR10", "NERR11", "NRBP", "NWRR", "PMP", "PRES", "RBP",
+    "RBTO", "RBU", "REGISTRY", "RR", "SBTO", "SDCG", "TBG", "WRR", "WSS", "Accuracy", "AlphaDCG", "AlphaNDCG",
     "AlphaSharpNDCGIA", "AlphaSharpNERRIA", "AlphaSharpNNRBPIA", "CWLMeasure", "Compat", "Confusion", "Curve", "Curves",
     "Discount", "E", "EfP", "F", "Fallout", "FunctionMeasure", "G", "Gain", "IPrec", "IRec", "Judged", "LastRel",
     "Measure", "NumNonrelRet", "NumRel", "NumRelRet", "NumRet", "O", "P", "Pmeasure", "Pplus", "PplusQ", "Properties",
     "Q", "R", "RBPres", "RelativeP", "Rmeasure", "Rndcg", "Rprec", "SetAP", "SetF", "Specificity", "Success", "Terms",
-    "Trailtext", "U", "Unjudged", "Utility", "as_cwl", "binG", "bpref", "bpref_N", "bpref_R", "cRBP", "confusion",
-    "cwl_vectors", "gAP", "gP", "gR", "ideal_dcg", "infAP", "infNDCG", "interpolated_precision", "measure", "nCG",
-    "nDCG", "nDCGrel", "nERR", "nERRIA", "nNRBP", "names", "parse", "parse_many", "precision_recall", "rbp_resid",
-    "roc", "rpref_N", "rpref_relative", "rpref_relative2", "statAP", "uRBP", "unj", "xinfAP", "yaap",
+    "Trailtext", "U", "Unjudged", "Utility", "as_cwl", "binG", "bpref", "bpref_N", "bpref_R", "bpref_relative", "cRBP",
+    "confusion", "cwl_vectors", "gAP", "gP", "gR", "iRBU", "ideal_dcg", "infAP", "infNDCG", "interpolated_precision",
+    "measure", "nCG", "nDCG", "nDCGrel", "nERR", "nERRIA", "nNRBP", "names", "parse", "parse_many", "precision_recall",
+    "rbp_resid", "roc", "rpref_N", "rpref_relative", "rpref_relative2", "statAP", "uRBP", "unj", "xinfAP", "yaap",
 ]  # fmt: skip

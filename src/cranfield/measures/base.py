@@ -14,11 +14,12 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.dimensions import Dimensions
-from cranfield.assessed.hits_by_intent import with_intents
+from cranfield.assessed.hits_by_intent import intents_of, with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
+from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.errors import UsageError
 from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.measures.parameters import Parameter
@@ -126,6 +127,8 @@ class Measure(metaclass=MeasureType):
     top_down: ClassVar[bool] = False
     """Whether what a document adds (`terms`) depends only on its rank, the documents above it and the judgments, and
     the divisor only on the judgments. Then `explain` adds up, instead of scoring the list cut at every rank."""
+    estimates: ClassVar[bool] = False
+    """Whether it estimates from a sample of the pool, in which a negative grade means that a document was not drawn."""
     uses_intent_types: ClassVar[bool] = False
     """Whether it matters which intents are navigational."""
 
@@ -286,17 +289,30 @@ class Measure(metaclass=MeasureType):
         inclusion: Any = None,
         scores: Any = None,
         dimensions: Any = None,
+        intent_probabilities: Any = None,
+        intent_types: Any = None,
+        topic_numbers: Mapping[str, float] | None = None,
     ) -> float:
         """The score of one list, given as its grades from the top (None: unjudged).
 
         `missed` are the grades of judged documents that were not retrieved. For topics with intents, a document is
-        given as its grades by intent: {"a": 1, "b": 2}. Some measures need more: `lengths` of the retrieved documents;
+        given as its grades by intent: {"a": 1, "b": 2}; `intent_probabilities` is then {intent: probability}, `uniform`
+        or `nonuniform`, and `intent_types` is {intent: type}, `informational` or `navigational`; by default all intents
+        are equally likely and informational. Some measures need more: `lengths` of the retrieved documents;
         `scores` that the run gave them (ADM); `strata` (labels) and `inclusion` (probabilities of having been drawn) of
         all documents, the missed ones last; `dimensions`, further grades of all documents, the missed ones last:
-        {"credibility": [1, None, 0]}.
+        {"credibility": [1, None, 0]}; `topic_numbers`, parameters of the topic: {"N": 1000, "alpha": 0.5}.
         """
-        by_intent = any(isinstance(grade, Mapping) for grade in (*grades, *missed))
-        lists = (with_intents if by_intent else Assessed.one)(grades, missed)
+        if any(isinstance(grade, Mapping) for grade in (*grades, *missed)):
+            lists = with_intents(grades, missed)
+            lists = lists.replace(intents=intents_of(lists).described(intent_probabilities, intent_types))
+        elif intent_probabilities is None and intent_types is None:
+            lists = Assessed.one(grades, missed)
+        else:
+            raise UsageError(
+                f"{self}: probabilities or types of intents are given, but no document has grades by intent; write "
+                'a document as {"a": 1, "b": 2}'
+            )
         if lengths is not None:
             lists = lists.replace(lengths=Lengths.one(lengths, len(grades)))
         if scores is not None:
@@ -308,6 +324,9 @@ class Measure(metaclass=MeasureType):
             by_dimension = Dimensions.one([*grades, *missed], len(grades), dimensions)
             judged = np.flatnonzero([grade is not None for grade in grades])
             lists = lists.replace(dimensions=by_dimension, document=judged)
+        if topic_numbers is not None:
+            by_name = {name: {lists.topics[0]: value} for name, value in topic_numbers.items()}
+            lists = lists.replace(topic_numbers=topic_numbers_of(by_name, lists))
         return float(self.evaluate(lists)[0])
 
     def note(self, lists: Assessed) -> str | None:

@@ -97,4 +97,5 @@ def information_goal(seen: Seen, T: float, b1: float, R1: float) -> Array:
 def information_rate(seen: Seen, A: float, b2: float, R2: float) -> Array:
     """IFT's C2: as long as the gain per cost stays at about A or above."""
     with np.errstate(over="ignore"):  # far below the rate, the chance is 0
-        return np.asarray(1.0 / (1.0 + b2 * np.exp((A - seen.gained / seen.spent) * R2)))
+        rate = np.divide(seen.gained, seen.spent, out=np.zeros_like(seen.gained), where=seen.spent > 0)
+        return np.asarray(1.0 / (1.0 + b2 * np.exp((A - rate) * R2)))

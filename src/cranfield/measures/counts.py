@@ -83,7 +83,8 @@ class Judged(Measure):
 
     .. math:: \frac{|\text{judged} \cap \text{retrieved}|}{|\text{retrieved}|}
 
-    `@l` counts the first `l` documents, or all if fewer were retrieved.
+    `@l` counts the first `l` documents, or all if fewer were retrieved. A negative grade is not a judgment: the
+    document was in the pool, but not judged.
     Nothing retrieved: undefined. No relevant documents: the same fraction.
     Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
 
@@ -94,7 +95,7 @@ class Judged(Measure):
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
-        return divide(lists.hits(self.k).count, num_retrieved(lists, self.k))
+        return divide(lists.relevant(0, self.k).count, num_retrieved(lists, self.k))
 
 
 @measure
@@ -103,7 +104,8 @@ class Unjudged(Measure):
 
     .. math:: 1 - \text{Judged}
 
-    `@l` counts the first `l` documents, or all if fewer were retrieved.
+    `@l` counts the first `l` documents, or all if fewer were retrieved. A negative grade is not a judgment: the
+    document was in the pool, but not judged.
     Nothing retrieved: undefined. No relevant documents: the same fraction.
     Reference: Sakai, Alternatives to Bpref, SIGIR 2007, doi:10.1145/1277741.1277756
 
@@ -115,4 +117,4 @@ class Unjudged(Measure):
 
     def score(self, lists: Assessed) -> Array:
         retrieved = num_retrieved(lists, self.k)
-        return divide(retrieved - lists.hits(self.k).count, retrieved)
+        return divide(retrieved - lists.relevant(0, self.k).count, retrieved)

@@ -32,6 +32,8 @@ CELLS = 1 << 20
 MOST_RANKS = 1_000_000
 COSTS = ("cost", "words", "characters", "length")
 """Columns of the table of lengths that `cost` can name."""
+BELOW = ("mean", "none")
+"""What a rank below the end of a list can cost, if not a number: the mean of the list, or nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,10 @@ class Vectors:
     C: Array
     W: Array
     L: Array
+    beyond: Array
+    """How many documents a reader is expected to read that are not at any of these ranks, as a column."""
+    cost_beyond: Array
+    """What each of these documents costs, as a column."""
 
     def report(self, name: str) -> Array:
         """One of EU, ETU, EC, ETC and ED, for each list."""
@@ -51,7 +57,10 @@ class Vectors:
             return _sum(self.W * self.seen.gain)
         if name == "ETU":
             return _sum(_from_here(self.L) * self.seen.gain)
-        return _sum(self.W * self.seen.cost) if name == "EC" else _sum(self.L * self.seen.spent)
+        below = (self.beyond * self.cost_beyond)[:, 0]
+        if name == "EC":
+            return _sum(self.W * self.seen.cost) + below * self.W[:, 0]
+        return _sum(self.L * self.seen.spent) + below
 
 
 def _sum(values: Array) -> Array:
@@ -85,6 +94,7 @@ class CWLMeasure(Measure):
     rel: float = field(default=1, kw_only=True)
     max_grade: Positive | None = field(default=None, kw_only=True)
     cost: str | Mapping[Any, Any] | Gain | None = field(default=None, kw_only=True)
+    cost_below: str | float | None = field(default=None, kw_only=True)
     depth: int = field(default=1000, kw_only=True)
     report: str = field(default="EU", kw_only=True)
 
@@ -117,6 +127,11 @@ class CWLMeasure(Measure):
                     f"{self.name}: cost == {self.cost}, must be a table of what documents of each grade cost, all "
                     f"above 0, such as {{0: 1, 1: 3}}, or a column of the lengths: {', '.join(COSTS)}"
                 )
+        if isinstance(self.cost_below, str):
+            check.one_of(self.name, BELOW, cost_below=self.cost_below)
+        elif self.cost_below is not None:
+            check.finite(self.name, cost_below=self.cost_below)
+            check.positive(self.name, cost_below=self.cost_below)
 
     def declares(self, default: Properties) -> Properties:
         """Gains are better high; costs and depth only describe."""
@@ -179,9 +194,27 @@ class CWLMeasure(Measure):
             if unknown:
                 more = unknown * (1.0 - _by_rank(judged, judged_share, rows, depth))
                 gain, total_here = gain + more, total_here + more.sum(axis=1, keepdims=True)
-            yield rows, self._vectors(Seen(gain, self._costs(lists, rows, depth), total_here))
+            cost, below = self._costs(lists, rows, depth)
+            yield rows, self._vectors(Seen(gain, cost, total_here), below)
 
-    def _costs(self, lists: Assessed, rows: slice, depth: int) -> Array:
+    def _costs(self, lists: Assessed, rows: slice, depth: int) -> tuple[Array, Array]:
+        """The cost of every rank, and what a document below the end of the list costs, as a column."""
+        if self.cost is None and self.cost_below in (None, "mean", 1):
+            return np.ones((1, depth)), np.ones((1, 1))
+        length = np.minimum(lists.retrieved[rows], depth)[:, None]
+        inside = np.arange(depth) < length
+        costs = np.broadcast_to(self._costs_of_list(lists, rows, depth), inside.shape)
+        default = "mean" if isinstance(self.cost, str) else dict(Gain.of(self.cost).table)[0] if self.cost else 1.0
+        rule = default if self.cost_below is None else self.cost_below
+        if rule == "mean":
+            mean = np.where(inside, costs, 0.0).sum(axis=1, keepdims=True) / np.maximum(length, 1)
+            below = np.where(length > 0, mean, 1.0)
+        else:
+            below = np.full(length.shape, 0.0 if rule == "none" else float(rule))
+        return np.where(inside, costs, below), below
+
+    def _costs_of_list(self, lists: Assessed, rows: slice, depth: int) -> Array:
+        """The costs down to the end of each list; what stands below does not count."""
         if self.cost is None:
             return np.ones((1, depth))
         if isinstance(self.cost, str):
@@ -193,7 +226,7 @@ class CWLMeasure(Measure):
         )
         return unjudged + _by_rank(hits, more, rows, depth)
 
-    def _vectors(self, seen: Seen) -> Vectors:
+    def _vectors(self, seen: Seen, cost_below: Array) -> Vectors:
         C = np.array(self.continues(seen), dtype=np.float64, ndmin=2)
         if not np.all((C >= 0) & (C <= 1)):
             outside = C[~((C >= 0) & (C <= 1))][0]
@@ -202,7 +235,9 @@ class CWLMeasure(Measure):
             C[:, -1] = 0.0
         reach = np.ones_like(C)
         np.cumprod(C[:, :-1], axis=1, out=reach[:, 1:])
-        return Vectors(seen, C, reach / self.examined(seen, reach), reach * (1.0 - C))
+        examined = self.examined(seen, reach)
+        beyond = np.maximum(examined - _sum(reach)[:, None], 0.0)
+        return Vectors(seen, C, reach / examined, reach * (1.0 - C), beyond, cost_below)
 
     def score(self, lists: Assessed) -> Array:
         out = np.empty(lists.rows)
@@ -246,12 +281,12 @@ def _by_rank(hits: Hits, values: Array, rows: slice, depth: int) -> Array:
 
 
 def costs_by_document(lists: Assessed, rows: slice, depth: int, caller: str, column: str) -> Array:
-    """The cost of the document at every rank, from the table of lengths; below the end of a list the mean cost above.
+    """The cost of the document at every rank, from the table of lengths; 0 below the end of a list.
 
     >>> from cranfield.assessed.lengths import Lengths
     >>> lists = Assessed.one([1, 0]).replace(lengths=Lengths.one({"cost": [2, 4]}, 2))
     >>> costs_by_document(lists, slice(0, 1), 4, "CWL", "cost").tolist()
-    [[2.0, 4.0, 3.0, 3.0]]
+    [[2.0, 4.0, 0.0, 0.0]]
     """
     every = lists.every(depth)
     inside = slice(every.start[rows.start], every.start[rows.stop])
@@ -261,10 +296,7 @@ def costs_by_document(lists: Assessed, rows: slice, depth: int, caller: str, col
         at = int(np.flatnonzero(~(costs > 0))[0])
         where = f"run {lists.runs[lists.run[row[at]]]!r}, topic {lists.topics[lists.topic[row[at]]]!r}, rank {rank[at]}"
         raise UsageError(f"{caller}: {where}: the document's {column} is {costs[at]:g}, must be above 0 to be a cost")
-    length = np.diff(every.start[rows.start : rows.stop + 1])
-    sums = np.bincount(row - rows.start, costs, len(length))
-    below = np.where(length > 0, sums / np.maximum(length, 1), 1.0)
-    table = np.repeat(below[:, None], depth, axis=1)
+    table = np.zeros((rows.stop - rows.start, depth))
     table[row - rows.start, rank - 1] = costs
     return table
 
@@ -303,10 +335,13 @@ class CWL(CWLMeasure):
     Gains from 0 to 1 count as they are. If gains can exceed 1, all are divided by the largest possible gain, that of
     `max_grade` or of the largest grade in the judgments. `gain=None` gives 1 to documents of grade `rel` or better and
     0 to others. A document costs 1, or what the table `cost` gives for its grade (unjudged: grade 0), or, if `cost` is
-    `"cost"`, `"words"`, `"characters"` or `"length"`, the number in that column of the table of lengths; a rank below
-    the end of the list then costs the mean of the ranks above (1 in an empty list). W adds up to 1 over `depth` ranks;
-    L leaves out readers who go on below `depth`. With `@l` no reader goes on below rank l, so ETU = EU · ED. For AP,
-    the relevant documents that were missed also get a share of W, and a topic without relevant documents is undefined.
+    `"cost"`, `"words"`, `"characters"` or `"length"`, the number in that column of the table of lengths. `cost_below`
+    says what a document below the end of the list costs: a number, `"mean"` (the mean cost of the list, 1 if it is
+    empty; the default for a column of lengths), or `"none"` (nothing). By default, without a column of lengths, it
+    costs what an unjudged document costs. W adds up to 1 over `depth` ranks; L leaves out readers who go on below
+    `depth`. With `@l` no reader goes on below rank l, so ETU = EU · ED. For AP, the relevant documents that were missed
+    also get a share of W, and cost what a document below the end of the list costs; a topic without relevant documents
+    is undefined.
     No relevant documents: 0.
     Reference: Moffat, Bailey, Scholer & Thomas, TOIS 35(3), 2017, doi:10.1145/3052768
 

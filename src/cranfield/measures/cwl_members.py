@@ -19,7 +19,7 @@ class INST(CWLMeasure):
 
     .. math:: C(i) = \left(\frac{i + T + T_i - 1}{i + T + T_i}\right)^2, \qquad T_i = T - \sum_{j \le i} g(j)
 
-    `T` must be 0.5 or more. `gain`, `max_grade`, `cost`, `depth` and `report` are as for CWL.
+    `T` must be 0.5 or more. `gain`, `max_grade`, `cost`, `cost_below`, `depth` and `report` are as for CWL.
     No relevant documents: 0.
     Reference: Bailey, Moffat, Scholer & Thomas, SIGIR 2015, doi:10.1145/2766462.2767728; Moffat, Bailey, Scholer &
     Thomas, TOIS 35(3), 2017, doi:10.1145/3052768
@@ -47,7 +47,7 @@ class INSQ(CWLMeasure):
 
     .. math:: C(i) = \left(\frac{i + 2T - 1}{i + 2T}\right)^2
 
-    `gain`, `max_grade`, `cost`, `depth` and `report` are as for CWL.
+    `gain`, `max_grade`, `cost`, `cost_below`, `depth` and `report` are as for CWL.
     No relevant documents: 0.
     Reference: Moffat, Scholer & Thomas, ADCS 2012, doi:10.1145/2407085.2407092
 
@@ -70,8 +70,8 @@ class SDCG(CWLMeasure):
     .. math:: \frac{\sum_{i \le l} g(i) / \log_2(i + 1)}{\sum_{i \le l} 1 / \log_2(i + 1)}
 
     This is the C/W/L form of DCG: C(i) = log2(i + 1) / log2(i + 2), down to the cutoff. It equals nDCG if the topic has
-    l documents of the best grade. `gain`, `max_grade`, `cost`, `depth` (instead of a cutoff) and `report` are as for
-    CWL.
+    l documents of the best grade. `gain`, `max_grade`, `cost`, `cost_below`, `depth` (instead of a cutoff) and `report`
+    are as for CWL.
     No relevant documents: 0.
     Reference: Järvelin & Kekäläinen, TOIS 20(4), 2002, doi:10.1145/582415.582418; Moffat, Bailey, Scholer & Thomas,
     TOIS 35(3), 2017, doi:10.1145/3052768
@@ -94,8 +94,8 @@ class BPM(CWLMeasure):
 
     By default the limits are fixed: T_i = T, K_i = K. With `hb` or `hc` they move with the gains seen above: T_i = T +
     hb · Σ_{j<i} (g(j) − median), K_i = K + hc · Σ_{j<i} (g(j) − median), where `median` is a medium gain. K is by
-    default the cutoff, or 10. `gain`, `max_grade`, `cost`, `depth` and `report` are as for CWL. Note that cwl-eval
-    1.0.12 ignores its hc.
+    default the cutoff, or 10. `gain`, `max_grade`, `cost`, `cost_below`, `depth` and `report` are as for CWL. Note that
+    cwl-eval 1.0.12 ignores its hc.
     No relevant documents: 0.
     Reference: Zhang, Liu, Li, Zhang, Xu & Ma, SIGIR 2017, doi:10.1145/3077136.3080841
 
@@ -133,7 +133,7 @@ class IFT(CWLMeasure):
     G_i and K_i are the gain and the cost down to rank i. `rule="C1"` uses only the goal, `rule="C2"` only the rate.
     `R1` and `R2` say how strictly the reader keeps to goal and rate (0: not at all, which is RBP), `b1` and `b2` where
     the reader starts.
-    `gain`, `max_grade`, `cost`, `depth` and `report` are as for CWL.
+    `gain`, `max_grade`, `cost`, `cost_below`, `depth` and `report` are as for CWL.
     No relevant documents: 0.
     Reference: Azzopardi, Thomas & Craswell, SIGIR 2018, doi:10.1145/3209978.3210027
 
@@ -175,7 +175,7 @@ class NERR8(_Nearly):
     .. math:: C(i) = 1 - g(i)
 
     Expected reciprocal rank is not a C/W/L measure; this one comes near. Use it with a cutoff. `gain`, `max_grade`,
-    `cost`, `depth` and `report` are as for CWL.
+    `cost`, `cost_below`, `depth` and `report` are as for CWL.
     No relevant documents: 0.
     Reference: Azzopardi, Mackenzie & Moffat, ICTIR 2021, doi:10.1145/3471158.3472239
 
@@ -195,7 +195,7 @@ class NERR9(_Nearly):
 
     .. math:: C(i) = \frac{i}{i + 1}\,(1 - g(i))
 
-    Use it with a cutoff. `gain`, `max_grade`, `cost`, `depth` and `report` are as for CWL.
+    Use it with a cutoff. `gain`, `max_grade`, `cost`, `cost_below`, `depth` and `report` are as for CWL.
     No relevant documents: 0.
     Reference: Azzopardi, Mackenzie & Moffat, ICTIR 2021, doi:10.1145/3471158.3472239
 
@@ -215,7 +215,7 @@ class NERR10(_Nearly):
 
     .. math:: C(i) = p\,(1 - g(i))
 
-    `gain`, `max_grade`, `cost`, `depth` and `report` are as for CWL.
+    `gain`, `max_grade`, `cost`, `cost_below`, `depth` and `report` are as for CWL.
     No relevant documents: 0.
     Reference: Azzopardi, Mackenzie & Moffat, ICTIR 2021, doi:10.1145/3471158.3472239
 
@@ -237,7 +237,7 @@ class NERR11(_Nearly):
 
     .. math:: C(i) = \left(\frac{i + 2T - 1}{i + 2T}\right)^2 (1 - g(i))
 
-    `gain`, `max_grade`, `cost`, `depth` and `report` are as for CWL.
+    `gain`, `max_grade`, `cost`, `cost_below`, `depth` and `report` are as for CWL.
     No relevant documents: 0.
     Reference: Azzopardi, Mackenzie & Moffat, ICTIR 2021, doi:10.1145/3471158.3472239
 

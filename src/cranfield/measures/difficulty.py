@@ -171,8 +171,8 @@ class AlphaSharpNERRIA(AlphaSharpIA):
 
     The paper's own formula was not available; this one follows the description in Sakai 2014 §3.1. Do not compare with
     published scores. Everything is as for alpha#-nDCG-IA (`alpha`, `rel`, `gain`, `intents`, `topics`, the weights w_i,
-    the difficulty d and the ideal list), except the discount, which is that of nERR-IA. With
-    `intents="equal",topics="equal"`, grades of 0 and 1 and equally likely intents it is nERR-IA.
+    the difficulty d and the ideal list), except the discount, which is that of ERR. With
+    `intents="equal",topics="equal"`, grades of 0 and 1 and equally likely intents it is `nERR-IA(dialect="ndeval")`.
     No relevant documents: undefined.
     Reference: after Golbus, Aslam & Clarke, Increasing evaluation sensitivity to diversity, Information Retrieval 16,
     2013, doi:10.1007/s10791-012-9218-8, as described in Sakai, Metrics, Statistics, Tests, 2014, §3.1

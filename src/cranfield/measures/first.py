@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.gain import EXP, LINEAR, Gain, GainLike
 from cranfield.measures.parameters import NotNegative, Positive
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import gained
@@ -280,9 +280,39 @@ def highest_grade(caller: str, max_grade: float | None, lists: Assessed) -> floa
     return float(max_grade)
 
 
+@dataclass(frozen=True)
+class Satisfaction:
+    """The probability that a document satisfies a reader, by its grade: `probability` of ERR, up to grade `highest`."""
+
+    probability: Gain
+    highest: float
+
+    def __call__(self, grade: Array) -> Array:
+        if self.probability.kind == "table":
+            return self.probability(grade)
+        return _satisfied(np.maximum(grade, 0.0), self.highest, self.probability.kind)
+
+
+def _satisfied(grade: Array, highest: Array | float, kind: str = "exp") -> Array:
+    if kind == "linear":
+        return np.asarray(grade / (highest + 1.0))
+    return np.asarray(np.exp2(grade - highest) - np.exp2(-highest))  # (2^grade - 1) / 2^highest without overflow
+
+
+def check_satisfaction(caller: str, probability: GainLike) -> None:
+    """Raise an error if a table gives something that is not a probability."""
+    for grade, chance in Gain.of(probability).table:
+        if not 0 <= chance <= 1:
+            raise UsageError(f"{caller}: probability == {chance:g} for grade {grade:g}, must be between 0 and 1")
+
+
 def cascade(hits: Hits, grade: Array, highest: Array | float) -> dict[str, Array]:
     """ERR's model: a document of grade g satisfies with probability (2^g − 1) / 2^highest; satisfied readers stop."""
-    satisfied = np.exp2(grade - highest) - np.exp2(-highest)  # (2^grade - 1) / 2^highest without overflow
+    return stopping(hits, _satisfied(grade, highest))
+
+
+def stopping(hits: Hits, satisfied: Array) -> dict[str, Array]:
+    """Where readers stop who go down the list until a document satisfies them; one probability per hit."""
     reached = hits.previous(hits.running_product(1.0 - satisfied), first=1.0)
     return {"satisfied": satisfied, "gets here": reached, "stops here": satisfied * reached}
 
@@ -296,14 +326,23 @@ class _Cascade(Measure):
     """The base class of ERR and nERR: a reader who goes down the list until a document satisfies."""
 
     max_grade: Positive | None = None
+    probability: GainLike = EXP
+
+    def check(self) -> None:
+        check_satisfaction(self.name, self.probability)
+
+    def satisfaction(self, lists: Assessed) -> Satisfaction:
+        """The probability that a document satisfies, by its grade."""
+        return Satisfaction(Gain.of(self.probability), highest_grade(self.name, self.max_grade, lists))
 
     def terms(self, lists: Assessed) -> Terms:
-        hits, grade = gained(lists, LINEAR, self.k)
-        columns = cascade(hits, grade, highest_grade(self.name, self.max_grade, lists))
+        probability = Gain.of(self.probability)
+        hits, _ = gained(lists, probability if probability.table else LINEAR, self.k)
+        columns = stopping(hits, self.satisfaction(lists)(hits.grade))
         return Terms(hits, columns["stops here"] / hits.rank, 1.0, columns)
 
     def note(self, lists: Assessed) -> str | None:
-        return note_max_grade(self.max_grade, lists)
+        return None if Gain.of(self.probability).table else note_max_grade(self.max_grade, lists)
 
 
 @measure
@@ -313,7 +352,8 @@ class ERR(_Cascade):
     .. math:: \sum_r \frac{1}{r}\, p_r \prod_{k<r}(1 - p_k), \qquad p_r = \frac{2^{g_r} - 1}{2^{g_{\max}}}
 
     `max_grade` is the highest possible grade, by default the highest in the judgments; set it to compare scores across
-    collections (gdeval uses 4).
+    collections (gdeval uses 4). `probability` says how likely a document of grade g is to satisfy: `"exp"` as above,
+    `"linear"` g / (g_max + 1), as NTCIREVAL does, or a table such as {1: 0.3, 2: 0.9}.
     No relevant documents: 0.
     Reference: Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033
 
@@ -331,7 +371,7 @@ class nERR(_Cascade):
 
     .. math:: \frac{ERR}{ERR^*}
 
-    `max_grade` is as for ERR; `@l` cuts the ideal list too.
+    `max_grade` and `probability` are as for ERR; `@l` cuts the ideal list too.
     No relevant documents: undefined.
     Reference: Clarke, Craswell, Soboroff & Ashkan, WSDM 2011, doi:10.1145/1935826.1935847
 
@@ -343,9 +383,10 @@ class nERR(_Cascade):
     properties = Properties(graded=True, normalised=True, diminishing=True)
 
     def terms(self, lists: Assessed) -> Terms:
-        highest, ideal = highest_grade(self.name, self.max_grade, lists), lists.ideal(LINEAR)
+        satisfaction = self.satisfaction(lists)
+        ideal = lists.ideal(satisfaction)
         best = lists._once(
-            ("ideal ERR", highest, self.k),
-            lambda: ideal.sum(cascade(ideal.hits, ideal.gain, highest)["stops here"] / ideal.hits.rank, self.k),
+            ("ideal ERR", satisfaction, self.k),
+            lambda: ideal.sum(stopping(ideal.hits, ideal.gain)["stops here"] / ideal.hits.rank, self.k),
         )
         return replace(super().terms(lists), over=best)

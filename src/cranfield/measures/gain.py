@@ -138,6 +138,7 @@ def note_scale(largest: float) -> str | None:
 
 
 LINEAR = Gain("linear")
+EXP = Gain("exp")
 
 
 @dataclass(frozen=True)

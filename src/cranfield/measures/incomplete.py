@@ -133,6 +133,30 @@ class bpref_N(_Preference):
         return self.preferences(lists, None, _num_nonrel(lists, self.rel))
 
 
+@measure
+class bpref_relative(_Preference):
+    r"""Binary preference relative to the rank: non-relevant documents above are divided by all judged ones above.
+
+    .. math:: \frac{1}{R}\sum_{r' > 1} I(r')\left(1 - \frac{r' - C(r')}{r' - 1}\right)
+
+    r' is the rank among the judged documents. The document at the first rank adds nothing.
+    No relevant documents: undefined.
+    Reference: De Beer & Moens, SIGIR 2006, doi:10.1145/1148170.1148293; Sakai, SIGIR 2007, doi:10.1145/1277741.1277756
+
+    >>> bpref_relative().of([0, None, 1, 1])  # (1 − 1/1 + 1 − 1/2) / 2
+    0.25
+    """
+
+    properties = Properties()
+
+    def terms(self, lists: Assessed) -> Terms:
+        above = _above(lists, self.rel)
+        judged_above = above.nonrelevant + above.hits.nth - 1.0
+        share = np.divide(above.nonrelevant, judged_above, out=np.ones(len(above.hits)), where=judged_above > 0)
+        columns = {"non-relevant above": above.nonrelevant, "judged above": judged_above}
+        return Terms(above.hits, 1.0 - share, lists.num_rel(self.rel), columns)
+
+
 class _GradedPreference(Measure):
     """The base class of the rpref family: a document adds its gain, minus a penalty for lesser documents above it."""
 

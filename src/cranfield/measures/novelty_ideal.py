@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.assessed.intents import Intents
-from cranfield.assessed.segments import position_in_segment, segment_starts
+from cranfield.assessed.segments import position_in_segment, ranges, segment_starts
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index
 
@@ -107,12 +107,54 @@ def greedy_ideal(
     return cache[key]
 
 
+def greedy_cascade(intents: Intents, satisfied: Array, share: Array, depth: int | None) -> GreedyIdeal:
+    """The greedy ideal lists for readers who stop at the first document that satisfies them, each with one intent.
+
+    `satisfied` is the probability that a document satisfies a reader with this intent, for each entry; `share` is the
+    weight of each intent.
+    """
+    useful = np.flatnonzero(satisfied > 0)
+    document, intent, satisfied = intents.document[useful], intents.intent[useful], satisfied[useful]
+    documents = np.unique(document)
+    document = np.searchsorted(documents, document)
+    topic = intents.topic_of_document[documents]
+    entries = segment_starts(document, len(documents))
+    left = np.array(share, dtype=np.float64)  # how many readers of each intent are not satisfied yet
+    taken = np.zeros(len(documents), dtype=bool)
+    topics: list[Index] = []
+    gains: list[Array] = []
+    for _ in range(len(documents) if depth is None else depth):
+        gain = np.bincount(document, satisfied * left[intent], len(documents))
+        gain[taken] = 0.0
+        best = np.zeros(intents.topics)
+        np.maximum.at(best, topic, gain)
+        last = np.full(intents.topics, -1)
+        candidates = np.flatnonzero((gain > 0) & (gain == best[topic]))
+        last[topic[candidates]] = candidates  # of several documents the last
+        chosen = last[last >= 0]
+        if not len(chosen):
+            break
+        topics.append(topic[chosen])
+        gains.append(gain[chosen])
+        taken[chosen] = True
+        at = ranges(entries[chosen], np.diff(entries)[chosen])
+        left[intent[at]] *= 1.0 - satisfied[at]
+    if not gains:
+        return GreedyIdeal(np.zeros(intents.topics + 1, dtype=np.int64), np.zeros(0), 0)
+    of_topic = np.concatenate(topics)
+    by_topic = np.argsort(of_topic, kind="stable")
+    start = segment_starts(of_topic[by_topic], intents.topics)
+    return GreedyIdeal(start, np.concatenate(gains)[by_topic], len(gains))
+
+
 STATES = 1 << 16
 """The largest number of sets of documents that are tried for an exact ideal list."""
 
 
-def exact_ideal(matrix: Array, alpha: float, weight: Weight, depth: int | None, topic: str) -> float:
-    """The best score of any order of the documents.
+def exact_ideal(
+    matrix: Array, alpha: float, weight: Weight, depth: int | None, topic: str, worth: Array | None = None
+) -> float:
+    """The best score of any order of the documents; `worth` is the weight of each intent (row), 1 by default.
 
     The gain of a document depends only on the set of documents above it, so the best score of every set follows from
     those of the sets with one document less. Documents relevant to the same intents count as one kind.
@@ -126,7 +168,8 @@ def exact_ideal(matrix: Array, alpha: float, weight: Weight, depth: int | None, 
         )
     stride = np.concatenate(([1], np.cumprod(counts + 1)[:-1])).astype(np.int64)
     taken = np.arange(states)[:, None] // stride % (counts + 1)
-    gain = (1.0 - alpha) ** (taken @ kinds) @ kinds.T  # of each kind of document, placed after each set
+    worths = np.ones(matrix.shape[0]) if worth is None else worth
+    gain = (1.0 - alpha) ** (taken @ kinds) @ (kinds * worths).T  # of each kind of document, placed after each set
     size = taken.sum(axis=1)
     length = min(depth or matrix.shape[1], matrix.shape[1])
     weights = weight(np.arange(1, length + 1))

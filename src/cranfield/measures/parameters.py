@@ -15,6 +15,8 @@ Persistence = float
 """The probability of going on to the next document: 0 or more, and below 1."""
 Positive = float
 NotNegative = float
+ByTopic = float | str
+"""A number from 0 to 1, or `"topic"`: the number of each topic, from the table `topic_numbers`."""
 Whole = int
 """A whole number, 1 or more."""
 Norm = str
@@ -30,6 +32,7 @@ def _check_persistence(caller: str, **values: float) -> None:
 
 RULES: dict[str, Callable[..., None]] = {
     "Probability": lambda caller, **values: check.between(caller, low=0, high=1, **values),
+    "ByTopic": lambda caller, **values: check.between(caller, low=0, high=1, **values),
     "Persistence": _check_persistence,
     "Positive": check.positive,
     "NotNegative": check.not_negative,
@@ -60,6 +63,8 @@ class Parameter(NamedTuple):
         if value is None and self.optional:
             return
         kind = self.annotation.removesuffix(" | None")
+        if kind == "ByTopic" and value == "topic":
+            return
         if isinstance(self.default, str) and not isinstance(value, str):
             raise UsageError(f"{caller}: {name} == {value!r}, must be a string such as {self.default!r}")
         if kind in NUMBERS or (isinstance(self.default, (int, float)) and not isinstance(self.default, bool)):

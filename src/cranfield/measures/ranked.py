@@ -176,7 +176,7 @@ class nDCG(DCG):
     0.5
     """
 
-    aliases = ("NDCG", "ndcg", "ndcg_cut")
+    aliases = ("NDCG", "ndcg", "ndcg_cut", "MSnDCG")
     properties = Properties(graded=True, normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -241,6 +241,11 @@ class Q(_Blended):
         ratio = (hits.nth + self.beta * so_far) / (hits.rank + self.beta * best)
         columns = {"gain": gains, "cg": so_far, "ideal cg": best, "blended ratio": ratio}
         return Terms(hits, ratio, normaliser(lists.num_rel(self.rel), self.k, self.norm), columns)
+
+    def note(self, lists: Assessed) -> str | None:
+        if self.k is None or self.norm == "R" or not (lists.num_rel(self.rel) > self.k).any():
+            return None
+        return f'Q@{self.k} divides by min({self.k}, R), AP@{self.k} by R; to divide by R: Q(norm="R")@{self.k}'
 
 
 @measure
@@ -382,6 +387,16 @@ def persistence(p: float, rank: Index) -> Array:
     return np.asarray(np.multiply.accumulate(chance)[rank])
 
 
+LARGEST = ("judgments", "topic")
+"""Where the largest gain is looked for: in all judgments, or in those of each topic."""
+
+
+def largest_gain_of_topics(lists: Assessed, gain: Gain) -> Array:
+    """The largest gain of a judged document of each list's topic; 0 if none has a gain."""
+    ideal = lists.ideal(gain)
+    return np.asarray(ideal.hits.first(ideal.gain, 0.0)[lists.set_of_row], dtype=np.float64)
+
+
 @measure
 class RBP(Measure):
     r"""Rank-biased precision: gain per document for a reader who goes on to the next document with probability `p`.
@@ -389,8 +404,9 @@ class RBP(Measure):
     .. math:: (1 - p) \sum_r g(r)\, p^{r-1}
 
     Relevance is binary by default; with `gain="linear"`, `"exp"` or a table it is graded. Gains from 0 to 1 count as
-    they are; if some exceed 1, all are divided by the largest in the judgments. `RBPres` is the weight of unjudged
-    documents.
+    they are; if some exceed 1, all are divided by the largest in the judgments. `largest="topic"` always divides gains
+    by the largest of the topic, as NTCIREVAL does for global gains: D-RBP(largest="topic"). `RBPres` is the weight of
+    unjudged documents.
     No relevant documents: 0.
     Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952
 
@@ -403,20 +419,28 @@ class RBP(Measure):
     p: Persistence = 0.8
     rel: float = 1
     gain: GainLike | None = None
+    largest: str = "judgments"
 
     top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True, scale="interval iff p = 1/2")
+
+    def check(self) -> None:
+        check.one_of(self.name, LARGEST, largest=self.largest)
+        if self.largest == "topic" and self.gain is None:
+            raise UsageError('RBP: largest == "topic" divides gains; give a gain too, such as gain="linear"')
+
+    def declares(self, default: Properties) -> Properties:
+        return default if self.largest == "judgments" else default.replace(recall_free=False, additive=False)
 
     def worth(self, lists: Assessed) -> tuple[Hits, Array]:
         if self.gain is None:
             hits = lists.relevant(self.rel, self.k)
             return hits, np.ones(len(hits))
-        hits, gains = gained(lists, Gain.of(self.gain), self.k)
-        return hits, gains / self.largest(self.gain, lists)
-
-    def largest(self, gain: GainLike, lists: Assessed) -> float:
-        """The divisor that brings gains into 0 to 1."""
-        return Gain.of(gain).scale(lists.max_grade)
+        gain = Gain.of(self.gain)
+        hits, gains = gained(lists, gain, self.k)
+        if self.largest == "topic":
+            return hits, gains / largest_gain_of_topics(lists, gain)[hits.row]
+        return hits, gains / gain.scale(lists.max_grade)
 
     def terms(self, lists: Assessed) -> Terms:
         hits, gains = self.worth(lists)
@@ -428,10 +452,14 @@ class RBP(Measure):
         return (1.0 - self.p) * hits.sum(gains * persistence(self.p, hits.rank))
 
     def note(self, lists: Assessed) -> str | None:
-        return None if self.gain is None else note_scale(self.largest(self.gain, lists))
+        if self.gain is None:
+            return None
+        if self.largest == "topic":
+            return "RBP: gains are divided by the largest gain of each topic"
+        return note_scale(Gain.of(self.gain).scale(lists.max_grade))
 
     def cwl_settings(self) -> dict[str, Any] | None:
-        if self.cutoff is not None:
+        if self.cutoff is not None or self.largest == "topic":
             return None
         return {"continuation": "RBP", "p": self.p, "gain": self.gain, "rel": self.rel}
 

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from cranfield import check
 from cranfield.assessed.lists import Assessed
-from cranfield.errors import UsageError
+from cranfield.assessed.topic_numbers import numbers_of_topics
+from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.measures.base import DEEPEST_CUTOFF, Measure, Properties, Terms, measure, normalised_unless_cut
 from cranfield.measures.contingency import confusion
 from cranfield.measures.parameters import Whole
 from cranfield.measures.ranked import needed
-from cranfield.text import counted
+from cranfield.text import counted, listed
 from cranfield.types import Array
 
+DIALECTS = ("exact", "clef")
 
-def _relevant(lists: Assessed, rel: float, N: int | None) -> Array:
-    """The number of relevant documents of each topic; raises an error if N is too small."""
-    cells = confusion(lists, rel, N)
-    return cells.true_positive + cells.false_negative
+
+def documents_to_read(caller: str, lists: Assessed, N: int | None) -> Array | None:
+    """N of each list, from the parameter or from the table of topics; None if neither gives it.
+
+    Warns, with their number, if lists have more documents than that.
+    """
+    sizes = numbers_of_topics(lists, "N", caller) if N is None else np.full(lists.rows, float(N))
+    if sizes is None:
+        return None
+    longer = np.flatnonzero(lists.retrieved > sizes)
+
+    def warn() -> bool:
+        names = dict.fromkeys(lists.topics[topic] for topic in lists.topic[longer].tolist())
+        verb = "is" if len(longer) == 1 else "are"
+        message = f"{caller}: {counted(len(longer), 'list')} {verb} longer than N, the number of documents to read"
+        warnings.warn(f"{message}; check N of topics {listed(names)}", CranfieldWarning, stacklevel=4)
+        return True
+
+    if len(longer):
+        lists._once(("longer than N", caller, N), warn)
+    return sizes
 
 
 @measure
@@ -106,9 +128,11 @@ class WSS(Measure):
     .. math:: \frac{N - r_i}{N} - (1 - i)
 
     `@` takes the recall point i, 0 to 1 (0.95 in most reviews); r_i is the rank at which that recall is reached. A
-    point between two documents is reached at the later one. `N` is the number of documents to read; by default it is
-    the length of the list, which is right for runs that rank all candidates of a review. If the recall is not reached,
-    nothing is left unread and the score is i − 1.
+    point between two documents is reached at the later one. `N` is the number of documents to read; it can differ by
+    topic, in a table of topics (`topic_numbers`); without both it is the length of the list, which is right for runs
+    that rank all candidates of a review. If the recall is not reached, nothing is left unread and the score is i − 1.
+    `dialect="clef"` is the number of CLEF's tool: the recall is reached with i · R documents, rounded (half to even),
+    and the score is 0 if it is not reached.
     No relevant documents: undefined.
     Reference: Cohen, Hersh, Peterson & Yen, JAMIA 13(2), 2006, doi:10.1197/jamia.M1929
 
@@ -118,32 +142,48 @@ class WSS(Measure):
 
     N: Whole | None = None
     rel: float = 1
+    dialect: str = "exact"
 
     aliases = ("wss",)
     cutoff_kind = "recall"
     properties = Properties(low=-1.0)
 
+    def check(self) -> None:
+        check.one_of(self.name, DIALECTS, dialect=self.dialect)
+
+    def _enough(self, recall: float, relevant: Array) -> Array:
+        """The number of relevant documents with which the recall is reached."""
+        clef = self.dialect == "clef"
+        return np.maximum(np.rint(recall * relevant) if clef else needed(recall, relevant, "exact"), 1.0)
+
     def score(self, lists: Assessed) -> Array:
         if self.cutoff is None:
             raise UsageError("WSS needs a recall point: write WSS@0.95")
-        relevant = _relevant(lists, self.rel, self.N)
-        size = np.full(lists.rows, float(self.N)) if self.N else lists.retrieved.astype(np.float64)
+        relevant, sizes = lists.num_rel(self.rel), documents_to_read(self.name, lists, self.N)
+        size = lists.retrieved.astype(np.float64) if sizes is None else sizes
         hits = lists.relevant(self.rel)
-        rank, reached = hits.value_at_nth(hits.rank, np.maximum(needed(self.cutoff, relevant, "exact"), 1.0))
-        unread = np.divide(size - rank, size, out=np.zeros(lists.rows), where=reached)
-        return np.where(relevant > 0, unread - (1.0 - self.cutoff), np.nan)
+        rank, reached = hits.value_at_nth(hits.rank, self._enough(self.cutoff, relevant))
+        unread = np.divide(np.maximum(size - rank, 0.0), size, out=np.zeros(lists.rows), where=reached)
+        saved = unread - (1.0 - self.cutoff)
+        if self.dialect == "clef":
+            saved = np.where(reached, saved, 0.0)
+        return np.where(relevant > 0, saved, np.nan)
 
     def remarks(self, lists: Assessed) -> list[str]:
         hits, relevant = lists.relevant(self.rel), lists.num_rel(self.rel)
         if self.cutoff is None or not relevant[0]:
             return []
-        wanted = int(max(needed(self.cutoff, relevant, "exact")[0], 1))
-        size = self.N or int(lists.retrieved[0])
-        documents = f"N = {size} documents ({'given' if self.N else 'the length of the list'})"
+        wanted = int(self._enough(self.cutoff, relevant)[0])
+        sizes = documents_to_read(self.name, lists, self.N)
+        size = int(lists.retrieved[0]) if sizes is None else int(sizes[0])
+        documents = f"N = {size} documents ({'the length of the list' if sizes is None else 'given'})"
         start = f"recall {self.cutoff:g} needs {wanted} of {relevant[0]:g} relevant documents"
         less = f"(1 − {self.cutoff:g})"
         if wanted > len(hits):
-            return [f"{start}, but the list has {len(hits)}; none of {documents} is left unread: 0 − {less}"]
+            missed = f"{start}, but the list has {len(hits)}"
+            if self.dialect == "clef":
+                return [f"{missed}: 0"]
+            return [f"{missed}; none of {documents} is left unread: 0 − {less}"]
         rank = int(hits.rank[wanted - 1])
         return [f"{start}, reached at rank {rank}; {documents}: ({size} − {rank}) / {size} − {less}"]
 
@@ -154,8 +194,10 @@ class LastRel(Measure):
 
     .. math:: \max_r \{r : I(r) = 1\}
 
-    A list that misses relevant documents scores `N`, the number of documents to read; without `N` the rank is
-    undefined, because the last relevant document in the list would reward it for missing others. Lower is better.
+    A list that misses relevant documents scores `N`, the number of documents to read, which can differ by topic, in a
+    table of topics (`topic_numbers`). Without it the rank is undefined, because the last relevant document in the list
+    would reward it for missing others. `dialect="clef"` is the number of CLEF's tool: the rank of the last relevant
+    document that was found, 0 if there is none. Lower is better.
     No relevant documents: undefined.
     Reference: Kanoulas, Li, Azzopardi & Spijker, CLEF Technologically Assisted Reviews Overview, CLEF 2017
 
@@ -165,35 +207,44 @@ class LastRel(Measure):
 
     N: Whole | None = None
     rel: float = 1
+    dialect: str = "exact"
 
     aliases = ("last_rel",)
     cutoff_kind = "none"
     properties = Properties(better="lower", high=np.inf)
 
+    def check(self) -> None:
+        check.one_of(self.name, DIALECTS, dialect=self.dialect)
+
     def undefined_because(self) -> str | None:
-        if self.N is not None:
+        if self.N is not None or self.dialect == "clef":
             return None
         return "a list lacks some of them; LastRel(N=...) gives it the score N, the number of documents to read"
 
     def terms(self, lists: Assessed) -> Terms | None:
-        if self.N is not None:
+        if documents_to_read(self.name, lists, self.N) is not None and self.dialect == "exact":
             return None  # the end of the collection is not at any hit
         hits, relevant = lists.relevant(self.rel), lists.num_rel(self.rel)
         further = hits.rank - hits.previous(hits.rank, first=0.0)
-        all_found = (hits.count == relevant) & (relevant > 0)
-        return Terms(hits, further, all_found.astype(np.float64), {"ranks from the last": further})
+        counts = (hits.count == relevant) & (relevant > 0) if self.dialect == "exact" else relevant > 0
+        return Terms(hits, further, counts.astype(np.float64), {"ranks from the last": further})
 
     def note(self, lists: Assessed) -> str | None:
         relevant = lists.num_rel(self.rel)
         incomplete = int(((lists.relevant(self.rel).count < relevant) & (relevant > 0)).sum())
-        if self.N is not None or not incomplete:
+        if not incomplete:
             return None
-        undefined = f"LastRel is undefined for {counted(incomplete, 'list')} that missed relevant documents"
-        return f"{undefined}; give N, the number of documents to read, to score them N"
+        missed = f"{counted(incomplete, 'list')} that missed relevant documents"
+        if self.dialect == "clef":
+            return f"LastRel: {missed} {'has' if incomplete == 1 else 'have'} the rank of the last one found"
+        if documents_to_read(self.name, lists, self.N) is not None:
+            return None
+        return f"LastRel is undefined for {missed}; give N, the number of documents to read, to score them N"
 
     def score(self, lists: Assessed) -> Array:
-        if self.N is None:
+        sizes = documents_to_read(self.name, lists, self.N)
+        if sizes is None or self.dialect == "clef":
             return super().score(lists)
-        hits, relevant = lists.relevant(self.rel), _relevant(lists, self.rel, self.N)
+        hits, relevant = lists.relevant(self.rel), lists.num_rel(self.rel)
         rank, reached = hits.value_at_nth(hits.rank, np.maximum(relevant, 1.0))
-        return np.where(relevant > 0, np.where(reached, rank, float(self.N)), np.nan)
+        return np.where(relevant > 0, np.where(reached, rank, sizes), np.nan)

@@ -30,6 +30,8 @@ def documents_of_sample(lists: Assessed) -> Index:
 class _Stratified(Measure):
     """The base class of measures on stratified samples. Judgments without strata are one stratum."""
 
+    estimates: ClassVar[bool] = True
+
     def beyond_grades(self) -> bool:
         return True  # documents of different strata count differently
 
@@ -168,6 +170,7 @@ class statAP(Measure):
     rel: float = 1
 
     needs: ClassVar[str] = "inclusion"
+    estimates: ClassVar[bool] = True
     aliases = ("StatAP", "statMAP")
     cutoff_kind = "none"
     properties = Properties(high=np.inf)

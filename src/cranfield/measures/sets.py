@@ -155,7 +155,7 @@ class Success(Measure):
 
     rel: float = 1
 
-    aliases = ("success", "HitRate")
+    aliases = ("success", "HitRate", "Hit")
     properties = Properties(normalised=True, recall_free=True, diminishing=True)
 
     def score(self, lists: Assessed) -> Array:

@@ -16,6 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.parameters import NotNegative, Positive, Probability
+from cranfield.measures.retrieved import total_gain
 from cranfield.types import Array
 
 
@@ -128,12 +129,16 @@ class Trailtext:
 class U(_Reading):
     r"""U-measure: relevant documents count less the more text a reader has read by the end of them.
 
-    .. math:: \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad pos(r) = \sum_{k \le r} s_k + F\,I(k)\,len(k)
+    .. math:: \frac{1}{N} \sum_r g(r)\, D(pos(r)), \quad D(pos) = \max\left(0, 1 - \frac{pos}{L}\right), \quad
+        pos(r) = \sum_{k \le r} s_k + F\,I(k)\,len(k)
 
     The reader reads every snippet and, for every document with a gain, a fraction `F` of the document. A snippet has
     `snippet` characters, unless the table of lengths has its length (s); text after `L` characters is worth nothing.
-    The score is not normalised (where Sakai 2014 says that the factor is "set to zero", it must be one). Needs the
-    lengths of documents in characters, unless F is 0. `of_trailtext` scores any other text that was read.
+    `decay="exp"` is exponential instead, D(pos) = 2^(−pos/h), as in TBG: text is worth half as much after every `h`
+    characters, by default after L/2, where the linear decay is at one half. `norm` is the normaliser N: a number, or
+    `"total"` for the gains of all relevant documents of the topic together, with which no score exceeds 1; by default
+    it is 1 (where Sakai 2014 says that it is "set to zero" if not required, it must be one). Needs the lengths of
+    documents in characters, unless F is 0. `of_trailtext` scores any other text that was read.
     No relevant documents: 0.
     Reference: Sakai & Dou, SIGIR 2013, doi:10.1145/2484028.2484031
 
@@ -149,17 +154,39 @@ class U(_Reading):
     F: Probability = 0.2
     snippet: NotNegative = 200
     gain: GainLike = LINEAR
+    decay: str = "linear"
+    h: Positive | None = None
+    norm: float | str | None = None
 
     aliases = ("U-measure", "Umeasure")
     properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf, lengths=True, nonlinear=True)
     unit = "characters"
 
+    def declares(self, default: Properties) -> Properties:
+        return default.replace(recall_free=False, high=1.0) if self.norm == "total" else default
+
+    def check(self) -> None:
+        check.one_of(self.name, ("linear", "exp"), decay=self.decay)
+        if self.h is not None and self.decay != "exp":
+            raise UsageError(f'{self.name}: h == {self.h:g} is the half-life of an exponential decay; give decay="exp"')
+        if isinstance(self.norm, str):
+            check.one_of(self.name, ("total",), norm=self.norm)
+        elif self.norm is not None:
+            check.finite(self.name, norm=self.norm)
+            check.positive(self.name, norm=self.norm)
+
     def terms(self, lists: Assessed) -> Terms:
         every = lists.every(self.k)
         snippets, read, gains = self._strings(lists, every)
         offset = every.running(snippets + read)
-        decay = self.decay(offset)
-        return Terms(every, gains * decay, 1.0, {"offset": offset, "gain": gains, "decay": decay})
+        left = self.left_at(offset)
+        return Terms(every, gains * left, self._normaliser(lists), {"offset": offset, "gain": gains, "decay": left})
+
+    def _normaliser(self, lists: Assessed) -> Array | float:
+        if not isinstance(self.norm, str):
+            return 1.0 if self.norm is None else float(self.norm)
+        total = total_gain(lists, Gain.of(self.gain))
+        return np.where(total > 0, total, 1.0)  # without relevant documents the score is 0
 
     def _strings(self, lists: Assessed, every: Hits) -> tuple[Array, Array, Array]:
         """For every document: the length of its snippet, how much of it is read, and its gain."""
@@ -171,13 +198,17 @@ class U(_Reading):
         snippets = lengths_of(lists, self.name).snippet(every.row, every.rank, self.snippet)
         return snippets, np.where(gains > 0, self.F * self.text(lists, every), 0.0), gains
 
-    def decay(self, offset: Array) -> Array:
+    def left_at(self, offset: Array) -> Array:
         """The fraction of a gain that is left at an offset in the text."""
+        if self.decay == "exp":
+            return np.asarray(np.exp2(-offset / (self.h or self.L / 2)))
         return np.maximum(0.0, 1.0 - offset / self.L)
 
     def of_trailtext(self, trailtext: Trailtext) -> float:
         """The score of any text that was read."""
-        return float(np.sum(np.array(trailtext.gains) * self.decay(trailtext.offsets)))
+        if isinstance(self.norm, str):
+            raise UsageError(f"{self}: the gains of all relevant documents are not known; give norm= as a number")
+        return float(np.sum(np.array(trailtext.gains) * self.left_at(trailtext.offsets)) / (self.norm or 1.0))
 
     def trailtext(self, lists: Assessed, row: int = 0) -> Trailtext:
         """The text that a reader of one list reads, according to the judgments (Sakai 2014 Fig. 5)."""

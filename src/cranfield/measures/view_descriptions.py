@@ -17,7 +17,7 @@ VIEW_DESCRIPTIONS = {
     "intents; the ideal list is that of D- (Sakai 2012); `gain` says what a grade for an intent is worth",
     "#": "the measure is combined with intent recall: γ I-rec + (1 − γ) {M}, γ = {gamma} (`gamma`; Sakai & Song 2011)",
     "'": "unjudged documents are removed and the ranks closed up: r becomes the number of judged documents down to r "
-    "(condensed lists, Sakai 2007)",
+    "(condensed lists, Sakai 2007); a negative grade is not a judgment unless a gain table has it",
     "[best]": "unjudged documents in the list count as judged with the highest grade, for every intent if there are "
     "intents; R and the ideal list grow with them",
     "[worst]": "unjudged documents in the list count as judged with grade 0",

@@ -61,8 +61,7 @@ class CompleteScores:
         notes = list(scores.notes)
         if scores.missing.any():
             effect = "count as empty lists" if scores.missing_rule == "zero" else "have no value"
-            lacking = compress(scores.runs, np.any(scores.missing, axis=1).tolist())
-            notes.append(f"missing topics {effect}: {listed(lacking)}")
+            notes.append(f"missing topics {effect}: {listed(scores.lacking())}")
         if not defined.all():
             undefined = listed(compress(scores.topics, ~defined))
             count = int((~defined).sum())

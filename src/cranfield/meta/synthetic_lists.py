@@ -200,12 +200,19 @@ class SyntheticLists:
         left = [count - list(grades).count(grade) for grade, count in enumerate(self.recall_base, 1)]
         return [float(grade) for grade in range(len(left), 0, -1) for _ in range(left[grade - 1])]
 
-    def set_number(self) -> Index64:
-        """A number for each list's set of documents, whatever their order; better sets have higher numbers."""
-        best_first = -np.sort(-self.lists, axis=1)
+    def rank_number(self, depth: int) -> Index64:
+        """A number for the first `depth` documents of each list, in the rank-based total order."""
+        return self._place_number(self.lists[:, :depth])
+
+    def set_number(self, depth: int) -> Index64:
+        """A number for the set of the first `depth` documents of each list, in the set-based total order."""
+        return self._place_number(-np.sort(-self.lists[:, :depth], axis=1))
+
+    def _place_number(self, lists: Grades) -> Index64:
+        """A number for each list: higher if the first document that differs is better."""
         if self.length * math.log2(self.grades) < 62:
-            return self._number(best_first)
-        return np.asarray(np.unique(best_first, axis=0, return_inverse=True)[1]).reshape(-1)
+            return self._number(np.pad(lists, ((0, 0), (0, self.length - lists.shape[1]))))
+        return np.asarray(np.unique(lists, axis=0, return_inverse=True)[1]).reshape(-1)
 
     def _number(self, lists: Grades) -> Index64:
         weights = self.grades ** np.arange(self.length - 1, -1, -1, dtype=np.int64)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from cranfield.errors import DataError, UsageError
+
+MOST_VALUES = 100_000
+"""A text of 1 KB with aliases of aliases can stand for billions of values."""
 
 
 def read_yaml(text: str, path: str, first_line: int = 1) -> Any:
@@ -15,7 +19,12 @@ def read_yaml(text: str, path: str, first_line: int = 1) -> Any:
     """
     yaml = _package(path)
     try:
-        return yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        _check_aliases(root, path)
+        return loader.construct_document(root)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else first_line + mark.line
@@ -25,6 +34,25 @@ def read_yaml(text: str, path: str, first_line: int = 1) -> Any:
         raise DataError(path, None, "the YAML is nested too deeply") from None
     except ValueError as error:  # for example a date in month 13
         raise DataError(path, None, f"not valid YAML: {error}") from None
+
+
+def _check_aliases(root: Any, path: str) -> None:
+    """Refuse aliases that stand for too many values, or for themselves."""
+    sizes: dict[int, float] = {}
+
+    def size(node: Any) -> float:
+        """The number of values below a node if every alias is replaced by what it stands for."""
+        if id(node) not in sizes:
+            sizes[id(node)] = math.inf  # until it is known: an alias within its own value
+            entries = node.value if isinstance(node.value, list) else []
+            parts = (part for entry in entries for part in (entry if isinstance(entry, tuple) else (entry,)))
+            sizes[id(node)] = 1 + sum(map(size, parts))
+        return sizes[id(node)]
+
+    total = size(root)
+    if total > max(MOST_VALUES, len(sizes)):
+        many = "infinitely many" if math.isinf(total) else f"{total:,}"
+        raise DataError(path, None, f"its aliases stand for {many} values, at most {MOST_VALUES:,} are allowed")
 
 
 def write_yaml(value: Any, caller: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import repeat
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, repeat
 
 import numpy as np
 
 from cranfield.scores.risk import Risk
+from cranfield.scores.score_tables import Mask
 from cranfield.scores.scores import Scores
 from cranfield.table import DIGITS, Cell, Column, Table, printable
 from cranfield.text import counted, listed
@@ -91,15 +92,20 @@ def topic_table(scores: Scores, *, digits: int | None = None) -> Table:
 def _notes(scores: Scores) -> Iterator[str]:
     """Yield the notes of the scores, and which topics are missing or undefined."""
     yield from scores.notes
-    counts = zip(scores.runs, scores.missing.sum(axis=1).tolist(), strict=True)
-    lacking = [f"{run} ({counted(n, 'topic')})" for run, n in counts if n]
+    missing = zip(scores.runs, scores.missing, strict=True)
+    lacking = [_with_topics(run, scores.topics, topics) for run, topics in missing if topics.any()]
     if lacking:
         rule = "scored as empty lists" if scores.missing_rule == "zero" else "left out of means"
         yield f"topics missing from runs, {rule}: {listed(lacking, noun='runs')}"
-    undefined = scores.undefined.any(axis=1).sum(axis=1).tolist()
-    incomplete = [f"{m} ({counted(n, 'topic')})" for m, n in zip(scores.measures, undefined, strict=True) if n]
+    undefined = zip(scores.measures, np.asarray(scores.undefined.any(axis=1)), strict=True)
+    incomplete = [_with_topics(measure, scores.topics, topics) for measure, topics in undefined if topics.any()]
     if incomplete:
         yield f"undefined scores, left out of means: {', '.join(incomplete)}"
+
+
+def _with_topics(name: str, topics: Sequence[str], affected: Mask) -> str:
+    """Return the name with the number of affected topics and the first of them."""
+    return f"{name} ({counted(int(affected.sum()), 'topic')}: {listed(compress(topics, affected.tolist()), 3)})"
 
 
 def trec_lines(scores: Scores, *, per_topic: bool = False, summary: bool = True, digits: int = DIGITS) -> Iterator[str]:

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import compress, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from cranfield.scores.standardisation import standardise
 from cranfield.scores.summary import Summary
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.table import Estimate
+from cranfield.text import listed
 from cranfield.types import Array
 
 if TYPE_CHECKING:
@@ -169,6 +170,11 @@ class Scores(Tidy):
     def undefined(self) -> Mask:
         """measures × runs × topics: NaN, but not because the topic is missing and skipped."""
         return np.asarray(np.isnan(self.values) & ~(self.missing & (self.missing_rule == "skip")))
+
+    def lacking(self) -> list[str]:
+        """The runs with missing topics, each with these topics, for messages."""
+        found = np.flatnonzero(self.missing.any(axis=1)).tolist()
+        return [f"{self.runs[r]} ({listed(compress(self.topics, self.missing[r].tolist()), 3)})" for r in found]
 
     # -- one number per run
 

@@ -174,9 +174,12 @@ def test_missing_topics(cranfield: Cranfield, tiny: Path) -> None:
     zero, skip = (cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "--missing", r) for r in ("zero", "skip"))
     assert zero.out.splitlines()[1].split() == ["mine", "2", "0.3750"]  # (0.75 + 0) / 2
     assert skip.out.splitlines()[1].split() == ["mine", "1", "0.7500"]
-    assert zero.err.startswith("warning: 1 judged topic")
-    assert zero.err.endswith("mine (2)\n")
-    assert zero.err.count("\n") == 1
+    assert zero.err == ""
+    assert "topics missing from runs, scored as empty lists: mine (1 topic: 2)" in zero.out.splitlines()
+    in_json = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "-f", "json")
+    assert in_json.err.startswith("warning: 1 judged topic")
+    assert in_json.err.endswith("mine (2)\n")
+    assert in_json.err.count("\n") == 1
     assert cranfield("eval", "qrels.txt", "mine.run", "-m", "AP", "--quiet").err == ""
     assert cranfield("eval", "qrels.txt", "mine.run", "--missing", "ignore").code == 2
 

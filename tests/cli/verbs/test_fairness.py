@@ -113,7 +113,7 @@ def test_documents_without_a_group_are_counted_and_named(cranfield: Cranfield, f
         ("--groups groups.txt --target east=1", 2, "target: no group 'east'"),
         ("--groups groups.txt --target north", 2, "--target north: expected shares such as"),
         ("--groups groups.txt --target north=1,north=2", 2, "group 'north' is given twice"),
-        ("--groups groups.txt -m EE-L --protected north", 2, "protected == ['north'] applies only to rKL, rND, rRD"),
+        ("--groups groups.txt -m EE-L --protected north", 2, "protected == ['north'] applies only to FA*IR, rKL, rND"),
         ("--groups groups.txt --step 1", 2, "step == 1, must be 2 or more"),
         ("--attention flat", 2, "kind == 'flat', must be one of"),
         ("--attention log --p 0.5", 2, "--p 0.5 is for geometric attention"),

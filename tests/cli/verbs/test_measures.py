@@ -49,6 +49,7 @@ def test_a_page_by_any_spelling(cranfield: Cranfield, spelling: str) -> None:
         'gain="linear"',
         "Properties:",
         "Range:       0 to 1; higher is better",
+        "Scale:       not interval, on the total orders of lists",
         "doi:10.1145/582415",
         ">>> ",
     ):

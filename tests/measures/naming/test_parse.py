@@ -216,7 +216,18 @@ PARAMETERS: dict[str, st.SearchStrategy[object]] = {
     "norm": st.sampled_from(["R", "min"]),
     "dialect": st.sampled_from(["exact", "trec9", "trec10"]),
     "alpha-DCG.dialect": st.sampled_from(["plain", "ndeval"]),
-    "ERR-IA.dialect": st.sampled_from(["graded", "ndeval"]),
+    **dict.fromkeys(("ERR-IA.dialect", "nERR-IA.dialect"), st.sampled_from(["graded", "ndeval"])),
+    **dict.fromkeys(("WSS.dialect", "LastRel.dialect"), st.sampled_from(["exact", "clef"])),
+    **dict.fromkeys(("alpha-DCG.alpha", "alpha-nDCG.alpha", "NRBP.alpha"), st.just("topic") | st.floats(0, 1)),
+    "probabilities": st.booleans(),
+    "alpha-DCG.probabilities": st.just(False),  # not in the dialect of ndeval
+    "probability": st.sampled_from(["exp", "linear", {1: 0.25, 2: 1}]),
+    "largest": st.sampled_from(["judgments", "topic"]),
+    "RBP.largest": st.just("judgments"),  # "topic" needs a gain
+    "cost_below": st.none() | st.sampled_from(["mean", "none"]) | st.floats(0.1, 9),
+    "decay": st.sampled_from(["linear", "exp"]),
+    "U.h": st.none(),  # only with decay="exp"
+    "U.norm": st.none() | st.just("total") | st.floats(0.1, 100),
     "ideal": st.sampled_from(["greedy", "exact"]),
     "effort": st.floats(0, 1),
     **dict.fromkeys(("NRBP.beta", "nNRBP.beta", "alpha#-nNRBP-IA.beta"), st.floats(0, 0.999)),

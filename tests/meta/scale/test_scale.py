@@ -22,12 +22,12 @@ from cranfield.scores.scores import Scores
 FIGURE_19 = {
     "P@4": "interval",
     "R": "interval",
-    "AP": "ordinal",
-    "RR": "ordinal",
+    "AP": "neither",
+    "RR": "neither",
     "RBP(p=0.3)": "ordinal",
     "RBP(p=0.5)": "interval",
-    "RBP(p=0.8)": "ordinal",
-    "DCG": "ordinal",
+    "RBP(p=0.8)": "neither",
+    "DCG": "neither",
 }
 """Ferro & Maistro 2024 §7.7.2: of these only precision, recall and RBP(p=0.5) are equi-spaced for N = 4
 and a recall base of 4."""
@@ -83,12 +83,53 @@ def test_orders_of_ferro_and_maistro_section_7_8() -> None:
     }  # fmt: skip
 
 
+def test_the_verdict_is_that_of_the_seed_on_the_total_order() -> None:
+    # Ferro & Maistro 2024 §7.8: RBTO and RBP with p = 1/2 are interval scales, RBP with p = 0.2 is an ordinal scale,
+    # RBP with p = 0.8 and AP are neither ordinal nor interval scales.
+    expected = {
+        "RBTO": "interval",
+        "RBP(p=0.5)": "interval",
+        "RBP(p=0.2)": "ordinal",
+        "RBP": "neither",
+        "AP": "neither",
+    }
+    for length in (3, 4, 6):
+        actual = scales(list(expected), length)
+        assert {one.measure: one.kind for one in actual} == expected
+        assert "on the total orders of lists" in actual.notes[0]
+    # by hand: 1 0 0 0 has AP 1/4; 0 1 1 1, which RBTO puts below, has (1/2 + 2/3 + 3/4)/4 = 0.4792
+    assert "RBTO puts (1 0 0 0) just above (0 1 1 1), but it scores 0.2500, less than 0.4792" in scale("AP").why
+
+
+def test_on_the_partial_order_all_measures_of_section_7_8_are_ordinal() -> None:
+    # §7.7.2: "when runs are comparable, all the measures agree on the same way of ordering them"
+    actual = scales(["RBP(p=0.5)", "RBP(p=0.2)", "RBP", "AP"], relative_to="partial")
+    assert [one.kind for one in actual] == ["interval", "ordinal", "ordinal", "ordinal"]
+    assert "on the partial order" in actual.notes[0]
+    assert "on the partial order" in str(actual["AP"])
+
+
+def test_graded_RBP_is_interval_only_for_one_p() -> None:
+    # §7.7.2: p = G/(G + 1), where G is the normalised smallest gap: for gains 0, 1/2, 1 it is 1/2, and p = 1/3.
+    # With p = 1/2 the values are equally spaced too, but 1 0 ties with 0 2: not the order of RBTO.
+    half, third = (scale(f"RBP(p={p!r},gain='linear')", 4, 3) for p in (1 / 2, 1 / 3))
+    assert (half.even, half.kind) == (True, "neither")
+    assert (third.even, third.kind) == (True, "interval")
+    assert scale("RBP(p=0.5,gain='linear')", 4, 3, relative_to="partial").kind == "ordinal"
+
+
+def test_the_order_of_a_measure_with_a_cutoff_is_that_of_the_documents_above_it() -> None:
+    actual = scales(["P@2", "RBP(p=0.5)@2", "AP@3"], 4)
+    assert [(one.kind, one.order) for one in actual] == [("interval", "SBTO"), ("interval", "RBTO"), ("neither", "")]
+
+
 def test_a_measure_that_falls_for_a_better_list_is_not_ordinal() -> None:
     result = scale("P+", 3, 3, recall_base=(1, 1))
-    assert (result.kind, result.monotone) == ("nominal", False)
+    assert (result.kind, result.monotone) == ("neither", False)
+    assert scale("P+", 3, 3, recall_base=(1, 1), relative_to="partial").kind == "neither"
     # tests/laws: (none, 1, 2) has (2/5 + 5/6)/2, (none, 2, 1) has 3/5
     assert "(0 2 1) is better than (0 1 2) by a swap, but scores 0.6000, less than 0.6167" in result.why
-    assert result.admits == ADMITS["nominal"]
+    assert result.admits == ADMITS["neither"]
 
 
 def test_the_reason_names_the_smallest_and_the_largest_gap() -> None:
@@ -96,7 +137,7 @@ def test_the_reason_names_the_smallest_and_the_largest_gap() -> None:
     assert result.smallest is not None
     # 1/4 · 1/4 and 1/4 · 1/3, the smallest of several gaps of 1/48
     assert str(result.smallest) == "0.02083 from (0 0 0 1) at 0.0625 to (0 0 1 0) at 0.0833"
-    assert result.why.startswith("AP is not an interval scale here: its values are 0.02083 apart from (0 0 0 1)")
+    assert "; its values are 0.02083 apart from (0 0 0 1)" in result.why
     assert "0.25 from (1 1 1 0) at 0.7500 to (1 1 1 1) at 1.0000" in result.why
     rows = result.spacing().rows
     assert rows[0] == (1.0, 0.25, 1, "1111")
@@ -104,7 +145,7 @@ def test_the_reason_names_the_smallest_and_the_largest_gap() -> None:
 
 
 def test_measures_with_one_or_two_values_say_so() -> None:
-    assert scale("NumRel").kind == "nominal"
+    assert scale("NumRel").kind == "neither"
     assert "same score" in scale("NumRel").why
     assert any("has only two values" in note for note in scale("Success@1").notes)
 
@@ -155,6 +196,7 @@ def test_the_error_about_too_many_lists_offers_a_sample() -> None:
         ({"recall_base": 0}, "without relevant documents"),
         ({"grades": 3, "recall_base": (1, 2, 3)}, "one number or 2"),
         ({"sample": 0}, "sample == 0"),
+        ({"relative_to": "set"}, "relative_to == 'set'"),
         ({"measure": "alpha-nDCG"}, "needs judgments by intent"),
         ({"measure": "nDCG-IA"}, "needs judgments by intent"),
         ({"measure": "nonsense"}, "nonsense"),

@@ -81,6 +81,16 @@ def test_the_borderline_does_not_change_the_p_values_of_the_bootstrap(monkeypatc
     assert "first 1,000 resamples" in part.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("test", "resamples"), [("bootstrap", 1_000), ("randomised-tukey", 5_000), ("randomized tukey", 5_000)]
+)
+def test_the_default_number_of_resamples_is_that_of_sakai_2013(test: str, resamples: int) -> None:
+    # Sakai 2013 §5.1: "we used B = 1,000 for the bootstrap tests ... we use B = 5,000 for randomised Tukey's HSD"
+    result = discriminative_power(made(1), test=test)
+    assert result.resamples == resamples
+    assert np.array_equal(result.p, discriminative_power(made(1), test=test, resamples=resamples).p)
+
+
 def test_randomised_tukey_is_sakai_2013_figures_4_and_5():
     scores = made(1)
     result = discriminative_power(scores, test="randomised-tukey", resamples=200, seed=3, asl="share")

@@ -271,6 +271,96 @@ def test_a_user_defined_measure_is_cached_by_its_code(tmp_path: Path, monkeypatc
     assert measure_key("nDCG@10") == "nDCG@10"
 
 
+@pytest.fixture
+def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module in the working directory that leaves a trace when it is imported."""
+    name = f"evil_{tmp_path.name.replace('-', '_')}"
+    lines = ["from pathlib import Path", "Path('trace').write_text('run')", "def X(lists):"]
+    code = "\n".join([*lines, "    return lists.topic * 0.5", ""])
+    (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / f"{name}.py"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"P@5"', '"{}:X"'),
+        ('"P@5"', '"CAM({}:X)"'),
+        ('runs = ["*.run"]', 'runs = ["*.run"]\nmeasures = ["{}:X"]'),
+        ("[methods.gtheory]", '[methods.concord]\ngold = ["{}:X"]'),
+        ("[methods.gtheory]", '[methods.axioms]\nmeasures = ["{}:X"]'),
+        ("[methods.gtheory]", '[methods.gtheory]\nmeasures = ["{}:X"]'),
+    ],
+)
+def test_a_study_file_imports_no_code(folder: Path, evil: Path, old: str, new: str) -> None:
+    edit(folder, old, new.format(evil.stem))
+    with pytest.raises(UsageError, match=rf"would run the code of module '{evil.stem}'.*modules="):
+        run_study(folder / "study.toml")
+    assert not (folder / "trace").exists()
+
+
+def test_a_study_of_saved_scores_imports_no_code(folder: Path, evil: Path) -> None:
+    (folder / "s.csv").write_text("measure,run,topic,value\n" + "".join(f"AP,r{r},1,0.{r}\n" for r in range(4)))
+    content = {"collections": {"s": {"scores": "s.csv"}}, "methods": {"gtheory": {"measures": [f"{evil.stem}:X"]}}}
+    outcome = run_study(plan_of(content, str(folder / "study.json")))
+    assert "no measure" in outcome.steps[0].error
+    assert not (folder / "trace").exists()
+
+
+def test_a_study_imports_the_modules_that_are_allowed(folder: Path, evil: Path) -> None:
+    edit(folder, '"P@5"', f'"{evil.stem}:X"')
+    assert states(run_study(folder / "study.toml", modules=[evil.stem]))["tukey"] == "computed"
+    assert (folder / "trace").exists()
+
+
+def test_a_value_of_the_wrong_kind_is_cut_when_it_is_printed(folder: Path) -> None:
+    for old, new in (("resamples = 20", f"resamples = {['x' * 9000] * 900}"), ("seed = 1", f"seed = '{'y' * 10**6}'")):
+        edit(folder, old, new)
+        with pytest.raises(UsageError, match="must be a whole number") as error:
+            read_study(folder / "study.toml")
+        assert len(str(error.value)) < 500
+        edit(folder, new, old)
+
+
+@pytest.mark.parametrize("key", ["qrels", "runs", "order", "precision", "depth", "format", "lengths", "missing_length"])
+@pytest.mark.parametrize("value", ["y" * 10**6, ["x" * 5000] * 2000, {"a": ["x" * 5000] * 2000}])
+def test_long_values_of_a_collection_are_cut_in_messages(folder: Path, key: str, value: Any) -> None:
+    collection = {"qrels": "qrels.txt", "runs": ["*.run"], key: value}
+    content = {"measures": ["AP", "RR"], "collections": {"c": collection}, "methods": {"gtheory": {}}}
+    try:
+        says = run_study(plan_of(content, str(folder / "study.json"))).steps[0].error
+    except (UsageError, DataError) as error:
+        says = str(error)
+    assert 0 < len(says) < 1_000
+
+
+ALIASES = "\n".join(["a0: &a0 [x, x]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9))])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"{ALIASES}\nmethods: *a8\n", "its aliases stand for [0-9,]+ values, at most 100,000 are allowed"),
+        ("methods: &m [*m]\n", "its aliases stand for infinitely many values"),
+        (f"{ALIASES}\n<<: *a8\n", "its aliases stand for"),
+    ],
+)
+def test_aliases_of_aliases_are_refused(tmp_path: Path, text: str, says: str) -> None:
+    # 2 · 9^8 values from a file of 1 KB: "billion laughs"
+    assert len(text) < 1024
+    (tmp_path / "study.yaml").write_text(text)
+    with pytest.raises(DataError, match=says) as error:
+        read_study(tmp_path / "study.yaml")
+    assert len(str(error.value)) < 300
+
+
+def test_aliases_that_share_a_value_are_read(folder: Path) -> None:
+    text = 'measures: &m [AP, "P@5"]\ncollections: {s: {scores: s.csv, measures: *m}}\nmethods: {gtheory: {}}\n'
+    (folder / "shared.yaml").write_text(text)
+    assert read_study(folder / "shared.yaml").collections[0].measures == ("AP", "P@5")
+
+
 # -- whatever happens in between
 
 

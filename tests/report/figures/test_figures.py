@@ -16,7 +16,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
-from cranfield.meta import axioms
+from cranfield.meta import axioms, correlate
 from cranfield.report.figures import (
     Figure,
     describe_agreement,
@@ -26,6 +26,7 @@ from cranfield.report.figures import (
     describe_boxes,
     describe_components,
     describe_concordance,
+    describe_correlations,
     describe_curves,
     describe_differences,
     describe_diversity,
@@ -42,10 +43,10 @@ from cranfield.report.figures import (
     describe_swap_rates,
 )
 from cranfield.report.figures import __all__ as exported
-from cranfield.report.figures.draw.lines import MOST_POINTS
-from cranfield.report.figures.label_placement import placed
+from cranfield.report.figures.draw.lines import MOST_POINTS, _prepared
+from cranfield.report.figures.label_placement import placed, short_names
 from cranfield.report.figures.saving import rendered, specification
-from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, text_width
+from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores
 
 NAN = math.nan
@@ -54,6 +55,12 @@ NAN = math.nan
 def scores(systems: int, topics: int = 12, measure: str = "AP") -> Scores:
     values = np.random.default_rng(0).beta(2, 3, (1, systems, topics))
     return Scores([measure], [f"run{i}" for i in range(systems)], map(str, range(301, 301 + topics)), values)
+
+
+def measured(measures: int) -> Scores:
+    """Scores of five systems on 12 topics."""
+    values = np.random.default_rng(3).random((measures, 5, 12))
+    return Scores([f"m{i}" for i in range(measures)], [f"run{i}" for i in range(5)], map(str, range(12)), values)
 
 
 def figures(systems: int) -> dict[str, Figure]:
@@ -71,6 +78,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "asl": describe_asl({name: rng.random(20) for name in names}),
         "swap": describe_swap_rates(
             {"measure": twice, "difference": [0.0, 0.01] * systems, "rate": rng.random(2 * systems)}
+        ),
+        "correlations": describe_correlations(
+            correlate(measured(systems), coefficients=["tau-b", "tau-ap"], resamples=10)
         ),
         "heat": describe_heat(np.corrcoef(rng.random((systems, 9))), names),
         "curves": describe_curves(
@@ -366,6 +376,146 @@ def test_rows_are_high_for_few_systems_and_fit_a_page_for_many() -> None:
     assert row_step(2) == 22
     assert 129 * row_step(129) < 1100
     assert 1000 * row_step(1000) <= 2500
+
+
+def looks(figure: Figure, channel: str) -> dict[str, str]:
+    """The value of each name in a figure, such as its colour."""
+    found: dict[str, str] = {}
+
+    def search(part: Any) -> None:
+        if isinstance(part, dict):
+            scale = part.get(channel, {}).get("scale") if isinstance(part.get(channel), dict) else None
+            if scale and "range" in scale:
+                found.update(zip(scale["domain"], scale["range"], strict=True))
+            for inner in part.values():
+                search(inner)
+        elif isinstance(part, list):
+            for inner in part:
+                search(inner)
+
+    search({key: value for key, value in specification(figure).items() if key != "datasets"})
+    return found
+
+
+def test_a_measure_has_the_same_colour_in_every_figure() -> None:
+    measures = ["RR", "nDCG@10", "AP", "Rprec"]
+    twice = [name for name in measures for _ in range(2)]
+    asl = describe_asl({name: np.linspace(0, high, 5) for name, high in zip(measures, (1, 0.5, 0.2, 0.1), strict=True)})
+    robust = describe_robustness({"measure": twice, "kept": [1, 0.5] * 4, "tau": [1, 0.9] * 4})
+    few = describe_robustness({"measure": ["AP", "AP", "RR", "RR"], "kept": [1, 0.5] * 2, "tau": [1, 0.9] * 2})
+    inform = describe_informativeness({"measure": twice, "rms": np.linspace(0.5, 0.1, 8)})
+    assert list(looks(asl, "color")) != list(looks(robust, "color"))  # they are sorted differently
+    assert looks(asl, "color") == looks(robust, "color") == looks(inform, "color")
+    assert looks(few, "color").items() <= looks(asl, "color").items()
+    assert len(set(looks(asl, "color").values())) == 4
+
+
+@pytest.mark.parametrize("count", [1, 8, 24])
+def test_the_styles_of_measures_in_one_figure_differ(count: int) -> None:
+    names = [f"nDCG@{k}" for k in range(count // 2)] + [f"M{k}" for k in range(count - count // 2)]
+    numbers = style_numbers(names, "measure")
+    assert len(set(numbers.values())) == count
+    assert max(numbers.values()) < max(8, count)
+    assert numbers == style_numbers(names[::-1], "measure")
+
+
+def test_marks_do_not_pile_up_where_curves_lie_on_each_other() -> None:
+    # Six measures whose p-values are 0 for most of 7,875 pairs, and 1 for the last.
+    ramp = np.clip(np.linspace(-6, 2, 7875), 0, 1)
+    data, _ = _prepared(describe_asl({f"M{i}": ramp for i in range(6)}))
+    heights = data["y"][data["marked"]]
+    assert len(heights) == 6 * 8
+    assert ((heights < 0.005) | (heights > 0.999)).sum() <= 2
+    zoomed, _ = _prepared(describe_asl({f"M{i}": ramp for i in range(6)}, highest=0.15))
+    assert (zoomed["y"][zoomed["marked"]] < 0.16).all()
+
+
+def test_the_last_bin_of_swap_rates_is_open() -> None:
+    edges = np.round(np.arange(21) * 0.01, 2)
+    table = {"measure": ["AP"] * 21, "difference": edges, "rate": np.linspace(0.5, 0, 21)}
+    drawn = rendered(describe_swap_rates(table, open_end=True), "svg").decode()
+    texts = re.findall(r">([^<>]+)</t(?:ext|span)>", drawn)
+    assert "0.20" in texts
+    assert "and above" in texts
+    assert "and above" not in rendered(describe_swap_rates(table), "svg").decode()
+
+
+def test_bars_do_not_end_on_the_frame() -> None:
+    robust = describe_robustness(
+        {"measure": ["RR"] * 2, "kept": [0.9, 0.1], "tau": [0.9, 0.5], "low": [0.8, 0.45], "high": [0.95, 0.55]}
+    )
+    y = with_room(robust.y, robust.data["low"], robust.data["high"])
+    assert y.low is not None
+    assert y.low < 0.45
+    assert (y.high, robust.x.low, robust.x.high) == (1, 0, 1)
+    inform = describe_informativeness({"measure": ["AP"] * 4, "rms": [0.1, 0.15, 0.2, 0.285]})
+    x = with_room(inform.x, inform.data["low"], inform.data["high"])
+    assert x.high is not None
+    assert x.high > inform.data["high"].max()
+    assert f'"domainMax": {x.high}' in json.dumps(specification(inform))
+
+
+def test_filled_points_differ() -> None:
+    base, noise = np.linspace(0.2, 0.6, 10), np.array([0.01, -0.01] * 5)
+    result = compare({"a": base, "b": base + 0.1 + noise, "c": base + noise}, "AP", baseline="a")
+    fills = looks(describe_intervals(result), "fill")
+    assert {name for name, fill in fills.items() if fill != "#ffffff"} == {"differs from the baseline"}
+    assert "filled points differ from the baseline" in describe_intervals(result).subtitle
+
+
+def test_correlations_have_every_coefficient_systems_topics_and_intervals() -> None:
+    result = correlate(measured(3), coefficients=["tau-b", "tau-ap"], resamples=50)
+    figure = describe_correlations(result)
+    assert figure.subtitle.startswith("5 systems, 12 topics; 95% intervals over 50 resamples of topics")
+    assert figure.columns()["coefficient"].tolist() == ["tau-b"] * 9 + ["tau-ap"] * 9
+    texts = re.findall(r">([^<>]+)</t(?:ext|span)>", rendered(figure, "svg").decode())
+    assert {"tau-b", "tau-ap"} <= set(texts)
+    low, high = result.low[0, 0, 1], result.high[0, 0, 1]
+    assert f"[{low:.2f}, {high:.2f}]" in texts
+    without = describe_correlations(correlate(measured(3), resamples=0))
+    assert without.subtitle == "5 systems, 12 topics"
+    assert "low" not in without.columns()
+
+
+def test_rank_changes_of_many_systems_show_those_that_move() -> None:
+    before = np.arange(1, 127)
+    after = before.copy()
+    after[[10, 11]] = [12, 11]
+    figure = describe_rank_changes({"system": [f"s{i}" for i in before], "before": before, "after": after})
+    drawn = rendered(figure, "svg").decode()
+    assert "11 → 12" in drawn
+    assert "12 → 11" in drawn
+    assert ">s50<" not in drawn
+    assert figure.subtitle.endswith("2 of 126 systems change rank, by up to 1; the others are not shown")
+    assert len(figure.columns()["system"]) == 126
+
+
+def test_long_names_are_shortened_beside_points() -> None:
+    names = [f"university-of-somewhere-team{i:02d}-run-number-{i:03d}" for i in range(12)]
+    places = np.linspace(0.1, 0.9, 12)
+    figure = describe_diversity({"system": names, "I-rec@10": places, "D-nDCG@10": places})
+    drawn = rendered(figure, "svg").decode()
+    assert all(f">team{i:02d}-{i:03d}<" in drawn for i in range(12))
+    assert figure.columns()["system"].tolist() == names[::-1]
+
+
+@pytest.mark.parametrize(
+    "names", [["bm25", "bm25-rm3"], ["x" * 40, "x" * 39 + "y"], ["a" * 30 + "1" + "b" * 30] * 2, []]
+)
+def test_shortened_names_differ_if_the_names_do(names: list[str]) -> None:
+    assert len(set(short_names(names))) == len(set(names))
+
+
+def test_axes_name_systems_and_topics() -> None:
+    every = figures(4)
+    for name in ("boxes", "intervals", "ranks"):
+        assert every[name].y.label == "system", name
+    for name in ("agreement", "informativeness", "components"):
+        assert every[name].y.label == "measure", name
+    assert "systems" in every["asl"].x.label
+    assert "systems" in every["robustness"].y.label
+    assert "topics" in every["swap"].x.label
+    assert "topics" in every["intervals"].x.label
 
 
 def test_names_beside_points_do_not_overlap() -> None:

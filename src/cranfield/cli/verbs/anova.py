@@ -33,6 +33,7 @@ class AnovaVerb(ByClass, options.Source, Plotting):
     --means A:B.
     """
 
+    repeats_warnings = True
     summary = "how much variance is due to topics, systems and components"
     examples = """
 cranfield anova qrels.txt runs/*.run -m AP

@@ -25,6 +25,7 @@ class CompareVerb(ByClass, options.Source, Plotting):
     the result of the resamples done so far.
     """
 
+    repeats_warnings = True
     summary = "which systems differ, by how much, and how certain that is"
     examples = """
 cranfield compare qrels.txt runs/*.run -m nDCG@10
@@ -42,7 +43,9 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         "Correction of p-values: {names}; default: holm, or none for tests of all systems at once.",
         names="comparison.corrections:CORRECTIONS",
     )
-    alpha: float = options.alpha(help="Significance level; confidence intervals have level 1 - A.")
+    alpha: float = options.alpha(
+        help="Significance level; confidence intervals have level 1 - A, if possible together."
+    )
     alternative: str = option(
         "--alternative SIDE",
         "The alternative hypothesis: {names} (than the baseline, or than the second run).",
@@ -130,7 +133,10 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         if self.pairs or result.comparisons <= FEW_PAIRS:
             ranking = replace(result.ranking(), notes=(), digits=self.digits)
             return self.rendered(ranking, replace(result.pairs(), digits=self.digits))
-        return self.rendered(replace(result.ranking(), digits=self.digits))
+        ranking = replace(result.ranking(), digits=self.digits)
+        if result.baseline is None and not result.group_rule():
+            ranking = replace(ranking, notes=(*ranking.notes, "--pairs prints the pairs"))
+        return self.rendered(ranking)
 
     def _figure(self, result: Comparison) -> Figure:
         """The differences by topic, or means with intervals."""

@@ -36,6 +36,7 @@ class EvalVerb(ByClass, Printing):
     measure of your own, name it as module:name.
     """
 
+    repeats_warnings = True
     summary = "score search results against relevance judgments"
     examples = """
 cranfield eval qrels.txt bm25.run dense.run -m nDCG@10 -m AP

@@ -27,7 +27,8 @@ class FairnessVerb(options.Ranked, Printing):
     over topics; 0 is fair. exposure gives for each group its attention, share, members, attention per member (mean),
     relevant part (merit) and attention per merit. parity is how often a member of a group is ranked above another
     document; one half is fair. rND, rKL and rRD compare a group's part of the first 10, 20, ... documents with its part
-    of all; 0 is fair.
+    of all; 0 is fair. FA*IR tests whether every prefix of a ranking has enough members of a group for a least share of
+    --proportion: fair is the share of rankings that pass, fair p the p-value.
     """
 
     summary = "how attention is shared among groups of documents"
@@ -35,6 +36,7 @@ class FairnessVerb(options.Ranked, Printing):
 cranfield fairness qrels.txt bm25.run --groups regions.tsv
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m AWRF --target north=1,south=1
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m rND -m rKL --protected south --per-topic
+cranfield fairness qrels.txt bm25.run --groups regions.tsv -m 'FA*IR' --protected south --proportion 0.4 --depth 50
 cranfield fairness qrels.txt draws/*.run --draws -m EE-L --attention geometric --p 0.8
 cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairness.csv
 """
@@ -50,14 +52,18 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
     )
     measures: list[str] | None = option(
         "--measure, -m NAME",
-        "{names}; default: all. May be repeated.",
+        "{names}; default: all except FA*IR. May be repeated.",
         names="fairness.audit:MEASURES",
     )
     draws: bool = flag("--draws", "The runs are random rankings by one system: print one row for all of them.")
     individual: bool = flag("--individual", "Compute EE and equity for single documents, even if there are groups.")
     protected: list[str] | None = option(
-        "--protected GROUP", "Compute rND, rKL and rRD only for this group. May be repeated."
+        "--protected GROUP", "Compute rND, rKL, rRD and FA*IR only for this group. May be repeated."
     )
+    proportion: float | None = option(
+        "--proportion P", "The least share of a group in a fair ranking, for FA*IR.", solves="proportion="
+    )
+    alpha: float = options.alpha(0.1, "Significance level of FA*IR, for all prefixes of a ranking together.")
     target: str | None = option(
         "--target GROUP=SHARE,...", "The target of AWRF; default: the groups of the topic's relevant documents."
     )
@@ -104,7 +110,9 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
             rankings,
             self.groups,
             measure_names(self.measures) if self.measures else None,
-            **self.values("draws", "individual", "protected", "step", "rel", "missing", "missing_group"),
+            **self.values(
+                "draws", "individual", "protected", "step", "rel", "missing", "missing_group", "proportion", "alpha"
+            ),
             target=shares(self.target),
             attention=self._attention(),
         )

@@ -29,6 +29,9 @@ class PoolBiasVerb(options.Files, Printing):
     them. It is better to judge the new run with the others on a few topics: give the judgments of these topics as QRELS
     and those of the other topics as --adjust-qrels; then its own loss is added. (Webber and Park, SIGIR 2009)
 
+    Numbers that describe a list and do not rate it, such as Judged, are not adjusted, and no adjusted score leaves the
+    range of its measure; notes say so.
+
     csv and tsv hold one table: the adjusted scores if there are any, else the losses.
     """
 
@@ -139,7 +142,7 @@ def adjusted_table(bias: PoolBias, scores: Scores) -> Table:
         for run in scores.runs
     )
     own = [run for run in scores.runs if run in bias.runs]
-    notes = [*scores.notes]
+    notes = [*scores.notes, *bias.notes(scores)]
     if len(own) < len(scores.runs):
         notes.append(f"adjusted by the mean loss of {len(bias.runs)} pooled runs")
     if own:
@@ -171,4 +174,6 @@ def data(bias: PoolBias, scores: Scores | None, depth: int, per_topic: bool, dig
             run: {name: plain({"score": means[run][name], "adjusted": adjusted[run][name]}) for name in scores.measures}
             for run in scores.runs
         }
+        if notes := bias.notes(scores):
+            facts["notes"] = list(notes)
     return facts

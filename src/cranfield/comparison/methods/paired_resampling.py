@@ -255,6 +255,7 @@ def _bootstrap_in_parts(
     function=randomisation,
     statistic="mean difference",
     resampling=True,
+    any_level=True,
     source="Fisher 1935; Smucker, Allan & Carterette 2007 (Ferro & Maistro 2024 §4)",
 )
 def randomisation_of_pairs(
@@ -304,7 +305,9 @@ def randomisation_of_pairs(
         p[pairs] = p_of(state.result[pairs], done, asl)
         notes = (*state.notes, *notes)
     statistic = np.where(moments.n > 1, moments.mean, np.nan)
-    _, _, low, high = t_of(statistic, moments.error, np.maximum(moments.n - 1, 1), settings.alternative, settings.alpha)
+    _, _, low, high = t_of(
+        statistic, moments.error, np.maximum(moments.n - 1, 1), settings.alternative, settings.outside
+    )
     return PairTests(
         statistic, p, low, high, moments.n.astype(np.int64), resamples=done, exact=done is None, notes=notes
     )

@@ -175,6 +175,7 @@ def welch_interval(x: Array, y: Array, level: float, alternative: str = "two-sid
     aliases=("paired-t", "student", "t-test", "paired-t-test", "ttest"),
     function=paired_t,
     statistic="t",
+    any_level=True,
     normal=True,
     source="Student, Biometrika 6(1), 1908; IR Evaluation, course notes, 2015 (13)",
 )
@@ -188,7 +189,7 @@ def t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSe
         se = spread / np.sqrt(enough)
         same += int(((mean == 0) & (se == 0)).sum())
         constant += int(((mean != 0) & (se == 0)).sum())
-        out[:, block] = t_of(mean, se, enough - 1, settings.alternative, settings.alpha)
+        out[:, block] = t_of(mean, se, enough - 1, settings.alternative, settings.outside)
     notes = [*check_common_topics(n, 2, "a paired t test"), *same_scores_note(same)]
     if constant:
         notes.append(f"the difference is the same on every topic in {counted(constant, 'pair')}: {LIMIT}")
@@ -201,6 +202,7 @@ def t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSe
     aliases=("unpaired-t", "welch-t", "two-sample-t"),
     function=unpaired_t,
     statistic="t",
+    any_level=True,
     normal=True,
     source="Welch, Biometrika 34, 1947",
 )
@@ -220,7 +222,7 @@ def welch_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
     if (se == 0).any():
         pairs = counted(int((se == 0).sum()), "pair")
         notes.append(f"there is no variance in {pairs}: p = 1 if the means are the same, else {LIMIT}")
-    t, p, low, high = t_of(difference, se, df, settings.alternative, settings.alpha)
+    t, p, low, high = t_of(difference, se, df, settings.alternative, settings.outside)
     return PairTests(t, p, low, high, np.minimum(n, m).astype(np.int64), notes=tuple(notes))
 
 

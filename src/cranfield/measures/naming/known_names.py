@@ -29,7 +29,7 @@ NOT_MEASURES: dict[str, str] = {
     "GeoRisk": 'a statistic of scores: compute a measure for several runs and take the statistic "GeoRisk"',
     **dict.fromkeys(("num_q", "NumQ"), "the number of topics, which every table of scores shows"),
     **dict.fromkeys(
-        ("AWRF", "EE-D", "EE-R", "EE-L", "rND", "rKL", "rRD", "parity", "exposure", "equity"),
+        ("AWRF", "EE-D", "EE-R", "EE-L", "rND", "rKL", "rRD", "parity", "exposure", "equity", "FA*IR"),
         "a measure of fairness: see `cranfield fairness`, in Python cranfield.fairness",
     ),
     "runid": "the name of the run, not a measure",

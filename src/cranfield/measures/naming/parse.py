@@ -10,6 +10,9 @@ import inspect
 import os
 import re
 import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from cranfield import check
@@ -29,8 +32,29 @@ from cranfield.views.condensed import Condensed
 from cranfield.views.view import View
 
 LONGEST_TEXT = 1000
+NTCIR_COMMA = re.compile(r"NCU(gu|rb),(P|BR)\b")
+"""NTCIREVAL's names for members of NCU, with the comma that separates stop and utility."""
 PLAIN = re.compile(r"([^\W\d]\w*)(?:@(\d{1,18}))?")
 """The usual case: a name and perhaps a cutoff, without parameters and views."""
+
+
+_IMPORTABLE: ContextVar[Collection[str] | None] = ContextVar("importable modules", default=None)
+
+
+@contextmanager
+def importing_only(modules: Collection[str]) -> Iterator[None]:
+    """Within this context, `module:name` imports only these modules: the names are from a file of somebody else.
+
+    >>> with importing_only(["mine"]):
+    ...     parse("theirs:AP")
+    Traceback (most recent call last):
+    cranfield.errors.UsageError: 'theirs:AP' would run the code of module 'theirs'; if you trust it, allow it: modules=
+    """
+    token = _IMPORTABLE.set(modules)
+    try:
+        yield
+    finally:
+        _IMPORTABLE.reset(token)
 
 
 def parse(text: str, *, modules: bool = True) -> Measure:
@@ -59,6 +83,7 @@ def parse_many(text: str, *, modules: bool = True) -> tuple[Measure, ...]:
         raise UsageError(f"a measure is given by its name, not by {text!r}")
     if len(text) > LONGEST_TEXT:
         raise UsageError(f"{text[:40]!r}... is {len(text)} characters long, at most {LONGEST_TEXT} are allowed")
+    text = NTCIR_COMMA.sub(r"NCU\1\2", text)
     plain = PLAIN.fullmatch(text)
     if plain and plain[1] in REGISTRY:
         return (REGISTRY[plain[1]](cutoff=int(plain[2]) if plain[2] else None),)
@@ -146,8 +171,6 @@ def _from_ir_measures(name: str, kind: type[Measure], settings: dict[str, Any], 
             settings["gain"] = else_linear(name, settings.pop("gains"))
     if issubclass(kind, CWLMeasure) and "max_rel" in settings:
         settings.update(_gains_between(name, settings.pop("min_rel", 0), settings.pop("max_rel")))
-    if name in ("ERR_IA", "alpha_DCG"):  # ir_measures gets them from ndeval
-        settings.setdefault("dialect", "ndeval")
     if kind is IPrec and "recall" in settings:
         settings["cutoff"] = settings.pop("recall")
     if name in ("SetP", "set_P") and settings.pop("relative", False):
@@ -204,6 +227,10 @@ def _parse_over_dimensions(text: str, match: re.Match[str], modules: bool) -> Me
 
 
 def _import_measure(module: str, name: str) -> type[Measure] | Measure:
+    importable = _IMPORTABLE.get()
+    if importable is not None and module not in importable:
+        where = f"{module}:{name}"
+        raise UsageError(f"{where!r} would run the code of module {module!r}; if you trust it, allow it: modules=")
     thing = _import(module, name)
     if isinstance(thing, Measure):
         return thing

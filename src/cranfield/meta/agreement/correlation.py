@@ -15,9 +15,9 @@ from cranfield.comparison.data import sample
 from cranfield.comparison.differences import noise
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
-from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL
+from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL, tau_a
 from cranfield.meta.agreement.overlap import check_settings
-from cranfield.meta.complete_scores import CompleteScores, central_interval, check_count, levels_of
+from cranfield.meta.complete_scores import CompleteScores, Levels, central_interval, check_count, divided, levels_of
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, labels, report
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -37,7 +37,7 @@ class Correlation(Record):
     n: int
     """The number of systems."""
     z: float
-    """|τ| divided by its standard deviation without correlation, Sakai 2007 (9); NaN for other coefficients."""
+    """|τ| divided by its standard deviation without correlation (`normal_test`); NaN for other coefficients."""
     p: float
 
     def columns(self) -> Columns:
@@ -58,7 +58,8 @@ def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0
 
     x and y are arrays, or {system: score} with the same systems. `coefficient` is one of `COEFFICIENTS`; for `tau-ap`,
     `x` is the gold standard. `p` and `ties` are those of `rbo`, but `ties` is `w` by default: equal means are equal,
-    rather than in an unknown order. For τ, the result has the normal test of no correlation:
+    rather than in an unknown order. For τ, the result has the normal test of no correlation (`normal_test`), which is
+    without ties
 
     .. math:: Z_0 = |\tau| \Big/ \sqrt{\frac{4n + 10}{9n(n - 1)}}
 
@@ -85,20 +86,37 @@ def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0
     value = float(_function(coefficient, p, ties)(levels)[0, 1])
     z = p_value = math.nan
     if coefficient in KENDALL:
-        z, p_value = map(float, normal_test(np.array(value), len(a)))
+        z, p_value = (float(matrix[0, 1]) for matrix in normal_test(levels))
     return Correlation(coefficient, value, len(a), z, p_value)
 
 
-def normal_test(tau: Array, n: int) -> tuple[Array, Array]:
-    """Z_0 of Sakai 2007 (9) for n systems, and its two-sided p-value.
+def normal_test(levels: Levels) -> tuple[Array, Array]:
+    r"""The normal test of no correlation for all pairs of rankings: Z_0 and its two-sided p-value.
 
-    >>> [round(float(x), 4) for x in normal_test(np.array(0.34), 30)]
-    [2.6387, 0.0083]
+    Without ties, :math:`Z_0 = |\tau| / \sqrt{(4n + 10) / (9n(n - 1))}`, Sakai 2007 (9). With ties, the variance of the
+    number S of pairs that agree minus those that disagree depends on the sizes t and u of the ties in both rankings:
+
+    .. math:: \frac{n(n - 1)(2n + 5) - \sum t(t - 1)(2t + 5) - \sum u(u - 1)(2u + 5)}{18}
+        + \frac{\sum t(t - 1)(t - 2) \sum u(u - 1)(u - 2)}{9n(n - 1)(n - 2)}
+        + \frac{\sum t(t - 1) \sum u(u - 1)}{2n(n - 1)}
+
+    The test is the same for τ_a and τ_b, because both divide S by a constant. NaN where all systems tie.
+    Reference: Kendall, The Treatment of Ties in Ranking Problems, Biometrika 33(3), 1945
+
+    >>> z, p = normal_test(np.array([[0, 1, 2, 3], [0, 2, 1, 3]]))
+    >>> round(float(z[0, 1]), 4), round(float(p[0, 1]), 4)
+    (1.3587, 0.1742)
     """
     from scipy.special import ndtr
 
-    z = np.abs(tau) / math.sqrt((4 * n + 10) / (9 * n * (n - 1)))
-    return np.asarray(z), np.asarray(2 * ndtr(-z))
+    n = levels.shape[-1]
+    size = np.stack([np.bincount(row, minlength=n) for row in levels]).astype(np.float64)
+    pairs = size * (size - 1)
+    two, three, five = (np.sum(pairs * factor, axis=-1) for factor in (1.0, size - 2, 2 * size + 5))
+    variance = (n * (n - 1) * (2 * n + 5) - five[:, None] - five) / 18
+    variance += three[:, None] * three / (9 * n * (n - 1) * (n - 2)) + two[:, None] * two / (2 * n * (n - 1))
+    z = divided(np.abs(tau_a(levels)) * (n * (n - 1) / 2), np.sqrt(np.maximum(variance, 0)))
+    return z, np.asarray(2 * ndtr(-z))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +135,7 @@ class Correlations(MetaRecord):
     """Lower end of the interval over resampled topics; NaN without intervals."""
     high: Array
     p: Array
-    """The normal test Sakai 2007 (9) of τ; NaN for other coefficients."""
+    """The normal test of τ, with the variance for ties (`normal_test`); NaN for other coefficients."""
     systems: int
     topics: int
     level: float
@@ -249,7 +267,7 @@ def correlate(
         notes.append(_interval_note(level, drawn, seed))
     kendall, p_values = np.isin(names, KENDALL), np.full(values.shape, np.nan)
     if kendall.any():  # the test imports scipy
-        p_values[kendall] = normal_test(values[kendall], systems)[1]
+        p_values[kendall] = normal_test(levels)[1]
     notes += complete.notes
     tied = [name for name, row in zip(complete.measures, levels, strict=True) if row.max() == 0]
     if tied:

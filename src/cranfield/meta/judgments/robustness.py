@@ -74,6 +74,8 @@ class Robustness(MetaRecord):
     rmse: Array
     """settings × measures: the root mean square over runs of the change of the mean score."""
     notes: tuple[str, ...] = ()
+    topics: int = 0
+    """The number of topics with all judgments."""
 
     def columns(self) -> Columns:
         """method, level, repeat, judged, measure, tau, change, rmse; a row per experiment and measure."""
@@ -229,7 +231,9 @@ def _record(full: Scores, means: Sequence[Means], repeats: int, seed: int, *note
     correlations = rescoring.tau(np.stack(before), np.stack(after))
     notes = (*full.notes, counts, *drawn, rescoring.BY_TAU, *notes, *rescoring.undefined_note(correlations))
     rmse = np.sqrt(summaries.mean(change**2))
-    return Robustness(full.measures, full.runs, settings, correlations, summaries.mean(change), rmse, notes)
+    return Robustness(
+        full.measures, full.runs, settings, correlations, summaries.mean(change), rmse, notes, len(full.topics)
+    )
 
 
 def _dropped(documents: JudgedDocuments, rates: Sequence[float], repeats: int, seed: int) -> Iterator[Experiment]:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, stacked
-from cranfield.meta.scale.scale_theory import ADMITS, proved_scale
+from cranfield.meta.scale.scale_theory import ADMITS, KINDS, ORDERS, proved_note, proved_scale
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
 from cranfield.table import Cell, Table
 from cranfield.types import Array, Index64
@@ -46,17 +48,19 @@ class Gap:
 class Scale(MetaRecord):
     """The lists in the order of their scores, and the gaps between the scores."""
 
-    facts = ("measure", "kind", "even", "monotone", "order", "unused", "why", "looked_at", "sampled")
+    facts = ("measure", "kind", "relative_to", "even", "monotone", "order", "unused", "why", "looked_at", "sampled")
 
     measure: str
     kind: str
-    """`nominal`, `ordinal` or `interval`: the strongest scale that fits these lists."""
+    """`interval`, `ordinal` or `neither`: the strongest scale that fits these lists, on the order `relative_to`."""
+    relative_to: str
+    """The order of lists that an ordinal scale must keep: `total` or `partial`."""
     even: bool | None
     """Are the values equally spaced? None: the sample does not contradict it, but may lack values."""
     monotone: bool | None
     """Does a swap or replacement that improves a list never lower its score? None: the measure does not rate lists."""
     order: str
-    """`RBTO` or `SBTO` if the measure orders lists as that one does; otherwise empty."""
+    """`RBTO` or `SBTO` if the measure orders lists as that one does, ties included; otherwise empty."""
     values: Array
     """The distinct scores, ascending."""
     level: Index64
@@ -92,8 +96,8 @@ class Scale(MetaRecord):
 
     def __str__(self) -> str:
         maybe = ", and the sample does not refute an interval scale" if self.not_refuted else ""
-        article = "a" if self.kind == "nominal" else "an"
-        lines = [f"{self.measure}: {article} {self.kind} scale here{maybe} ({self.looked_at})"]
+        kind = f"{KINDS[self.kind]} here{maybe}, on {ORDERS[self.relative_to]}"
+        lines = [f"{self.measure}: {kind} ({self.looked_at})"]
         if self.why:
             lines.append(self.why)
         lines.append(f"admits {self.admits}")
@@ -148,11 +152,11 @@ class Scales(MetaRecord):
     @property
     def notes(self) -> tuple[str, ...]:
         """The lists, why measures are not on an interval scale, what their scales admit, and what was proved."""
-        notes = [f"looked at: {self.scales[0].looked_at}"]
+        notes = [f"scale: on {ORDERS[self.scales[0].relative_to]}", f"looked at: {self.scales[0].looked_at}"]
         notes += [scale.why for scale in self.scales if scale.why]
         kinds = {scale.kind for scale in self.scales}
-        notes += [f"{kind} admits {statistics}" for kind, statistics in ADMITS.items() if kind in kinds]
-        notes += [proved for scale in self.scales if (proved := proved_scale(scale.measure))]
+        notes += [f"{KINDS[kind]} admits {ADMITS[kind]}" for kind in KINDS if kind in kinds]
+        notes += proved_note(scale.measure for scale in self.scales)
         notes += [note for scale in self.scales for note in scale.notes]
         return tuple(dict.fromkeys(notes))
 
@@ -164,7 +168,7 @@ class Scales(MetaRecord):
         """A row per measure: its scale on these lists, and the gaps between its values."""
         rows: list[tuple[Cell, ...]] = []
         for scale in self.scales:
-            kind = scale.kind + (", interval not refuted" if scale.not_refuted else "")
+            kind = KINDS[scale.kind] + (", interval not refuted" if scale.not_refuted else "")
             counts = (len(scale.lists), len(scale.values))
             gaps = (scale.smallest.size, scale.largest.size) if scale.smallest and scale.largest else (None, None)
             rows.append((scale.measure, kind, *counts, *gaps, scale.unused, scale.order or "neither"))
@@ -183,27 +187,34 @@ def scale(
     grades: int = 2,
     *,
     recall_base: int | Sequence[int] | None = None,
+    relative_to: str = "total",
     sample: int | None = None,
     seed: int = 0,
 ) -> Scale:
     r"""Order all lists of `length` documents by their scores, and look at the gaps between the scores.
 
-    With :math:`x_1 < x_2 < \dots < x_m` the distinct scores, the measure is on an *interval* scale here if all
-    :math:`x_{i+1} - x_i` are equal and no step that improves a list lowers its score: neither a swap of two neighbours
-    that moves the better one up, nor a replacement by a better document. It is on an *ordinal* scale if only the latter
-    is true. With `grades` grades there are grades^length lists of one topic; `recall_base` is the topic's number of
-    documents of each relevant grade (default: `length`, so that every list is possible). If there are too many lists to
-    enumerate, a `sample` can show that values are not equally spaced, but not that they are.
+    A scale is relative to an order of lists. By default (`relative_to="total"`) the measure is on an *ordinal* scale if
+    it orders all lists as RBTO (by rank) or SBTO (by set) does, ties included. With `relative_to="partial"` it is
+    enough that no step that improves a list lowers its score: neither a swap of two neighbours that moves the better
+    one up, nor a replacement by a better document. With :math:`x_1 < x_2 < \dots < x_m` the distinct scores, it is on
+    an *interval* scale if it keeps one of the total orders and all :math:`x_{i+1} - x_i` are equal.
+
+    With `grades` grades there are grades^length lists of one topic; `recall_base` is the topic's number of documents of
+    each relevant grade (default: `length`, so that every list is possible). If there are too many lists to enumerate, a
+    `sample` can show that values are not equally spaced, but not that they are.
 
     Reference: Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019, doi:10.1109/TKDE.2018.2840708; Ferrante, Ferro &
-    Fuhr, IEEE Access 9, 2021; Ferro & Maistro 2024 §7.7 and Fig. 19
+    Fuhr, IEEE Access 9, 2021; Ferro & Maistro 2024 §7.7–7.8 and Fig. 19
 
-    >>> scale("P@4").kind, scale("RBP(p=0.5)").kind, scale("AP").kind
-    ('interval', 'interval', 'ordinal')
+    >>> scale("P@4").kind, scale("RBP(p=0.5)").kind, scale("RBP(p=0.2)").kind, scale("AP").kind
+    ('interval', 'interval', 'ordinal', 'neither')
+    >>> scale("AP", relative_to="partial").kind
+    'ordinal'
     >>> print(scale("AP").largest)
     0.25 from (1 1 1 0) at 0.7500 to (1 1 1 1) at 1.0000
     """
-    return scales([measure], length, grades, recall_base=recall_base, sample=sample, seed=seed).scales[0]
+    settings = {"recall_base": recall_base, "relative_to": relative_to, "sample": sample, "seed": seed}
+    return scales([measure], length, grades, **settings).scales[0]  # type: ignore[arg-type]
 
 
 def scales(
@@ -212,16 +223,18 @@ def scales(
     grades: int = 2,
     *,
     recall_base: int | Sequence[int] | None = None,
+    relative_to: str = "total",
     sample: int | None = None,
     seed: int = 0,
 ) -> Scales:
     """As `scale`, for several measures on the same lists."""
+    check.one_of("scale", tuple(ORDERS), relative_to=relative_to)
     chosen = as_measures(measures)
     lists = SyntheticLists.of(length, grades, recall_base, sample=sample, seed=seed)
-    return Scales(tuple(_scale(measure, lists) for measure in chosen))
+    return Scales(tuple(_scale(measure, lists, relative_to) for measure in chosen))
 
 
-def _scale(measure: Measure, synthetic: SyntheticLists) -> Scale:
+def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Scale:
     scores = synthetic.score(measure)
     finite = np.isfinite(scores)
     sampled = synthetic.sample is not None
@@ -235,9 +248,9 @@ def _scale(measure: Measure, synthetic: SyntheticLists) -> Scale:
     if measure.needs in ("lengths", "scores"):
         same = "all documents have the same length" if measure.needs == "lengths" else "the score at rank r is 1/r"
         notes.append(f"{measure}: {same}")
-    order = np.argsort(scores[finite], kind="stable")
-    lists = synthetic.lists[finite][order]
-    values, level = _distinct(scores[finite][order])
+    ascending = np.argsort(scores[finite], kind="stable")
+    lists = synthetic.lists[finite][ascending]
+    values, level = _distinct(scores[finite][ascending])
     rates = measure.properties.better != "neither"
     monotone, why = _monotone(measure, synthetic, scores) if rates else (None, "")
     smallest, largest = _gaps(values, level, lists, sampled)
@@ -245,20 +258,25 @@ def _scale(measure: Measure, synthetic: SyntheticLists) -> Scale:
     even = None if too_fine else _even(smallest, largest, sampled)
     if too_fine:
         notes.append(f"{measure}: some values are closer than floating point can separate; use shorter lists")
-    kind = "nominal" if monotone is False or len(values) < 2 else "interval" if even else "ordinal"
+    order, against = _order(synthetic, scores, measure, too_fine) if finite.all() else ("", "")
+    ordinal = monotone is not False if relative_to == "partial" else bool(order)
+    kind = "neither" if not ordinal or len(values) < 2 else "interval" if even and order else "ordinal"
     if len(values) == 2:
         notes.append(f"{measure} has only two values, so they are equally spaced")
     if measure.properties.better == "lower":
         notes.append(f"{measure}: lower is better; scores are shown with the sign changed")
-    if not why and even is False and smallest and largest:
-        apart = str(smallest).replace(" from", " apart from", 1)
-        why = f"{measure} is not an interval scale here: its values are {apart}, but {largest}"
+    if not why and kind != "interval" and not (sampled and order):
+        reasons = [against] if not order else []
+        if even is False and smallest and largest:
+            apart = str(smallest).replace(" from", " apart from", 1)
+            reasons.append(f"its values are {apart}, but {largest}")
+        what = "neither ordinal nor interval" if kind == "neither" else "not an interval scale"
+        why = f"{measure} is {what} here: {'; '.join(filter(None, reasons))}" if any(reasons) else ""
     if len(values) < 2:
         why = f"{measure} gives all lists the same score"
-    total_order = _order(synthetic, scores) if finite.all() else ""
     return Scale(
-        str(measure), kind, even, monotone, total_order, values, level, lists, smallest, largest, why, synthetic.note(),
-        sampled, tuple(notes),
+        str(measure), kind, relative_to, even, monotone, order, values, level, lists, smallest, largest, why,
+        synthetic.note(), sampled, tuple(notes),
     )  # fmt: skip
 
 
@@ -311,13 +329,33 @@ def _monotone(measure: Measure, synthetic: SyntheticLists, scores: Array) -> tup
     return not why, why
 
 
-def _order(synthetic: SyntheticLists, scores: Array) -> str:
-    """The name of the total order of Ferrante et al. that the scores agree with, ties included; empty if neither."""
+def _order(synthetic: SyntheticLists, scores: Array, measure: Measure, too_fine: bool) -> tuple[str, str]:
+    """The name of the total order of Ferrante et al. that the scores agree with, ties included; empty if neither.
+
+    If neither, also two lists that RBTO orders otherwise. A measure with a cutoff need only order the documents above
+    it. Scores that are too fine for floating point may be tied.
+    """
     tolerance = SAME * max(1.0, float(np.abs(scores).max()))
-    if bool(np.all(np.diff(scores) > tolerance)):  # the lists are in the order of RBTO
-        return "RBTO"
-    number = synthetic.set_number()
-    order = np.argsort(number, kind="stable")
-    up, step = np.diff(number[order]) > 0, np.diff(scores[order])
-    same = bool(np.all(step[up] > tolerance)) and bool(np.all(np.abs(step[~up]) <= tolerance))
-    return "SBTO" if same else ""
+    rises = -tolerance if too_fine else tolerance
+    depth = synthetic.length if measure.cutoff_kind != "rank" or measure.k is None else min(measure.k, synthetic.length)
+    example = ""
+    for name, number in (("RBTO", synthetic.rank_number(depth)), ("SBTO", synthetic.set_number(depth))):
+        along = np.argsort(number, kind="stable")
+        up, step = np.diff(number[along]) > 0, np.diff(scores[along])
+        wrong = np.where(up, step <= rises, np.abs(step) > tolerance)
+        if not wrong.any():
+            return name, ""
+        if name == "RBTO":
+            lost = np.where(up, -step, np.abs(step))
+            example = _against_rbto(synthetic, scores, along, int(np.argmax(np.where(wrong, lost, -np.inf))), up)
+    return "", example
+
+
+def _against_rbto(synthetic: SyntheticLists, scores: Array, along: Index64, at: int, up: NDArray[np.bool_]) -> str:
+    """Two neighbouring lists that RBTO orders otherwise than their scores."""
+    below, above = (list_text(synthetic.lists[along[at + side]].tolist()) for side in (0, 1))
+    low, high = (float(scores[along[at + side]]) for side in (0, 1))
+    if not up[at]:
+        return f"RBTO ties ({above}) and ({below}), but they score {high:.4f} and {low:.4f}"
+    compared = f"less than {low:.4f}" if high < low else "no more"
+    return f"RBTO puts ({above}) just above ({below}), but it scores {high:.4f}, {compared}"

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
+from cranfield.measures.naming.parse import importing_only
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
@@ -23,6 +24,7 @@ from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES
 from cranfield.meta.study.study_report import page, section
 from cranfield.table import Column, Table
+from cranfield.text import cut
 from cranfield.types import Progress
 
 PARTS = 1000
@@ -100,14 +102,20 @@ class Result:
         return Result({suffix: table_from_plain(table) for suffix, table in plain["tables"].items()}, plain["data"])
 
 
-def run_study(study: Study | PathLike, *, progress: Progress | None = None) -> Outcome:
+def run_study(study: Study | PathLike, *, modules: Iterable[str] = (), progress: Progress | None = None) -> Outcome:
     """Run every method of a study file on every collection; write tables and a report to its output folder.
 
     Scores and results are cached under a hash of the files, the measures, the options and the code, so that a second
     run of a study, or of one that was stopped, computes only what is new. A step that fails is listed in the outcome
-    and in the report, and the other steps still run.
+    and in the report, and the other steps still run. `modules` names the modules that the study may import for measures
+    `module:name`.
     """
-    plan = study if isinstance(study, Study) else read_study(study)
+    plan = study if isinstance(study, Study) else read_study(study, modules)
+    with importing_only(plan.modules):
+        return _run(plan, progress)
+
+
+def _run(plan: Study, progress: Progress | None) -> Outcome:
     make_folder(plan.output)
     inputs = Inputs(plan, Cache(plan.cache))
     pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes == MEASURES]
@@ -153,9 +161,13 @@ def _result(
         result = Result(task.method.tables_of(record), _tidy(record))
         inputs.cache.put(key, result.to_bytes())
     except CranfieldError as error:
-        return None, "failed", str(error)
+        return None, "failed", cut(str(error))
     except Exception as error:  # one failed step must not lose hours of others
-        return None, "failed", f"{type(error).__name__}: {error}; an option of the wrong type, or a bug in cranfield"
+        return (
+            None,
+            "failed",
+            f"{type(error).__name__}: {cut(str(error))}; an option of the wrong type, or a bug in cranfield",
+        )
     return result, "computed", ""
 
 

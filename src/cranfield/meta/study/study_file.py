@@ -16,21 +16,24 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
+from cranfield.measures.naming.parse import importing_only
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES, METHODS, Method
 from cranfield.meta.yaml_io import read_yaml
 from cranfield.scores.score_tables import MISSING_RULES
+from cranfield.text import cut, shown
 
-FILES = ("qrels", "teams", "intent_probabilities", "intent_types", "lengths", "inclusion")
+FILES = ("qrels", "teams", "intent_probabilities", "intent_types", "lengths", "inclusion", "topic_numbers")
 """Keys of a collection that name one file."""
 JOINING = (
     "order", "precision", "on_duplicate", "depth", "format", "intent_probabilities", "intent_types", "lengths",
-    "missing_length", "inclusion", "dimensions",
+    "missing_length", "inclusion", "dimensions", "empty_intents", "topic_numbers",
 )  # fmt: skip
 """Keys of a collection that say how runs are joined with judgments: those of `JoinOptions`."""
 TOP = ("title", "output", "cache", "report", "seed", "measures", "collections", "methods")
 OF_COLLECTION = ("qrels", "runs", "scores", "teams", "measures", "missing", *JOINING)
 OF_METHOD = ("method", "collections", "measures")
 REPORTS = (".md", ".html")
+LONGEST_PATH = 1_000
 KINDS: dict[type, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
     int: ((int,), "a whole number"),
@@ -109,6 +112,8 @@ class Study:
     measures: tuple[str, ...]
     collections: tuple[Collection, ...]
     tasks: tuple[Task, ...]
+    modules: tuple[str, ...] = ()
+    """Modules with measures that the study may import."""
 
     def measures_of(self, task: Task, collection: Collection | None) -> tuple[str, ...]:
         """The measures of a task on a collection; empty: all measures in the files of scores."""
@@ -119,13 +124,17 @@ class Study:
         return tuple(name for key in task.method.measures_in for name in task.options.get(key, ()))
 
 
-def read_study(path: PathLike) -> Study:
-    """Read and check a study file; an error about an unknown key names the nearest known one."""
+def read_study(path: PathLike, modules: Iterable[str] = ()) -> Study:
+    """Read and check a study file; an error about an unknown key names the nearest known one.
+
+    A measure `module:name` is code of that module. A study may be from somebody else, so only the modules named here
+    are imported.
+    """
     name = os.fspath(path)
     text = unmarked(read_bytes(name)).decode("utf-8", "replace")
     suffix = os.path.splitext(name)[1].lower()
     if suffix in (".yaml", ".yml"):
-        return plan_of(read_yaml(text, name), name)
+        return plan_of(read_yaml(text, name), name, modules)
     if suffix not in (".toml", ".json"):
         raise UsageError(f"{name}: unknown format, the name must end in .toml, .yaml, .yml or .json")
     try:
@@ -137,7 +146,7 @@ def read_study(path: PathLike) -> Study:
         raise DataError(name, line, f"not valid {suffix[1:].upper()}: {problem}") from None
     except RecursionError:
         raise DataError(name, None, "nested too deeply") from None
-    return plan_of(content, name)
+    return plan_of(content, name, modules)
 
 
 class _Section:
@@ -151,7 +160,7 @@ class _Section:
         self.values = {str(key): value for key, value in values.items()}
 
     def error(self, message: object) -> UsageError:
-        return UsageError(f"{self.path}: {self.name}: {message}")
+        return UsageError(f"{self.path}: {self.name}: {cut(str(message))}")
 
     def key(self, key: str) -> str:
         return f"{self.name}.{key}" if self.name else key
@@ -172,14 +181,14 @@ class _Section:
     def text(self, key: str, default: str = "") -> str:
         value = self.values.get(key, default)
         if not isinstance(value, str) or not value:
-            raise UsageError(f"{self.path}: {self.key(key)} == {value!r}, must be a text")
+            raise UsageError(f"{self.path}: {self.key(key)} == {shown(value)}, must be a text")
         return value
 
     def texts(self, key: str, default: Iterable[str] = ()) -> tuple[str, ...]:
         value = self.values.get(key, tuple(default))
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list | tuple):
-            raise UsageError(f"{self.path}: {self.key(key)} == {value!r}, must be a list of texts")
+            raise UsageError(f"{self.path}: {self.key(key)} == {shown(value)}, must be a list of texts")
         return tuple(_Section({key: text}, self.path, self.name).text(key) for text in values)
 
     def file(self, key: str) -> str:
@@ -190,6 +199,10 @@ class _Section:
         return tuple(map(self._file, self.texts(key)))
 
     def _file(self, name: str) -> str:
+        if len(name) > LONGEST_PATH:
+            raise UsageError(
+                f"{self.path}: {self.name or 'the study'}: {shown(name)} is too long for the name of a file"
+            )
         return name if name == "-" or name.startswith("irds:") else os.path.join(os.path.dirname(self.path), name)
 
     def measures(self, key: str = "measures") -> tuple[str, ...]:
@@ -211,11 +224,17 @@ class _Section:
         """Refuse a value of another type than the default, if that is a plain value."""
         types, description = KINDS.get(type(default), ((), ""))
         if types and type(self.values[key]) not in types:
-            raise UsageError(f"{self.path}: {self.key(key)} == {self.values[key]!r}, must be {description}")
+            raise UsageError(f"{self.path}: {self.key(key)} == {shown(self.values[key])}, must be {description}")
 
 
-def plan_of(content: Any, path: str = "study") -> Study:
+def plan_of(content: Any, path: str = "study", modules: Iterable[str] = ()) -> Study:
     """The study that a mapping describes; paths in it are relative to the folder of `path`."""
+    allowed = (modules,) if isinstance(modules, str) else tuple(modules)
+    with importing_only(allowed):
+        return _plan_of(content, path, allowed)
+
+
+def _plan_of(content: Any, path: str, modules: tuple[str, ...]) -> Study:
     top = _Section(content, path)
     top.check_keys(TOP)
     stem = os.path.splitext(os.path.basename(path))[0]
@@ -224,15 +243,17 @@ def plan_of(content: Any, path: str = "study") -> Study:
     cache = top.file("cache") if "cache" in top.values else os.path.join(output, ".cache")
     report = top.text("report", "report.md")
     if os.path.splitext(report)[1] not in REPORTS or os.path.basename(report) != report:
-        raise UsageError(f"{path}: report == {report!r}, must be a file name that ends in {' or '.join(REPORTS)}")
+        raise UsageError(f"{path}: report == {shown(report)}, must be a file name that ends in {' or '.join(REPORTS)}")
     measures = top.measures()
     collections = tuple(_collection(name, section) for name, section in top.sections("collections").items())
     names = [collection.name for collection in collections]
     seed = top.values.get("seed")
+    if seed is not None:
+        top.check_type("seed", 0)
     tasks = tuple(_task(label, section, names, seed) for label, section in top.sections("methods").items())
     if not tasks:
         raise UsageError(f"{path}: no methods; give one, such as a table [methods.correlate]")
-    study = Study(path, top.text("title", stem), output, cache, report, measures, collections, tasks)
+    study = Study(path, top.text("title", stem), output, cache, report, measures, collections, tasks, modules)
     _check(study)
     return study
 

@@ -11,7 +11,12 @@ from __future__ import annotations
 
 from cranfield.report.figures.describe.box_plots import describe_boxes
 from cranfield.report.figures.describe.diversity_plane import describe_diversity
-from cranfield.report.figures.describe.grids import describe_axioms, describe_concordance, describe_heat
+from cranfield.report.figures.describe.grids import (
+    describe_axioms,
+    describe_concordance,
+    describe_correlations,
+    describe_heat,
+)
 from cranfield.report.figures.describe.interaction import describe_interaction
 from cranfield.report.figures.describe.measure_curves import describe_asl, describe_robustness, describe_swap_rates
 from cranfield.report.figures.describe.measure_intervals import describe_agreement, describe_informativeness
@@ -27,8 +32,9 @@ from cranfield.report.figures.figure import Axis, Figure, Reference
 
 __all__ = [
     "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl", "describe_axioms",
-    "describe_boxes", "describe_components", "describe_concordance", "describe_curves", "describe_differences",
-    "describe_diversity", "describe_effects", "describe_heat", "describe_informativeness", "describe_interaction",
+    "describe_boxes", "describe_components", "describe_concordance", "describe_correlations", "describe_curves",
+    "describe_differences", "describe_diversity", "describe_effects", "describe_heat", "describe_informativeness",
+    "describe_interaction",
     "describe_intervals", "describe_power", "describe_precision_recall", "describe_rank_changes",
     "describe_robustness", "describe_spacing", "describe_swap_rates",
 ]  # fmt: skip

@@ -27,7 +27,8 @@ AXIS_KINDS = ("number", "share", "count", "category")
 class Axis:
     """The column of an axis, and its label.
 
-    `low` and `high` fix its ends. A `share` is shown in percent; a `category` keeps the order of the column.
+    `low` and `high` fix its ends. A `share` is shown in percent; a `category` keeps the order of the column. The
+    `ticks`, if given, are the numbered places; with `open_end`, the last one stands for all values from there on.
     """
 
     column: str
@@ -36,6 +37,8 @@ class Axis:
     low: float | None = None
     high: float | None = None
     reverse: bool = False
+    ticks: tuple[float, ...] = ()
+    open_end: bool = False
 
     def __post_init__(self) -> None:
         check.one_of(f"axis {self.label!r}", AXIS_KINDS, kind=self.kind)

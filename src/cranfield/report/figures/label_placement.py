@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from cranfield.report.figures.theme import SIZE, text_width
 
@@ -21,8 +23,34 @@ class Place:
     dy: float
 
 
-PLACES = (Place("left", GAP, 0.0), Place("right", -GAP, 0.0), Place("center", 0.0, -11.0), Place("center", 0.0, 12.0))
-"""To the right of the point, to the left, above, below."""
+PLACES = (
+    Place("left", GAP, 0.0), Place("right", -GAP, 0.0), Place("center", 0.0, -11.0), Place("center", 0.0, 12.0),
+    Place("left", GAP, -9.0), Place("right", -GAP, -9.0), Place("left", GAP, 9.0), Place("right", -GAP, 9.0),
+)  # fmt: skip
+"""To the right of the point, to the left, above, below, and at its corners."""
+LONGEST = 18
+"""Names beside points are shortened to this many characters."""
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names that fit beside points: long ones without the parts that all share, and without their middle.
+
+    Names that would no longer differ stay as they are.
+
+    >>> short_names(["university-of-x-bm25-run", "university-of-x-dense-run"]), short_names(["bm25", "bm25-rm3"])
+    (['bm25', 'dense'], ['bm25', 'bm25-rm3'])
+    >>> short_names(["a-name-that-is-much-too-long-1", "b"])
+    ['a-name-t…oo-long-1', 'b']
+    """
+    short = list(names)
+    if max(map(len, names), default=0) > LONGEST:
+        parts = [re.split(r"[-_./: ]+", name) for name in names]
+        if len(set(map(len, parts))) == 1:
+            differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+            short = ["-".join(compress(part, differ)) or name for part, name in zip(parts, names, strict=True)]
+        head, tail = (LONGEST - 1) // 2, LONGEST - 1 - (LONGEST - 1) // 2
+        short = [name if len(name) <= LONGEST else f"{name[:head]}…{name[-tail:]}" for name in short]
+    return short if len(set(short)) == len(set(names)) else list(names)
 
 
 def placed(

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import re
 import textwrap
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.report.figures.figure import Axis, Columns, Figure, in_order
@@ -21,6 +27,9 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 1), (1, 1), (10, 3), (6, 2, 
 STYLES = 3 * len(PALETTE)
 """The number of distinct line styles. With more lines, the first `MARKED` have a style and the others are grey."""
 MARKED = len(PALETTE)
+
+USUAL = ("AP", "nDCG", "P", "RR", "Q", "bpref", "RBP", "ERR")
+"""Measures that have the first styles, in this order."""
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 SIZE = 11
@@ -68,6 +77,53 @@ def style(number: int) -> dict[str, Any]:
     }
 
 
+def style_numbers(names: Sequence[str], column: str) -> dict[str, int]:
+    """Return the number of the style of each line.
+
+    A measure has the same style in every figure, whatever the order of the lines: the usual ones have a style each, and
+    others one by their name. If two measures of a figure would have the same, one takes the next free style.
+
+    >>> style_numbers(["RR", "nDCG@10", "AP"], "measure")
+    {'AP': 0, 'RR': 3, 'nDCG@10': 1}
+    """
+    if column != "measure" or len(names) > STYLES:
+        return {name: number for number, name in enumerate(names)}
+    families = {name: re.split("[@(,]", name)[0] for name in names}
+    numbers: dict[str, int] = {}
+    for name in sorted(names, key=lambda name: (families[name] not in USUAL, len(name), name)):
+        family = families[name]
+        first = USUAL.index(family) if family in USUAL else zlib.crc32(name.encode("utf-8", "replace")) % MARKED
+        places = (turn + (first + step) % MARKED for turn in range(0, STYLES, MARKED) for step in range(MARKED))
+        numbers[name] = next(place for place in places if place not in numbers.values())
+    return numbers
+
+
+def with_room(axis: Axis, *columns: NDArray[Any]) -> Axis:
+    """Return the axis with round ends beyond all values, so that nothing is drawn on the frame; given ends stay.
+
+    >>> with_room(Axis("tau", "τ", high=1), np.array([0.45, 0.9])).low
+    0.4
+    """
+    values = np.concatenate([np.asarray(column, dtype=np.float64) for column in columns])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return axis
+    low, high = float(values.min()), float(values.max())
+    span = (high if axis.high is None else axis.high) - (low if axis.low is None else axis.low)
+    if span <= 0:
+        return axis
+    unit = 10.0 ** math.floor(math.log10(span / 5))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if span / (unit * factor) <= 8)
+    begin = math.floor((low - 0.03 * span) / step) * step
+    end = math.ceil((high + 0.03 * span) / step) * step
+    begin, end = (max(begin, 0.0) if low >= 0 else begin), (min(end, 1.0) if axis.kind == "share" and high < 1 else end)
+    return replace(
+        axis,
+        low=round(begin, 12) if axis.low is None else axis.low,
+        high=round(end, 12) if axis.high is None else axis.high,
+    )
+
+
 def quantitative(axis: Axis, *, channel: str, column: str | None = None, grid: bool = True, zero: bool = False) -> Any:
     """Return a numeric axis with its label, for its own column or for another one on the same scale."""
     alt = altair()
@@ -76,9 +132,19 @@ def quantitative(axis: Axis, *, channel: str, column: str | None = None, grid: b
     ends = {end: value for end, value in (("domainMin", axis.low), ("domainMax", axis.high)) if value is not None}
     encoding = alt.X if channel == "x" else alt.Y
     scale = alt.Scale(zero=zero, nice=not ends, reverse=axis.reverse, **ends)
-    whole = {"labelExpr": "datum.value % 1 ? '' : datum.label"} if axis.kind == "count" else {}
-    ticks = alt.Axis(format=format, grid=grid, tickCount=8, **whole)
+    more: dict[str, Any] = {"labelExpr": "datum.value % 1 ? '' : datum.label"} if axis.kind == "count" else {}
+    if axis.ticks:
+        last = f"abs(datum.value - {axis.ticks[-1]}) < 1e-9"
+        label = f"format(datum.value, '.{_decimals(axis.ticks)}f')"
+        shown = f"{last} ? [{label}, 'and above'] : {label}" if axis.open_end else label
+        more = {"values": list(axis.ticks), "labelExpr": shown}
+    ticks = alt.Axis(format=format, grid=grid, tickCount=8, **more)
     return encoding(f"{column or axis.column}:Q", title=axis.label, scale=scale, axis=ticks)
+
+
+def _decimals(ticks: Sequence[float]) -> int:
+    """Return how many decimals the ticks need, at least 2."""
+    return next((n for n in range(2, 12) if all(abs(round(tick, n) - tick) < 1e-12 for tick in ticks)), 12)
 
 
 def text_width(text: str) -> float:
@@ -107,7 +173,7 @@ def finished(chart: Any, figure: Figure, *, width: float = WIDTH) -> Any:
             titleColor=INK, domainColor=GREY, tickColor=GREY, gridColor="#e6e6e6", labelFlush=False,
         )
         .configure_legend(
-            labelFontSize=SIZE, titleFontSize=SIZE, titleFontWeight="normal", labelLimit=240, symbolSize=60,
+            labelFontSize=SIZE, titleFontSize=SIZE, titleFontWeight="normal", labelLimit=420, symbolSize=60,
             symbolStrokeWidth=1.4, symbolOpacity=1, offset=14,
         )
         .configure_header(labelFontSize=SIZE, titleFontSize=SIZE)
@@ -138,7 +204,7 @@ def row_chart(figure: Figure, data: Columns | None = None) -> tuple[Any, float]:
     every = int(np.ceil(7.5 / step))
     axis = alt.Axis(
         values=order[::every], labelFontSize=min(SIZE, max(6.5, step * 0.85)), labelLimit=260, labelOverlap=False,
-        ticks=False, domain=False, labelPadding=6, grid=len(order) > 30,
+        ticks=False, domain=False, labelPadding=6, grid=len(order) > 30, maxExtent=320,
     )  # fmt: skip
     y = alt.Y(f"{figure.y.column}:N", sort=order, title=figure.y.label, axis=axis)
     tooltip = [f"{name}:{'N' if column.dtype == object else 'Q'}" for name, column in columns.items()]

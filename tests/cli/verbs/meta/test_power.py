@@ -85,6 +85,11 @@ def test_saved_scores_and_runs_give_the_same_result(cranfield: Cranfield, tmp_pa
         assert fresh["rows"] == kept["rows"]
 
 
+def test_randomised_tukey_has_5000_resamples_by_default(cranfield: Cranfield) -> None:
+    assert "B = 5,000" in cranfield("meta", "power", "--sample", "-m", "AP", "--test", "randomised-tukey").out
+    assert "B = 1,000" in cranfield("meta", "power", "--sample", "-m", "AP").out
+
+
 def test_tests_and_rules_can_be_chosen(cranfield: Cranfield) -> None:
     done = cranfield("meta", "power", *SMALL, "--test", "randomized-tukey", "--asl", "share", "--alpha", "0.1")
     assert done.code == 0
@@ -113,9 +118,17 @@ def test_the_figure_has_the_numbers_of_the_table(cranfield: Cranfield, verb: str
         assert {row["measure"] for row in csv.DictReader(file.open())} >= {"AP, 3 topics", "RR, 5 topics"}
 
 
+def test_the_asl_curves_can_be_cut_at_a_p_value(cranfield: Cranfield, tmp_path: Path) -> None:
+    file = tmp_path / "asl.json"
+    assert cranfield("meta", "power", *SMALL, "--zoom", "0.15", "--plot", str(file)).code == 0
+    assert '"domainMax": 0.15' in file.read_text().replace('"domainMax":0.15', '"domainMax": 0.15')
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("power", "--sample", "--zoom", "2", "--plot", "asl.svg"), "--zoom == 2"),
+        (("power", "--sample", "--zoom", "0.1"), "--zoom 0.1 is for the figure; add --plot FILE"),
         (("power", "--sample", "--alpha", "0"), "--alpha == 0"),
         (("power", "--sample", "--test", "tuckey"), "did you mean 'tukey'"),
         (("power", "--sample", "--show", "curves"), "show == 'curves'"),

@@ -21,10 +21,11 @@ def test_a_row_per_measure_and_why(cranfield: Cranfield) -> None:
     # Ferro & Maistro 2024 Fig. 19
     assert [line.split()[:2] for line in lines[1:4]] == [
         ["P@4", "interval"],
-        ["AP", "ordinal"],
+        ["AP", "neither"],
         ["RBP(p=0.5)", "interval"],
     ]
-    assert any(line.startswith("AP is not an interval scale here") for line in lines)
+    assert any(line.startswith("AP is neither ordinal nor interval here") for line in lines)
+    assert "scale: on the total orders of lists: RBTO by rank, SBTO by set" in lines
     assert result.out.rstrip("\n") == scales(["P@4", "AP", "RBP(p=0.5)"]).table().text()
 
 
@@ -82,6 +83,12 @@ def test_bad_input_is_an_error(cranfield: Cranfield, words: list[str], message: 
     result = cranfield("meta", "scale", *words)
     assert result.code == 2
     assert message in result.err
+
+
+def test_the_order_can_be_the_partial_one(cranfield: Cranfield) -> None:
+    result = cranfield("meta", "scale", "-m", "AP", "--relative-to", "partial")
+    assert result.out.splitlines()[1].split()[:2] == ["AP", "ordinal"]
+    assert "scale: on the partial order of lists by swaps and replacements" in result.out
 
 
 def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:

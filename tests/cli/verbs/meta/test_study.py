@@ -49,6 +49,20 @@ def test_an_unknown_key_is_named_with_the_nearest_known(cranfield: Cranfield, st
     assert "in methods.correlate: no key 'resampels'" in done.err
 
 
+def test_modules_are_imported_only_if_the_command_line_names_them(
+    cranfield: Cranfield, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study.parent)
+    (study.parent / "own_of_a_shared_study.py").write_text("def X(lists):\n    return lists.topic * 0.5\n")
+    study.write_text(study.read_text() + '[methods.axioms]\nmeasures = ["own_of_a_shared_study:X"]\n')
+    done = cranfield("meta", "study", str(study))
+    assert done.code == 2
+    assert "would run the code of module 'own_of_a_shared_study'" in done.err
+    assert "on the command line: --import MODULE" in done.err
+    done = cranfield("meta", "study", str(study), "--import", "own_of_a_shared_study")
+    assert "would run the code" not in done.err + done.out
+
+
 def test_the_example_and_the_list_of_methods(cranfield: Cranfield) -> None:
     assert "[methods.correlate]" in cranfield("meta", "study", "--example").out
     listed = cranfield("meta", "study", "--methods", "-f", "json").out

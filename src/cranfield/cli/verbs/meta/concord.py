@@ -21,6 +21,7 @@ class ConcordVerb(ByClass, options.Source, Plotting):
     several gold standards, agreement with all at once.
     """
 
+    repeats_warnings = True
     summary = "which measure agrees with a simpler one"
     examples = """
 cranfield meta concord q.txt *.run -m Q,RR --gold P

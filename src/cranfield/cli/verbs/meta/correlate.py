@@ -25,6 +25,7 @@ class CorrelateVerb(ByClass, options.Source, Plotting):
     gold standard; d-rank is a distance that uses how scores vary together over topics.
     """
 
+    repeats_warnings = True
     summary = "whether measures rank systems alike"
     examples = """
 cranfield meta correlate qrels.txt runs/*.run -m AP,Q,nDCG
@@ -87,7 +88,7 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 from cranfield.meta.agreement.rank_distance import rank_distances
 
                 distances = rank_distances(scores, progress=progress)
-                table, values, labels = distances.table(), distances.values, distances.measures
+                table = distances.table()
             else:
                 from cranfield.meta.agreement.correlation import correlate
 
@@ -99,9 +100,13 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                     progress=progress,
                 )
                 table = result.pairs() if self.pairs or self.for_programs else result.table()
-                values, labels = result.values[0], result.measures
         self.show(table)
-        self._draw(values, labels, labels)
+        if self.names == [D_RANK]:
+            self._draw(distances.values, distances.measures, distances.measures)
+        elif self.plot:
+            from cranfield.report.figures import describe_correlations
+
+            describe_correlations(result).save(self.plot)
 
     def _change_gains(self, gains: list[str]) -> None:
         from cranfield.meta.judgments.gain_change import change_gains

@@ -22,6 +22,7 @@ class GtheoryVerb(ByClass, options.Source, Plotting):
     --plot draws the shares of variance.
     """
 
+    repeats_warnings = True
     summary = "how well scores generalise to other topics"
     examples = """
 cranfield meta gtheory qrels.txt runs/*.run -m AP

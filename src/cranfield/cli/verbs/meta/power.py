@@ -9,6 +9,7 @@ from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.meta.stability.discrimination import DiscriminativePower
@@ -24,6 +25,7 @@ class PowerVerb(ByClass, options.Source, Plotting):
     order (ASL curves): the closer to the origin, the more a measure discriminates. docs/tests.md describes the tests.
     """
 
+    repeats_warnings = True
     summary = "how many pairs of systems a measure distinguishes"
     examples = """
 cranfield meta power qrels.txt runs/*.run -m AP,Q
@@ -35,7 +37,9 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
 
     test: str = options.significance_test("bootstrap")
     alpha: float = options.alpha()
-    resamples: int = options.resamples(1_000, "Number of resamples, for tests that resample.")
+    resamples: int | None = options.resamples(
+        None, "Number of resamples, for tests that resample; default: 1000, and 5000 for randomised-tukey."
+    )
     seed: int = options.seed()
     asl: str = option(
         "--asl RULE",
@@ -53,6 +57,10 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         help="{names}: a row per measure, pairs that measures have in common, p-values in ascending order, or a row "
         "per measure and pair.",
     )
+    zoom: float | None = option(
+        "--zoom P",
+        "--plot: show p-values up to P only, such as 0.15, where curves near alpha are easier to tell apart.",
+    )
     threads: int | None = options.threads()
 
     def check(self) -> None:
@@ -61,6 +69,10 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
+        if self.zoom is not None:
+            check_alpha("", self.zoom, "--zoom")
+            if self.plot is None:
+                raise UsageError(f"--zoom {self.zoom:g} is for the figure; add --plot FILE")
         find_test(self.test)
 
     def run(self) -> None:
@@ -73,7 +85,7 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
             )
         self.show(self._table(result))
         if self.plot:
-            figure(result).save(self.plot)
+            figure(result, self.zoom).save(self.plot)
 
     def _table(self, result: DiscriminativePower) -> Table:
         if self.what == "power":
@@ -85,8 +97,8 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         return result.asl_table() if self.what == "asl" else result.pair_table()
 
 
-def figure(result: DiscriminativePower) -> Figure:
-    """The ASL curves of the measures."""
+def figure(result: DiscriminativePower, zoom: float | None = None) -> Figure:
+    """The ASL curves of the measures, up to the p-value `zoom`."""
     import math
 
     from cranfield.report.figures import describe_asl
@@ -94,4 +106,6 @@ def figure(result: DiscriminativePower) -> Figure:
     curves = {name: result.p_of(name) for name in result.measures}
     # By the rule `share` p < α is significant, so a p-value of exactly α must not count as below the line.
     limit = result.alpha if result.asl_rule == "plus-one" else math.nextafter(result.alpha, 0)
-    return describe_asl(curves, alpha=limit, test=f"{result.test} test")
+    return describe_asl(
+        curves, alpha=limit, highest=zoom, test=f"{result.test} test, {counted(result.topics, 'topic')}"
+    )

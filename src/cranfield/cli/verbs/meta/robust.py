@@ -9,6 +9,7 @@ from cranfield.cli.declare import option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.meta.judgments.robustness import Robustness
@@ -128,7 +129,8 @@ def figure(result: Robustness, value: str) -> Figure:
         columns["level"] = 1 - columns["level"]
     label, share = AXES[method]
     repeats = max(map(len, result.levels(method).values()))
-    subtitle = f"{len(result.runs)} runs" + (f"; bars: minimum and maximum of {repeats} repeats" if repeats > 1 else "")
+    subtitle = f"{counted(len(result.runs), 'system')}, {counted(result.topics, 'topic')}"
+    subtitle += f"; bars: minimum and maximum of {repeats} repeats" if repeats > 1 else ""
     return describe_robustness(columns, kept="level", value=value, kept_label=label, as_share=share, subtitle=subtitle)
 
 

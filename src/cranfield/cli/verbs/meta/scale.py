@@ -20,7 +20,10 @@ MOST_DRAWN = 100_000
 
 
 class ScaleVerb(options.Source, Plotting):
-    """Test on all lists of a length whether the scores of a measure are equally spaced, as on an interval scale.
+    """Test on all lists of a length whether a measure orders and spaces them as an interval scale does.
+
+    A scale is relative to an order of lists: a measure is on an ordinal scale if it keeps the order, and on an interval
+    scale if its scores are also equally spaced.
 
     With runs or scores: how many pairs of systems differ by a test of ranks, which needs only an order, and by a test
     of means, which needs an interval scale.
@@ -42,6 +45,13 @@ cranfield meta scale --show theory
         "Documents of each relevant grade: one number, or one per grade separated by commas; default: the length.",
     )
     draw: int | None = option("--draw N", "Draw this many lists at random if there are too many.", solves="sample=")
+    relative_to: str = option(
+        "--relative-to ORDER",
+        "The order of lists that an ordinal scale must keep: total (RBTO by rank, SBTO by set), or partial (swaps and "
+        "replacements).",
+        choices=("total", "partial"),
+        default="total",
+    )
     seed: int = options.seed()
     alpha: float = options.alpha(help="With runs or scores: the significance level.")
     what: str = options.show(
@@ -74,7 +84,8 @@ cranfield meta scale --show theory
 
             base = recall_base(self.recall_base)
             measures = chosen(self.measures)
-            result = scales(measures, self.length, self.grades, recall_base=base, sample=self.draw, seed=self.seed)
+            settings = {**self.values("relative_to", "seed"), "recall_base": base, "sample": self.draw}
+            result = scales(measures, self.length, self.grades, **settings)
             drawn = figure(result) if self.plot else None
             self.show(*self._tables(result))
             if drawn is not None and self.plot:

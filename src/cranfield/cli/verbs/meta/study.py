@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cranfield.cli.declare import argument, flag
+from cranfield.cli.declare import argument, flag, option
 from cranfield.cli.printing import Printing
 
 
@@ -22,9 +22,15 @@ cranfield meta study study.toml
 cranfield meta study --example > study.toml  # a file to begin with
 cranfield meta study --methods  # what a file may contain
 cranfield meta study study.yaml --format json
+cranfield meta study study.toml --import mine  # the study has measures from mine.py, such as mine:Depth
 """
 
     file: str | None = argument("FILE", "The study: collections, measures, methods; .toml, .yaml or .json.")
+    modules: list[str] | None = option(
+        "--import MODULE",
+        "A Python module that the study may import for measures MODULE:NAME. This runs its code. Repeat it.",
+        solves="modules=",
+    )
     example: bool = flag("--example", "Print a study file to begin with.")
     methods: bool = flag("--methods", "List the methods and their options.")
 
@@ -41,7 +47,7 @@ cranfield meta study study.yaml --format json
         from cranfield.meta.study.study import run_study
 
         with self.progress("study") as progress:
-            result = run_study(self.file, progress=progress)
+            result = run_study(self.file, modules=self.modules or (), progress=progress)
         table = result.table()
         self.emit(self.rendered(table if self.digits is None else replace(table, digits=self.digits)))
         return 1 if result.failed else 0

@@ -22,6 +22,7 @@ class SwapVerb(ByClass, options.Source, Plotting):
     draws swap rates against differences.
     """
 
+    repeats_warnings = True
     summary = "how often another topic set would reverse a difference"
     examples = """
 cranfield meta swap qrels.txt runs/*.run -m AP
@@ -77,4 +78,4 @@ def figure(result: SwapRates) -> Figure:
     if len(result.sizes) > 1:
         pairs = zip(columns["measure"].tolist(), columns["size"].tolist(), strict=True)
         columns["measure"] = np.array([f"{measure}, {size} topics" for measure, size in pairs], dtype=object)
-    return describe_swap_rates(columns, wanted=result.rate, subtitle=result.notes[0])
+    return describe_swap_rates(columns, wanted=result.rate, open_end=True, subtitle=result.notes[0])

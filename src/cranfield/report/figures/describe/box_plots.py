@@ -50,7 +50,7 @@ def describe_boxes(data: Any, measure: Any = None) -> Figure:
         "boxes",
         {name: column[order] for name, column in data.items()},
         x=Axis("mean", f"{matrix.measure}, topic by topic"),
-        y=Axis("system", "", "category"),
+        y=Axis("system", "system", "category"),
         title=f"{matrix.measure} of {counted(len(labels), 'system')} on {counted(topics, 'topic')}",
         subtitle="box: quartiles and median; diamond: mean; whiskers: at most 1.5 box lengths; circles: topics beyond\n"
         "best mean first",

@@ -10,6 +10,7 @@ import numpy as np
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.report.figures.figure import Axis, Figure, columns_of, in_order, names, no_repeats, numbers
+from cranfield.text import counted
 
 HOLDS, FAILS = "holds", "fails"
 
@@ -51,6 +52,44 @@ def describe_heat(
         by=Axis("value", what),
         title=what if title is None else title,
         subtitle=subtitle,
+    )
+
+
+def describe_correlations(correlations: Any) -> Figure:
+    """Show the rank correlation of every pair of measures, a grid for each coefficient, with intervals over topics.
+
+    `correlations` is the result of `correlate`. For a coefficient with a gold standard, that is the measure of the row.
+
+    >>> from cranfield.meta import correlate
+    >>> from cranfield.scores import Scores
+    >>> scores = Scores(["AP", "RR"], "abc", "12", [[[0.1, 0.2], [0.3, 0.4], [0.5, 0.7]], [[1, 0], [1, 1], [1, 1]]])
+    >>> describe_correlations(correlate(scores, coefficients=["tau-a", "tau-b"], resamples=0)).subtitle
+    '3 systems, 2 topics'
+    """
+    measures, coefficients = names(correlations.measures), names(correlations.coefficients)
+    n, k = len(measures), len(coefficients)
+    arrays = {
+        name: np.asarray(getattr(correlations, of))
+        for name, of in (("value", "values"), ("low", "low"), ("high", "high"))
+    }
+    if np.isnan(arrays["value"]).all():
+        raise UsageError("nothing to draw: all correlations are undefined")
+    basis = f"{counted(correlations.systems, 'system')}, {counted(correlations.topics, 'topic')}"
+    if correlations.resamples:
+        basis += f"; {100 * correlations.level:g}% intervals over {correlations.resamples:,} resamples of topics"
+    return Figure(
+        "heat_map",
+        {
+            "coefficient": np.repeat(coefficients, n * n),
+            "row": np.tile(np.repeat(measures, n), k),
+            "column": np.tile(measures, n * k),
+            **{name: array.ravel() for name, array in arrays.items() if name == "value" or correlations.resamples},
+        },
+        x=Axis("column", "", "category"),
+        y=Axis("row", "", "category"),
+        by=Axis("value", " / ".join(coefficients.tolist())),
+        title="Rank correlation of measures",
+        subtitle=basis,
     )
 
 

@@ -13,12 +13,14 @@ from cranfield.report.figures.figure import Axis, Figure, Reference, columns_of,
 from cranfield.text import counted
 
 ROBUSTNESS = {
-    "tau": ("Kendall's τ with the full ranking", "Rankings of systems"),
-    "mean": ("mean score", "Mean scores"),
-    "change": ("change of the mean score", "Mean scores"),
-    "rmse": ("root mean squared error of scores", "Error of scores"),
+    "tau": ("Kendall's τ with the full ranking of systems", "Rankings of systems"),
+    "mean": ("mean score over systems and topics", "Mean scores"),
+    "change": ("change of the mean score, over systems", "Mean scores"),
+    "rmse": ("root mean squared error of scores, over systems", "Error of scores"),
 }
 """The label of the axis and the title of a robustness curve, by what it shows."""
+MOST_TICKS = 10
+"""The most differences that are numbered on the axis of swap rates."""
 
 
 def describe_asl(
@@ -52,7 +54,7 @@ def describe_asl(
             "p": np.concatenate(list(curves.values())),
         },
         x=Axis("pairs", "pairs of systems, sorted by p", "count", low=0),
-        y=Axis("p", "p (achieved significance level)", low=0, high=highest),
+        y=Axis("p", "p (achieved significance level)", low=0, high=1 if highest is None else highest),
         by=Axis("measure", "measure", "category"),
         title="Discriminative power" if title is None else title,
         subtitle=f"{pairs} of systems{f', {test}' if test else ''}; the lower a curve, the more pairs differ",
@@ -71,12 +73,14 @@ def describe_swap_rates(
     difference: str = "difference",
     rate: str = "rate",
     wanted: float = 0.05,
+    open_end: bool = False,
     subtitle: str = "",
 ) -> Figure:
     """Show the swap rate against the difference between two systems, one line per measure.
 
     `columns` have a row per measure and bin; `measure`, `difference` (the lower end of the bin) and `rate` name them.
-    Bins without pairs have the rate NaN and are left out. Voorhees & Buckley, SIGIR 2002, 316-323.
+    Bins without pairs have the rate NaN and are left out. With `open_end`, the last bin is of that difference and all
+    above. Voorhees & Buckley, SIGIR 2002, 316-323.
 
     >>> table = {"measure": ["AP", "AP"], "difference": [0.0, 0.01], "rate": [0.3, 0.1]}
     >>> describe_swap_rates(table).y.label
@@ -85,6 +89,13 @@ def describe_swap_rates(
     check.between("describe_swap_rates", low=0, high=1, wanted=wanted)
     table = columns_of(columns, measure, difference, rate)
     rates = numbers(table[rate], rate)
+    edges = np.unique(numbers(table[difference], difference))
+    ends: dict[str, Any] = {}
+    if open_end and len(edges) > 1:
+        every = next(
+            n for n in range(1, len(edges)) if (len(edges) - 1) % n == 0 and (len(edges) - 1) // n <= MOST_TICKS
+        )
+        ends = {"ticks": tuple(edges[::every].tolist()), "open_end": True, "high": float(2 * edges[-1] - edges[-2])}
     filled = ~np.isnan(rates)
     return Figure(
         "lines",
@@ -93,7 +104,7 @@ def describe_swap_rates(
             "difference": numbers(table[difference], difference)[filled],
             "rate": rates[filled],
         },
-        x=Axis("difference", "absolute difference between two systems' means", low=0),
+        x=Axis("difference", "absolute difference between two systems' means over topics", low=0, **ends),
         y=Axis("rate", "swap rate", "share", low=0),
         by=Axis("measure", "measure", "category"),
         title="Swap rate",
@@ -129,7 +140,14 @@ def describe_robustness(
     return Figure(
         "lines",
         {"measure": names(table[measure]), kept: amount, value: numbers(table[value], value), **ends_of(table)},
-        x=Axis(kept, kept_label, "share" if as_share else "count", reverse=True),
+        x=Axis(
+            kept,
+            kept_label,
+            "share" if as_share else "count",
+            low=0,
+            high=1.0 if as_share else 1.05 * float(amount.max()),
+            reverse=True,
+        ),
         y=Axis(value, label, high=1.0 if value == "tau" else None),
         by=Axis("measure", "measure", "category"),
         title=f"{title} with fewer {kept_label.removesuffix(' kept')}",

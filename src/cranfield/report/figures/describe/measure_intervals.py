@@ -29,7 +29,7 @@ def describe_agreement(columns: Any, *, level: float | None = None) -> Figure:
         "intervals",
         {"measure": labels[order], **{name: column[order] for name, column in data.items()}},
         x=Axis("agreement", "share of preferences agreed with", "share"),
-        y=Axis("measure", "", "category"),
+        y=Axis("measure", "measure", "category"),
         title="Agreement with preferences",
         subtitle=f"highest first{intervals}",
         references=(Reference("x", 0.5, "a coin"),),
@@ -55,7 +55,7 @@ def describe_informativeness(columns: Any) -> Figure:
         "intervals",
         {"measure": names(measures)[order], "rms": rms, "low": low, "high": high},
         x=Axis("rms", "RMS error of precision on the inferred curve", low=0.0),
-        y=Axis("measure", "", "category"),
+        y=Axis("measure", "measure", "category"),
         title="How much a score says about the list",
         subtitle=f"median and quartiles over {counted(len(errors) // len(measures), 'list')}, best first",
     )

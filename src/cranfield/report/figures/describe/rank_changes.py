@@ -9,6 +9,9 @@ import numpy as np
 from cranfield.report.figures.figure import Axis, Figure, columns_of, names, no_repeats, numbers
 from cranfield.text import counted
 
+FEW = 30
+"""With more systems than this, the figure shows only those that move."""
+
 
 def describe_rank_changes(
     columns: Any,
@@ -20,7 +23,7 @@ def describe_rank_changes(
     before_label: str = "with its own documents judged",
     after_label: str = "left out of the pool",
 ) -> Figure:
-    """Show the rank of every system before and after, such as with all judgments and when it is left out of the pool.
+    """Show how ranks change, such as from those with all judgments to those of each system when it was not pooled.
 
     >>> changes = describe_rank_changes({"system": ["a", "b", "c"], "before": [1, 2, 3], "after": [2, 2, 3]})
     >>> changes.columns()["change"].tolist()
@@ -34,12 +37,15 @@ def describe_rank_changes(
     change = (second - first)[order]
     moved = int((change != 0).sum())
     extent = f"by up to {np.nanmax(np.abs(change)):g}"
-    outcome = f"{moved:,} of {counted(len(labels), 'system')} change rank, {extent}" if moved else "no rank changes"
+    hidden = "; the others are not shown" if moved and moved < len(labels) and len(labels) > FEW else ""
+    outcome = (
+        f"{moved:,} of {counted(len(labels), 'system')} change rank, {extent}{hidden}" if moved else "no rank changes"
+    )
     return Figure(
         "dumbbells",
         {"system": labels[order], "before": first[order], "after": second[order], "change": change},
-        x=Axis("before", "rank", "count"),
-        y=Axis("system", "", "category"),
+        x=Axis("change", "change of rank: to the right, the system falls", "count"),
+        y=Axis("system", "system", "category"),
         title=f"Ranks{f' by {measure}' if measure else ''}: {after_label}",
-        subtitle=f"filled: {before_label}; hollow: {after_label}\n{outcome}",
+        subtitle=f"first rank: {before_label}; second: {after_label}\n{outcome}",
     )

@@ -49,7 +49,7 @@ def describe_spacing(scores: Mapping[str, Any], lists: Sequence[str], *, subtitl
         "spacing",
         {**data, "lists": names(listed), "spacing": names(spacing)},
         x=Axis("score", "score"),
-        y=Axis("measure", "", "category"),
+        y=Axis("measure", "measure", "category"),
         title=f"Order and spacing of {counted(len(lists), 'list')}",
         subtitle=subtitle or "an interval scale has even spacing",
     )

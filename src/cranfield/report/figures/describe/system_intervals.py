@@ -39,17 +39,17 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
     marks: tuple[Reference, ...] = ()
     if math.isnan(family.tests.critical):
         level = f"{100 * (1 - comparison.alpha):g}%"
-        rule = f"{level} interval of each mean alone; the fill of a point shows whether systems differ"
+        rule = f"{level} interval of each mean alone; filled points differ from {reference}"
     else:
-        rule = "systems whose intervals do not overlap differ"
+        rule = f"systems whose intervals do not overlap differ; filled points differ from {reference}"
         marks = () if family.lower_is_better else (Reference("x", float(low[against]), ""),)
     data = {"system": names(matrix.systems), "mean": family.means, "low": low, "high": high, "stands": stands}
     where = f"{family.collection}: " if family.collection else ""
     return Figure(
         "intervals",
         {name: column[ranking] for name, column in data.items()},
-        x=Axis("mean", f"mean {matrix.measure}"),
-        y=Axis("system", "", "category"),
+        x=Axis("mean", f"mean {matrix.measure} over topics"),
+        y=Axis("system", "system", "category"),
         by=Axis("stands", "", "category"),
         title=f"{where}{matrix.measure} of {counted(len(matrix.systems), 'system')} on {counted(matrix.n, 'topic')}",
         subtitle=f"{comparison.method()}\n{rule}",

@@ -43,7 +43,7 @@ def describe_components(
         "stacked_bars",
         {**data, "share": share, "begin": end - share, "end": end},
         x=Axis("share", "share of variance", "share", low=0, high=1),
-        y=Axis("measure", "", "category"),
+        y=Axis("measure", "measure", "category"),
         by=Axis("component", "component", "category"),
         title="Variance components",
         notes=(f"{counted(below, 'estimate')} below 0 drawn as 0",) if below else (),

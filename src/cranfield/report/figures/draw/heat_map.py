@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cranfield.report.figures.figure import Figure, in_order
+from cranfield.report.figures.figure import Columns, Figure, in_order
 from cranfield.report.figures.theme import SIZE, altair, finished, rows
 
 NUMBERED = 24
@@ -14,38 +15,76 @@ NUMBERED = 24
 
 
 def draw(figure: Figure) -> Any:
+    """Draw a grid; with a column `coefficient`, a grid for each of its values, side by side."""
     alt = altair()
     assert figure.by is not None
-    down, across = in_order(figure.data["row"]), in_order(figure.data["column"])
-    many = max(len(down), len(across))
-    cell = float(np.clip(640 / many, 7, 34))
-    numbered = many <= NUMBERED
+    across = in_order(figure.data["column"])
+    cell = _cell(figure)
     values = figure.data["value"]
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     # One colour from light to dark keeps the order when printed in grey; the scale ends at 0 and 1 where possible.
     ends = [min(0.0, low) if low < 0.4 else np.floor(10 * low) / 10, 1.0 if 0.5 < high <= 1 else high]
+    if "coefficient" not in figure.data:
+        return finished(_grid(figure, figure.data, ends), figure, width=max(320.0, cell[0] * len(across) + 90))
+    panels = []
+    for name in in_order(figure.data["coefficient"]):
+        data = {column: values[figure.data["coefficient"] == name] for column, values in figure.data.items()}
+        head = alt.TitleParams(name, anchor="start", fontSize=SIZE, fontWeight="normal", offset=8)
+        panels.append(_grid(figure, data, ends).properties(title=head))
+    chart = panels[0] if len(panels) == 1 else alt.hconcat(*panels, spacing=24)
+    return finished(chart, figure, width=max(320.0, len(panels) * (cell[0] * len(across) + 90)))
+
+
+def _cell(figure: Figure) -> tuple[float, float]:
+    """Return the width and height of a cell: there is room for the interval if there is one."""
+    many = max(len(in_order(figure.data[side])) for side in ("row", "column"))
+    side = float(np.clip(640 / many, 7, 34))
+    return (max(side, 62.0), max(side, 34.0)) if "low" in figure.data and many <= NUMBERED else (side, side)
+
+
+def _grid(figure: Figure, data: Columns, ends: list[float]) -> Any:
+    alt = altair()
+    assert figure.by is not None
+    down, across = in_order(data["row"]), in_order(data["column"])
+    numbered = max(len(down), len(across)) <= NUMBERED
+    wide, high = _cell(figure)
     middle = ends[0] + 0.55 * (ends[1] - ends[0])
-    size = min(SIZE, max(6.5, 0.85 * cell))
+    size = min(SIZE, max(6.5, 0.85 * high))
     axis: dict[str, Any] = {
         "labelFontSize": size, "labelLimit": 220, "labelOverlap": False, "ticks": False, "domain": False, "grid": False,
     }  # fmt: skip
-    base = alt.Chart(rows(figure.data)).encode(
+    spans = "low" in data
+    columns = {**data, "cell": _texts(data)} if numbered else data
+    base = alt.Chart(rows(columns)).encode(
         x=alt.X("column:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=-90, **axis)),
         y=alt.Y("row:N", sort=down, title=None, axis=alt.Axis(**axis)),
-        tooltip=["row:N", "column:N", alt.Tooltip("value:Q", format=".4f")],
-    )
+        tooltip=[
+            "row:N", "column:N",
+            *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("value", "low", "high") if name in data),
+        ],
+    )  # fmt: skip
     scale = alt.Scale(domain=ends, scheme="blues")
     key = None if numbered else alt.Legend(title=figure.by.label, gradientLength=160)
-    border = {"stroke": "white", "strokeWidth": 1} if cell > 9 else {"strokeWidth": 0}
+    border = {"stroke": "white", "strokeWidth": 1} if high > 9 else {"strokeWidth": 0}
     layers = [base.mark_rect(**border).encode(color=alt.Color("value:Q", scale=scale, legend=key))]
     if numbered:
         ink = alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
         # An undefined cell stays empty; its text would be "null".
         text = (
             base.transform_filter("isValid(datum.value)")
-            .mark_text(fontSize=min(SIZE - 1, 0.36 * cell))
-            .encode(text=alt.Text("value:Q", format=".2f"), color=ink)
-        )
+            .mark_text(fontSize=SIZE - 2 if spans else min(SIZE - 1, 0.36 * high), lineBreak="|", baseline="middle",
+                       dy=-(SIZE - 2) / 2 if spans else 0, lineHeight=SIZE)
+            .encode(text="cell:N", color=ink)
+        )  # fmt: skip
         layers.append(text)
-    chart = alt.layer(*layers).properties(width=alt.Step(cell), height=alt.Step(cell))
-    return finished(chart, figure, width=max(320.0, cell * len(across) + 90))
+    return alt.layer(*layers).properties(width=alt.Step(wide), height=alt.Step(high))
+
+
+def _texts(data: Columns) -> NDArray[Any]:
+    """Return the text of each cell: the value, and below it the interval if there is one."""
+    texts = [f"{value:.2f}" for value in data["value"].tolist()]
+    if "low" in data:
+        spans = zip(data["low"].tolist(), data["high"].tolist(), data["row"], data["column"], strict=True)
+        ends = ["" if row == column or low != low else f"|[{low:.2f}, {high:.2f}]" for low, high, row, column in spans]
+        texts = [text + end for text, end in zip(texts, ends, strict=True)]
+    return np.array(texts, dtype=object)

@@ -23,6 +23,8 @@ from cranfield.report.figures.theme import (
     references,
     rows,
     style,
+    style_numbers,
+    with_room,
 )
 from cranfield.text import counted
 
@@ -37,7 +39,8 @@ def draw(figure: Figure) -> Any:
     """Draw a line of `y` against `x` for each value of `by`; columns `low` and `high` become bars around the points."""
     alt = altair()
     data, legend = _prepared(figure)
-    base = alt.Chart(rows(data)).encode(x=_x_axis(figure, data["x"]), y=quantitative(figure.y, channel="y", column="y"))
+    y = with_room(figure.y, *(data[name] for name in ("y", "low", "high") if name in data))
+    base = alt.Chart(rows(data)).encode(x=_x_axis(figure, data["x"]), y=quantitative(y, channel="y", column="y"))
     chosen = alt.selection_point(fields=["line"], bind="legend") if len(legend) > 1 else None
     line_style, point_style = _styles(figure, legend, chosen)
     clip = {"clip": True} if _is_cut(figure) else {}
@@ -135,7 +138,7 @@ def _prepared(figure: Figure) -> tuple[dict[str, NDArray[Any]], dict[str, dict[s
         if len(points) > MOST_POINTS:
             points = points[np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int))]
         kept.append(points)
-        marked[_marks(points, number, len(order))] = True
+        marked[_marks(points, _within(data["y"][points], figure.y), number, len(order))] = True
     legend, line = _legend(order, figure.by)
     data["marked"] = marked
     if figure.by is not None:
@@ -150,13 +153,26 @@ def _prepared(figure: Figure) -> tuple[dict[str, NDArray[Any]], dict[str, dict[s
     return {name: column[together] for name, column in data.items()}, legend
 
 
-def _marks(points: NDArray[Any], number: int, lines: int) -> NDArray[Any]:
-    """Return the points of a line that are marked; if not all are, each line has its marks at other places."""
+def _within(values: NDArray[Any], axis: Axis) -> NDArray[Any]:
+    """Return the values, with those beyond the ends of the axis moved to its ends."""
+    low, high = -np.inf if axis.low is None else axis.low, np.inf if axis.high is None else axis.high
+    return np.asarray(np.clip(values, low, high))
+
+
+def _marks(points: NDArray[Any], heights: NDArray[Any], number: int, lines: int) -> NDArray[Any]:
+    """Return the points of a line that are marked.
+
+    If not all are, the marks divide the way up and down, and each line has them at other heights: marks on a flat part,
+    where many lines lie on each other, would pile up.
+    """
     if len(points) <= MARK_ALL:
         return points
-    gap = len(points) / MARKS
-    begin = gap * (number % max(lines, 1)) / max(min(lines, MARKED), 1) % gap
-    return np.asarray(points[np.unique(np.arange(begin, len(points), gap).astype(int))])
+    way = np.concatenate([[0.0], np.nancumsum(np.abs(np.diff(heights)))])
+    if way[-1] == 0:
+        way = np.arange(len(points), dtype=np.float64)
+    turn = min(max(lines, 1), MARKED)
+    at = way[-1] * (np.arange(MARKS) + (number % turn + 0.5) / turn) / MARKS
+    return np.asarray(points[np.unique(np.searchsorted(way, at).clip(max=len(points) - 1))])
 
 
 def _legend(order: list[str], by: Axis | None) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
@@ -164,7 +180,8 @@ def _legend(order: list[str], by: Axis | None) -> tuple[dict[str, dict[str, Any]
     if by is None:
         return {}, {}
     if len(order) <= STYLES:
-        return {name: style(number) for number, name in enumerate(order)}, {name: name for name in order}
+        numbers = style_numbers(order, by.column)
+        return {name: style(numbers[name]) for name in order}, {name: name for name in order}
     rest = counted(len(order) - MARKED, "other")
     looks = {name: style(number) for number, name in enumerate(order[:MARKED])}
     looks[rest] = {"color": "#c4c4c4", "dash": DASHES[0], "shape": SHAPES[-1], "fill": "#c4c4c4", "width": 0.4}

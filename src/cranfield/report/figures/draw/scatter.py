@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures.figure import Axis, Figure
-from cranfield.report.figures.label_placement import placed
+from cranfield.report.figures.label_placement import placed, short_names
 from cranfield.report.figures.theme import INK, SIZE, altair, finished, quantitative, references, rows
 from cranfield.types import Array
 
@@ -20,19 +20,20 @@ def draw(figure: Figure) -> Any:
     axes = {"x": figure.x, "y": figure.y, **({"combined": figure.by} if figure.by else {})}
     labels = next(iter(figure.data.values()))
     # Column names may contain dots and brackets, which Vega reads as paths; so the columns are renamed.
-    data = {"label": labels, **{name: figure.data[axis.column] for name, axis in axes.items()}}
+    short = np.array(short_names(labels.tolist()), dtype=object)
+    data = {"label": labels, "short": short, **{name: figure.data[axis.column] for name, axis in axes.items()}}
     at = {name: quantitative(axes[name], channel=name, column=name, grid=False) for name in ("x", "y")}
     tooltip = [alt.Tooltip("label:N", title=next(iter(figure.data)))]
     tooltip += [alt.Tooltip(f"{name}:Q", title=axis.label, format=".4f") for name, axis in axes.items()]
     points = alt.Chart(rows(data)).mark_point(filled=True, color=INK, size=38, opacity=0.9)
     layers = [*_iso_lines(figure, at), *references(figure), points.encode(**at, tooltip=tooltip)]
-    places = placed(_pixels(data["x"], data["y"], figure), labels.tolist(), SIDE, SIDE)
+    places = placed(_pixels(data["x"], data["y"], figure), short.tolist(), SIDE, SIDE)
     for place in dict.fromkeys(place for place in places if place is not None):
         here = np.array([other == place for other in places])
         names = alt.Chart(rows({name: column[here] for name, column in data.items()})).mark_text(
             align=place.align, baseline="middle", dx=place.dx, dy=place.dy, fontSize=SIZE - 1
         )
-        layers.append(names.encode(x="x:Q", y="y:Q", text="label:N"))
+        layers.append(names.encode(x="x:Q", y="y:Q", text="short:N"))
     chart = alt.layer(*layers).properties(width=SIDE, height=SIDE)
     if not figure.references:
         chart = chart.add_params(alt.selection_interval(bind="scales"))

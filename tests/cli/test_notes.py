@@ -1,0 +1,36 @@
+"""Nothing is said both on standard error and below the table."""
+
+import pytest
+
+from tests.cli.conftest import Cranfield
+
+VERBS = [
+    "eval --sample -m AP",
+    "compare --sample -m AP",
+    "anova --sample -m AP",
+    "meta correlate --sample -m AP,RR -B 10",
+    "meta power --sample -m AP -B 20",
+    "meta swap --sample -m AP -B 20",
+    "meta concord --sample -m AP,RR --gold P@5",
+    "meta gtheory --sample -m AP",
+]
+"""In the sample, the run dense lacks topic 114, and topic 113 has no relevant document: AP is undefined."""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_missing_topics_and_undefined_scores_are_noted_once(cranfield: Cranfield, verb: str) -> None:
+    done = cranfield(*verb.split())
+    assert (done.code, done.err) == (0, "")
+    (missing,) = [line for line in done.out.splitlines() if "missing" in line and "dense" in line]
+    assert "114" in missing
+    assert len([line for line in done.out.splitlines() if "undefined" in line or "has no score" in line]) == 1
+
+
+@pytest.mark.parametrize("more", [["-f", "json"], ["-f", "csv"], ["-o", "table.txt"]])
+def test_where_notes_are_not_below_a_table_the_warnings_are_printed(
+    cranfield: Cranfield, more: list[str], tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(str(tmp_path))
+    done = cranfield("compare", "--sample", "-m", "AP", *more)
+    assert "warning: 1 judged topic missing from runs: dense (114)" in done.err
+    assert "warning: AP: undefined on 1 of 24 topics (113)" in done.err
