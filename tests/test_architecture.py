@@ -23,7 +23,7 @@ ROOMS = [
     "report",
     "compat",
     "cli",
-    "__main__", "_moved",
+    "__main__", "_fork", "_moved",
 ]  # fmt: skip
 """Every folder and loose module of the package, in the order of the flow of data."""
 

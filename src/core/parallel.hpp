@@ -8,7 +8,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -55,7 +54,7 @@ inline bool parallel_for(std::size_t pieces, unsigned threads, const Watch& watc
     unsigned started = 0;
     try {
         for (; started < threads; ++started) team.emplace_back(loop, started);
-    } catch (const std::system_error&) {  // the machine allows no more threads: use those that started
+    } catch (const std::exception&) {  // no more threads, or no memory for one: use those that started
         const std::lock_guard lock(mutex);
         running -= threads - started;
     }

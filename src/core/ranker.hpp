@@ -236,10 +236,28 @@ private:
                              [](const Document& a, const Document& b) { return a.key > b.key; });
             return;
         }
-        std::sort(documents.begin(), documents.end(), [base](const Document& a, const Document& b) {
-            return a.key != b.key ? a.key > b.key : a.doc.in(base) > b.doc.in(base);
-        });
+        std::sort(documents.begin(), documents.end(), [](const Document& a, const Document& b) { return a.key > b.key; });
         tied_ = true;
+        for (std::size_t begin = 0, end = 0; begin < documents.size(); begin = end) {
+            for (end = begin + 1; end < documents.size() && documents[end].key == documents[begin].key;) ++end;
+            if (end - begin > 1) order_by_id(base, begin, end);
+        }
+    }
+
+    // Sorts tied documents by id, from the last to the first. The ids are copied: those in a mapped file may change while
+    // they are sorted, and std::sort would leave its bounds.
+    void order_by_id(const char* base, std::size_t begin, std::size_t end) {
+        copied_.clear();
+        tied_documents_.clear();
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::string_view id = documents[i].doc.in(base);
+            tied_documents_.push_back({Id::make(copied_.size(), id.size()), documents[i]});
+            copied_.append(id);
+        }
+        std::sort(tied_documents_.begin(), tied_documents_.end(), [copies = copied_.data()](const auto& a, const auto& b) {
+            return a.copy.in(copies) > b.copy.in(copies);
+        });
+        for (std::size_t i = begin; i < end; ++i) documents[i] = tied_documents_[i - begin].document;
     }
 
     void collect() {
@@ -266,8 +284,15 @@ private:
     }
 
     JoinOptions options_;
+    struct TiedDocument {
+        Id copy;  // in copied_
+        Document document;
+    };
+
     IdTable seen_;
     bool tied_ = false;
+    std::string copied_;
+    std::vector<TiedDocument> tied_documents_;
 };
 
 }  // namespace cranfield

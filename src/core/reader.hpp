@@ -114,11 +114,12 @@ public:
             while (bytes_.substr(at, 3) == "\xef\xbb\xbf") at += 3;
         reserve(at);
         Columns column;
+        std::size_t nul = next_nul(at);
         while (at < chunk_.end && chunk_.faults.size() < options_.most_faults) {
             const char* begin = bytes_.data() + at;
 #if defined(CRANFIELD_SSE2)
             std::size_t columns = 0, short_length = 0;
-            if (layout_.delimiter == ' ' && bytes_.size() - at >= 64 && !skip_header &&
+            if (layout_.delimiter == ' ' && bytes_.size() - at >= kShortLine && nul - at >= kShortLine && !skip_header &&
                 split_short_line(begin, column, columns, short_length)) {
                 if (columns > 0 && column[0].front() != '#') take(column, columns, at);
                 at += short_length + 1;
@@ -129,7 +130,10 @@ public:
             const std::size_t length = stop ? static_cast<std::size_t>(stop - begin) : chunk_.end - at;
             std::string_view line{begin, length};
             line = layout_.delimiter == ' ' ? trim_line(line) : trim_end(line);
-            if (!line.empty() && line.front() != '#') {
+            if (nul < at + length) {
+                fault(at, "a NUL byte: binary data, expected text");
+                nul = next_nul(at + length);
+            } else if (!line.empty() && line.front() != '#') {
                 if (skip_header) {
                     skip_header = false;
                 } else {
@@ -141,6 +145,12 @@ public:
     }
 
 private:
+    // Text has no NUL byte. Looking for the next one is much faster than looking at every line.
+    std::size_t next_nul(std::size_t at) const {
+        const void* nul = at < chunk_.end ? std::memchr(bytes_.data() + at, 0, chunk_.end - at) : nullptr;
+        return nul ? static_cast<std::size_t>(static_cast<const char*>(nul) - bytes_.data()) : chunk_.end + kShortLine;
+    }
+
     static std::string_view trim_end(std::string_view line) {
         while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
         return trim_line(line).empty() ? std::string_view{} : line;

@@ -36,6 +36,7 @@
 namespace cranfield {
 
 constexpr std::size_t kMostColumns = 16;
+constexpr std::size_t kShortLine = 64;  // bytes that `split_short_line` looks at
 
 enum class Role : std::uint8_t { skip, topic, label, doc, rank, value, name };
 

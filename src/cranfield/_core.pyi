@@ -2,7 +2,7 @@
 Reading runs and judgments, ranking, joining, resampling: the loops that numpy cannot do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 import numpy
@@ -44,6 +44,20 @@ class Joined(TypedDict):
     """The retrieved documents that have no number in `numbers`."""
     scores: NDArray[numpy.float64]
     """For each retrieved document, the number it is ranked by; empty without `scores`."""
+
+class Mapping:
+    """The bytes of an open file, mapped into memory."""
+
+    def __init__(self, descriptor: int, path: bytes) -> None: ...
+    @property
+    def path(self) -> bytes:
+        """The path of the file."""
+
+    @property
+    def cut_short(self) -> bool:
+        """
+        Whether another program has cut the file short; the bytes after its end are zeros.
+        """
 
 class Table:
     """
@@ -124,8 +138,8 @@ class Table:
         """
 
 def read(
-    sources: Sequence[object],
-    columns: Sequence[str],
+    sources: list[Any],
+    columns: list[str],
     delimiter: str,
     header: bool,
     expected: str,
@@ -191,8 +205,8 @@ def judged(table: Table, on_duplicate: str) -> Judged:
 
 def join_files(
     judged: Judged,
-    sources: Sequence[object],
-    columns: Sequence[str],
+    sources: list[Any],
+    columns: list[str],
     delimiter: str,
     header: bool,
     expected: str,
@@ -212,7 +226,7 @@ def join_files(
 
 def join_tables(
     judged: Judged,
-    tables: Sequence[Table],
+    tables: list[Table],
     order: str,
     single_precision: bool,
     depth: int,
@@ -224,7 +238,7 @@ def join_tables(
 
 def join_dicts(
     judged: Judged,
-    runs: Sequence[tuple[str, dict[Any, Any]]],
+    runs: list[tuple[str, dict[Any, Any]]],
     order: str,
     single_precision: bool,
     depth: int,

@@ -12,7 +12,9 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.text import control_free
 from cranfield.text import one_line as one_line
+from cranfield.text import printable as printable
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,6 @@ FORMATS = ("text", "json", "csv", "tsv", "latex", "markdown", "html")
 DIGITS = 4
 """Digits after the decimal point in formats for people; data formats give all digits."""
 UNDEFINED = "-"
-
-_CONTROL = ("Cc", "Cs", "Zl", "Zp")
-_INVISIBLE = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""The byte order mark, spaces without width, and marks that change the direction of the text."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +76,8 @@ class Table:
     caption: str = ""
     notes: tuple[str, ...] = ()
     digits: int | None = None
+    guard_formulas: bool = False
+    """In csv and tsv, put ' before text that begins with =, +, - or @: a spreadsheet would run it as a formula."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -288,10 +288,18 @@ class Table:
         return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
 
     def csv(self, sep: str = ",") -> str:
-        """Return a line of headings and a line per row; undefined is empty. Caption and notes are left out."""
+        """Return a line of headings and a line per row; undefined is empty. Caption and notes are left out.
+
+        Control characters are escaped.
+        """
         names, rows = self._data()
         lines: list[list[str | float | None]] = [[*names], *rows]
-        return "\n".join(sep.join(_quoted("" if x is None else str(x), sep) for x in line) for line in lines)
+        return "\n".join(sep.join(_quoted(self._csv_cell(x), sep) for x in line) for line in lines)
+
+    def _csv_cell(self, cell: str | float | None) -> str:
+        if not isinstance(cell, str):
+            return "" if cell is None else str(cell)
+        return safe_cell(cell, guard_formulas=self.guard_formulas)
 
     def tsv(self) -> str:
         """Return the same as `csv`, with tabs instead of commas."""
@@ -305,18 +313,6 @@ def number(cell: Cell) -> float | None:
     """Return the value by which a cell is compared; None for text and undefined values."""
     value = cell.value if isinstance(cell, Estimate) else cell
     return None if value is None or isinstance(value, str) or math.isnan(value) else value
-
-
-def printable(text: str) -> str:
-    """Escape control characters and invisible ones, so that the name of a run cannot move the cursor.
-
-    >>> printable("a\\x1b[2J")
-    'a\\\\x1b[2J'
-    """
-    if text.isprintable():
-        return text
-    escaped = {c for c in text if unicodedata.category(c) in _CONTROL or c in _INVISIBLE}
-    return "".join(c.encode("unicode_escape").decode() if c in escaped else c for c in text)
 
 
 def visible_width(text: str) -> int:
@@ -387,6 +383,16 @@ def escape_markdown(text: str) -> str:
     a\\|b\\_c
     """
     return "".join("\\" + c if c in "\\`*_[]<>|#~" else c for c in printable(one_line(text)))
+
+
+def safe_cell(cell: str, *, guard_formulas: bool = True) -> str:
+    """Return text for a CSV file, with control characters escaped and ' before what a spreadsheet would run.
+
+    >>> safe_cell("=HYPERLINK(0)"), safe_cell("bm25")
+    ("'=HYPERLINK(0)", 'bm25')
+    """
+    guard = "'" if guard_formulas and cell.lstrip().startswith(("=", "+", "-", "@")) else ""
+    return guard + control_free(cell)
 
 
 def _quoted(cell: str, sep: str) -> str:

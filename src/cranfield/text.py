@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from reprlib import Repr
+
+_CONTROL = ("Cc", "Cs", "Zl", "Zp")
+_INVISIBLE = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""The byte order mark, spaces without width, and marks that change the direction of the text."""
 
 
 def listed(names: Iterable[object], most: int = 5, noun: str = "") -> str:
@@ -54,3 +59,27 @@ def cut(text: str, most: int = 500) -> str:
 def one_line(text: str) -> str:
     """Replace line breaks and repeated spaces by single spaces."""
     return " ".join(text.split())
+
+
+def printable(text: str) -> str:
+    """Escape control characters and invisible ones, so that the name of a run cannot move the cursor.
+
+    >>> printable("a\\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    escaped = {c for c in text if unicodedata.category(c) in _CONTROL or c in _INVISIBLE}
+    return "".join(c.encode("unicode_escape").decode() if c in escaped else c for c in text)
+
+
+def control_free(text: str) -> str:
+    """Escape control characters, except tabs and line breaks, for text that other programs read.
+
+    >>> control_free("a\\x1b[2J")
+    'a\\\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    escaped = {c for c in text if unicodedata.category(c) == "Cc" and c not in "\t\n\r"}
+    return "".join(c.encode("unicode_escape").decode() if c in escaped else c for c in text)

@@ -15,6 +15,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import HEAD, load, read_stream
 from cranfield.errors import CranfieldWarning, DataError
+from cranfield.fairness.groups import Groups
 
 RUN = b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
 
@@ -123,3 +124,17 @@ def test_a_byte_order_mark_between_lines_is_reported(tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(RUN + b"\xef\xbb\xbf2 Q0 a 1 2.0 t\n")
     findings = check_files(runs=[tmp_path / "r"])
     assert [(f.line, f.severity, f.code) for f in findings] == [(3, "warning", "byte-order-mark")]
+
+
+def test_a_run_name_in_a_table_need_not_be_utf_8() -> None:
+    """Found by fuzz/run csv."""
+    data = b"query_id,doc_id,score,run\n1,d1,2,a\xff\n1,d2,1,b\n"
+    assert [run.name for run in runs_of(data)] == ["a\udcff", "b"]
+
+
+def test_a_side_file_of_one_column_is_an_error_not_a_bug(tmp_path: Path) -> None:
+    """Found by fuzz/run side: the first line was taken for a header before its columns were counted."""
+    path = tmp_path / "groups.txt"
+    path.write_text("doc\n")
+    with pytest.raises(DataError, match=r"groups\.txt:1: 1 column"):
+        Groups.of(path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import warnings
 
 import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldWarning
+from cranfield.evaluation import explanation
 
 QRELS = b"1 1 a 2\n1 1 b 1\n1 2 b 1\n1 2 c 3\n1 3 z 1\n"
 RUN = {"1": {"a": 9.0, "x": 8.0, "b": 7.0, "c": 6.0}}
@@ -133,3 +135,53 @@ def test_undefined_topics_with_and_without_relevant_documents_are_distinguished(
 def test_an_error_in_gamma_names_the_measure() -> None:
     with pytest.raises(cf.UsageError, match=r"^D#-nDCG: gamma == 1\.5, must be between 0 and 1"):
         cf.parse("D#-nDCG(gamma=1.5)@10")
+
+
+# -- long lists
+
+
+def long_list(documents: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """Every third document is relevant, all are judged."""
+    qrels = {"1": {f"d{i}": float(i % 3 == 0) for i in range(documents)}}
+    return qrels, {"1": {f"d{i}": float(documents - i) for i in range(documents)}}
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG", "P"])
+def test_explaining_a_long_list_needs_little_memory(measure: str) -> None:
+    """Every rank × every hit would be 36 million pairs, of 17 bytes."""
+    qrels, run = long_list(6_000)
+    tracemalloc.start()
+    cf.explain(qrels, run, "1", measure)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 400e6 if measure == "P" else peak < 40e6
+
+
+def test_the_score_so_far_is_the_score_of_the_list_that_ends_there() -> None:
+    """AP by the formula: the sum of i / rank of the i-th relevant document, over all relevant documents."""
+    qrels, run = long_list(3_000)
+    so_far = [line.so_far for line in cf.explain(qrels, run, "1", "AP").lines]
+    total, expected = 0.0, []
+    for rank in range(1, 3_001):
+        total += ((rank + 2) // 3) / rank if (rank - 1) % 3 == 0 else 0.0
+        expected.append(total / 1_000)
+    assert so_far == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("measure", ["P+", "P", "Compat", "AP11", "AP'"])
+def test_the_scores_of_cut_lists_do_not_depend_on_how_many_are_scored_at_once(
+    measure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qrels, run = long_list(50)
+    expected = [line.so_far for line in cf.explain(qrels, run, "1", measure).lines]
+    monkeypatch.setattr(explanation, "HITS_AT_ONCE", 60)
+    assert [line.so_far for line in cf.explain(qrels, run, "1", measure).lines] == expected
+
+
+@pytest.mark.parametrize("measure", ["AP", "P+", "AP'", "nDCG@9"])
+def test_fewer_ranks_are_the_first_lines_of_the_whole_explanation(measure: str) -> None:
+    qrels, run = long_list(40)
+    del qrels["1"]["d1"]
+    whole, top = (cf.explain(qrels, run, "1", measure, depth=depth) for depth in (None, 5))
+    assert top.lines == whole.lines[:5]
+    assert (top.score, top.notes, top.columns) == (whole.score, whole.notes, whole.columns)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.assessed.lists import Assessed
+from cranfield.evaluation.explanation import _running_scores
 from cranfield.measures import Measure, parse
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, STOPS_WHEN_SATISFIED
 from tests.oracles.joined import collections, graded_lists, joined, side_by_side
@@ -173,3 +174,17 @@ def test_thirty_two_bit_arrays_score_the_same() -> None:
     )
     for measure in ALL:
         assert np.array_equal(measure.evaluate(lists), measure.evaluate(narrow), equal_nan=True), measure
+
+
+@settings(max_examples=200, deadline=None)
+@given(graded=graded_lists(lowest=-1))
+def test_measures_that_add_top_down_score_a_cut_list_by_the_sum_down_to_there(graded: Graded) -> None:
+    """What `explain` adds up for these measures, against the score of every cut list by itself."""
+    grades, missed = graded
+    for measure in ALL:
+        if measure.top_down:
+            terms = measure.terms(Assessed.one(grades, missed))
+            assert terms is not None, measure
+            for cut, score in enumerate(_running_scores(terms, len(grades)).tolist(), 1):
+                unseen = [grade for grade in grades[cut:] if grade is not None]
+                assert same(score, measure.evaluate(Assessed.one(grades[:cut], [*missed, *unseen]))[0]), (measure, cut)

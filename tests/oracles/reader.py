@@ -62,6 +62,9 @@ def read(
     while data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
     for number, raw in enumerate(data.split(b"\n"), 1):
+        if b"\0" in raw:
+            out.fault_lines.append(number)
+            continue
         line = raw.rstrip(b"\r \t").lstrip(b" \t") if delimiter == " " else raw.rstrip(b"\r")
         if not line.strip(b"\r \t") or line.startswith(b"#"):
             continue

@@ -741,3 +741,11 @@ def test_a_package_that_is_not_installed_is_named() -> None:
         UsageError, match="to_x needs no_such_package, which is not installed: pip install no_such_pack"
     ):
         aggregate.need("no_such_package.part", "to_x")
+
+
+def test_an_integer_too_large_for_a_number_is_an_error(tmp_path: Path) -> None:
+    """Found by fuzz/run json."""
+    path = tmp_path / "scores.json"
+    path.write_text('{"a": {"1": {"AP": ' + "1" * 400 + "}}}")
+    with pytest.raises(DataError, match="is not a number"):
+        Scores.read(path)

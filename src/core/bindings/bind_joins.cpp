@@ -63,9 +63,11 @@ JoinOptions join_options(const std::string& order, bool single_precision, const 
     return options;
 }
 
-JoinedDict join_tables_in_memory(const Judged& judged, const std::vector<const Table*>& tables, const std::string& order,
+JoinedDict join_tables_in_memory(const Judged& judged, const nb::typed<nb::list, Table>& runs, const std::string& order,
                                  bool single_precision, std::size_t depth, unsigned threads, const Judged* numbers, bool scores) {
     const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
+    std::vector<const Table*> tables;
+    for (const nb::handle run : runs) tables.push_back(&nb::cast<const Table&>(run));
     std::optional<Joined> joined;
     {
         const nb::gil_scoped_release release;
@@ -74,9 +76,9 @@ JoinedDict join_tables_in_memory(const Judged& judged, const std::vector<const T
     return to_python(*std::move(joined));
 }
 
-std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, const std::vector<nb::object>& sources,
-                                                         const std::vector<std::string>& columns, const std::string& delimiter,
-                                                         bool header, const std::string& expected, const std::string& order,
+std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, const Objects& sources,
+                                                         const Strings& columns, const std::string& delimiter,
+                                                         bool header, const nb::str& expected, const std::string& order,
                                                          bool single_precision, const std::string& on_duplicate,
                                                          std::size_t depth, unsigned threads, const std::optional<Progress>& progress,
                                                          const Judged* numbers, bool scores, bool split_tags) {
@@ -102,15 +104,17 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
 using AnyDict = nb::typed<nb::dict, nb::any, nb::any>;
 
 // The strings are read where Python keeps them.
-JoinedDict join_dicts(const Judged& judged, const std::vector<std::pair<std::string, AnyDict>>& runs, const std::string& order,
+JoinedDict join_dicts(const Judged& judged, const nb::typed<nb::list, std::pair<nb::str, AnyDict>>& runs, const std::string& order,
                       bool single_precision, std::size_t depth, const Judged* numbers, bool scores) {
     const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
     if (options.order == Order::rank) throw nb::value_error("order == 'rank', but a dict has no ranks; use 'score' or 'file'");
     Joined joined(judged.topics.size());
     Ranker ranker(options);
     for (std::size_t r = 0; r < runs.size(); ++r) {
-        joined.add_run(runs[r].first, static_cast<std::int32_t>(r));
-        const nb::object topics = safe_to_iterate(runs[r].second.ptr());
+        const auto [name, lists] = nb::cast<std::pair<nb::str, nb::dict>>(runs[r]);
+        Text name_text;
+        joined.add_run(std::string(name_text.of(name.ptr())), static_cast<std::int32_t>(r));
+        const nb::object topics = safe_to_iterate(lists.ptr());
         std::vector<Joined::Part> parts;
         Py_ssize_t at = 0;
         PyObject *topic_key = nullptr, *documents = nullptr;

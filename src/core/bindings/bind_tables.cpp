@@ -1,12 +1,15 @@
 // Table: runs and judgments in memory, made from files, dicts and columns.
+#include <cerrno>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "mapping.hpp"
 #include "table.hpp"
 
 namespace cranfield {
@@ -14,8 +17,25 @@ namespace {
 
 using AnyList = nb::typed<nb::list, nb::any>;
 
-std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std::vector<std::string>& columns,
-                               const std::string& delimiter, bool header, const std::string& expected, bool qrels,
+void map_file(Mapping* self, int descriptor, const nb::bytes& path) {
+    try {
+        new (self) Mapping(descriptor, std::string(path.c_str(), path.size()));
+    } catch (const std::system_error& error) {
+        errno = error.code().value();
+        PyErr_SetFromErrno(PyExc_OSError);
+        throw nb::python_error();
+    }
+}
+
+int mapped_bytes(PyObject* self, Py_buffer* view, int flags) {
+    const Mapping& mapping = *nb::inst_ptr<Mapping>(self);
+    return PyBuffer_FillInfo(view, self, const_cast<char*>(mapping.data()), static_cast<Py_ssize_t>(mapping.size()), 1, flags);
+}
+
+PyType_Slot mapping_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(mapped_bytes)}, {0, nullptr}};
+
+std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
+                               const std::string& delimiter, bool header, const nb::str& expected, bool qrels,
                                const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines,
                                bool split_tags, bool labels_count) {
     const Buffers buffers(sources);
@@ -36,9 +56,9 @@ std::tuple<Table, Faults> read(const std::vector<nb::object>& sources, const std
     return {std::move(table), std::move(faults)};
 }
 
-Table table_from_dict(const nb::typed<nb::dict, nb::any, nb::any>& lists, const std::string& name, const char* what) {
+Table table_from_dict(const nb::typed<nb::dict, nb::any, nb::any>& lists, const nb::str& name, const char* what) {
     TableBuilder builder;
-    builder.name(name);
+    builder.name(Text().of(name.ptr()));
     const nb::object topics = safe_to_iterate(lists.ptr());
     Py_ssize_t at = 0;
     PyObject *topic = nullptr, *documents = nullptr;
@@ -134,8 +154,8 @@ Strings table_docs(const Table& table, std::size_t begin, std::size_t end) {
     return out;
 }
 
-Table table_take(const Table& table, const Column<std::int64_t>& rows, const std::string& name) {
-    return take_rows(table, rows.data(), rows.size(), name);
+Table table_take(const Table& table, const Column<std::int64_t>& rows, const nb::str& name) {
+    return take_rows(table, rows.data(), rows.size(), Text().of(name.ptr()));
 }
 
 std::tuple<Vector1<std::int64_t>, Vector1<double>> table_order(const Table& table, std::size_t list, const std::string& order,
@@ -166,6 +186,11 @@ std::tuple<Vector1<std::int64_t>, Vector1<double>> table_order(const Table& tabl
 }  // namespace
 
 void bind_tables(nb::module_& m) {
+    nb::class_<Mapping>(m, "Mapping", nb::type_slots(mapping_slots), "The bytes of an open file, mapped into memory.")
+        .def("__init__", &map_file, "descriptor"_a, "path"_a)
+        .def_prop_ro("path", [](const Mapping& mapping) { return nb::bytes(mapping.path().data(), mapping.path().size()); }, "The path of the file.")
+        .def_prop_ro("cut_short", &Mapping::cut_short, "Whether another program has cut the file short; the bytes after its end are zeros.");
+
     nb::class_<Table>(m, "Table", "A run or judgments in memory: one row per document, grouped into lists (run × topic).")
         .def("__len__", &Table::size)
         .def_prop_ro("names", [](const Table& t) { return to_strs(t.names); }, "The run tags; one empty name for judgments.")
@@ -182,9 +207,9 @@ void bind_tables(nb::module_& m) {
         .def_prop_ro("label", [](const Table& t) { return view_of(t.label); }, "For each row, the index of its label; empty if there is only one label.")
         .def_prop_ro("lines", [](const Table& t) { return view_of(t.line); }, "For each row, its line in the file; empty unless `keep_lines`.")
         .def("take", &table_take, "rows"_a, "name"_a, "Return some rows as a table under one name. Rows of one list must follow one another.")
-        .def("renamed", [](const Table& t, const std::string& name) {
+        .def("renamed", [](const Table& t, const nb::str& name) {
             Table copy = t;
-            copy.names.assign(t.names.size(), name);
+            copy.names.assign(t.names.size(), std::string(Text().of(name.ptr())));
             return copy;
         }, "name"_a, "Return a copy with another name.")
         .def("docs", &table_docs, "begin"_a, "end"_a, "Return the document ids of the rows from `begin` up to `end`.")

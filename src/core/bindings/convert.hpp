@@ -133,12 +133,16 @@ inline void check_id(std::string_view id, const char* what) {
                                std::to_string(kLongestId) + " are allowed").c_str());
 }
 
+// Lists are converted here, not by nanobind: its conversions end the process if memory runs out.
+using Objects = nb::typed<nb::list, nb::any>;
+
 // Keeps the buffers of Python objects open while C++ reads them.
 class Buffers {
 public:
-    explicit Buffers(const std::vector<nb::object>& objects) {
+    explicit Buffers(const Objects& objects) {
         views_.reserve(objects.size());
-        for (const nb::object& object : objects) {
+        sources.reserve(objects.size());
+        for (const nb::handle object : objects) {
             views_.emplace_back();
             if (PyObject_GetBuffer(object.ptr(), &views_.back(), PyBUF_SIMPLE) != 0) {
                 views_.pop_back();
@@ -162,13 +166,14 @@ private:
     std::vector<Py_buffer> views_;
 };
 
-inline Layout make_layout(const std::vector<std::string>& columns, const std::string& delimiter, bool header,
-                   const std::string& expected) {
+inline Layout make_layout(const Strings& columns, const std::string& delimiter, bool header, const nb::str& expected) {
     static const std::unordered_map<std::string, Role> kRoles = {
         {"skip", Role::skip}, {"topic", Role::topic}, {"label", Role::label}, {"doc", Role::doc},
         {"rank", Role::rank}, {"value", Role::value}, {"name", Role::name}};
     Layout layout;
-    for (const std::string& column : columns) {
+    Text text;
+    for (const nb::handle name : columns) {
+        const std::string column(text.of(name.ptr()));
         const auto role = kRoles.find(column);
         if (role == kRoles.end()) throw nb::value_error(("unknown column role '" + column + "'").c_str());
         layout.roles.push_back(role->second);
@@ -179,7 +184,7 @@ inline Layout make_layout(const std::vector<std::string>& columns, const std::st
     if (delimiter.size() != 1) throw nb::value_error("the delimiter must be one character");
     layout.delimiter = delimiter[0];
     layout.header = header;
-    layout.expected = expected;
+    layout.expected = text.of(expected.ptr());
     return layout;
 }
 

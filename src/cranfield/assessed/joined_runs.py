@@ -22,7 +22,18 @@ from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of, several_tags
-from cranfield.collection.source import DATA_LINE, HEAD, Buffer, check_content, expand, load, shown_path, stem, unmarked
+from cranfield.collection.source import (
+    DATA_LINE,
+    HEAD,
+    Buffer,
+    check_complete,
+    check_content,
+    expand,
+    load,
+    shown_path,
+    stem,
+    unmarked,
+)
 from cranfield.errors import CranfieldWarning, DataError, NotedWarning, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -206,6 +217,8 @@ class RunJoiner:
                 split_tags=self.options.split_tags,
                 **self._rules(order),
             )
+            for file in files:
+                check_complete(file.buffer)
             for source, line, message in faults:
                 message = with_way_out(layouts.explained(message, files[source].buffer, line))
                 raise DataError(files[source].path, line, message)

@@ -37,10 +37,13 @@ OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The console script. Returns the exit code: 0 success, 1 the data is wrong, 2 the command is wrong."""
-    from cranfield.cli.guard import guarded
+    try:
+        from cranfield.cli.guard import guarded
 
-    words = list(sys.argv[1:] if argv is None else argv)
-    return guarded(lambda: run(words))
+        words = list(sys.argv[1:] if argv is None else argv)
+        return guarded(lambda: run(words))
+    except KeyboardInterrupt:  # while the modules that print messages are imported
+        return 130
 
 
 def run(words: list[str]) -> int:

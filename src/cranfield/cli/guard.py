@@ -2,25 +2,86 @@
 
 from __future__ import annotations
 
+import _thread
 import os
+import signal
 import sys
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from cranfield.cli.printing import Note
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.text import printable
 
 OK, DATA, USAGE = 0, 1, 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 """The exit code of a program whose reader closed the pipe: 128 + SIGPIPE."""
+OUT_OF_MEMORY = b"error: not enough memory\n"
+NO_MEMORY = ("cannot allocate memory", "failed to map segment")
+"""How the system says that a library does not fit into memory."""
 SHOW_TRACEBACK = "CRANFIELD_TRACEBACK"
 """The environment variable that shows the traceback of a bug."""
 
 
 def guarded(work: Callable[[], int]) -> int:
-    """Do the work, print warnings and errors in a line each, and return the exit code."""
+    """Do the work, print warnings and errors in a line each, and return the exit code.
+
+    Nothing is imported to print an error: there may be no memory left, or Ctrl-C may interrupt the import.
+    """
+    try:
+        with _interrupts() as pressed:
+            return _with_messages(work, pressed)
+    except KeyboardInterrupt:  # a second one, while a message was printed
+        return INTERRUPTED
+    except MemoryError:  # not even enough for a message
+        os.write(2, OUT_OF_MEMORY)
+        return DATA
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """A list that gets an entry when Ctrl-C is pressed, since libraries may lose the exception.
+
+    An import turns it into an ImportError, and Python ignores it in the callbacks of its garbage collector.
+    """
+    pressed: list[int] = []
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield pressed
+        return
+
+    def note(number: int, frame: object) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    def again() -> None:
+        time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+
+    def ignored(event: sys.UnraisableHookArgs) -> None:
+        if event.exc_type is KeyboardInterrupt:
+            _thread.start_new_thread(again, ())  # after this function, in which it would be ignored once more
+        else:
+            before(event)
+
+    before = sys.unraisablehook
+    try:
+        signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, which gets Ctrl-C
+        yield pressed
+        return
+    sys.unraisablehook = ignored
+    try:
+        yield pressed
+    finally:
+        sys.unraisablehook = before
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _with_messages(work: Callable[[], int], pressed: list[int]) -> int:
     with warnings.catch_warnings():
         printed: set[str] = set()
 
@@ -59,8 +120,25 @@ def guarded(work: Callable[[], int]) -> int:
         except Exception as error:
             if os.environ.get(SHOW_TRACEBACK):
                 raise
+            if pressed:
+                say("interrupted")
+                return INTERRUPTED
+            if _no_memory(error):
+                say("error: not enough memory")
+                return DATA
             say(f"error: {_where(error)}: this is a bug in cranfield, please report it; {SHOW_TRACEBACK}=1 shows more")
             return DATA
+
+
+def _no_memory(error: BaseException | None) -> bool:
+    """Whether the lack of memory made an import fail: libraries replace the error by an ImportError of theirs."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return True
+        if isinstance(error, ImportError) and any(words in str(error).lower() for words in NO_MEMORY):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _where(error: Exception) -> str:
@@ -74,8 +152,6 @@ def _where(error: Exception) -> str:
 
 def say(text: str) -> None:
     """Print a line on standard error, with control characters spelled out so that they cannot move the cursor."""
-    from cranfield.table import printable
-
     if sys.stderr is not None:
         print(printable(text), file=sys.stderr)
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
-from cranfield.cli.declare import RESULT, Verb, flag, option
+from cranfield.cli.declare import MORE, RESULT, Verb, flag, option
 from cranfield.errors import CranfieldWarning
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ class Output(Verb):
 
     format: str = format_option()
     output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.", group=RESULT)
+    guard_formulas: bool = flag(
+        "--guard-formulas",
+        "In csv and tsv, put ' before text that begins with =, +, - or @: a spreadsheet would run it as a formula.",
+        group=MORE,
+    )
 
     @property
     def shows_notes(self) -> bool:
@@ -89,7 +94,8 @@ class Output(Verb):
             return "\n\n".join([table.text(color=color, width=width) for table in tables])
         for table in tables:
             warn_of_notes(table.notes, self.format)
-        return "\n\n".join([table.render(self.format) for table in tables])
+        guarded = (replace(table, guard_formulas=self.guard_formulas) for table in tables)
+        return "\n\n".join([table.render(self.format) for table in guarded])
 
 
 class Printing(Quiet, Output):

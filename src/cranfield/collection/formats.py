@@ -25,6 +25,7 @@ from cranfield.collection.source import (
     HEAD,
     Buffer,
     PathLike,
+    check_complete,
     check_content,
     data_start,
     head_of,
@@ -72,7 +73,7 @@ class Layout:
         Runs are one per file, or one per tag (`split_tags`). A document is judged once per topic, or once per topic and
         label of column 2 (`labels_count`).
         """
-        return _core.read(
+        table, faults = _core.read(
             [buffer],
             list(self.columns),
             self.delimiter,
@@ -86,6 +87,8 @@ class Layout:
             split_tags=split_tags,
             labels_count=labels_count,
         )
+        check_complete(buffer)
+        return table, faults
 
     def encode(self, out: Outgoing, path: str) -> bytes:
         """The bytes of a file in this format."""

@@ -17,6 +17,7 @@ from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.text import listed
+from cranfield.types import Index64
 
 
 class Retrieved(NamedTuple):
@@ -134,10 +135,20 @@ class Run(Records):
     def ranking(self, topic: Any, order: str = "score", precision: int = 64) -> list[Ranked]:
         """The list of one topic, best first, by `score` (compared in 64 or 32 bits), `rank` or as in the `file`."""
         self._check_order("ranking", order)
-        begin, end = self._slice(topic)
-        positions, _ = self.table.order(self._place[str(topic)], order, precision == 32)
-        docs, scores = self.table.docs(begin, end), self.values
-        return [Ranked(rank, docs[p - begin], float(scores[p])) for rank, p in enumerate(positions.tolist(), 1)]
+        return self._ranked(self._positions(topic, order, precision))
+
+    def ranked_at(self, topic: Any, places: Index64, order: str = "score", precision: int = 64) -> list[Ranked]:
+        """The documents at these places of `ranking`, counted from 0; the rest of the list is not converted."""
+        return self._ranked(self._positions(topic, order, precision)[places], places + 1)
+
+    def _positions(self, topic: Any, order: str, precision: int) -> Index64:
+        self._slice(topic)  # an unknown topic is an error
+        return self.table.order(self._place[str(topic)], order, precision == 32)[0]
+
+    def _ranked(self, rows: Index64, ranks: Index64 | None = None) -> list[Ranked]:
+        docs = self.table.take(rows, self.name).docs(0, len(rows))
+        places = np.arange(1, len(rows) + 1) if ranks is None else ranks
+        return list(map(Ranked, places.tolist(), docs, self.values[rows].tolist()))
 
     def top(self, k: int, order: str = "score") -> Run:
         """The first `k` documents of every list, best first.

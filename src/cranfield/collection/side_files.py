@@ -60,7 +60,7 @@ def read_side_file(
     fits: a further condition on the cells of a line; a separator that does not meet it is not used.
     """
     origin = shown_path(os.fspath(path))
-    lines, numbers = _lines(text_of(load(path) if data is None else data), comments)
+    lines, numbers = _lines(text_of(load(path) if data is None else data, origin), comments)
     if not lines:
         raise DataError(origin, None, f"is empty, expected lines of {expected}")
 
@@ -83,7 +83,7 @@ def read_side_file(
         else:
             rows = _split(lines, separator)
     table = SideTable(origin, rows, numbers)
-    if header(rows[0]):
+    if len(rows[0]) in columns and header(rows[0]):
         table = SideTable(origin, rows[1:], numbers[1:], rows[0], numbers[0])
     allowed = columns if mixed else [len(rows[0])] if len(rows[0]) in columns else ()
     if any(len(cells) not in allowed for cells in table.rows):

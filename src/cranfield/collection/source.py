@@ -16,6 +16,7 @@ from functools import partial
 from importlib import import_module
 from typing import IO, Any, Protocol, runtime_checkable
 
+from cranfield import _core
 from cranfield.errors import DataError, UsageError
 
 Buffer = bytes | bytearray | memoryview | mmap.mmap
@@ -70,9 +71,7 @@ def load(path: PathLike, check: Check | None = None) -> Buffer:
             if compression(head):
                 file.seek(0)
                 return unpacked(file.read(), name, check)
-            if not head:
-                return b""
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return _mapped(file, name) if os.fstat(file.fileno()).st_size else head + file.read()
     except OSError as error:
         raise DataError(
             name, None, _OPEN_ERRORS.get(type(error)) or f"cannot be read: {error.strerror or error}"
@@ -81,6 +80,21 @@ def load(path: PathLike, check: Check | None = None) -> Buffer:
         raise
     except ValueError as error:  # a NUL in the name
         raise DataError(repr(name), None, f"cannot be read: {error}") from None
+
+
+def _mapped(file: IO[bytes], name: str) -> Buffer:
+    """The bytes of a file, which are read when they are needed. No file stays open."""
+    if sys.platform == "win32":
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    mapping: Any = _core.Mapping(file.fileno(), os.fsencode(name))
+    return memoryview(mapping)
+
+
+def check_complete(buffer: Buffer) -> None:
+    """Raise an error if another program has cut the file short since it was loaded: its end is read as NUL bytes."""
+    mapping = buffer.obj if isinstance(buffer, memoryview) else None
+    if isinstance(mapping, _core.Mapping) and mapping.cut_short:
+        raise DataError(os.fsdecode(mapping.path), None, "was cut short by another program while it was read")
 
 
 def shown_path(path: str) -> str:
@@ -113,8 +127,13 @@ def _drained(stream: IO[bytes], name: str, check: Check | None) -> Buffer:
 
 def read_bytes(path: PathLike) -> bytes:
     """Return the whole content of a file, unpacked."""
-    buffer = load(path)
-    return buffer if isinstance(buffer, bytes) else bytes(buffer)
+    return _copied(load(path))
+
+
+def _copied(buffer: Buffer) -> bytes:
+    data = buffer if isinstance(buffer, bytes) else bytes(buffer)
+    check_complete(buffer)
+    return data
 
 
 def unmarked(data: bytes) -> bytes:
@@ -259,11 +278,11 @@ def pack(data: bytes, path: str) -> bytes:
     return data
 
 
-def write_bytes(path: PathLike, data: bytes) -> None:
+def write_bytes(path: PathLike, data: bytes, *, durable: bool = True) -> None:
     """Write a whole file or nothing: the data goes to a temporary file, which is then renamed. `-` is standard output.
 
     A link stays a link and its target is written; a replaced file keeps its mode; devices and pipes are written
-    directly.
+    directly. With `durable`, the data is on the disk before the file is renamed.
     """
     name = os.fspath(path)
     if name == "-":
@@ -278,16 +297,46 @@ def write_bytes(path: PathLike, data: bytes) -> None:
             with open(name, "wb") as device:
                 device.write(packed)
             return
-        with open(temporary, "xb") as file:
-            file.write(packed)
-        if os.path.isfile(target):
-            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-        os.replace(temporary, target)
+        with _ended_cleanly(temporary):
+            with open(temporary, "xb") as file:
+                file.write(packed)
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())  # else the new name may survive a power cut, and the content not
+            if os.path.isfile(target):
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+            os.replace(temporary, target)
     except OSError as error:
         raise DataError(name, None, f"cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def _ended_cleanly(temporary: str) -> Iterator[None]:
+    """Remove the temporary file if writing fails, or if a signal ends the process in the meantime."""
+    import signal
+    import threading
+
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        received.append(number)
+        raise SystemExit(128 + number)
+
+    ending = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        ending = []  # only the main thread can handle signals
+    ending = [number for number in ending if signal.getsignal(number) is signal.SIG_DFL]
+    try:
+        for number in ending:
+            signal.signal(number, stop)
+        yield
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
+        if received:
+            signal.raise_signal(received[0])
 
 
 def write_stdout(data: bytes) -> None:
@@ -395,7 +444,9 @@ def head_of(buffer: Buffer) -> bytes:
     """The first lines of a file; at least one whole line, since its columns are counted."""
     begin = data_start(buffer)
     head = bytes(buffer[begin : begin + HEAD])
-    return head if b"\n" in head else bytes(buffer[begin : begin + (1 << 25)])
+    head = head if b"\n" in head else bytes(buffer[begin : begin + (1 << 25)])
+    check_complete(buffer)
+    return head
 
 
 def first_line(buffer: Buffer) -> bytes:
@@ -404,6 +455,13 @@ def first_line(buffer: Buffer) -> bytes:
     return match[0] if match else b""
 
 
-def text_of(buffer: Buffer) -> str:
-    """The text of a file without byte order marks; bytes that are not UTF-8 become surrogates."""
-    return unmarked(bytes(buffer)).decode("utf-8", "surrogateescape")
+def text_of(buffer: Buffer, origin: str = "") -> str:
+    """The text of a file without byte order marks; bytes that are not UTF-8 become surrogates.
+
+    With the name of the file as `origin`, a NUL byte is an error.
+    """
+    data = unmarked(_copied(buffer))
+    if origin and b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise DataError(origin, line, "a NUL byte: binary data, expected text")
+    return data.decode("utf-8", "surrogateescape")

@@ -26,7 +26,7 @@ from cranfield.collection.column_names import (
     run_or_qrels_columns,
 )
 from cranfield.collection.columns import Columns, shown
-from cranfield.collection.source import Buffer, text_of
+from cranfield.collection.source import Buffer, check_complete, text_of
 from cranfield.errors import DataError
 from cranfield.frames import need
 from cranfield.text import counted
@@ -101,6 +101,7 @@ def _parquet(function: str, buffer: Buffer, origin: str) -> Any:
     try:
         return getattr(parquet, function)(arrow.BufferReader(arrow.py_buffer(buffer)))
     except (arrow.ArrowException, OSError) as error:
+        check_complete(buffer)
         raise DataError(origin, None, f"the Parquet data is damaged: {str(error).splitlines()[0]}") from None
 
 
@@ -269,13 +270,13 @@ def _json_shapes(kind: str) -> str:
 
 def header_names(buffer: Buffer, origin: str) -> list[str]:
     """The names in the header of CSV or TSV."""
-    first = _without_comments(text_of(buffer))[1].partition("\n")[0].strip("\r")
+    first = _without_comments(text_of(buffer, origin))[1].partition("\n")[0].strip("\r")
     return [word.strip().strip('"') for word in first.split(header_delimiter(first) or ",")]
 
 
 def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Columns:
     """Read `csv` or `tsv` with a header, which shows the delimiter."""
-    skipped, text = _without_comments(text_of(buffer))
+    skipped, text = _without_comments(text_of(buffer, origin))
     delimiter = header_delimiter(text.partition("\n")[0].rstrip("\r")) or DELIMITER[format]
 
     def reader() -> Any:

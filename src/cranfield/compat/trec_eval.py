@@ -22,7 +22,7 @@ import numpy as np
 from cranfield import __version__, _core
 from cranfield.collection.formats import Layout
 from cranfield.collection.side_files import read_side_file
-from cranfield.collection.source import Buffer, load
+from cranfield.collection.source import HEAD, Buffer, check_complete, load
 from cranfield.compat.output import run_program
 from cranfield.compat.trec_groups import TrecGroups
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
@@ -270,6 +270,7 @@ def join_run(judged: _core.Judged, path: str, buffer: Buffer, *, dialect: int, d
         )  # fmt: skip
 
     joined, faults = join(buffer)
+    check_complete(buffer)
     if joined is None and re.match(r"([7-9]|\d\d+) columns, expected 6", faults[0][2]):
         joined, faults = join(SIX_FIELDS.sub(rb"\1", bytes(buffer)))
     if joined is None:
@@ -371,11 +372,14 @@ def _summary(columns: list[Column], lists: TrecLists, rows: list[int], options: 
 
 def run_name(run: Buffer) -> str:
     """The tag on the last line of a run."""
-    end = len(run)
-    while end > 0:
-        begin = run.rfind(b"\n", 0, end) + 1 if not isinstance(run, memoryview) else 0
-        fields = bytes(run[begin:end]).split()
-        if len(fields) >= 6 and not fields[0].startswith(b"#"):
-            return fields[5].decode("utf-8", "surrogateescape")
-        end = begin - 1
-    return ""
+    size = HEAD
+    while True:  # look at more and more of the end
+        begin = max(0, len(run) - size)
+        lines = bytes(run[begin:]).split(b"\n")
+        for line in reversed(lines[1:] if begin else lines):
+            fields = line.split()
+            if len(fields) >= 6 and not fields[0].startswith(b"#"):
+                return fields[5].decode("utf-8", "surrogateescape")
+        if not begin:
+            return ""
+        size *= 16

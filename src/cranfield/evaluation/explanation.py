@@ -12,14 +12,18 @@ from cranfield import check
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Hits
+from cranfield.assessed.segments import Hits, ranges, row_blocks
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
 from cranfield.evaluation.explained_intents import intents_by_rank, notes_by_intent, terms_by_intent
-from cranfield.measures import Measure
+from cranfield.measures import Measure, Terms
+from cranfield.measures.base import divide
 from cranfield.text import listed
-from cranfield.types import Array
+from cranfield.types import Array, Index64
+
+HITS_AT_ONCE = 1 << 22
+"""How many hits of cut lists are scored at once, to bound memory."""
 
 
 @dataclass(frozen=True)
@@ -153,12 +157,11 @@ def explain(
     lists = lists.take(np.array([row]))
     lists = lists.replace(place=lists.rank - 1)
     order = lists.notes[0].removeprefix("order: ")
-    ranking = the_run.ranking(topic, order, options.precision)[: int(lists.retrieved[0])]
-    return _explain(measures[0], lists, ranking, the_run.name, topic, depth)
+    return _explain(measures[0], lists, the_run, topic, order, options.precision, depth)
 
 
 def _explain(
-    measure: Measure, lists: Assessed, ranking: list[Any], run: str, topic: str, depth: int | None
+    measure: Measure, lists: Assessed, run: Run, topic: str, order: str, precision: int, depth: int | None
 ) -> Explanation:
     score = float(values_of(measure, lists)[0])
     of_list, by_intent = measure.split_views()
@@ -167,10 +170,13 @@ def _explain(
         read, of_view = view.explained(read)
         notes += of_view
     length = int(read.retrieved[0])
-    place_of_rank = _places(read, len(ranking))
     shown = min(length, depth or measure.rank_cutoff or length)
-    so_far = _prefix_scores(measure.replace(views=by_intent), read, shown)
+    places = _places(read, int(lists.retrieved[0]))[:shown]
     terms = terms_by_intent(measure, by_intent, read)
+    if terms is not None and measure.top_down and not by_intent:
+        so_far = _running_scores(terms, shown)
+    else:
+        so_far = _prefix_scores(measure.replace(views=by_intent), read, shown)
     columns: dict[str, Array] = {}
     hits = read.hits()
     if terms is not None:
@@ -193,19 +199,20 @@ def _explain(
     uses_intents = measure.uses_intents()
     notes += [note for note in lists.notes if uses_intents and note.startswith("intent ")]
     notes += notes_of([measure], lists)
-    counts = _counts(hits, columns) if columns else {}
-    intents = intents_by_rank(read) if uses_intents else {}
-    grades = dict(zip(read.rank.tolist(), read.grade.tolist(), strict=True))
-    lines = []
-    for rank in range(1, shown + 1):
-        document = ranking[place_of_rank[rank - 1]]
-        lines.append(
-            Line(rank, document.doc, document.score, grades.get(rank), counts.get(rank, {}), float(so_far[rank - 1]),
-                 intents.get(rank, {}))
-        )  # fmt: skip
+    counts = _counts(hits, columns, shown)
+    end = int(np.searchsorted(read.rank, shown, side="right"))
+    top = read.take_hits(np.array([0]), slice(end), read.row[:end])
+    intents = intents_by_rank(top) if uses_intents else {}
+    grades = dict(zip(top.rank.tolist(), top.grade.tolist(), strict=True))
+    documents = run.ranked_at(topic, places, order, precision)
+    lines = [
+        Line(rank, document.doc, document.score, grades.get(rank), counts.get(rank, {}), score_here,
+             intents.get(rank, {}))
+        for rank, (document, score_here) in enumerate(zip(documents, so_far.tolist(), strict=True), 1)
+    ]  # fmt: skip
     return Explanation(
         measure=str(measure),
-        run=run,
+        run=run.name,
         topic=topic,
         score=score,
         relevant=int(lists.num_rel(1)[0]),
@@ -217,27 +224,48 @@ def _explain(
     )
 
 
-def _counts(hits: Hits, named: Mapping[str, Array]) -> dict[int, dict[str, float]]:
-    """The values of the columns by rank."""
-    values = {name: np.broadcast_to(column, len(hits)).tolist() for name, column in named.items()}
-    return {rank: {name: values[name][i] for name in values} for i, rank in enumerate(hits.rank.tolist())}
+def _counts(hits: Hits, named: Mapping[str, Array], shown: int) -> dict[int, dict[str, float]]:
+    """The values of the columns by rank, down to the last rank that is shown."""
+    if not named:
+        return {}
+    end = int(np.searchsorted(hits.rank, shown, side="right"))
+    columns = [np.broadcast_to(column, len(hits))[:end].tolist() for column in named.values()]
+    values = zip(*columns, strict=True)
+    return {
+        rank: dict(zip(named, row, strict=True)) for rank, row in zip(hits.rank[:end].tolist(), values, strict=True)
+    }
 
 
-def _places(read: Assessed, documents: int) -> list[int]:
+def _places(read: Assessed, documents: int) -> Index64:
     """For each rank of the list as the views read it: the number of its document in the ranking."""
     length = int(read.retrieved[0])
     places = np.full(length, -1)
     assert read.place is not None
     places[np.asarray(read.rank) - 1] = read.place
     if length == documents:
-        unused = np.setdiff1d(np.arange(documents), read.place)
-        places[places < 0] = unused
-    return [int(place) for place in places]
+        unused = np.ones(documents, dtype=bool)
+        unused[read.place] = False
+        places[places < 0] = np.flatnonzero(unused)
+    return places
+
+
+def _running_scores(terms: Terms, shown: int) -> Array:
+    """The score of the list cut after each rank, for a measure whose documents count the same in every cut."""
+    hits = terms.hits
+    adds = np.broadcast_to(terms.adds, len(hits)) * (1.0 if hits.weight is None else hits.weight)
+    total: Array = np.cumsum(np.bincount(hits.rank, adds, minlength=shown + 1))[1 : shown + 1].astype(np.float64)
+    return divide(total + terms.unretrieved, terms.over)
 
 
 def _prefix_scores(measure: Measure, read: Assessed, shown: int) -> Array:
-    """The score of the list cut after each rank; all cuts are scored at once, as lists of their own."""
+    """The score of the list cut after each rank; many cuts are scored at once, as lists of their own."""
     cuts = np.arange(1, shown + 1)
-    row, hit = np.nonzero(read.rank <= cuts[:, None])
-    prefixes = read.take_hits(np.zeros(shown, dtype=np.int64), hit, row)
-    return measure.evaluate(prefixes.replace(retrieved=cuts, place=None, tie_first=None, tie_last=None))
+    sizes = np.searchsorted(read.rank, cuts, side="right")
+    scores = []
+    for begin, end in row_blocks(sizes + 1, HITS_AT_ONCE):
+        size = sizes[begin:end]
+        rows = np.zeros(end - begin, dtype=np.int64)
+        prefixes = read.take_hits(rows, ranges(rows, size), np.repeat(np.arange(end - begin), size))
+        cut = prefixes.replace(retrieved=cuts[begin:end], place=None, tie_first=None, tie_last=None)
+        scores.append(measure.evaluate(cut))
+    return np.concatenate(scores)

@@ -124,6 +124,9 @@ class Measure(metaclass=MeasureType):
     """Data it needs in addition to ranks and grades: `intents`, `lengths`, `inclusion`, `scores` or `dimensions`."""
     only_relevant: ClassVar[bool] = False
     """Whether documents below grade `rel` never matter, so that they can be left out."""
+    top_down: ClassVar[bool] = False
+    """Whether what a document adds (`terms`) depends only on its rank, the documents above it and the judgments, and
+    the divisor only on the judgments. Then `explain` adds up, instead of scoring the list cut at every rank."""
     estimates: ClassVar[bool] = False
     """Whether it estimates from a sample of the pool, in which a negative grade means that a document was not drawn."""
     uses_intent_types: ClassVar[bool] = False

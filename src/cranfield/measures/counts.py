@@ -69,6 +69,7 @@ class NumRelRet(Measure):
     rel: float = 1
 
     aliases = ("num_rel_ret",)
+    top_down = True
     properties = Properties(recall_free=True, additive=True, high=np.inf, scale="ratio")
 
     def terms(self, lists: Assessed) -> Terms:

@@ -37,6 +37,7 @@ class RR(Measure):
     rel: float = 1
 
     aliases = ("MRR", "recip_rank")
+    top_down = True
     properties = Properties(normalised=True, recall_free=True, diminishing=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -119,6 +120,7 @@ class O(_BlendedRatio):  # noqa: E742 - the letter is what the literature calls 
     """
 
     aliases = ("O-measure", "Omeasure")
+    top_down = True
     properties = Properties(graded=True, normalised=True)
 
     def declares(self, default: Properties) -> Properties:
@@ -233,6 +235,7 @@ class WRR(_Penalised):
     0.4
     """
 
+    top_down = True
     properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -256,6 +259,7 @@ class NWRR(_Penalised):
     0.2
     """
 
+    top_down = True
     properties = Properties(graded=True, normalised=True, diminishing=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -357,6 +361,7 @@ class ERR(_Cascade):
     0.9296875
     """
 
+    top_down = True
     properties = Properties(graded=True, recall_free=True, diminishing=True)
 
 
@@ -374,6 +379,7 @@ class nERR(_Cascade):
     1.0
     """
 
+    top_down = True
     properties = Properties(graded=True, normalised=True, diminishing=True)
 
     def terms(self, lists: Assessed) -> Terms:

@@ -37,6 +37,7 @@ class gAP(Measure):
     gain: GainLike = LINEAR
     norm: Norm = "R"
 
+    top_down = True
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:
@@ -88,6 +89,7 @@ class GAP(Measure):
     g: Sequence[float] | None = None
     norm: Norm = "R"
 
+    top_down = True
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def normalised(self) -> dict[str, Any]:

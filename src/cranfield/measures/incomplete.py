@@ -81,6 +81,7 @@ class bpref(_Preference):
     """
 
     aliases = ("Bpref", "BPref")
+    top_down = True
     properties = Properties(normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -102,6 +103,7 @@ class bpref_R(_Preference):
     0.4375
     """
 
+    top_down = True
     properties = Properties(normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -124,6 +126,7 @@ class bpref_N(_Preference):
     """
 
     aliases = ("RankEff",)
+    top_down = True
     properties = Properties(normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -199,6 +202,7 @@ class rpref_N(_GradedPreference):
     """
 
     aliases = ("rpref",)
+    top_down = True
     properties = Properties(graded=True, normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -225,6 +229,7 @@ class rpref_relative(_GradedPreference):
     """
 
     share_of_zero = 1.0
+    top_down = True
     properties = Properties(graded=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -245,6 +250,7 @@ class rpref_relative2(_GradedPreference):
     0.8333333333333334
     """
 
+    top_down = True
     properties = Properties(graded=True, normalised=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -275,6 +281,7 @@ class infAP(Measure):
     rel: float = 1
 
     cutoff_kind = "none"
+    top_down = True
     properties = Properties()
 
     def terms(self, lists: Assessed) -> Terms:

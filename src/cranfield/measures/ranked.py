@@ -42,6 +42,7 @@ class AP(Measure):
     norm: Norm = "R"
 
     aliases = ("MAP", "AveP", "map", "map_cut")
+    top_down = True
     properties = normalised_unless_cut(Properties(normalised=True))
     only_relevant = True
 
@@ -69,6 +70,7 @@ class CG(Measure):
 
     gain: GainLike = LINEAR
 
+    top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -147,6 +149,7 @@ class DCG(Measure):
     discount: str = "log2"
     base: float = 2
 
+    top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
 
     def check(self) -> None:
@@ -226,6 +229,7 @@ class Q(_Blended):
     norm: Norm = "min"
 
     aliases = ("Q-measure", "Qmeasure")
+    top_down = True
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:
@@ -260,6 +264,7 @@ class Rmeasure(_Blended):
 
     aliases = ("R-measure",)
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(graded=True, normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -416,6 +421,7 @@ class RBP(Measure):
     gain: GainLike | None = None
     largest: str = "judgments"
 
+    top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True, scale="interval iff p = 1/2")
 
     def check(self) -> None:

@@ -63,6 +63,7 @@ class PRES(Measure):
     N_max: Whole = 1000
     rel: float = 1
 
+    top_down = True
     properties = normalised_unless_cut(Properties(normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:

@@ -64,6 +64,7 @@ class R(Measure):
     rel: float = 1
 
     aliases = ("Recall", "SetR", "set_recall", "recall")
+    top_down = True
     properties = normalised_unless_cut(Properties(normalised=True, additive=True, scale="interval"))
     only_relevant = True
 
@@ -180,6 +181,7 @@ class Rprec(Measure):
 
     aliases = ("RPrec",)
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -234,6 +236,7 @@ class gR(Measure):
 
     gain: GainLike = LINEAR
 
+    top_down = True
     properties = normalised_unless_cut(
         Properties(graded=True, normalised=True, additive=True, scale="interval iff the grades are on a ratio scale")
     )

@@ -144,6 +144,7 @@ class binG(Measure):
 
     rel: float = 1
 
+    top_down = True
     properties = normalised_unless_cut(Properties(normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:
@@ -171,6 +172,7 @@ class G(Measure):
 
     gain: GainLike = LINEAR
 
+    top_down = True
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def terms(self, lists: Assessed) -> Terms:

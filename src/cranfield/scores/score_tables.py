@@ -202,10 +202,10 @@ def number(x: Any, fault: Callable[[str], DataError]) -> float:
         return np.nan
     try:
         value = parsed_number(x) if isinstance(x, str) else float(x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # an integer may be too large
         value = None
     if value is None:
-        raise fault(f"{x!r} is not a number")
+        raise fault(f"{x!r:.80} is not a number")
     return value
 
 

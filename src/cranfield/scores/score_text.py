@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,13 +19,20 @@ if TYPE_CHECKING:
     from cranfield.scores.scores import Scores
 
 
-def csv_text(scores: Scores, separator: str) -> str:
-    """measure, run, topic, value, missing, and the notes in the first row; an undefined value is empty."""
+def csv_text(scores: Scores, separator: str, change: Callable[[str], str] | None = None) -> str:
+    """measure, run, topic, value, missing, and the notes in the first row; an undefined value is empty.
+
+    `change` is applied to the names of measures, runs and topics.
+    """
     columns = {name: column.tolist() for name, column in scores.columns().items()}
     columns["value"] = [None if math.isnan(x) else x for x in columns["value"]]
     columns["missing"] = ["true" if x else "false" for x in columns["missing"]]
     columns["notes"] = [""] * len(columns["value"])
     columns["notes"][:1] = [joined_notes((scores.missing_rule, *scores.notes))]
+    if change is not None:
+        for name in ("measure", "run", "topic"):
+            changed = {label: change(label) for label in set(columns[name])}
+            columns[name] = [changed[label] for label in columns[name]]
     return to_delimited(columns, separator)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, product
 from typing import TYPE_CHECKING, Any
@@ -303,9 +303,14 @@ class Scores(Tidy):
             for r, run in enumerate(self.runs)
         }
 
-    def to_csv(self, path: PathLike | None = None, *, sep: str = ",") -> str:
-        """CSV with the columns measure, run, topic, value (all digits, or empty), missing, and notes (first row)."""
-        return _written(score_text.csv_text(self, sep), path)
+    def to_csv(
+        self, path: PathLike | None = None, *, sep: str = ",", change: Callable[[str], str] | None = None
+    ) -> str:
+        """CSV with the columns measure, run, topic, value (all digits, or empty), missing, and notes (first row).
+
+        `change` is applied to the names of measures, runs and topics, for example `cranfield.table.safe_cell`.
+        """
+        return _written(score_text.csv_text(self, sep, change), path)
 
     def to_json(self, path: PathLike | None = None) -> str:
         """JSON with labels, rule, notes, the scores as in `to_dict`, and the missing topics. Returns the text.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
@@ -117,7 +118,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 
     def _text(self, scores: Scores, measures: list[Measure], risks: Risks) -> str:
         from cranfield.report.tables import risk_table, summary_table, topic_table, trec_lines
-        from cranfield.table import DIGITS
+        from cranfield.table import DIGITS, safe_cell
 
         digits = self.digits
         if self.format == "trec":
@@ -126,7 +127,10 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             return "\n".join(trec_lines(scores, per_topic=self.per_topic, digits=few))
         if self.per_topic and self.for_programs:
             kept = scores if digits is None else replace(scores, values=scores.values.round(digits))
-            return kept.to_json() if self.format == "json" else kept.to_csv(sep="\t" if self.format == "tsv" else ",")
+            if self.format == "json":
+                return kept.to_json()
+            safe = partial(safe_cell, guard_formulas=self.guard_formulas)
+            return kept.to_csv(sep="\t" if self.format == "tsv" else ",", change=safe)
         better = {name: measure.properties.better for name, measure in zip(scores.measures, measures, strict=True)}
         # The notes below the last table apply to all.
         tables = [replace(topic_table(scores, digits=digits), notes=())] if self.per_topic else []

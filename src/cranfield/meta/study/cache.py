@@ -49,7 +49,8 @@ class Cache:
         path = self._path(key)
         make_folder(os.path.dirname(path))
         packed = zlib.compress(content, 1)
-        write_bytes(path, _sum(packed).encode() + b"\n" + packed)
+        # Not durable: a damaged entry is noticed by its checksum, and made again.
+        write_bytes(path, _sum(packed).encode() + b"\n" + packed, durable=False)
 
 
 def make_folder(path: str) -> None:

@@ -1,0 +1,250 @@
+"""Feed the readers of all other formats with randomly mutated files.
+
+For every input: a result, or an error of the package with a message (`CranfieldError`); no other exception, no crash
+and no endless loop. What could be read can be written, and is read back the same.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cranfield import Qrels, Run, Topics, evaluate
+from cranfield.assessed.lengths import LengthTable
+from cranfield.collection import source
+from cranfield.collection.lint import check_files
+from cranfield.collection.side_files import read_side_file
+from cranfield.errors import CranfieldError
+from cranfield.fairness.groups import Groups
+from cranfield.meta.study.study_file import read_study
+from cranfield.scores import Scores
+
+FOUND = Path(__file__).parent / "found"
+PATIENCE = 20
+"""Seconds after which an input counts as an endless loop."""
+
+JSON = [
+    b'{"1": {"d1": 1.5, "d2": -2e3}, "2": {"d1": 1}}',
+    b'[{"query_id": "1", "doc_id": "d1", "score": 2.5, "rank": 1, "run": "a"},'
+    b' {"query_id": "1", "doc_id": "d2", "score": 1}]',
+    b'{"query_id": "1", "doc_id": "d1", "relevance": 1, "iteration": "0"}\n'
+    b'{"query_id": "1", "doc_id": "d2", "relevance": 0}\n',
+    b'{"cranfield": "scores", "missing_rule": "zero", "notes": ["n"], "measures": ["AP"], "runs": ["a"],'
+    b' "topics": ["1"], "missing": {}, "scores": {"a": {"1": {"AP": 0.5}}}}',
+]
+CSV = [
+    b'query_id,doc_id,score,rank,run\n1,d1,2.5,1,a\n1,"d,2",1,2,a\n2,d1,0,1,a\n',
+    b"query-id\tcorpus-id\tscore\n1\td1\t1\n1\td2\t0\n",
+    b'topic;doc;relevance;iteration\n1;d1;1;0\n1;"a\nb";2;0\n',
+    b"measure,run,topic,value,missing,notes\nAP,a,1,0.5,false,zero\nAP,a,2,,true,\n",
+]
+TOPICS = [
+    b"<top>\n<num> Number: 301\n<title> International Crime\n<desc> Description:\nWhat?\n<narr> Narrative:\nAll.\n"
+    b"</top>\n",
+    b'<?xml version="1.0"?>\n<topics><topic number="1" type="faceted"><query>a b</query>'
+    b'<description>x &amp; y</description><subtopic number="1" type="nav">s</subtopic></topic>'
+    b'<topic number="2"><query>c</query></topic></topics>',
+    b'<!DOCTYPE t [<!ENTITY a "b">]><topics><topic id="1"><title>&a;</title></topic></topics>',
+    b"1\tinternational crime\n2\twhat is it\n",
+    b"1:some query\n2:another\n",
+    b'{"qid": "1", "query": "a"}\n{"qid": "2", "query": "b"}\n',
+    "1\tcaf\u00e9\n".encode("utf-16"),
+]
+STUDY = [
+    b'title = "t"\noutput = "results"\nmeasures = ["AP", "nDCG@10"]\nseed = 1\n\n[collections.a]\nqrels = "qrels.txt"\n'
+    b'runs = ["runs/*.run"]\nteams = "teams.txt"\n\n[methods.correlate]\ncoefficients = ["tau-b", "tau-ap"]\n\n'
+    b'[methods.tukey]\nmethod = "compare"\ntest = "randomised-tukey"\ncollections = ["a"]\n',
+    b"title: t\nmeasures: [AP, nDCG@10]\ncollections:\n  a: {qrels: q, runs: [r], depth: 10}\n  b: {scores: s.csv}\n"
+    b"methods:\n  swap: {}\n  correlate: {coefficients: &x [tau-b, *x]}\n",
+    b'{"measures": ["AP"], "seed": 1, "collections": {"a": {"qrels": "q", "runs": "r"}},'
+    b' "methods": {"loo": {}, "power": {}}}',
+]
+SIDE = [
+    b"1 1 0.5\n1 2 0.5\n2 1 1\n",
+    b"1,1,nav\n1,2,inf\n",
+    b"d1\t100\td2\n",
+    b'doc,length,snippet\nd1,100,20\n"d,2",7,1\n',
+    b"# comment\n1;2;0.25\n",
+    b"d1 g1 0.5\nd2 g2\n",
+    b"1 2\n",
+]
+MARKS = rb"""
+\n \r \0 \t , ; : " ' [ ] { } < > </top> <top> & &a; <!-- --> <![CDATA[ ]]> \xff\xfe \xed\xa0\x80 \xef\xbb\xbf
+nan NaN Infinity -inf 1e999 null true &x *x !!python/object:os.system - ? | % @ # \xc3\xa9 \x80 0x10 1_000 2024-01-01
+0o7 yes ~
+"""
+PIECES = [mark.decode("unicode_escape").encode("latin-1") for mark in MARKS.split()] + [
+    b" ",
+    b"<!DOCTYPE x [",
+    b"\\ud800",
+    b"\\u0000",
+    b"1" * 400,
+    b"a" * 70_000,
+    b"[" * 3_000,
+    b'{"a":' * 2_000,
+    b"|\n",
+    b"<<: *x\n",
+]
+
+
+def mutate(data: bytes, rng: random.Random, times: int | None = None) -> bytes:
+    out = bytearray(data * rng.choice([1, 1, 1, 2, 20]))
+    for _ in range(rng.choice([0, 1, 1, 2, 5, 20]) if times is None else times):
+        at = rng.randrange(len(out) + 1)
+        action = rng.randrange(4)
+        if action == 0:
+            out[at:at] = rng.choice(PIECES)
+        elif action == 1:
+            del out[at : at + rng.choice([1, 1, 3, 40])]
+        elif action == 2 and at < len(out):
+            out[at] = rng.randrange(256)
+        else:
+            end = min(len(out), at + rng.randrange(60))
+            out[at:at] = out[at:end]
+    return bytes(out[: rng.randrange(len(out) + 1)]) if rng.random() < 0.1 else bytes(out)
+
+
+INTENTS = b"1 1 d1 1\n1 2 d2 1\n2 1 d1 1\n"
+LISTS = {"1": {"d1": 2.0, "d2": 1.0}, "2": {"d1": 1.0}}
+
+# -- what is done with an input; a CranfieldError means that it was refused
+
+
+def read_back(kind: type[Run] | type[Qrels], path: Path, format: str | None = None) -> None:
+    """Read, write as JSON-lines, read again: the same."""
+    read = kind.read(path, format=format)
+    copy = path.with_suffix(".jsonl")
+    read.write(copy, format="jsonl")
+    again = kind.read(copy)
+    assert again.to_dict() == read.to_dict(), "written and read back, it is different"
+
+
+def json_file(path: Path) -> None:
+    attempt(read_back, Run, path)
+    attempt(read_back, Qrels, path)
+    attempt(Scores.read, path, format="json")
+    attempt(Topics.read, path)
+    attempt(check_files, [path], [path])
+
+
+def csv_file(path: Path) -> None:
+    for format in (None, "csv", "tsv"):
+        attempt(read_back, Run, path, format)
+        attempt(read_back, Qrels, path, format)
+    attempt(Scores.read, path)
+    attempt(Scores.read, path, format="csv")
+    attempt(check_files, [path], [path])
+
+
+def topics_file(path: Path) -> None:
+    for format in (None, "sgml", "xml"):
+        attempt(topics_back, path, format)
+    attempt(check_files, (), (), [path])
+
+
+def topics_back(path: Path, format: str | None) -> None:
+    topics = Topics.read(path, format=format)
+    copy = path.with_suffix(".jsonl")
+    topics.write(copy)
+    assert list(Topics.read(copy)) == list(topics), "written and read back, the topics are different"
+
+
+def study_file(path: Path) -> None:
+    for suffix in (".toml", ".yaml", ".json"):
+        named = path.with_suffix(suffix)
+        named.write_bytes(path.read_bytes())
+        attempt(read_study, named)
+
+
+def side_file(path: Path) -> None:
+    options: dict[str, Path]
+    for options in ({"intent_probabilities": path}, {"intent_types": path}):
+        attempt(evaluate, INTENTS, LISTS, "D-nDCG@10", **options)
+    attempt(LengthTable.of, path)
+    attempt(Groups.of, path)
+    for columns in ([2], [3], [2, 3, 4]):
+        for mixed in (False, True):
+            attempt(read_side_file, path, "columns", columns, mixed=mixed)
+
+
+def compressed_file(path: Path) -> None:
+    attempt(source.read_bytes, path)
+    attempt(Run.read, path)
+    attempt(check_files, [path], [path], [path])
+
+
+def attempt(work: Callable[..., Any], *given: Any, **named: Any) -> None:
+    message = "none"
+    try:
+        work(*given, **named)
+    except CranfieldError as error:
+        message = str(error).strip()
+    assert message, "an error without a message"
+
+
+# -- inputs
+
+
+def texts(seeds: list[bytes]) -> Callable[[random.Random], bytes]:
+    return lambda rng: mutate(rng.choice(seeds), rng)
+
+
+def packed(rng: random.Random) -> bytes:
+    """Compressed data, damaged before or after it was compressed, or cut."""
+    text = mutate(rng.choice([*JSON, *CSV, b"1 Q0 d1 1 1.5 a\n" * 50]), rng)
+    suffix = rng.choice(source.SUFFIXES)
+    data = source.pack(text, f"x{suffix}") * rng.choice([1, 1, 2])
+    if rng.random() < 0.2:
+        data = gzip.compress(data)
+    return mutate(data, rng, rng.choice([0, 1, 3])) if rng.random() < 0.8 else data[: rng.randrange(len(data) + 1)]
+
+
+TARGETS: dict[str, tuple[Callable[[random.Random], bytes], Callable[[Path], None]]] = {
+    "json": (texts(JSON), json_file),
+    "csv": (texts(CSV), csv_file),
+    "topics": (texts(TOPICS), topics_file),
+    "study": (texts(STUDY), study_file),
+    "side": (texts(SIDE), side_file),
+    "compressed": (packed, compressed_file),
+}
+
+
+def too_long(number: int, frame: object) -> None:
+    raise TimeoutError(f"more than {PATIENCE} seconds")
+
+
+def main() -> None:
+    target, seconds, seed = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+    make, read = TARGETS[target]
+    rng = random.Random(seed)
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, too_long)
+    end, tried = time.monotonic() + seconds, 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "input")
+        while time.monotonic() < end:
+            data = make(rng)
+            path.write_bytes(data)
+            try:
+                signal.alarm(PATIENCE)
+                read(path)
+                signal.alarm(0)
+            except BaseException:
+                FOUND.mkdir(exist_ok=True)
+                (FOUND / f"{target}-{seed}-{tried}").write_bytes(data)
+                print(f"failed on input {tried} of seed {seed}; the input is in {FOUND}", file=sys.stderr)
+                raise
+            tried += 1
+    print(f"{target}: {tried} inputs in {seconds:g} s, seed {seed}: no failure")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""Faults around the program: no memory, Ctrl-C, signals, few open files, forks; and text that spreadsheets run."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.cli.guard import guarded
+from cranfield.table import Column, Table
+from tests.cli.conftest import Cranfield
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of POSIX")
+
+
+# -- the handlers of errors
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (MemoryError(), 1, "error: not enough memory\n"),
+        (KeyboardInterrupt(), 130, "interrupted\n"),
+        (RecursionError(), 1, "error: the data is nested too deep\n"),
+        (cf.DataError("a.run", 3, "too long"), 1, "error: a.run:3: too long\n"),
+    ],
+)
+def test_an_error_is_printed_without_any_import(
+    error: BaseException, code: int, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*names: Any, **more: Any) -> Any:
+        raise MemoryError
+
+    def work() -> int:
+        monkeypatch.setattr(builtins, "__import__", refuse)
+        raise error
+
+    try:
+        assert guarded(work) == code
+    finally:
+        monkeypatch.undo()
+    assert capsys.readouterr().err == message
+
+
+def test_an_import_that_fails_for_lack_of_memory_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
+    def work() -> int:
+        try:
+            raise MemoryError
+        except MemoryError as error:
+            raise ImportError("the C extensions of some library could not be imported") from error
+
+    assert guarded(work) == 1
+    assert capsys.readouterr().err == "error: not enough memory\n"
+
+
+@posix
+def test_ctrl_c_that_a_library_turned_into_another_error_is_still_ctrl_c(capsys: pytest.CaptureFixture[str]) -> None:
+    """numpy does so while it is imported."""
+
+    def work() -> int:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("the C extensions of some library could not be imported") from None
+        return 0
+
+    before = signal.getsignal(signal.SIGINT)
+    assert guarded(work) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@posix
+@pytest.mark.parametrize("milliseconds", range(20, 500, 60))
+def test_ctrl_c_at_any_moment_prints_no_traceback_of_ours(milliseconds: int) -> None:
+    code = """
+        import sys
+        from cranfield.cli import main
+        print(flush=True)
+        sys.exit(main(["compare", "--sample", "-m", "AP", "--test", "randomised-tukey", "--resamples", "9999999"]))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+    assert "Traceback" not in errors
+    # During resampling, Ctrl-C ends it early and shows what is known so far.
+    assert process.returncode == 130 or "interrupted after" in errors, errors
+
+
+# -- writing files
+
+WRITES = """
+    import os, signal, sys, threading
+    from cranfield.collection import source
+    actual = os.fsync
+
+    def fsync(descriptor):
+        os.kill(os.getpid(), {signal})
+        actual(descriptor)
+
+    os.fsync = fsync
+    source.write_bytes(sys.argv[1], b"new")
+"""
+
+
+@posix
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_a_signal_during_writing_leaves_the_old_file_and_no_other(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+    code = textwrap.dedent(WRITES).replace("{signal}", f"signal.{name}")
+    result = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert result.returncode == -getattr(signal, name)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
+    assert path.read_text() == "old"
+
+
+def test_data_is_on_the_disk_before_the_file_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    synchronise, rename = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (done.append("fsync"), synchronise(file)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (done.append("rename"), rename(*paths)))
+    cf.Run.of({"1": {"d": 1.0}}).write(tmp_path / "a.run")
+    assert done == ["fsync", "rename"]
+
+
+@posix
+def test_many_runs_are_joined_with_few_open_files(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 d1 1\n")
+    for number in range(200):
+        (tmp_path / f"{number}.run").write_text(f"1 Q0 d1 1 1 tag{number}\n")
+    code = """
+        import resource, sys
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        from cranfield.cli import main
+        sys.exit(main(["eval", *sys.argv[1:], "-m", "AP", "--format", "csv"]))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "qrels"), str(tmp_path / "*.run")]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert len(result.stdout.splitlines()) == 201
+
+
+# -- forks
+
+
+@posix
+def test_a_child_that_is_forked_while_a_thread_computes_a_cached_value_does_not_hang() -> None:
+    """Python 3.11 locks a cached property of all objects while its value is computed for one of them."""
+    code = """
+        import os, signal, threading
+        import numpy as np
+        from cranfield.assessed.lists import Assessed
+
+        class Slow:
+            def max(self, initial):
+                inside.set()
+                release.wait()
+                return 1.0
+
+        inside, release = threading.Event(), threading.Event()
+        lists = Assessed.one([1, 0])
+        slow = lists.replace(judged=type("Judged", (), {"grade": Slow()})())
+        thread = threading.Thread(target=lambda: slow.max_grade)
+        thread.start()
+        inside.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if lists.max_grade == 1.0 else 1)
+        _, status = os.waitpid(child, 0)
+        release.set()
+        thread.join()
+        print(status)
+    """
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], capture_output=True, text=True
+    )
+    assert (result.stdout, result.stderr) == ("0\n", "")
+
+
+# -- CSV
+
+HOSTILE = ("=1+1", "+1", "-2", "@SUM(A1)", " =1", "bm25")
+
+
+def test_control_characters_are_escaped_in_csv_and_numbers_stay_numbers() -> None:
+    table = Table((Column("run"), Column("AP", "number")), (("a\x1b[2J\x07", -0.5),))
+    assert table.csv() == "run,AP\na\\x1b[2J\\x07,-0.5"
+    assert table.tsv() == "run\tAP\na\\x1b[2J\\x07\t-0.5"
+
+
+def test_text_that_a_spreadsheet_would_run_gets_a_guard_on_request() -> None:
+    rows = tuple((name, -0.5) for name in HOSTILE)
+    plain, safe = (
+        Table((Column("run"), Column("AP", "number")), rows, guard_formulas=guard).csv().splitlines()[1:]
+        for guard in (False, True)
+    )
+    assert plain == [f"{name},-0.5" for name in HOSTILE]
+    assert safe == [f"'{name},-0.5" for name in HOSTILE[:-1]] + ["bm25,-0.5"]
+
+
+@pytest.mark.parametrize("per_topic", [[], ["-q"]])
+def test_eval_guards_names_of_runs_and_topics_on_request(
+    cranfield: Cranfield, per_topic: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "qrels").write_text("=7 0 d1 1\n")
+    (tmp_path / "a.run").write_text("=7 Q0 d1 1 1 @a\x1b\n")
+    words = ["eval", str(tmp_path / "qrels"), str(tmp_path / "a.run"), "-m", "AP", "--format", "csv", *per_topic]
+    row, safe_row = (cranfield(*words, *guard).out.splitlines()[1] for guard in ([], ["--guard-formulas"]))
+    assert "@a\\x1b" in row
+    assert "'@a\\x1b" in safe_row
+    assert "'@" not in row
+    assert "'=7" in safe_row if per_topic else "=7" not in safe_row
+
+
+@posix
+def test_ctrl_c_that_python_ignores_in_a_callback_is_repeated() -> None:
+    code = """
+        import signal, sys, time
+        from cranfield.cli.guard import guarded
+
+        class Closing:
+            def __del__(self):
+                signal.raise_signal(signal.SIGINT)
+
+        def work():
+            thing = Closing()
+            del thing
+            time.sleep(20)
+            return 0
+
+        sys.exit(guarded(work))
+    """
+    result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (130, "interrupted\n")
