@@ -146,7 +146,7 @@ def test_many_runs_are_joined_with_few_open_files(tmp_path: Path) -> None:
         import resource, sys
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
         from cranfield.cli import main
-        sys.exit(main(["eval", *sys.argv[1:], "-m", "AP", "--format", "csv"]))
+        sys.exit(main(["eval", *sys.argv[1:], "-m", "AP", "--format", "csv", "--quiet"]))
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "qrels"), str(tmp_path / "*.run")]
     result = subprocess.run(command, capture_output=True, text=True)

@@ -94,6 +94,7 @@ def test_scores_agree_with_the_stand_in_for_ntcireval(grades: list[int | None], 
         assert parse(ours).evaluate(lists)[0] == pytest.approx(theirs[name], abs=0.5001e-4), name
 
 
+@pytest.mark.filterwarnings("ignore:.*is judged; an id")
 @pytest.mark.usefixtures("here")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(

@@ -242,6 +242,7 @@ def test_cwl_eval_agrees_once_its_weights_are_not_scaled(ranking: Documents) -> 
 # -- laws
 
 
+@pytest.mark.filterwarnings("ignore:.*(is judged; an id|the same score|the same judged documents)")
 @settings(max_examples=40, deadline=None)
 @given(ranking=documents, other=documents)
 def test_terms_add_up_and_other_lists_change_nothing(ranking: Documents, other: Documents) -> None:

@@ -13,6 +13,7 @@ def ranked(*documents: str) -> dict[str, dict[str, float]]:
     return {"q": {doc: -float(place) for place, doc in enumerate(documents)}}
 
 
+@pytest.mark.filterwarnings("ignore:.*is judged; an id")
 def test_sakais_example_of_topic_020() -> None:
     # Sakai 2007, appendix, NTCIR-3 Chinese topic 020: S at rank 913 and nothing above it; 10 S, 6 A and 36 B:
     # 913, 1(10), 0(6), 0(36), and P+ = P = O = (3 + 1) / (cg* + 913). It has cg* = 48, but 3*10 + 2*6 + 36 is 78.
@@ -53,6 +54,7 @@ def test_ranks_agree_with_single_lists() -> None:
     assert result.judged.sum() == sum(g >= 2 for of in qrels.values() for g in of.values())
 
 
+@pytest.mark.filterwarnings("ignore:.*is judged; an id")
 def test_a_summary_of_each_run() -> None:
     qrels = {"q": {"s": 2, "a": 1}}
     table = preferred_ranks(qrels, {"one": ranked("a", "s"), "none": ranked("x")}).by_run()
@@ -60,6 +62,7 @@ def test_a_summary_of_each_run() -> None:
     assert table.rows[1][:3] == ("none", 0, None)
 
 
+@pytest.mark.filterwarnings("ignore:.*is judged; an id")
 def test_a_topic_without_retrieved_relevant_documents() -> None:
     result = preferred_ranks({"q": {"s": 1}}, {"one": ranked("x"), "two": ranked("y")})
     assert result.table().rows == (("q", None, None, "", "0(1)"),)
