@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mutation import mutate
+
 from cranfield import Qrels, Run, Topics, evaluate
 from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
@@ -93,23 +95,6 @@ PIECES = [mark.decode("unicode_escape").encode("latin-1") for mark in MARKS.spli
     b"|\n",
     b"<<: *x\n",
 ]
-
-
-def mutate(data: bytes, rng: random.Random, times: int | None = None) -> bytes:
-    out = bytearray(data * rng.choice([1, 1, 1, 2, 20]))
-    for _ in range(rng.choice([0, 1, 1, 2, 5, 20]) if times is None else times):
-        at = rng.randrange(len(out) + 1)
-        action = rng.randrange(4)
-        if action == 0:
-            out[at:at] = rng.choice(PIECES)
-        elif action == 1:
-            del out[at : at + rng.choice([1, 1, 3, 40])]
-        elif action == 2 and at < len(out):
-            out[at] = rng.randrange(256)
-        else:
-            end = min(len(out), at + rng.randrange(60))
-            out[at:at] = out[at:end]
-    return bytes(out[: rng.randrange(len(out) + 1)]) if rng.random() < 0.1 else bytes(out)
 
 
 INTENTS = b"1 1 d1 1\n1 2 d2 1\n2 1 d1 1\n"
@@ -194,17 +179,19 @@ def attempt(work: Callable[..., Any], *given: Any, **named: Any) -> None:
 
 
 def texts(seeds: list[bytes]) -> Callable[[random.Random], bytes]:
-    return lambda rng: mutate(rng.choice(seeds), rng)
+    return lambda rng: mutate(rng.choice(seeds), rng, PIECES)
 
 
 def packed(rng: random.Random) -> bytes:
     """Compressed data, damaged before or after it was compressed, or cut."""
-    text = mutate(rng.choice([*JSON, *CSV, b"1 Q0 d1 1 1.5 a\n" * 50]), rng)
+    text = mutate(rng.choice([*JSON, *CSV, b"1 Q0 d1 1 1.5 a\n" * 50]), rng, PIECES)
     suffix = rng.choice(source.SUFFIXES)
     data = source.pack(text, f"x{suffix}") * rng.choice([1, 1, 2])
     if rng.random() < 0.2:
         data = gzip.compress(data)
-    return mutate(data, rng, rng.choice([0, 1, 3])) if rng.random() < 0.8 else data[: rng.randrange(len(data) + 1)]
+    return (
+        mutate(data, rng, PIECES, rng.choice([0, 1, 3])) if rng.random() < 0.8 else data[: rng.randrange(len(data) + 1)]
+    )
 
 
 TARGETS: dict[str, tuple[Callable[[random.Random], bytes], Callable[[Path], None]]] = {

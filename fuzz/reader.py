@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mutation import mutate
 
 from cranfield import _core
 from cranfield.collection.formats import QRELS, RUNS, Layout
@@ -26,23 +27,6 @@ PIECES = [
     b"0x", b"0x1p-2000", b".", b"1" * 40, b"a" * 70_000, b"1 Q0 d1 1 9.5 tag\n", b" " * 70, b"\x80" * 64, b"1.5", b"e",
     b"d1",
 ]  # fmt: skip
-
-
-def mutate(data: bytes, rng: random.Random) -> bytes:
-    out = bytearray(data * rng.choice([1, 1, 1, 2, 50]))
-    for _ in range(rng.choice([0, 1, 2, 5, 20])):
-        at = rng.randrange(len(out) + 1)
-        action = rng.randrange(4)
-        if action == 0:
-            out[at:at] = rng.choice(PIECES)
-        elif action == 1:
-            del out[at : at + rng.choice([1, 1, 3, 40])]
-        elif action == 2 and at < len(out):
-            out[at] = rng.randrange(256)
-        else:
-            end = min(len(out), at + rng.randrange(60))
-            out[at:at] = out[at:end]
-    return bytes(out[: rng.randrange(len(out) + 1)]) if rng.random() < 0.1 else bytes(out)
 
 
 def contents(table: _core.Table) -> tuple[Any, ...]:
@@ -84,7 +68,7 @@ def main() -> None:
     end = time.monotonic() + seconds
     tried = 0
     while time.monotonic() < end:
-        run, qrels = mutate(RUN, rng), mutate(QREL, rng)
+        run, qrels = mutate(RUN, rng, PIECES), mutate(QREL, rng, PIECES)
         layout = rng.choice(list(RUNS.values()))
         rule, order = rng.choice(["error", "first", "max"]), rng.choice(["score", "rank", "file"])
         try:
