@@ -28,7 +28,7 @@ from cranfield.types import Array, Progress
 HIGHEST = 1000.0
 """A higher grade is probably a mistake; from 1024 on, the gain 2^grade is not even a number any more."""
 FEW = 100
-"""Judgments in which fewer than one document in so many has two labels are probably not judged by intent."""
+"""If fewer than one document in 100 has two labels, the judgments are probably not by intent."""
 TYPES_FROM = "intent types: from "
 """The beginning of the note that names the source of intent types."""
 
