@@ -16,11 +16,12 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.comparison.anova.anova import Anova, LevelMeans
+    from cranfield.comparison.anova.mixed import MixedAnova
     from cranfield.comparison.methods.tukey import LevelPairs
     from cranfield.scores.scores import Scores
     from cranfield.table import Table
 
-Analysis = tuple["Anova", list["LevelPairs"], list["LevelMeans"]]
+Analysis = tuple["Anova | MixedAnova", list["LevelPairs"], list["LevelMeans"]]
 """An analysis of variance with its comparisons and means of levels."""
 TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "source", "size", "against")
 
@@ -28,9 +29,9 @@ TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "sour
 class AnovaVerb(ByClass, options.Source, Plotting):
     """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
-    The table has the columns SS, df, MS, F, p and ω². csv and tsv hold this analysis, or the pairs with
-    --pairs, or the means with --means; json holds everything. --plot draws the interaction of the two factors of
-    --means A:B.
+    The table has the columns SS, df, MS, F, p and ω², or with --random df, F, p and variances. csv and tsv hold this
+    analysis, or the pairs with --pairs, or the means with --means; json holds everything. --plot draws the interaction
+    of the two factors of --means A:B.
     """
 
     repeats_warnings = True
@@ -42,6 +43,7 @@ cranfield anova qrels.txt runs/*.run -m AP --factors parts.csv --interactions st
 cranfield anova --scores matrix.csv --pairs --format csv -o pairs.csv
 cranfield anova --scores shard1.csv --scores shard2.csv --across shard --interactions topic:system
 cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
+cranfield anova qrels.txt runs/*.run -m AP --random topic  # conclusions about other topics, too
 """
 
     factors: str | None = option(
@@ -75,6 +77,11 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
         names="comparison.anova.model:SUMS",
         group=MORE,
     )
+    random: list[str] | None = option(
+        "--random FACTOR",
+        "A factor whose levels are a sample, such as topic: estimate variances by REML, and test the other factors so "
+        "that conclusions hold for other topics. May be repeated.",
+    )
     nan: str = options.nan("pairwise")
     tukey: list[str] | None = option(
         "--tukey FACTOR",
@@ -96,12 +103,15 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
             raise UsageError(f"--format {self.format} holds one table; leave out --pairs or --means")
         if self.plot and not any(factor.count(":") == 1 for factor in self.means or []):
             raise UsageError("--plot draws how two factors interact; choose them: --means A:B")
+        if self.random and self.type == "III":
+            raise UsageError("--type III does not go with --random; use I or II")
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
 
     def run(self) -> None:
         from cranfield.comparison.anova.anova import anova
+        from cranfield.comparison.anova.mixed import mixed
 
         if self.across is not None:
             parts = self.read_scores_by_file(f"--across {self.across}: each file of --scores is a level")
@@ -113,16 +123,18 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
             raise UsageError(f"--plot draws one measure, but there are {len(first.measures)}; choose one with -m")
         analyses: list[Analysis] = []
         for measure in first.measures:
-            result = anova(
-                first if self.across is None else parts,
-                measure,
-                factors=table,
-                interactions="all" if self.interactions == ["all"] else self.interactions or [],
-                across=self.across,
-                nested=nesting(self.nested or []),
-                type=self.type,
-                nan=self.nan,
-            )
+            settings: dict[str, Any] = {
+                "factors": table,
+                "interactions": "all" if self.interactions == ["all"] else self.interactions or [],
+                "nested": nesting(self.nested or []),
+                **self.values("across", "type", "nan"),
+            }
+            data = first if self.across is None else parts
+            result: Anova | MixedAnova
+            if self.random:
+                result = mixed(data, measure, random=self.random, **settings)
+            else:
+                result = anova(data, measure, **settings)
             comparisons = [self._compared(result, factor) for factor in self.tukey or compared_factors(result)]
             means = [result.means(*factor.split(":"), level=1 - self.alpha) for factor in self.means or []]
             analyses.append((result, comparisons, means))
@@ -161,7 +173,7 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
                 raise UsageError(f"--factor {word}: no file {where!r}; give NAME=FILE, or a table with --factors")
         return factors
 
-    def _compared(self, result: Anova, factor: str) -> LevelPairs:
+    def _compared(self, result: Anova | MixedAnova, factor: str) -> LevelPairs:
         from cranfield.comparison.methods.tukey import scheffe, tukey
 
         return (scheffe if self.scheffe else tukey)(result, factor=factor, alpha=self.alpha)
@@ -223,12 +235,15 @@ def nesting(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return parents
 
 
-def compared_factors(result: Anova) -> list[str]:
+def compared_factors(result: Anova | MixedAnova) -> list[str]:
     """The factors whose levels are compared by default."""
-    return [name for name, factor in result.model.layout.factors.items() if name != "topic" and not factor.parents]
+    factors = result.model.layout.factors
+    return [name for name in result.factors if name != "topic" and not factors[name].parents]
 
 
-def facts(result: Anova, comparisons: list[LevelPairs], means: list[LevelMeans], *, pairs: bool) -> dict[str, Any]:
+def facts(
+    result: Anova | MixedAnova, comparisons: list[LevelPairs], means: list[LevelMeans], *, pairs: bool
+) -> dict[str, Any]:
     """Everything about one measure as plain data."""
     from cranfield.record import plain
 
