@@ -19,7 +19,7 @@ Part = tuple[str, int, str]
 """The name of a class, the number of its topics, and the text of its result."""
 
 
-NOT_WITH = ("plot", "collections", "across", "facet", "gains")
+NOT_WITH = ("plot", "collections", "across", "shards", "facet", "gains")
 """Options that need one result, or scores of several files."""
 
 

@@ -14,8 +14,9 @@ import pytest
 from cranfield.cli.verbs.anova import nesting
 from cranfield.comparison.anova.anova import anova, two_way
 from cranfield.comparison.methods.tukey import scheffe, tukey
-from cranfield.errors import UsageError
-from cranfield.samples import Sample
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.evaluation.shard_scores import shard_scores
+from cranfield.samples import Sample, sample
 from cranfield.scores.scores import Scores
 from tests.cli.conftest import Cranfield
 
@@ -288,3 +289,33 @@ def test_levels_of_a_random_factor_are_not_compared(cranfield: Cranfield, folder
     printed = cranfield("anova", "--scores", "matrix.csv", "--random", "topic", "--tukey", "topic")
     assert printed.code == 2
     assert "only fixed factors have levels to compare (system)" in printed.err
+
+
+# -- shards
+
+
+def test_shards_are_scored_and_analysed(cranfield: Cranfield) -> None:
+    words = ("anova", "--sample", "-m", "AP", "--shards", "3", "--seed", "4", "--quiet")
+    table = {row["source"]: row for row in rows(cranfield(*words, "-f", "csv").out)}
+    with pytest.warns(CranfieldWarning):
+        parts = shard_scores(sample().qrels, list(sample().runs), "AP", 3, seed=4)
+    expected = anova(parts, across="shard", interactions=["topic:system"])
+    assert list(table) == [source.source for source in expected.sources]
+    assert float(table["system"]["f"]) == pytest.approx(expected["system"].f)
+    random = rows(cranfield(*words, "--random", "topic", "-f", "csv").out)
+    assert [row["source"] for row in random] == ["system", "shard", "topic", "topic:system", "error"]
+    assert random[0]["against"] == "topic:system"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--scores", "matrix.csv", "--shards", "3"), "leave out --scores"),
+        (("--sample", "--shards", "1"), "--shards 1, must be 2 or more"),
+        (("--sample", "--shards", "2", "--by", "parts.csv"), "--by and --shards do not go together"),
+    ],
+)
+def test_wrong_shards_are_errors(cranfield: Cranfield, folder: Path, words: tuple[str, ...], message: str) -> None:
+    printed = cranfield("anova", *words)
+    assert printed.code == 2
+    assert message in printed.err

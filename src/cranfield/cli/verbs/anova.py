@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -44,6 +45,7 @@ cranfield anova --scores matrix.csv --pairs --format csv -o pairs.csv
 cranfield anova --scores shard1.csv --scores shard2.csv --across shard --interactions topic:system
 cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
 cranfield anova qrels.txt runs/*.run -m AP --random topic  # conclusions about other topics, too
+cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # and about other documents
 """
 
     factors: str | None = option(
@@ -66,6 +68,13 @@ cranfield anova qrels.txt runs/*.run -m AP --random topic  # conclusions about o
         "collection.",
         group=MORE,
     )
+    shards: int | None = option(
+        "--shards K",
+        "Cut the documents of runs and judgments into K random parts, score each, and add the factor shard. Without "
+        "--interactions and factors, the model has the interaction topic:system.",
+        group=MORE,
+    )
+    seed: int = options.seed()
     nested: list[str] | None = option(
         "--nested CHILD=PARENT", "A factor whose levels differ in each level of its parent.", group=MORE
     )
@@ -103,6 +112,12 @@ cranfield anova qrels.txt runs/*.run -m AP --random topic  # conclusions about o
             raise UsageError(f"--format {self.format} holds one table; leave out --pairs or --means")
         if self.plot and not any(factor.count(":") == 1 for factor in self.means or []):
             raise UsageError("--plot draws how two factors interact; choose them: --means A:B")
+        if self.shards is not None:
+            for name in ("scores", "across"):
+                if getattr(self, name):
+                    raise UsageError(f"--shards cuts judgments and runs into parts; leave out --{name}")
+            if self.shards < 2:
+                raise UsageError(f"--shards {self.shards}, must be 2 or more")
         if self.random and self.type == "III":
             raise UsageError("--type III does not go with --random; use I or II")
         from cranfield.comparison.test_result import check_alpha
@@ -113,23 +128,30 @@ cranfield anova qrels.txt runs/*.run -m AP --random topic  # conclusions about o
         from cranfield.comparison.anova.anova import anova
         from cranfield.comparison.anova.mixed import mixed
 
-        if self.across is not None:
-            parts = self.read_scores_by_file(f"--across {self.across}: each file of --scores is a level")
+        across = self.across
+        if self.shards is not None:
+            across, parts = "shard", self._score_shards(self.shards)
+        elif across is not None:
+            parts = self.read_scores_by_file(f"--across {across}: each file of --scores is a level")
         else:
             parts = {"": self.read_scores()}
         table = self._factors([run for part in parts.values() for run in part.runs])
         first: Scores = next(iter(parts.values()))
         if self.plot and len(first.measures) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(first.measures)}; choose one with -m")
+        interactions = "all" if self.interactions == ["all"] else self.interactions or []
+        if self.shards is not None and not interactions and table is None:
+            interactions = ["topic:system"]
         analyses: list[Analysis] = []
         for measure in first.measures:
             settings: dict[str, Any] = {
                 "factors": table,
-                "interactions": "all" if self.interactions == ["all"] else self.interactions or [],
+                "interactions": interactions,
+                "across": across,
                 "nested": nesting(self.nested or []),
-                **self.values("across", "type", "nan"),
+                **self.values("type", "nan"),
             }
-            data = first if self.across is None else parts
+            data = first if across is None else parts
             result: Anova | MixedAnova
             if self.random:
                 result = mixed(data, measure, random=self.random, **settings)
@@ -144,6 +166,15 @@ cranfield anova qrels.txt runs/*.run -m AP --random topic  # conclusions about o
 
             shown = next(means for means in analyses[0][2] if len(means.factors) == 2)
             describe_interaction(shown, *shown.factors, measure=first.measures[0]).save(self.plot)
+
+    def _score_shards(self, shards: int) -> dict[str, Scores]:
+        from cranfield.evaluation.shard_scores import shard_scores
+
+        qrels, runs = self.read()
+        wanted = chosen(self.measures or [options.USUAL])
+        with self.progress("reading") as progress:
+            settings = self.join_options() | self.values("seed", "missing")
+            return shard_scores(qrels, runs, wanted, shards, progress=progress, **settings)
 
     def _factors(self, runs: Sequence[str]) -> dict[str, dict[str, str]] | None:
         """{factor: {run: level}}, or None if each run is a system."""
