@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -56,8 +55,7 @@ def shards_of(records: R, shards: int, seed: int = 0) -> list[R]:
             topic = np.repeat(np.arange(len(records.topics)), np.diff(records.starts))
             relevant = np.bincount(topic, chosen & (records.values > 0), minlength=len(records.topics))
             chosen = chosen & (relevant > 0)[topic]
-        table = records.table.take(np.flatnonzero(chosen), records.table.names[0] if records.table.names else "")
-        parts.append(replace(records, table=table))
+        parts.append(records.of_rows(np.flatnonzero(chosen)))
     return parts
 
 

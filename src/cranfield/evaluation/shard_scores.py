@@ -59,7 +59,7 @@ def shard_scores(
     whole = Evaluator(qrels, measures, missing=missing, options=rules)
     whole_runs = _read(runs, rules)
     lists = whole.assess(whole_runs, progress)
-    judged = shards_of(replace(whole.qrels, by_intent=whole.qrels.has_intents), shards, seed)
+    judged = shards_of(whole.qrels, shards, seed)
     runs_by_shard = {name: shards_of(run, shards, seed) for name, run in whole_runs.items()}
     absent = lists.missing.reshape(len(lists.runs), len(lists.topics))
     place = {topic: number for number, topic in enumerate(lists.topics)}
