@@ -44,8 +44,7 @@ cranfield anova qrels.txt runs/*.run -m AP --factors parts.csv --interactions st
 cranfield anova --scores matrix.csv --pairs --format csv -o pairs.csv
 cranfield anova --scores shard1.csv --scores shard2.csv --across shard --interactions topic:system
 cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
-cranfield anova qrels.txt runs/*.run -m AP --random topic  # conclusions about other topics, too
-cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # and about other documents
+cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # conclusions beyond these
 """
 
     factors: str | None = option(
@@ -74,7 +73,7 @@ cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # and abou
         "--interactions and factors, the model has the interaction topic:system.",
         group=MORE,
     )
-    seed: int = options.seed()
+    seed: int = option("--seed N", "With --shards: the seed of the random numbers.", default=0, group=MORE)
     nested: list[str] | None = option(
         "--nested CHILD=PARENT", "A factor whose levels differ in each level of its parent.", group=MORE
     )
@@ -90,6 +89,7 @@ cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # and abou
         "--random FACTOR",
         "A factor whose levels are a sample, such as topic: estimate variances by REML, and test the other factors so "
         "that conclusions hold for other topics. May be repeated.",
+        group=MORE,
     )
     nan: str = options.nan("pairwise")
     tukey: list[str] | None = option(
