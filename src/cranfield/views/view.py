@@ -38,8 +38,8 @@ class View:
     one_list_per_intent: ClassVar[bool] = False
     """Whether it scores a list once for each intent."""
     top_down: ClassVar[bool] = False
-    """Whether it reads a document by the documents above it and the judgments alone. Then `explain` adds up the terms of
-    measures that are `top_down`, instead of scoring the list cut at every rank."""
+    """Whether it reads a document by the documents above it and the judgments alone. Then `explain` adds up the terms
+    of measures that are `top_down`, instead of scoring the list cut at every rank."""
     keeps_bounds: ClassVar[bool] = True
     """Whether the worst and best scores of unjudged documents stay bounds."""
 
