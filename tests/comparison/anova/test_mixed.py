@@ -135,6 +135,7 @@ def test_missing_scores_as_in_statsmodels() -> None:
     assert pairs.statistic[0] == pytest.approx((beta[0] - beta[1]) / error * math.sqrt(2), rel=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The MLE may be on the boundary")
 def test_missing_repetitions_as_in_statsmodels() -> None:
     frame = shards(missing=25)
     options: dict[str, Any] = {"factors": ["topic", "system"], "interactions": ["topic:system"], "value": "value"}
