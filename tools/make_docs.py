@@ -95,7 +95,10 @@ Tests that hold for all pairs together need no correction. Tests that compare me
 {corrections}
 """
 FUNCTIONS = {
-    "Two systems": ("paired_t", "wilcoxon", "sign_test", "randomisation", "paired_bootstrap", "one_sample_t"),
+    "Two systems": (
+        *("paired_t", "wilcoxon", "sign_test", "randomisation", "paired_bootstrap", "bootstrap_shift"),
+        "one_sample_t",
+    ),
     "Two samples that are not matched": ("unpaired_t", "rank_sum", "unpaired_bootstrap", "permutation"),
     "Many systems": ("tukey", "scheffe", "randomised_tukey", "friedman", "kruskal_wallis"),
     "Analysis of variance": ("two_way", "one_way", "anova", "bootstrap_anova"),

@@ -14,7 +14,7 @@ from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
 from cranfield.comparison.methods.bayesian import bayesian_signed_rank, bayesian_t
 from cranfield.comparison.methods.equivalence import tost
 from cranfield.comparison.methods.friedman_and_kruskal import friedman, kruskal_wallis
-from cranfield.comparison.methods.paired_resampling import paired_bootstrap, randomisation
+from cranfield.comparison.methods.paired_resampling import bootstrap_shift, paired_bootstrap, randomisation
 from cranfield.comparison.methods.randomised_tukey import randomised_tukey
 from cranfield.comparison.methods.t import one_sample_t, paired_t, unpaired_t
 from cranfield.comparison.methods.tukey import scheffe, tukey
@@ -29,7 +29,8 @@ from cranfield.comparison.test_result import Assumption, Effect, Interval, TestR
 
 __all__ = [
     "Assumption", "Comparison", "Effect", "Interval", "Matrix", "TestResult", "achieved_power", "adjust", "anova",
-    "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova", "compare",
+    "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova", "bootstrap_shift",
+    "compare",
     "detectable_difference", "difference_interval", "estimated_variance", "family_wise_error", "friedman", "holm",
     "known_tests", "kruskal_wallis", "mean_interval", "omega_squared", "one_sample_t", "one_way",
     "paired_bootstrap", "paired_effect", "paired_t", "permutation", "pooled_variance", "randomisation",
