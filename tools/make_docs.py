@@ -115,7 +115,7 @@ FUNCTIONS = {
         *("topic_set_size", "detectable_difference", "achieved_power", "simulated_power"),
         *("estimated_variance", "pooled_variance"),
     ),
-    "All at once": ("compare",),
+    "All at once": ("compare", "apply_test"),
 }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class CompareVerb(ByClass, options.Source, Plotting):
+class CompareVerb(ByClass, options.Rescaled, Plotting):
     """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
