@@ -142,7 +142,7 @@ def bootstrap_shift(
     The interval of the mean difference is Student's t.
 
     The test assumes that topics are a sample from a population of topics, but not that differences are normal.
-    References: Savoy, Information Processing & Management 33(4), 1997, doi:10.1016/S0306-4573(97)00027-7; Smucker,
+    References: Savoy, Information Processing & Management 33(4), 1997, 495-512; Smucker,
     Allan & Carterette, CIKM 2007, doi:10.1145/1321440.1321528
 
     >>> result = bootstrap_shift([0.5, 0.7, 0.3, 0.6, 0.4], [0.4, 0.5, 0.3, 0.3, 0.3], resamples=2000)
