@@ -9,9 +9,10 @@ import pytest
 from scipy import stats
 
 from cranfield import Scores, UsageError
-from cranfield.comparison.registry import known_tests
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.registry import TestSettings, find_test, known_tests
 from cranfield.meta import accuracy_of_tests
-from cranfield.meta.stability.accuracy_of_tests import OUTCOMES, equal_systems, two_halves
+from cranfield.meta.stability.accuracy_of_tests import OUTCOMES, equal_systems, p_values, two_halves
 
 RNG = np.random.default_rng(8)
 EASE = RNG.beta(2, 3, (44, 1))
@@ -82,6 +83,15 @@ def test_halves_of_the_topics_agree_on_a_clear_difference() -> None:
     assert dict(zip(OUTCOMES, result.outcomes[:, 0, 0].tolist(), strict=True)) == {
         "success": 1, "lack of power": 0, "minor conflict": 0, "major conflict": 0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("test", sorted(known_tests()))
+def test_an_experiment_does_not_depend_on_the_others(test: str) -> None:
+    data = np.random.default_rng(3).beta(2, 3, (6, 25, 2))
+    chosen, settings = find_test(test), TestSettings(resamples=199)
+    pair = np.array([0]), np.array([1])
+    alone = [chosen.run(Matrix.of(experiment), *pair, settings).p[0] for experiment in data]
+    assert p_values(chosen, data, settings) == pytest.approx(alone, rel=1e-12)
 
 
 @pytest.mark.parametrize("test", sorted(known_tests()))

@@ -152,7 +152,7 @@ def accuracy_of_tests(
             halves = two_halves(values, rng, experiments)
             settings = TestSettings("two-sided", alpha, int(resamples), int(rng.integers(2**63)), threads)
             for t, test in enumerate(chosen):
-                p = [_p_values(test, data, settings) for data in (equal, differ, *halves)]
+                p = [p_values(test, data, settings) for data in (equal, differ, *halves)]
                 found[:, m, t] += [int((values <= alpha).sum()) for values in p[:3]]
                 confirmed[:, m, t] += _outcomes(p[2], p[3], *halves, alpha)
                 done += 1
@@ -194,10 +194,13 @@ def _random_pairs(values: Array, rng: np.random.Generator, experiments: int) -> 
     return np.stack([first, second], axis=1)
 
 
-def _p_values(test: PairTest, data: Array, settings: TestSettings) -> Array:
-    """The p-value of each experiment. Tests of pairs take all at once, as pairs of one matrix."""
+def p_values(test: PairTest, data: Array, settings: TestSettings) -> Array:
+    """The p-value of each experiment (experiments × topics × 2).
+
+    Tests that look only at the two systems of a pair take all experiments at once, as pairs of one matrix.
+    """
     experiments, size, _ = data.shape
-    if not test.simultaneous:
+    if not (test.simultaneous or test.complete):
         first = np.arange(0, 2 * experiments, 2)
         return test.run(_matrix(data.transpose(1, 0, 2).reshape(size, -1)), first, first + 1, settings).p
     zero, one = np.array([0]), np.array([1])
