@@ -51,12 +51,15 @@ def signed_ranks(difference: Array, zeros: str = "wilcox", close: Array | float 
 def zero_ranks(difference: Array, zeros: str) -> Array:
     """The ranks of the differences of 0 in each row, if they are split between both signs; 0 elsewhere.
 
+    For other rules it is a single 0, which can be added to anything.
+
     >>> zero_ranks(np.array([[0.3, 0.0, 0.0, np.nan]]), "zsplit").tolist()
     [[0.0, 1.5, 1.5, 0.0]]
     """
+    if zeros != "zsplit":
+        return np.zeros((1, 1))
     zero = difference == 0
-    count = zero.sum(axis=1, keepdims=True)
-    return np.where(zero & (zeros == "zsplit"), (count + 1) / 2, 0.0)
+    return np.where(zero, (zero.sum(axis=1, keepdims=True) + 1) / 2, 0.0)
 
 
 def tail(below: Array, above: Array, alternative: str) -> Array:

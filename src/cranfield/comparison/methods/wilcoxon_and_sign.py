@@ -267,7 +267,7 @@ def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
     for block, difference in difference_blocks(matrix, first, second):
         n[block] = (~np.isnan(difference)).sum(axis=1)
         ranks = signed_ranks(difference, zeros, close[block])
-        some_zeros = some_zeros or bool((difference == 0).any())
+        some_zeros = some_zeros or (zeros != "wilcox" and bool((difference == 0).any()))
         w[block] = ranks.sum(axis=1)
         counts[block] = (ranks != 0).sum(axis=1)
         sizes = np.abs(ranks) + zero_ranks(difference, zeros)
@@ -295,7 +295,7 @@ def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
         how = f"the normal approximation{corrected}"
         exact_part = f"{exactly:,} of {len(first):,} p-values are exact, the others use"
         notes.insert(0, f"p-values use {how}" if method == "normal" else f"{exact_part} {how}")
-    if zeros != "wilcox" and some_zeros:
+    if some_zeros:
         notes.append(f"differences of 0 were {_OF_ZEROS[zeros]}")
     return _without_interval(w, p, n, exact, notes)
 
