@@ -233,7 +233,7 @@ def apply_test(
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.21, 0.49, 0.41, 0.6]}
     >>> applied = apply_test(scores, test="tost", margin=0.05)
     >>> round(applied.results[0].p, 4), applied.columns()["equivalent"].tolist()
-    (0.001, [True])
+    (0.0011, [True])
     """
     check_alpha("apply_test", alpha)
     check_alternative("apply_test", alternative)

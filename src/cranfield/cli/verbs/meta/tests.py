@@ -37,7 +37,7 @@ cranfield meta tests --scores scores.csv --truth shift --topics 25
         default="swap",
         names="meta.stability.accuracy_of_tests:TRUTHS",
     )
-    difference: float = option("--difference D", "The true difference, for the power.", default=0.05)
+    difference: float = option("--difference, -d D", "The true difference, for the power.", default=0.05)
     topics: int | None = option("--topics, -n N", "The topics in an experiment; default: as many as there are.")
     alpha: float = options.alpha()
     simulations: int = option("--simulations N", "The number of experiments.", default=1_000)
