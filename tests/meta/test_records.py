@@ -57,6 +57,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "ScaleTests": lambda: meta.scale_tests(SCORES),
     "Scales": lambda: meta.scales(["AP", "RR"], 3),
     "SwapRates": lambda: meta.swap_rates(SCORES, resamples=10),
+    "TestAccuracy": lambda: meta.accuracy_of_tests(SCORES, tests=["t"], simulations=10),
 }
 
 

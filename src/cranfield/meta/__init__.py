@@ -17,6 +17,7 @@ from cranfield.meta.reproduction.metadata import read_metadata, write_metadata
 from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
 from cranfield.meta.scale.scale import scale, scales
 from cranfield.meta.scale.scale_tests import scale_tests
+from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
 from cranfield.meta.stability.discrimination import discriminative_power
 from cranfield.meta.stability.generalisability import g_studies, g_study
 from cranfield.meta.stability.informativeness import informativeness
@@ -24,8 +25,8 @@ from cranfield.meta.stability.swap import swap_rates
 from cranfield.meta.study.study import run_study
 
 __all__ = [
-    "axioms", "change_gains", "concord", "correlate", "discriminative_power", "g_studies", "g_study", "informativeness",
-    "leave_one_out", "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rbo",
-    "read_metadata", "read_preferences", "reproduce", "reproduce_scores", "robustness", "run_study", "scale",
-    "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
+    "accuracy_of_tests", "axioms", "change_gains", "concord", "correlate", "discriminative_power", "g_studies",
+    "g_study", "informativeness", "leave_one_out", "predictive_power", "preferred_ranks", "rank_correlation",
+    "rank_distances", "rbo", "read_metadata", "read_preferences", "reproduce", "reproduce_scores", "robustness",
+    "run_study", "scale", "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
 ]  # fmt: skip

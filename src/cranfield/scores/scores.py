@@ -22,7 +22,7 @@ from cranfield.scores.labels import label, positions, repeated, same_measure
 from cranfield.scores.risk import Risk
 from cranfield.scores.score_files import FORMATS, ScoreFile, format_of
 from cranfield.scores.score_tables import AXES, MISSING_RULES, Cells, Mask
-from cranfield.scores.standardisation import standardise
+from cranfield.scores.standardisation import TRANSFORMATIONS, arcsine, standardise
 from cranfield.scores.summary import Summary
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.table import Estimate
@@ -253,6 +253,27 @@ class Scores(Tidy):
         values = standardise(self.values, aligned.values, method, cdf=cdf, a=a, b=b)
         how = {"z": "z through the normal distribution" if cdf else "z", "linear": f"linear, a={a:g}, b={b:g}"}
         note = f"standardised per topic ({how.get(method, method)}) on {len(aligned.runs)} runs"
+        return replace(self, values=values, notes=(*self.notes, note))
+
+    def transformed(self, kind: str = "arcsine") -> Scores:
+        r"""Every score x as :math:`\arcsin\sqrt x` ("arcsine"), so that variances depend less on means.
+
+        It is meant for tests that assume equal variances or normal differences. Scores must be between 0 and 1.
+        Reference: Bartlett, Biometrics 3(1), 1947 (Tague-Sutcliffe & Blustein, TREC-3, 1994, used it for ANOVA)
+
+        >>> Scores.from_matrix([[0.25, 1.0]]).transformed().values.round(4).tolist()
+        [[[0.5236], [1.5708]]]
+        """
+        check.one_of("transformed", TRANSFORMATIONS, kind=kind)
+        values = arcsine(self.values)
+        outside = np.argwhere(np.isnan(values) & ~np.isnan(self.values))
+        if len(outside):
+            measure, run, topic = outside[0].tolist()
+            score = f"{self.measures[measure]} of {self.runs[run]} on topic {self.topics[topic]}"
+            raise UsageError(
+                f"transformed: {score} is {self.values[measure, run, topic]:g}, must be between 0 and 1 for arcsine"
+            )
+        note = "arcsine: every score x became arcsin √x (0 to 1.5708); means, differences and intervals are of these"
         return replace(self, values=values, notes=(*self.notes, note))
 
     def risk(self, kind: str = "URisk", baseline: str | None = None, alpha: float = 1.0) -> Risk:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class CompareVerb(ByClass, options.Source, Plotting):
+class CompareVerb(ByClass, options.Rescaled, Plotting):
     """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
@@ -33,6 +33,7 @@ cranfield compare --sample  # try it on the bundled sample collection
 cranfield compare qrels.txt runs/*.run -m nDCG@10 --test randomised-tukey  # all pairs at once
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
+cranfield compare --scores matrix.csv --test sign --margin 0.01
 cranfield compare qrels.txt bm25.run dense.run -m AP --topics
 """
 
@@ -51,6 +52,26 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         "The alternative hypothesis: {names} (than the baseline, or than the second run).",
         default="two-sided",
         names="comparison.test_result:ALTERNATIVES",
+        group=MORE,
+    )
+    margin: float | None = option("--margin D", "sign: differences up to D are ties.", group=MORE)
+    zeros: str | None = option(
+        "--zeros RULE",
+        "wilcoxon: rule for differences of 0, {names}: left out; ranked, then left out; or ranked, half of each sign; "
+        "default: wilcox.",
+        names="comparison.methods.wilcoxon_and_sign:ZEROS",
+        group=MORE,
+    )
+    method: str | None = option(
+        "--p-values HOW",
+        "wilcoxon: p-values are {names}; default: auto, exact up to 100 differences, else by the normal approximation.",
+        names="comparison.methods.wilcoxon_and_sign:METHODS",
+        group=MORE,
+    )
+    continuity: float | None = option(
+        "--continuity C",
+        "wilcoxon: the continuity correction of the normal approximation, in units of W; default: 1, half a step; 0: "
+        "none.",
         group=MORE,
     )
     effect: str = option(
@@ -85,13 +106,13 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
     def check(self) -> None:
         super().check()
         from cranfield.comparison.corrections import find_correction
-        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.registry import find_test, own_settings
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
-        find_test(self.test)
+        own_settings(find_test(self.test), **self.values("margin", "zeros", "method", "continuity"))
         find_correction(self.correction or "none")
 
     def run(self) -> None:
@@ -107,7 +128,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
             result = compare(
                 scores,
                 **self.values("test", "baseline", "correction", "alpha", "alternative", "effect", "nan"),
-                **self.values("resamples", "seed", "threads"),
+                **self.values("resamples", "seed", "threads", "margin", "zeros", "method", "continuity"),
                 systems=systems,
                 progress=progress,
             )
