@@ -49,6 +49,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "LeftOut": lambda: meta.leave_one_out(QRELS, RUNS, "P@2", pool_depth=1),
     "Outcome": study,
     "Overlap": lambda: meta.rbo("abc", "acb"),
+    "PredictionQuality": lambda: meta.prediction_quality(SCORES, {"p": dict(zip("012345", range(6), strict=True))}),
     "PredictivePower": lambda: meta.predictive_power(SCORES, PREFERENCES, resamples=10),
     "PreferredRanks": lambda: meta.preferred_ranks(QRELS, RUNS),
     "Reproduction": lambda: meta.reproduce(QRELS, (RUNS["a"], RUNS["b"]), measures="RR"),

@@ -18,7 +18,7 @@ VERBS = (
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
 META_VERBS = (
     "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-    "reproduce", "study",
+    "predict", "reproduce", "study",
 )  # fmt: skip
 """The verbs after `meta`; each is a file in `cranfield.cli.verbs.meta`."""
 STAND_INS = {

@@ -6,6 +6,7 @@ Each function returns a record with a table, JSON, LaTeX, HTML, frames, and note
 from cranfield.meta.agreement.concordance import concord
 from cranfield.meta.agreement.correlation import correlate, rank_correlation
 from cranfield.meta.agreement.overlap import rbo
+from cranfield.meta.agreement.prediction import prediction_quality, read_predictors
 from cranfield.meta.agreement.preferences import predictive_power, read_preferences
 from cranfield.meta.agreement.preferred_rank import preferred_ranks
 from cranfield.meta.agreement.rank_distance import rank_distances
@@ -25,7 +26,7 @@ from cranfield.meta.study.study import run_study
 
 __all__ = [
     "axioms", "change_gains", "concord", "correlate", "discriminative_power", "g_studies", "g_study", "informativeness",
-    "leave_one_out", "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rbo",
-    "read_metadata", "read_preferences", "reproduce", "reproduce_scores", "robustness", "run_study", "scale",
-    "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
+    "leave_one_out", "prediction_quality", "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances",
+    "rbo", "read_metadata", "read_predictors", "read_preferences", "reproduce", "reproduce_scores", "robustness",
+    "run_study", "scale", "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
 ]  # fmt: skip
