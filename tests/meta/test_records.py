@@ -37,6 +37,7 @@ def study() -> Record:
 
 RECORDS: dict[str, Callable[[], Record]] = {
     "Axioms": lambda: meta.axioms("AP", "graded"),
+    "Conclusions": lambda: meta.conclusions(SCORES),
     "Concordance": lambda: meta.concord(SCORES.select(runs=["a", "b"]), "AP", ["AP", "RR"]),
     "Correlation": lambda: meta.rank_correlation([1, 2, 3], [1, 3, 2]),
     "Correlations": lambda: meta.correlate(SCORES, resamples=10),

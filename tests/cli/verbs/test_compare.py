@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import cranfield as cf
+from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield, as_process
 
 
@@ -124,3 +126,18 @@ def test_an_empty_table_of_systems_is_an_error(cranfield: Cranfield, tmp_path: P
     done = cranfield("compare", "--sample", "--systems", str(table))
     assert done.code == 1
     assert "systems.txt: is empty, expected lines of run system" in done.err
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
+def test_scores_can_be_compared_on_other_scales(cranfield: Cranfield, collection: Sample) -> None:
+    from cranfield.assessed.join import join
+    from cranfield.comparison import compare
+    from cranfield.meta import interval_scores, rank_scores
+
+    words = ("compare", "--sample", "-m", "P@5,RR@5", "--quiet", "-f", "json")
+    lists = join(collection.qrels, list(collection.runs))
+    scores = cf.evaluate(collection.qrels, list(collection.runs), ["P@5", "RR@5"])
+    for scale, expected in (("interval", interval_scores(lists, ["P@5", "RR@5"])), ("ranks", rank_scores(scores))):
+        rows = json.loads(cranfield(*words, "--scale", scale).out)["pairs"]
+        assert [row["p"] for row in rows] == pytest.approx(compare(expected).columns()["p"].tolist())
+    assert "--scale interval needs judgments" in cranfield("compare", "-s", "x.csv", "--scale", "interval").err

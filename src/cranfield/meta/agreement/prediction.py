@@ -25,6 +25,7 @@ from cranfield.meta.complete_scores import (
     check_count,
     divided,
     levels_of,
+    mean_ranks,
     resampled_topics,
 )
 from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, index_of, interval, report
@@ -233,8 +234,7 @@ class _Ranked:
     def __init__(self, values: Array) -> None:
         self.levels: Levels = levels_of(values, noise(values))
         self.values = values - values.mean() if self.levels.max() else np.zeros(len(values))
-        counts = np.bincount(self.levels)
-        self.ranks = (np.cumsum(counts) - (counts - 1) / 2)[self.levels]
+        self.ranks = mean_ranks(self.levels)
 
     def signs(self, rows: slice) -> Array:
         """Some topics × topics: 1 where the first is higher, −1 where it is lower."""
