@@ -226,7 +226,7 @@ class Scores(Tidy):
                 low, high = summaries.t_interval(self.values, statistic, interval)
             else:
                 seed = seed if rng is None else int(rng.integers(2**63))
-                options = {"resamples": resamples, "seed": seed, "worst": worst}
+                options: dict[str, Any] = {"resamples": resamples, "seed": seed, "worst": worst}
                 low, high = summaries.bootstrap_interval(self.values, statistic, interval, **options)
         used = (~np.isnan(self.values)).sum(axis=-1)
         lacking = np.broadcast_to(self.missing.sum(axis=-1), used.shape)

@@ -143,8 +143,8 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if risks:
             tables.append(risk_table(scores, risks(scores), digits=digits))
         else:
-            summary = {"statistic": self.statistic, "worst": self.worst, "interval": self.level}
-            tables.append(summary_table(scores, **summary, better=better, digits=digits))
+            summary = self.values("statistic", "worst", "digits")
+            tables.append(summary_table(scores, **summary, interval=self.level, better=better))
         return self.rendered(*tables)
 
 

@@ -238,7 +238,7 @@ class _Ranked:
 
     def signs(self, rows: slice) -> Array:
         """Some topics × topics: 1 where the first is higher, −1 where it is lower."""
-        return np.sign(self.levels[rows, None] - self.levels).astype(np.float64)
+        return np.asarray(np.sign(self.levels[rows, None] - self.levels), dtype=np.float64)
 
 
 def _coefficients(x: _Ranked, y: _Ranked, times: Array) -> Array:

@@ -20,6 +20,7 @@ from cranfield.table import Cell, Table
 from cranfield.types import Array, Index64
 
 ORIGINAL, INTERVAL, RANKS = "scores", "interval", "ranks"
+HELD = "order holds on any"
 Flags = NDArray[np.bool_]
 
 
@@ -72,7 +73,7 @@ class Conclusions(MetaRecord):
                 rows.append((name, scale, int(mine.sum()), *changes, held))
         heads = (
             *headings("text", "measure", "scale"),
-            *headings("count", "pairs", "other order", "significant", "lost", "gained", "order holds on any"),
+            *headings("count", "pairs", "other order", "significant", "lost", "gained", HELD),
         )
         return Table(heads, tuple(rows), "Conclusions that change with the scale", self.notes)
 
@@ -90,7 +91,8 @@ class Conclusions(MetaRecord):
         for scale in self.scales:
             heads += [*headings("number", scale), *headings("text", f"significant ({scale})")]
         caption = "Pairs whose order or significance changes with the scale"
-        return Table(tuple(heads), tuple(rows), caption, self.notes)
+        notes = tuple(note for note in self.notes if not note.startswith(HELD))
+        return Table(tuple(heads), tuple(rows), caption, notes)
 
 
 def conclusions(
@@ -149,7 +151,7 @@ def conclusions(
     notes = [
         f"test: {first.test}{how}, α = {alpha:g}",
         "ranks: among all scores of a measure, 1 for the worst, ties at the mean rank",
-        "order holds on any: pairs whose means keep their order under every increasing transformation of the scores",
+        f"{HELD}: pairs whose means keep their order under every increasing transformation of the scores",
         *dict.fromkeys(note for part in parts[: len(parts) - 1] for f in part.families for note in f.matrix.notes),
     ]
     return Conclusions(

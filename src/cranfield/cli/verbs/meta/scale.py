@@ -84,8 +84,8 @@ cranfield meta scale --show theory
 
     def run(self) -> None:
         if self.what in CONCLUSIONS:
-            result = self._conclusions()
-            self.show(result.changed() if self.what == "changed" else result.table())
+            conclusions = self._conclusions()
+            self.show(conclusions.changed() if self.what == "changed" else conclusions.table())
         elif self.with_runs:
             from cranfield.meta.scale.scale_tests import scale_tests
 
