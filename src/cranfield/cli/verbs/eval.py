@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Risks = Callable[[Scores], Risk] | None
 
 RISKS = ("URisk", "TRisk", "GeoRisk")
-STATISTICS = ("mean", "gmean", "median", "area", *RISKS)
+STATISTICS = ("mean", "gmean", "median", *RISKS, "area")
 
 
 class EvalVerb(ByClass, Printing):

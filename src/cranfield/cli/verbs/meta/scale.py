@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import option
+from cranfield.cli.declare import MORE, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -60,7 +60,13 @@ cranfield meta scale --show theory
     )
     seed: int = options.seed()
     alpha: float = options.alpha(help="With runs or scores: the significance level.")
-    test: str = options.significance_test("t", help="With --show conclusions or changed: the test, {names}.")
+    test: str = option(
+        "--test, -t TEST",
+        "With --show conclusions or changed: the significance test, {names}.",
+        default="t",
+        names=options.TESTS,
+        group=MORE,
+    )
     what: str = options.show(
         "scales",
         "lists",
