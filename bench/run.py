@@ -34,7 +34,10 @@ THIRTY = [
 ]
 DIVERSE = [
     f"{name}@{cutoff}"
-    for name in ("ERR-IA(dialect='ndeval')", "nERR-IA", "alpha-DCG(dialect='ndeval')", "alpha-nDCG", "P-IA", "I-rec")
+    for name in (
+        *(f"{name}(dialect='ndeval')" for name in ("ERR-IA", "nERR-IA", "alpha-DCG")),
+        *("alpha-nDCG", "P-IA", "I-rec"),
+    )
     for cutoff in (5, 10, 20)  # pyndeval has no higher cutoffs
 ] + ["NRBP", "nNRBP", "AP-IA"]
 DEEPER = [name.replace("@20", "@100") for name in DIVERSE if name.endswith("@20")]

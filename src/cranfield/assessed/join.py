@@ -111,10 +111,10 @@ def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
         qrels, has_intents = qrels.with_intents(), True
     if not has_intents:
         return _Prepared(qrels.judged(options.on_duplicate))
-    if not (described or qrels.by_intent):
-        _warn_of_few_intents(qrels)
     probabilities, types = descriptions(options.intent_probabilities, options.intent_types)
     judged, intents = judged_by_intent(qrels, probabilities, types, keep_empty=options.empty_intents == "keep")
+    if not (described or qrels.by_intent):
+        _warn_of_few_intents(qrels, len(judged.grade))
     return _Prepared(judged, {"intents": intents}, _about_intents(options, types))
 
 
@@ -125,9 +125,8 @@ def is_sample(qrels: Qrels, options: JoinOptions) -> bool:
     return qrels.labels_vary and not options.described_intents and has_strata(qrels, wanted=options.sampled)
 
 
-def _warn_of_few_intents(qrels: Qrels) -> None:
-    """Warn if hardly any document has two labels in column 2: it may be a round, and the document judged twice."""
-    judged = len(qrels.judged("max").grade)
+def _warn_of_few_intents(qrels: Qrels, judged: int) -> None:
+    """Warn if hardly any of the judged documents has two labels in column 2, which may be the round of judging."""
     again = len(qrels) - judged
     if again * FEW < judged:
         warnings.warn(

@@ -139,9 +139,13 @@ class Qrels(Records):
         """
         if self.by_intent:
             return tuple(self.table.labels) or ("0",)
-        if self.plain or not self.labels_vary or not self.judged("max").dropped:
+        if self.plain or not self.labels_vary:
             return ()
-        return tuple(self.table.labels)
+        try:
+            self.judged()  # stops at the first document that is judged twice
+        except DataError:
+            return tuple(self.table.labels)
+        return ()
 
     @cached_property
     def labels_vary(self) -> bool:
