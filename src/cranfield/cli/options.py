@@ -392,6 +392,18 @@ class Source(Collection):
             return self.kept(lambda: read_score_files(files, wanted, self.missing))
         return self.evaluate(chosen(wanted or [usual]), missing=self.missing, **more)
 
+    def read_interval_scores(self, usual: str = USUAL) -> Scores:
+        """As `read_scores` from runs, on an interval scale."""
+
+        def make() -> Scores:
+            from cranfield.meta.scale.transformed_scores import interval_scores
+
+            lists = self.assessed()
+            with self.progress("enumerating lists") as progress:
+                return interval_scores(lists, chosen(self.measures or [usual]), missing=self.missing, progress=progress)
+
+        return self.kept(make)
+
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
         """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""
         from cranfield.collection.source import stem

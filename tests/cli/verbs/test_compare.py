@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import cranfield as cf
+from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield, as_process
 
 
@@ -160,3 +162,18 @@ def test_systems_within_the_margin_are_not_called_identical(cranfield: Cranfield
     done = cranfield("compare", "--scores", str(matrix), "-t", "sign", "--margin", "0.05")
     assert "identical" not in done.out
     assert "no difference is above 0.05 in 1 pair: p = 1" in done.out
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
+def test_scores_can_be_compared_on_other_scales(cranfield: Cranfield, collection: Sample) -> None:
+    from cranfield.assessed.join import join
+    from cranfield.comparison import compare
+    from cranfield.meta import interval_scores, rank_scores
+
+    words = ("compare", "--sample", "-m", "P@5,RR@5", "--quiet", "-f", "json")
+    lists = join(collection.qrels, list(collection.runs))
+    scores = cf.evaluate(collection.qrels, list(collection.runs), ["P@5", "RR@5"])
+    for scale, expected in (("interval", interval_scores(lists, ["P@5", "RR@5"])), ("ranks", rank_scores(scores))):
+        rows = json.loads(cranfield(*words, "--scale", scale).out)["pairs"]
+        assert [row["p"] for row in rows] == pytest.approx(compare(expected).columns()["p"].tolist())
+    assert "--scale interval needs judgments" in cranfield("compare", "-s", "x.csv", "--scale", "interval").err

@@ -14,6 +14,7 @@ from cranfield.errors import UsageError
 if TYPE_CHECKING:
     from cranfield.comparison.result import Comparison
     from cranfield.report.figures import Figure
+    from cranfield.scores.scores import Scores
 
 
 class CompareVerb(ByClass, options.Rescaled, Plotting):
@@ -35,6 +36,7 @@ cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format la
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
 cranfield compare --scores matrix.csv --test sign --margin 0.01
 cranfield compare qrels.txt bm25.run dense.run -m AP --topics
+cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lists instead of scores
 """
 
     test: str = options.significance_test("t")
@@ -92,6 +94,14 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         "Treat each file of --scores as a collection: compare runs within each, and correct p-values over all.",
         group=MORE,
     )
+    scale: str = option(
+        "--scale NAME",
+        "{names}: compare the scores, or the rank of each list among all lists up to the cutoff in the order of the "
+        "measure, which makes an interval scale, or the ranks of the scores.",
+        default="scores",
+        choices=("scores", "interval", "ranks"),
+        group=MORE,
+    )
     nan: str = options.nan("listwise")
     resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
     seed: int = options.seed()
@@ -114,6 +124,21 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         check_resampling("compare", self.resamples, self.seed, self.threads)
         own_settings(find_test(self.test), **self.values("margin", "zeros", "method", "continuity"))
         find_correction(self.correction or "none")
+        if self.scale == "interval" and self.scores:
+            raise UsageError("--scale interval needs judgments and runs; leave out --scores")
+        if self.scale != "scores" and self.collections:
+            raise UsageError(f"--scale {self.scale} and --collections do not go together; leave out one of them")
+
+    def _scores(self) -> Scores:
+        """The scores to compare, on the scale asked for."""
+        if self.scale == "interval":
+            return self.read_interval_scores()
+        scores = self.read_scores(threads=self.threads)
+        if self.scale == "ranks":
+            from cranfield.meta.scale.transformed_scores import rank_scores
+
+            return rank_scores(scores)
+        return scores
 
     def run(self) -> None:
         from cranfield.collection.run_table import read_run_table
@@ -123,7 +148,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         if self.collections:
             scores = self.read_scores_by_file("--collections: each file of --scores is a collection")
         else:
-            scores = self.read_scores(threads=self.threads)  # type: ignore[assignment]
+            scores = self._scores()  # type: ignore[assignment]
         with self.progress("resampling") as progress:
             result = compare(
                 scores,
