@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.explanation import explain as explain
     from cranfield.evaluation.pool_bias import pool_bias_of as pool_bias_of
     from cranfield.evaluation.residuals import residual as residual
+    from cranfield.evaluation.shard_scores import shard_scores as shard_scores
     from cranfield.measures import *  # noqa: F403
     from cranfield.samples import sample as sample
     from cranfield.scores.scores import Scores as Scores
@@ -55,6 +56,7 @@ _HOME = {
     "assessed.join": ("assess_arrays", "join"),
     "evaluation.pool_bias": ("pool_bias_of",),
     "evaluation.residuals": ("residual",),
+    "evaluation.shard_scores": ("shard_scores",),
     "samples": ("sample",),
     "scores.scores": ("Scores",),
 }

@@ -51,6 +51,13 @@ VERBS = [
     ("meta", "concord", "-m", "AP,RR", "--gold", "P@5"),
     ("meta", "gtheory", "-m", "AP"),
     ("meta", "predict", "-m", "AP", "-p", "qpp", "-B", "20"),
+    ("meta", "scale", "-m", "AP"),
+    ("meta", "loo", "-m", "AP", "--show", "runs"),
+    ("meta", "robust", "-m", "AP", "-B", "2", "--how", "random"),
+    ("meta", "inform", "-m", "AP"),
+    ("meta", "ranks"),
+    ("plot", "boxes", "-m", "AP"),
+    ("plot", "curves"),
 ]
 
 
@@ -128,3 +135,26 @@ def test_what_does_not_go_together_is_refused(cranfield: Cranfield, words: tuple
 )
 def test_titles_in_other_formats(cranfield: Cranfield, format: str, title: str) -> None:
     assert printed(cranfield, "eval", "qrels", "one", "-m", "AP", "--by", "classes", "-f", format).startswith(title)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("meta", "scale", "-m", "AP", "--by", "classes"), "--by needs topics; give QRELS RUN..., or --scores FILE"),
+        (("plot", "boxes", "qrels", "one", "--by", "classes", "-o", "x.svg"), "leave out --output"),
+        (("meta", "loo", "qrels", "one", "two", "--by", "classes", "--write", "x"), "--by and --write do not go"),
+    ],
+)
+def test_results_that_cannot_be_split_are_errors(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
+    printed = cranfield(*words)
+    assert printed.code == 2
+    assert message in printed.err
+
+
+def test_intents_of_a_class_stay_intents(cranfield: Cranfield) -> None:
+    # In class easy no document has two intents; over all topics, d1 has.
+    Path("div.qrels").write_text("1 a d1 1\n1 b d2 1\n2 a d1 1\n2 b d1 1\n")
+    Path("div.easy").write_text("1 a d1 1\n1 b d2 1\n")
+    alone = printed(cranfield, "meta", "ranks", "div.easy", "easy.one", "--qrels-format", "diversity").rstrip("\n")
+    both = printed(cranfield, "meta", "ranks", "div.qrels", "one", "--by", "classes")
+    assert alone in both

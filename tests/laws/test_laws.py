@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.lists import Assessed
-from cranfield.evaluation.explanation import _running_scores
-from cranfield.measures import Measure, parse
+from cranfield.errors import UsageError
+from cranfield.evaluation.explained_intents import terms_by_intent
+from cranfield.evaluation.explanation import _prefix_scores, _running_scores
+from cranfield.measures import MEASURES, Measure, parse
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, STOPS_WHEN_SATISFIED
 from tests.oracles.joined import collections, graded_lists, joined, side_by_side
 
@@ -165,6 +168,33 @@ def test_evaluating_changes_nothing() -> None:
         measure.evaluate(lists)[:] = -7  # a caller may change the array that it gets
     again = [measure.evaluate(lists) for measure in ALL]
     assert all(np.array_equal(before, after, equal_nan=True) for before, after in zip(first, again, strict=True))
+
+
+INTENTS = [{"1": 2}, None, {"1": 1, "2": 1}, {"2": 3}, {"1": 1}, {}, {"2": 1, "3": 1}, {"1": 3, "2": 2}]
+
+
+@pytest.mark.parametrize("form", ["{}-IA", "D-{}", "DIN-{}", "D#-{}", "DIN#-{}"])
+@pytest.mark.parametrize("cutoff", ["", "@3"])
+def test_measures_by_intent_that_add_top_down_score_a_cut_list_by_the_sum_down_to_there(form: str, cutoff: str) -> None:
+    """What `explain` adds up for one list, against the score of every cut list by itself."""
+    lists = with_intents(INTENTS, [{"3": 2}, {"2": 1}], {"1": 0.5, "2": 0.3, "3": 0.2}, ["2"])
+    checked = 0
+    for name in MEASURES:
+        try:
+            measure = parse(form.format(name) + cutoff)
+        except UsageError:
+            continue
+        views = measure.split_views()[1]
+        if not measure.top_down or measure.needs or not all(view.top_down for view in views):
+            continue
+        terms = terms_by_intent(measure, views, lists)
+        assert terms is not None, measure
+        running = _running_scores(terms, len(INTENTS))
+        for view in reversed(views):
+            running = view.running(running, lists, measure.rank_cutoff)
+        np.testing.assert_allclose(running, _prefix_scores(measure, lists, len(INTENTS)), err_msg=str(measure))
+        checked += 1
+    assert checked > 5
 
 
 def test_thirty_two_bit_arrays_score_the_same() -> None:

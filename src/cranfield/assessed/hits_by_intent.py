@@ -126,6 +126,14 @@ def intent_recall(lists: Assessed, cutoff: int | None, rel: float = 1) -> Array:
     return np.where(count > 0, relevant.hits.sum(relevant.new) / np.maximum(count, 1), np.nan)
 
 
+def running_intent_recall(lists: Assessed, cutoff: int | None, ranks: int, rel: float = 1) -> Array:
+    """`intent_recall` of one list cut after each of its first ranks."""
+    relevant = relevant_to_intents(lists, rel, cutoff)
+    count = int(intents_of(lists).above(rel).judged_count[lists.topic[0]])
+    new = np.bincount(relevant.hits.rank, relevant.new, minlength=ranks + 1)[: ranks + 1]
+    return np.cumsum(new)[1:] / count if count else np.full(ranks, np.nan)
+
+
 def with_intents(
     documents: Sequence[Mapping[str, float] | None],
     missed: Sequence[Mapping[str, float]] = (),

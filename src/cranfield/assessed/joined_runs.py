@@ -53,7 +53,7 @@ def join_runs(
     `qrels` are the same judgments; messages show a document of them.
     """
     joiner = RunJoiner(judged, options, progress)
-    for name, run in _each_run(runs):
+    for name, run in each_run(runs):
         joiner.add(name, run)
     lists = joiner.assessed(grade)
     joiner.warn_of_odd_runs(lists, qrels)
@@ -62,7 +62,7 @@ def join_runs(
     return lists.replace(topic_numbers=topic_numbers_of(options.topic_numbers, lists))
 
 
-def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
+def each_run(runs: Any) -> list[tuple[str | None, Any]]:
     """(name or None, run) for each run; globs are expanded."""
     if isinstance(runs, Mapping) and not _is_run_dict(runs):
         return [(_checked_name(str(name)), run) for name, run in runs.items()]
@@ -75,7 +75,7 @@ def _each_run(runs: Any) -> list[tuple[str | None, Any]]:
             return [(None, path) for path in expand(runs)]
         several: list[tuple[str | None, Any]] = []
         for run in runs:
-            several.extend(_each_run(run) if not isinstance(run, Mapping) else [(None, run)])
+            several.extend(each_run(run) if not isinstance(run, Mapping) else [(None, run)])
         return several
     return [(None, runs)]
 

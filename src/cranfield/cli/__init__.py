@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
 
 VERBS = (
-    "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures", "stats",
-    "pool-bias", "validate", "convert", "completion",
+    "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
+    "stats", "pool-bias", "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
 META_VERBS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cranfield.cli.declare import SIDE, option
 from cranfield.cli.options import Collection
@@ -13,18 +13,42 @@ from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
     from cranfield.scores.scores import Scores
+    from cranfield.scores.topic_classes import TopicClasses
 
 Part = tuple[str, int, str]
 """The name of a class, the number of its topics, and the text of its result."""
 
 
-NOT_WITH = ("plot", "collections", "across", "facet", "gains")
+NOT_WITH = ("plot", "write", "collections", "across", "shards", "facet", "gains")
 """Options that need one result, or scores of several files."""
+Split = TypeVar("Split", bound="Scores | _Lists")
+
+
+class _Lists(NamedTuple):
+    """The judgments and runs on some topics."""
+
+    qrels: Qrels
+    runs: dict[str, Run]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return self.qrels.topics
+
+    def by_class(self, classes: TopicClasses) -> dict[str, _Lists]:
+        from cranfield.scores.topic_classes import topics_by_class
+
+        parts: dict[str, _Lists] = {}
+        for name, topics in topics_by_class(self.topics, classes).items():
+            runs = {run: lists.of_topics(topics) for run, lists in self.runs.items()}
+            parts[name] = _Lists(self.qrels.of_topics(topics), runs)
+        return parts
 
 
 class ByClass(Collection, Output):
-    """A verb whose scores can be split by classes of topics: it runs once for each class, on the scores of the class.
+    """A verb whose input can be split by classes of topics: it runs once for each class, on the topics of the class.
 
     Files are read and scored once.
     """
@@ -51,8 +75,8 @@ class ByClass(Collection, Output):
         from cranfield.scores.topic_classes import TopicClasses
 
         self._classes = TopicClasses.of(self.by)
-        self._split: list[dict[str, Scores]] = []
-        """The scores by class, in the order in which the verb asks for scores."""
+        self._split: list[dict[str, Any]] = []
+        """Scores, or judgments and runs, by class, in the order in which the verb asks for them."""
         self._texts: list[str] = []
         parts: list[Part] = []
         failed: list[CranfieldError] = []
@@ -79,17 +103,30 @@ class ByClass(Collection, Output):
 
     def _class(self) -> tuple[str, int]:
         """The name and the number of topics of the class in turn."""
-        name, scores = list(self._split[0].items())[self._place]
-        return name, len(scores.topics)
+        name, part = list(self._split[0].items())[self._place]
+        return name, len(part.topics)
 
     def kept(self, make: Callable[[], Scores]) -> Scores:
+        return make() if self.by is None else self._part(make)
+
+    def read(self) -> tuple[Qrels, Any]:
         if self.by is None:
-            return make()
+            return super().read()
+
+        def make() -> _Lists:
+            qrels, runs = self.read_whole()
+            return _Lists(qrels, self.read_runs(runs))
+
+        return self._part(make)
+
+    def _part(self, make: Callable[[], Split]) -> Split:
+        """The class in turn of what is made; it is made and split once."""
         if self._asked == len(self._split):
             self._split.append(make().by_class(self._classes))
-        scores = self._split[self._asked]
+        parts = self._split[self._asked]
         self._asked += 1
-        return scores[list(self._split[0])[self._place]]
+        part: Split = parts[list(self._split[0])[self._place]]
+        return part
 
     def emit(self, text: str) -> None:
         if self.by is None:

@@ -335,7 +335,11 @@ class Collection(Lists, Quiet):
             raise UsageError(f"no run to score against {self.qrels}; add one or more files of runs")
         return self.qrels, self.runs
 
-    def read(self) -> tuple[Qrels, list[str]]:
+    def read(self) -> tuple[Qrels, Any]:
+        """The judgments, and the runs: files, or with `--by` the runs on the topics of a class."""
+        return self.read_whole()
+
+    def read_whole(self) -> tuple[Qrels, list[str]]:
         """The judgments, and the files of runs."""
         qrels, runs = self.files()
         return self.read_qrels(qrels), runs
@@ -352,7 +356,7 @@ class Collection(Lists, Quiet):
         from cranfield.evaluation.evaluator import evaluate
 
         def make() -> Scores:
-            qrels, runs = self.read()
+            qrels, runs = self.read_whole()
             settings = self.join_options() | more
             with self.progress("reading") as progress:
                 return evaluate(qrels, runs, wanted, progress=progress, **settings)

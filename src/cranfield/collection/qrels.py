@@ -169,6 +169,10 @@ class Qrels(Records):
         """The same judgments, with column 2 as the intent."""
         return self if self.by_intent else replace(self, by_intent=True, plain=False)
 
+    def of_rows(self, rows: NDArray[np.int64]) -> Qrels:
+        """The judgments in some rows of the table; what column 2 means stays the same."""
+        return replace(super().of_rows(rows), by_intent=self.has_intents)
+
     def numbers(self, values: NDArray[np.float64]) -> list[Any]:
         """Grades as Python numbers: integers if all are whole."""
         return list(values.astype(np.int64).tolist() if self._whole else values.tolist())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -239,6 +239,17 @@ class Records:
         if place is None:
             raise KeyError(f"no topic {topic!r} in {self.name or self.kind}")
         return int(self.starts[place]), int(self.starts[place + 1])
+
+    def of_topics(self, topics: Iterable[Any]) -> Self:
+        """The entries of some topics; topics that are not there are ignored."""
+        places = sorted(self._place[str(topic)] for topic in topics if str(topic) in self._place)
+        spans = [np.arange(self.starts[place], self.starts[place + 1]) for place in places]
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *spans])
+        return self.of_rows(rows)
+
+    def of_rows(self, rows: NDArray[np.int64]) -> Self:
+        """The entries in some rows of the table, in increasing order."""
+        return replace(self, table=self.table.take(rows, self.table.names[0] if self.table.names else ""))
 
     def __len__(self) -> int:
         return len(self.table)

@@ -5,6 +5,7 @@ frames or `Scores`, and returns a record with the statistic, p, interval, effect
 """
 
 from cranfield.comparison.anova.anova import anova, one_way, two_way
+from cranfield.comparison.anova.mixed import mixed
 from cranfield.comparison.apply_test import apply_test
 from cranfield.comparison.compare import compare
 from cranfield.comparison.corrections import adjust, benjamini_hochberg, bonferroni, family_wise_error, holm
@@ -32,7 +33,7 @@ __all__ = [
     "Assumption", "Comparison", "Effect", "Interval", "Matrix", "TestResult", "achieved_power", "adjust", "anova",
     "apply_test", "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova",
     "bootstrap_shift", "compare", "detectable_difference", "difference_interval", "estimated_variance",
-    "family_wise_error", "friedman", "holm", "known_tests", "kruskal_wallis", "mean_interval",
+    "family_wise_error", "friedman", "holm", "known_tests", "kruskal_wallis", "mean_interval", "mixed",
     "omega_squared", "one_sample_t", "one_way",
     "paired_bootstrap", "paired_effect", "paired_t", "permutation", "pooled_variance", "randomisation",
     "randomised_tukey", "rank_sum", "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey",

@@ -173,8 +173,11 @@ def _explain(
     shown = min(length, depth or measure.rank_cutoff or length)
     places = _places(read, int(lists.retrieved[0]))[:shown]
     terms = terms_by_intent(measure, by_intent, read)
-    if terms is not None and measure.top_down and not by_intent:
+    adds_up = all(view.top_down for view in by_intent) and not (by_intent and measure.needs)
+    if terms is not None and measure.top_down and adds_up:
         so_far = _running_scores(terms, shown)
+        for view in reversed(by_intent):
+            so_far = view.running(so_far, read, measure.rank_cutoff)
     else:
         so_far = _prefix_scores(measure.replace(views=by_intent), read, shown)
     columns: dict[str, Array] = {}

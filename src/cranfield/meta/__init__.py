@@ -28,9 +28,9 @@ from cranfield.meta.stability.swap import swap_rates
 from cranfield.meta.study.study import run_study
 
 __all__ = [
-    "accuracy_of_tests", "axioms", "change_gains", "conclusions", "concord", "correlate", "discriminative_power", "g_studies", "g_study",
-    "informativeness", "interval_scores", "leave_one_out", "prediction_quality", "predictive_power", "preferred_ranks",
-    "rank_correlation", "rank_distances", "rank_scores", "rbo", "read_metadata", "read_predictors", "read_preferences",
-    "reproduce", "reproduce_scores", "robustness", "run_study", "scale", "scale_tests", "scales", "swap_rates",
-    "topic_subsets", "write_metadata",
+    "accuracy_of_tests", "axioms", "change_gains", "conclusions", "concord", "correlate", "discriminative_power",
+    "g_studies", "g_study", "informativeness", "interval_scores", "leave_one_out", "prediction_quality",
+    "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rank_scores", "rbo",
+    "read_metadata", "read_predictors", "read_preferences", "reproduce", "reproduce_scores", "robustness",
+    "run_study", "scale", "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
 ]  # fmt: skip

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.assessed.hits_by_intent import documents_of, hits_by_intent, intent_recall, intents_of, lists_by_intent
+from cranfield.assessed.hits_by_intent import (
+    documents_of,
+    hits_by_intent,
+    intent_recall,
+    intents_of,
+    lists_by_intent,
+    running_intent_recall,
+)
 from cranfield.assessed.intents import Intents
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Gains, Judged, ranges, row_blocks
@@ -55,6 +62,7 @@ class ByIntent(View):
     place: ClassVar[int] = 3
     grades_by_intent: ClassVar[bool] = True
     one_list_per_intent: ClassVar[bool] = True
+    top_down: ClassVar[bool] = True
 
     def for_measure(self, measure: Scorer, score: Score) -> ByIntent:
         return ByIntent(lowest=measure.__dict__["rel"]) if measure.only_relevant else self
@@ -141,6 +149,7 @@ class GlobalGain(View):
 
     place: ClassVar[int] = 2
     grades_by_intent: ClassVar[bool] = True
+    top_down: ClassVar[bool] = True
     keeps_bounds: ClassVar[bool] = False  # gains are divided by the largest, and a lesser document may come first
 
     @property
@@ -188,6 +197,7 @@ class Sharp(View):
     gamma: float = 0.5
 
     place: ClassVar[int] = 1
+    top_down: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check.between("#", low=0, high=1, gamma=self.gamma)
@@ -198,6 +208,9 @@ class Sharp(View):
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         return lambda lists: self.gamma * intent_recall(lists, cutoff) + (1 - self.gamma) * score(lists)
+
+    def running(self, scores: Array, lists: Assessed, cutoff: int | None) -> Array:
+        return self.gamma * running_intent_recall(lists, cutoff, len(scores)) + (1 - self.gamma) * scores
 
     def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
         recall = float(intent_recall(lists, measure.rank_cutoff)[0])

@@ -37,6 +37,9 @@ class View:
     """Whether measures see the grades for intents, not the highest grade of a document."""
     one_list_per_intent: ClassVar[bool] = False
     """Whether it scores a list once for each intent."""
+    top_down: ClassVar[bool] = False
+    """Whether it reads a document by the documents above it and the judgments alone. Then `explain` adds up the terms of
+    measures that are `top_down`, instead of scoring the list cut at every rank."""
     keeps_bounds: ClassVar[bool] = True
     """Whether the worst and best scores of unjudged documents stay bounds."""
 
@@ -60,6 +63,10 @@ class View:
     def explained(self, lists: Assessed) -> tuple[Assessed, list[str]]:
         """The lists as `explain` shows them, and notes about them."""
         return self.apply(lists), []
+
+    def running(self, scores: Array, lists: Assessed, cutoff: int | None) -> Array:
+        """The scores of one list cut after each rank, from those of the list as this view reads it."""
+        return scores
 
     def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
         """How the view changes the score of one list, for `explain`; `measure` has no views."""

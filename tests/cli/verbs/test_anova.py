@@ -14,8 +14,9 @@ import pytest
 from cranfield.cli.verbs.anova import nesting
 from cranfield.comparison.anova.anova import anova, two_way
 from cranfield.comparison.methods.tukey import scheffe, tukey
-from cranfield.errors import UsageError
-from cranfield.samples import Sample
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.evaluation.shard_scores import shard_scores
+from cranfield.samples import Sample, sample
 from cranfield.scores.scores import Scores
 from tests.cli.conftest import Cranfield
 
@@ -248,3 +249,73 @@ def test_a_run_that_no_line_names_is_a_system_of_its_own(cranfield: Cranfield, t
     lacking = cranfield("anova", "--sample", "--factor", f"kind={tmp_path / 'seeds.txt'}")
     assert lacking.code == 2
     assert "factor 'kind' has no level for dense, fusion" in lacking.err
+
+
+# -- random factors
+
+
+def test_random_topics_are_fitted_by_reml(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    printed = cranfield("anova", "--scores", "matrix.csv", "--random", "topic", "-f", "csv")
+    table = {row["source"]: row for row in rows(printed.out)}
+    assert list(table) == ["system", "topic", "error"]
+    # Balanced scores: the F of the two-way analysis, and its mean squares.
+    theirs = two_way(values)
+    assert float(table["system"]["f"]) == pytest.approx(theirs["system"].f, rel=1e-6)
+    assert (table["system"]["df"], table["error"]["df"]) == ("3", "33")
+    assert float(table["topic"]["variance"]) == pytest.approx((theirs["topic"].ms - theirs["error"].ms) / 4, rel=1e-6)
+
+
+def test_random_topics_with_pairs_means_and_json(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    words = ("anova", "--scores", "matrix.csv", "--random", "topic")
+    pairs = rows(cranfield(*words, "--pairs", "-f", "csv").out)
+    assert [float(row["p"]) for row in pairs] == pytest.approx(tukey(two_way(values)).p.tolist(), rel=1e-5)
+    means = rows(cranfield(*words, "--means", "system", "-f", "csv").out)
+    assert [float(row["mean"]) for row in means] == pytest.approx(values.mean(axis=0).tolist())
+    (analysis,) = json.loads(cranfield(*words, "-f", "json").out)["analyses"]
+    assert analysis["random"] == ["topic"]
+    assert [comparison["factor"] for comparison in analysis["comparisons"]] == ["system"]
+    text = cranfield(*words).out
+    assert "system + random topic, REML" in text
+    assert "of 6 pairs of system differ at α = 0.05" in text
+
+
+def test_random_topics_do_not_go_with_type_iii(cranfield: Cranfield, folder: Path) -> None:
+    printed = cranfield("anova", "--scores", "matrix.csv", "--random", "topic", "--type", "III")
+    assert printed.code == 2
+    assert "--type III does not go with --random; use I or II" in printed.err
+
+
+def test_levels_of_a_random_factor_are_not_compared(cranfield: Cranfield, folder: Path) -> None:
+    printed = cranfield("anova", "--scores", "matrix.csv", "--random", "topic", "--tukey", "topic")
+    assert printed.code == 2
+    assert "only fixed factors have levels to compare (system)" in printed.err
+
+
+# -- shards
+
+
+def test_shards_are_scored_and_analysed(cranfield: Cranfield) -> None:
+    words = ("anova", "--sample", "-m", "AP", "--shards", "3", "--seed", "4", "--quiet")
+    table = {row["source"]: row for row in rows(cranfield(*words, "-f", "csv").out)}
+    with pytest.warns(CranfieldWarning):
+        parts = shard_scores(sample().qrels, list(sample().runs), "AP", 3, seed=4)
+    expected = anova(parts, across="shard", interactions=["topic:system"])
+    assert list(table) == [source.source for source in expected.sources]
+    assert float(table["system"]["f"]) == pytest.approx(expected["system"].f)
+    random = rows(cranfield(*words, "--random", "topic", "-f", "csv").out)
+    assert [row["source"] for row in random] == ["system", "shard", "topic", "topic:system", "error"]
+    assert random[0]["against"] == "topic:system"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--scores", "matrix.csv", "--shards", "3"), "leave out --scores"),
+        (("--sample", "--shards", "1"), "--shards 1, must be 2 or more"),
+        (("--sample", "--shards", "2", "--by", "parts.csv"), "--by and --shards do not go together"),
+    ],
+)
+def test_wrong_shards_are_errors(cranfield: Cranfield, folder: Path, words: tuple[str, ...], message: str) -> None:
+    printed = cranfield("anova", *words)
+    assert printed.code == 2
+    assert message in printed.err

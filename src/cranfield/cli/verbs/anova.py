@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.comparison.anova.anova import Anova, LevelMeans
+    from cranfield.comparison.anova.mixed import MixedAnova
     from cranfield.comparison.methods.tukey import LevelPairs
     from cranfield.scores.scores import Scores
     from cranfield.table import Table
 
-Analysis = tuple["Anova", list["LevelPairs"], list["LevelMeans"]]
+Analysis = tuple["Anova | MixedAnova", list["LevelPairs"], list["LevelMeans"]]
 """An analysis of variance with its comparisons and means of levels."""
 TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "source", "size", "against")
 
@@ -28,9 +30,9 @@ TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "sour
 class AnovaVerb(ByClass, options.Source, Plotting):
     """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
-    The table has the columns SS, df, MS, F, p and ω². csv and tsv hold this analysis, or the pairs with
-    --pairs, or the means with --means; json holds everything. --plot draws the interaction of the two factors of
-    --means A:B.
+    The table has the columns SS, df, MS, F, p and ω², or with --random df, F, p and variances. csv and tsv hold this
+    analysis, or the pairs with --pairs, or the means with --means; json holds everything. --plot draws the interaction
+    of the two factors of --means A:B.
     """
 
     repeats_warnings = True
@@ -42,6 +44,7 @@ cranfield anova qrels.txt runs/*.run -m AP --factors parts.csv --interactions st
 cranfield anova --scores matrix.csv --pairs --format csv -o pairs.csv
 cranfield anova --scores shard1.csv --scores shard2.csv --across shard --interactions topic:system
 cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
+cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # conclusions beyond these
 """
 
     factors: str | None = option(
@@ -64,6 +67,13 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
         "collection.",
         group=MORE,
     )
+    shards: int | None = option(
+        "--shards K",
+        "Cut the documents of runs and judgments into K random parts, score each, and add the factor shard. Without "
+        "--interactions and factors, the model has the interaction topic:system.",
+        group=MORE,
+    )
+    seed: int = option("--seed N", "With --shards: the seed of the random numbers.", default=0, group=MORE)
     nested: list[str] | None = option(
         "--nested CHILD=PARENT", "A factor whose levels differ in each level of its parent.", group=MORE
     )
@@ -73,6 +83,12 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
         "it, or after all others).",
         default="II",
         names="comparison.anova.model:SUMS",
+        group=MORE,
+    )
+    random: list[str] | None = option(
+        "--random FACTOR",
+        "A factor whose levels are a sample, such as topic: estimate variances by REML, and test the other factors so "
+        "that conclusions hold for other topics. May be repeated.",
         group=MORE,
     )
     nan: str = options.nan("pairwise")
@@ -96,33 +112,51 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
             raise UsageError(f"--format {self.format} holds one table; leave out --pairs or --means")
         if self.plot and not any(factor.count(":") == 1 for factor in self.means or []):
             raise UsageError("--plot draws how two factors interact; choose them: --means A:B")
+        if self.shards is not None:
+            for name in ("scores", "across"):
+                if getattr(self, name):
+                    raise UsageError(f"--shards cuts judgments and runs into parts; leave out --{name}")
+            if self.shards < 2:
+                raise UsageError(f"--shards {self.shards}, must be 2 or more")
+        if self.random and self.type == "III":
+            raise UsageError("--type III does not go with --random; use I or II")
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
 
     def run(self) -> None:
         from cranfield.comparison.anova.anova import anova
+        from cranfield.comparison.anova.mixed import mixed
 
-        if self.across is not None:
-            parts = self.read_scores_by_file(f"--across {self.across}: each file of --scores is a level")
+        across = self.across
+        if self.shards is not None:
+            across, parts = "shard", self._score_shards(self.shards)
+        elif across is not None:
+            parts = self.read_scores_by_file(f"--across {across}: each file of --scores is a level")
         else:
             parts = {"": self.read_scores()}
         table = self._factors([run for part in parts.values() for run in part.runs])
         first: Scores = next(iter(parts.values()))
         if self.plot and len(first.measures) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(first.measures)}; choose one with -m")
+        interactions = "all" if self.interactions == ["all"] else self.interactions or []
+        if self.shards is not None and not interactions and table is None:
+            interactions = ["topic:system"]
         analyses: list[Analysis] = []
         for measure in first.measures:
-            result = anova(
-                first if self.across is None else parts,
-                measure,
-                factors=table,
-                interactions="all" if self.interactions == ["all"] else self.interactions or [],
-                across=self.across,
-                nested=nesting(self.nested or []),
-                type=self.type,
-                nan=self.nan,
-            )
+            settings: dict[str, Any] = {
+                "factors": table,
+                "interactions": interactions,
+                "across": across,
+                "nested": nesting(self.nested or []),
+                **self.values("type", "nan"),
+            }
+            data = first if across is None else parts
+            result: Anova | MixedAnova
+            if self.random:
+                result = mixed(data, measure, random=self.random, **settings)
+            else:
+                result = anova(data, measure, **settings)
             comparisons = [self._compared(result, factor) for factor in self.tukey or compared_factors(result)]
             means = [result.means(*factor.split(":"), level=1 - self.alpha) for factor in self.means or []]
             analyses.append((result, comparisons, means))
@@ -132,6 +166,15 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
 
             shown = next(means for means in analyses[0][2] if len(means.factors) == 2)
             describe_interaction(shown, *shown.factors, measure=first.measures[0]).save(self.plot)
+
+    def _score_shards(self, shards: int) -> dict[str, Scores]:
+        from cranfield.evaluation.shard_scores import shard_scores
+
+        qrels, runs = self.read()
+        wanted = chosen(self.measures or [options.USUAL])
+        with self.progress("reading") as progress:
+            settings = self.join_options() | self.values("seed", "missing")
+            return shard_scores(qrels, runs, wanted, shards, progress=progress, **settings)
 
     def _factors(self, runs: Sequence[str]) -> dict[str, dict[str, str]] | None:
         """{factor: {run: level}}, or None if each run is a system."""
@@ -161,7 +204,7 @@ cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
                 raise UsageError(f"--factor {word}: no file {where!r}; give NAME=FILE, or a table with --factors")
         return factors
 
-    def _compared(self, result: Anova, factor: str) -> LevelPairs:
+    def _compared(self, result: Anova | MixedAnova, factor: str) -> LevelPairs:
         from cranfield.comparison.methods.tukey import scheffe, tukey
 
         return (scheffe if self.scheffe else tukey)(result, factor=factor, alpha=self.alpha)
@@ -223,12 +266,15 @@ def nesting(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return parents
 
 
-def compared_factors(result: Anova) -> list[str]:
+def compared_factors(result: Anova | MixedAnova) -> list[str]:
     """The factors whose levels are compared by default."""
-    return [name for name, factor in result.model.layout.factors.items() if name != "topic" and not factor.parents]
+    factors = result.model.layout.factors
+    return [name for name in result.factors if name != "topic" and not factors[name].parents]
 
 
-def facts(result: Anova, comparisons: list[LevelPairs], means: list[LevelMeans], *, pairs: bool) -> dict[str, Any]:
+def facts(
+    result: Anova | MixedAnova, comparisons: list[LevelPairs], means: list[LevelMeans], *, pairs: bool
+) -> dict[str, Any]:
     """Everything about one measure as plain data."""
     from cranfield.record import plain
 

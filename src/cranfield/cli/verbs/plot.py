@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield import check
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.printing import FIGURES, Printing, check_plot
 from cranfield.errors import UsageError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 KINDS = ("boxes", "curves", "diversity", "differences")
 
 
-class PlotVerb(options.Source, Printing):
+class PlotVerb(ByClass, options.Source, Printing):
     """Draw box plots of scores, precision-recall and ROC curves, D-nDCG against I-rec, or differences by topic.
 
     The figures of comparisons, power and meta-evaluation are drawn by those verbs with --plot. Figures need the extra
@@ -59,6 +60,8 @@ cranfield plot boxes --sample -m AP
             raise UsageError("curves are drawn from runs, not from scores; give QRELS RUN...")
         if self.kind == "curves" and self.measures:
             raise UsageError(f"curves show precision and recall; leave out -m {self.measures[0]}")
+        if self.by is not None and self.output is not None:
+            raise UsageError("--by prints the numbers of each class; leave out --output, or draw one class at a time")
         check_plot(self.output)
 
     def run(self) -> None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.anova.factors import SYSTEM, Layout, from_columns, layout_of
-from cranfield.comparison.anova.model import SUMS, Model, Sums, terms_of
+from cranfield.comparison.anova.factors import SYSTEM, Layout, Nested, from_columns, layout_of
+from cranfield.comparison.anova.model import SUMS, Means, Model, Sums, terms_of
 from cranfield.comparison.data import NAN_RULES, Matrix, sample
 from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.test_result import Effect, check_alpha, shown_p
@@ -64,6 +64,8 @@ class LevelMeans(Record):
     """The number of scores behind each mean."""
     level: float
     notes: tuple[str, ...] = ()
+    how: str = "by t with the error of the model"
+    """How the intervals were computed."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One column per factor, then mean, low, high, n."""
@@ -74,7 +76,7 @@ class LevelMeans(Record):
 
     def table(self) -> Table:
         """A row per level."""
-        note = f"{100 * self.level:g}% intervals by t with the error of the model"
+        note = f"{100 * self.level:g}% intervals {self.how}"
         return table_of(self.columns(), notes=(note, *self.notes))
 
 
@@ -123,6 +125,11 @@ class Anova(Record):
         """The row whose mean square is the error of differences between levels of these factors."""
         term = self.model.term(factors)
         return self[self[term.name].against] if term is not None else self[ERROR]
+
+    def estimated(self, factors: Sequence[str]) -> tuple[Means, float, int]:
+        """The means of levels, and the variance and degrees of freedom of the error of their differences."""
+        error = self.error_of(factors)
+        return self.model.means(factors), error.ms, error.df
 
     def means(self, *factors: str, level: float = 0.95) -> LevelMeans:
         """The mean of every level of a factor, or of every combination of levels of several, with intervals.
@@ -258,18 +265,21 @@ def anova(
     topic: large effect (ω² = 0.6957, p = 0.0049)
     """
     check.one_of("anova", SUMS, type=type)
-    check.one_of("anova", NAN_RULES, nan=nan)
-    if value is not None:
-        layout = from_columns(data, value, factors, nested)
-    else:
-        if nan == "listwise":
-            data = _listwise(data, measure, across)
-        layout = layout_of(data, measure, factors=factors, across=across, nested=nested)
-    return analyse(layout, interactions, type)
+    return analyse(layout_for(data, measure, factors, across, nested, value, nan), interactions, type)
 
 
 def analyse(layout: Layout, interactions: str | int | Iterable[str] = (), type: str = "II") -> Anova:
     """Fit the model and fill the table."""
+    model, sums, notes = fitted(layout, interactions, type)
+    if type == "III" and not layout.balanced and any(len(t.factors) > 1 and model.holes(t) for t in model.terms):
+        notes.append("some combinations of levels have no score, and type III depends on which; type II does not")
+    return _table(model, sums, "balanced" if layout.balanced else type, notes)
+
+
+def fitted(
+    layout: Layout, interactions: str | int | Iterable[str] = (), type: str = "II"
+) -> tuple[Model, Sums, list[str]]:
+    """The model of the terms that can be estimated, its sums of squares, and notes."""
     model = Model(layout, terms_of(layout, interactions))
     sums = model.sums(type)
     if sums.error_df < 1:
@@ -283,9 +293,19 @@ def analyse(layout: Layout, interactions: str | int | Iterable[str] = (), type: 
         notes.append(f"left out, because other terms explain the same: {', '.join(confounded)}")
         model = Model(layout, tuple(term for term, df in zip(model.terms, sums.df, strict=True) if df > 0))
         sums = model.sums(type)
-    if type == "III" and not layout.balanced and any(len(t.factors) > 1 and model.holes(t) for t in model.terms):
-        notes.append("some combinations of levels have no score, and type III depends on which; type II does not")
-    return _table(model, sums, "balanced" if layout.balanced else type, notes)
+    return model, sums, notes
+
+
+def layout_for(
+    data: Any, measure: Any, factors: Any, across: str | None, nested: Nested, value: str | None, nan: str
+) -> Layout:
+    """The layout of the data, by the parameters of `anova`."""
+    check.one_of("anova", NAN_RULES, nan=nan)
+    if value is not None:
+        return from_columns(data, value, factors, nested)
+    if nan == "listwise":
+        data = _listwise(data, measure, across)
+    return layout_of(data, measure, factors=factors, across=across, nested=nested)
 
 
 def _table(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:

@@ -189,10 +189,7 @@ class Model:
         codes, count = self.layout.cells(inside)
         n = np.bincount(codes, minlength=count)
         first = np.unique(codes, return_index=True)[1]
-        levels = tuple(
-            tuple(self.layout.factors[name].levels[int(self.layout.factors[name].codes[i])] for name in names)
-            for i in first
-        )
+        levels = self.levels(names, first)
         plain = np.bincount(codes, self.layout.values, minlength=count) / n
         if self.layout.balanced or any(len(term.factors) > 1 and self.holes(term) for term in self.terms):
             return Means(tuple(names), levels, plain, n, np.diag(1.0 / n), not self.layout.balanced)
@@ -201,21 +198,34 @@ class Model:
         cells = [self.layout.cells(space) for space in largest]
         if sum(size for _, size in cells) > _LARGE:
             return Means(tuple(names), levels, plain, n, np.diag(1.0 / n), True)
-        gram = np.block([[_counts(a, b) for b in cells] for a in cells])
+        gram = np.block([[joint_counts(a, b) for b in cells] for a in cells])
         inverse = _pseudo_inverse(gram)[0]
         beta = inverse @ np.concatenate([np.bincount(c, self.layout.values, minlength=k) for c, k in cells])
+        line = self.averages(largest, inside, first)
+        return Means(tuple(names), levels, line @ beta, n, line @ inverse @ line.T, False)
+
+    def levels(self, names: Sequence[str], scores: Codes) -> tuple[tuple[str, ...], ...]:
+        """The levels of these factors in some of the scores."""
+        factors = [self.layout.factors[name] for name in names]
+        return tuple(tuple(factor.levels[int(factor.codes[i])] for factor in factors) for i in scores)
+
+    def averages(self, spaces: Sequence[frozenset[str]], inside: frozenset[str], first: Codes) -> Array:
+        """The weight of every cell of the spaces in the mean of a level.
+
+        `first` has a score of every level of the factors `inside`. A mean is over the cells that occur with each level
+        of the shared factors.
+        """
         weights = []
-        for space, cell in zip(largest, cells, strict=True):
-            # Average over the cells that occur with each level of the shared factors.
+        for space in spaces:
+            cell = self.layout.cells(space)
             shared = space & inside
             if not shared:
-                weights.append(np.full((count, cell[1]), 1.0 / cell[1]))
+                weights.append(np.full((len(first), cell[1]), 1.0 / cell[1]))
                 continue
             joint = self.layout.cells(shared)
-            occurs = (_counts(joint, cell) > 0).astype(np.float64)
+            occurs = (joint_counts(joint, cell) > 0).astype(np.float64)
             weights.append((occurs / occurs.sum(axis=1, keepdims=True))[joint[0][first]])
-        line = np.hstack(weights)
-        return Means(tuple(names), levels, line @ beta, n, line @ inverse @ line.T, False)
+        return np.hstack(weights)
 
     def holes(self, term: Term) -> bool:
         """Whether some combination of levels of an interaction has no score."""
@@ -263,8 +273,8 @@ def _fitted(y: Array, cells: Sequence[tuple[Codes, int]]) -> _Fit:
     others = cells[1:]
     if not others:
         return _Fit(float(left @ left), size, left)
-    crossed = np.vstack([_counts(cell, cells[0]) for cell in others])
-    gram = np.block([[_counts(a, b) for b in others] for a in others]) - (crossed / counts) @ crossed.T
+    crossed = np.vstack([joint_counts(cell, cells[0]) for cell in others])
+    gram = np.block([[joint_counts(a, b) for b in others] for a in others]) - (crossed / counts) @ crossed.T
     inverse, rank = _pseudo_inverse(gram)
     beta = inverse @ np.concatenate([np.bincount(codes, left, minlength=k) for codes, k in others])
     starts = np.cumsum([0, *(k for _, k in others)])
@@ -275,7 +285,7 @@ def _fitted(y: Array, cells: Sequence[tuple[Codes, int]]) -> _Fit:
     return _Fit(float(left @ left), size + rank, left)
 
 
-def _counts(a: tuple[Codes, int], b: tuple[Codes, int]) -> Array:
+def joint_counts(a: tuple[Codes, int], b: tuple[Codes, int]) -> Array:
     """The number of scores in each combination of two cells."""
     together = np.bincount(a[0] * b[1] + b[0], minlength=a[1] * b[1])
     return together.reshape(a[1], b[1]).astype(np.float64)

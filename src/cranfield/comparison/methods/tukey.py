@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.anova.anova import UNADJUSTED, Anova, LevelMeans, two_way
+from cranfield.comparison.anova.mixed import MixedAnova
 from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
 from cranfield.comparison.pair_record import PairRecord, pair_columns
@@ -90,9 +91,10 @@ def tukey(data: Any, measure: Any = None, *, factor: str = "system", alpha: floa
 
     .. math:: |tk| = \frac{|\bar x_u - \bar x_v|}{\sqrt{MS_{Error} / m}}, \qquad p = \Pr[Q_{k, df} \ge |tk|]
 
-    `data` is an `Anova`, or scores of systems in any form, which are analysed with `two_way`. `factor` can be a
-    combination of factors such as `stemmer:model`. If the levels have different numbers of scores, this is the
-    Tukey–Kramer test, with a standard error for each difference. The assumptions are those of the analysis of variance.
+    `data` is the result of `anova` or `mixed`, or scores of systems in any form, which are analysed with `two_way`.
+    `factor` can be a combination of factors such as `stemmer:model`. If the levels have different numbers of scores,
+    this is the Tukey–Kramer test, with a standard error for each difference. The assumptions are those of the analysis
+    of variance.
 
     Reference: Tukey, The Problem of Multiple Comparisons, 1953; Ferro & Maistro 2024 (9)–(11)
 
@@ -120,13 +122,12 @@ def scheffe(data: Any, measure: Any = None, *, factor: str = "system", alpha: fl
 
 def _test_levels(method: str, data: Any, measure: Any, factor: str, alpha: float) -> LevelPairs:
     check_alpha(method, alpha)
-    analysis = data if isinstance(data, Anova) else two_way(data, measure)
+    analysis = data if isinstance(data, Anova | MixedAnova) else two_way(data, measure)
     names = [analysis.model.layout.factor(name.strip()).name for name in re.split(r"[:×*]", factor)]
-    means = analysis.model.means(names)
+    means, variance, df = analysis.estimated(names)
     first, second = all_pairs(len(means.levels))
-    error = analysis.error_of(names)
-    spread = np.sqrt(error.ms * means.difference_variance(first, second) / 2)
-    tests = _test_pairs(method, means.mean, first, second, spread, error.df, alpha)
+    spread = np.sqrt(variance * means.difference_variance(first, second) / 2)
+    tests = _test_pairs(method, means.mean, first, second, spread, df, alpha)
     notes = list(analysis.notes)
     if means.raw:
         notes.append(UNADJUSTED)
@@ -144,7 +145,7 @@ def _test_levels(method: str, data: Any, measure: Any, factor: str, alpha: float
         difference=means.mean[first] - means.mean[second],
         **{name: getattr(tests, name) for name in ("statistic", "p", "low", "high", "critical")},
         alpha=alpha,
-        df=error.df,
+        df=df,
         notes=(*notes, *tests.notes),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
@@ -10,7 +11,7 @@ from cranfield.cli.printing import Plotting
 MEASURES = "AP,Rprec,P@10"
 
 
-class InformVerb(options.Collection, Plotting):
+class InformVerb(ByClass, Plotting):
     """Show how much a score says about its list (informativeness; Aslam, Yilmaz & Pavlu, SIGIR 2005).
 
     From the score alone, the most random list with this score is inferred, and its precision-recall curve is compared

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cranfield import check
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class LooVerb(options.Collection, Plotting):
+class LooVerb(ByClass, Plotting):
     """Show how scores and ranks change if one run, or one team, had not contributed to the judgments.
 
     The documents that only this run or team found become unjudged. If scores, ranks and the ranking of all runs

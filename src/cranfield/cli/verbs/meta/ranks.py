@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, flag
 from cranfield.cli.printing import Printing
 
 
-class RanksVerb(options.Collection, Printing):
+class RanksVerb(ByClass, Printing):
     """Print the ranks of the first relevant document (r1) and of the first one with the highest grade (rp).
 
     RR, O and NWRR stop at r1, P-measure and P+ at rp. For each topic, the table gives the largest rp of any run, and

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
@@ -25,7 +26,7 @@ AXES = {
 """The label of the axis for each method, and whether it is a share."""
 
 
-class RobustVerb(options.Source, Plotting):
+class RobustVerb(ByClass, options.Source, Plotting):
     """Remove judgments or topics, or change grades, and show how scores and the ranking of runs change.
 
     random drops judgments at random, depth keeps those of a shallower pool, flips moves grades to the next one,

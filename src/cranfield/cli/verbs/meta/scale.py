@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
@@ -22,7 +23,7 @@ MOST_DRAWN = 100_000
 """A figure of more lists shows nothing."""
 
 
-class ScaleVerb(options.Source, Plotting):
+class ScaleVerb(ByClass, options.Source, Plotting):
     """Test on all lists of a length whether a measure orders and spaces them as an interval scale does.
 
     A scale is relative to an order of lists: a measure is on an ordinal scale if it keeps the order, and on an interval
@@ -85,6 +86,8 @@ cranfield meta scale --show theory
         self.with_runs = super().given()
         if self.what in CONCLUSIONS and not self.with_runs:
             raise UsageError(f"--show {self.what} needs judgments and runs, or --scores")
+        if self.by is not None and not self.with_runs:
+            raise UsageError("--by needs topics; give QRELS RUN..., or --scores FILE")
         if self.with_runs and self.plot:
             raise UsageError("--plot draws the spacing of lists; leave out runs and scores")
 
