@@ -30,6 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             ]
             (tmp_path / f"{end}{run}").write_text("".join(lines))
     (tmp_path / "classes").write_text("".join(f"{topic} {name}\n" for topic, name in TOPICS.items()))
+    (tmp_path / "qpp").write_text("".join(f"{topic} {int(topic) * 5 % 7}\n" for topic in TOPICS))
     monkeypatch.chdir(tmp_path)
 
 
@@ -49,6 +50,7 @@ VERBS = [
     ("meta", "correlate", "-m", "AP,P@5", "-B", "20"),
     ("meta", "concord", "-m", "AP,RR", "--gold", "P@5"),
     ("meta", "gtheory", "-m", "AP"),
+    ("meta", "predict", "-m", "AP", "-p", "qpp", "-B", "20"),
     ("meta", "scale", "-m", "AP"),
     ("meta", "loo", "-m", "AP", "--show", "runs"),
     ("meta", "robust", "-m", "AP", "-B", "2", "--how", "random"),

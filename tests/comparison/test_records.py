@@ -31,6 +31,7 @@ RECORDS = {
     "friedman": comparison.friedman(SCORES),
     "kruskal-wallis": comparison.kruskal_wallis(SCORES),
     "bootstrap anova": comparison.bootstrap_anova(SCORES, **FEW),
+    "applied": comparison.apply_test(SCORES, test="tost", margin=0.1),
     "power": comparison.topic_set_size(SCORES, difference=0.05),
     "curve": comparison.topic_set_size(SCORES, difference=0.05).curve(),
     "simulated": comparison.simulated_power(SCORES, difference=0.05, topics=20, simulations=100, **TWO),

@@ -37,6 +37,7 @@ def study() -> Record:
 
 RECORDS: dict[str, Callable[[], Record]] = {
     "Axioms": lambda: meta.axioms("AP", "graded"),
+    "Conclusions": lambda: meta.conclusions(SCORES),
     "Concordance": lambda: meta.concord(SCORES.select(runs=["a", "b"]), "AP", ["AP", "RR"]),
     "Correlation": lambda: meta.rank_correlation([1, 2, 3], [1, 3, 2]),
     "Correlations": lambda: meta.correlate(SCORES, resamples=10),
@@ -49,6 +50,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "LeftOut": lambda: meta.leave_one_out(QRELS, RUNS, "P@2", pool_depth=1),
     "Outcome": study,
     "Overlap": lambda: meta.rbo("abc", "acb"),
+    "PredictionQuality": lambda: meta.prediction_quality(SCORES, {"p": dict(zip("012345", range(6), strict=True))}),
     "PredictivePower": lambda: meta.predictive_power(SCORES, PREFERENCES, resamples=10),
     "PreferredRanks": lambda: meta.preferred_ranks(QRELS, RUNS),
     "Reproduction": lambda: meta.reproduce(QRELS, (RUNS["a"], RUNS["b"]), measures="RR"),
@@ -57,6 +59,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "ScaleTests": lambda: meta.scale_tests(SCORES),
     "Scales": lambda: meta.scales(["AP", "RR"], 3),
     "SwapRates": lambda: meta.swap_rates(SCORES, resamples=10),
+    "TestAccuracy": lambda: meta.accuracy_of_tests(SCORES, tests=["t"], simulations=10),
 }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+import scipy.integrate
 import scipy.stats
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -208,6 +209,39 @@ def test_gmean_is_trec_evals_gm_map() -> None:
     assert ours == pytest.approx((5 / 6 * 1 / 2 * 1e-5) ** (1 / 3), rel=1e-9)
 
 
+def test_area_of_the_worst_topics_by_hand() -> None:
+    # Voorhees 2003: the means of the 1, 2 and 3 worst topics are 0.1, 0.2 and 0.3, so the area from 1 to 3 is
+    # (0.1 + 0.2) / 2 + (0.2 + 0.3) / 2 = 0.4. A quarter of 12 topics is 3.
+    x = [0.5, 0.9, 0.3, 0.6, 0.1, *[0.7] * 7]
+    scores = Scores.from_matrix(np.array([x, [1.0] * 12]).T, runs=["a", "b"], measure="AP")
+    area = scores.summary("area", interval=None)
+    assert area["AP", "a"].value == pytest.approx(0.4)
+    assert area["AP", "b"].value == pytest.approx(2)
+    # One more topic: the mean of 0.1, 0.3, 0.5, 0.6 is 0.375, and the area grows by (0.3 + 0.375) / 2.
+    assert scores.summary("area", interval=None, worst=4)["AP", "a"].value == pytest.approx(0.4 + 0.3375)
+
+
+@given(arrays(np.float64, (2, 1, 17), elements=st.floats(0, 1) | st.just(NAN)), st.none() | st.integers(2, 17))
+def test_area_is_numpys_trapezoid_over_the_topics_that_count(values: np.ndarray, worst: int | None) -> None:
+    area = Scores("mn", "a", map(str, range(17)), values).summary("area", interval=None, worst=worst)
+    for m in range(2):
+        counted = np.sort(values[m, 0][~np.isnan(values[m, 0])])
+        last = len(counted) // 4 if worst is None else worst
+        means = [counted[:x].mean() for x in range(1, last + 1)] if 2 <= last <= len(counted) else []
+        expected = scipy.integrate.trapezoid(means) if means else NAN
+        assert area["mn"[m], "a"].value == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_the_bootstrap_of_the_area_is_that_of_all_resamples() -> None:
+    x = [0.1, 0.4, 0.9]
+    resamples = np.sort(np.array(list(itertools.product(x, repeat=3))), axis=1)  # all 27, equally likely
+    exact = (resamples[:, 0] + (resamples[:, 0] + resamples[:, 1]) / 2) / 2
+    low, high = np.quantile(exact, [0.25, 0.75], method="inverted_cdf")
+    scores = Scores.from_matrix(np.array(x)[:, None], runs=["a"])
+    estimate = scores.summary("area", interval=0.5, resamples=20_000, worst=2)["score", "a"]
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-9)
+
+
 # -- intervals
 
 
@@ -288,6 +322,9 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
         ({"statistic": "median", "method": "t"}, "for 'median' use method='bootstrap'"),
         ({"statistic": "max", "method": "bootstrap"}, "no bootstrap interval for 'max'"),
         ({"method": "bootstrap", "resamples": 0}, "resamples == 0, must be above 0"),
+        ({"statistic": "area", "worst": 1}, "worst == 1, must be 2 or more"),
+        ({"statistic": "area", "worst": 9}, "worst == 9, but there are only"),
+        ({"statistic": "median", "worst": 3}, "worst == 3 is for the statistic 'area', not for 'median'"),
     ],
 )
 def test_summary_refuses_impossible_requests(arguments: dict[str, object], message: str) -> None:

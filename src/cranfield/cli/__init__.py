@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
 
 VERBS = (
-    "eval", "demo", "compare", "anova", "power", "plot", "explain", "fairness", "measures", "stats", "pool-bias",
-    "validate", "convert", "completion",
+    "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
+    "stats", "pool-bias", "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
 META_VERBS = (
     "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-    "reproduce", "study",
+    "predict", "tests", "reproduce", "study",
 )  # fmt: skip
 """The verbs after `meta`; each is a file in `cranfield.cli.verbs.meta`."""
 STAND_INS = {

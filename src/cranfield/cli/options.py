@@ -396,6 +396,18 @@ class Source(Collection):
             return self.kept(lambda: read_score_files(files, wanted, self.missing))
         return self.evaluate(chosen(wanted or [usual]), missing=self.missing, **more)
 
+    def read_interval_scores(self, usual: str = USUAL) -> Scores:
+        """As `read_scores` from runs, on an interval scale."""
+
+        def make() -> Scores:
+            from cranfield.meta.scale.transformed_scores import interval_scores
+
+            lists = self.assessed()
+            with self.progress("enumerating lists") as progress:
+                return interval_scores(lists, chosen(self.measures or [usual]), missing=self.missing, progress=progress)
+
+        return self.kept(make)
+
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
         """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""
         from cranfield.collection.source import stem
@@ -406,6 +418,36 @@ class Source(Collection):
         for path in self.scores or []:
             scores[stem(path) if stem(path) not in scores else path] = read_score_files([path], self.measures)
         return scores
+
+
+class Rescaled(Source):
+    """What is read, as `Source`, and what is done to scores before they are compared."""
+
+    standardise: str | None = option(
+        "--standardise METHOD",
+        "First standardise the scores of each topic on those of all runs: {names} (z, a linear function of z, or the "
+        "share of runs that score no higher).",
+        choices=("z", "linear", "empirical"),
+        group=MORE,
+    )
+    transform: str | None = option(
+        "--transform NAME",
+        "First transform scores: {names} (the arcsine of the square root), for a more even variance.",
+        choices=("arcsine",),
+        group=MORE,
+    )
+
+    def read_scores(self, usual: str = USUAL, wanted: Sequence[str] | None = None, **more: Any) -> Scores:
+        return self.rescaled(super().read_scores(usual, wanted, **more))
+
+    def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
+        return {name: self.rescaled(scores) for name, scores in super().read_scores_by_file(purpose).items()}
+
+    def rescaled(self, scores: Scores) -> Scores:
+        """The scores as they are compared."""
+        if self.standardise is not None:
+            scores = scores.standardised(self.standardise)
+        return scores if self.transform is None else scores.transformed(self.transform)
 
 
 def read_score_files(files: Sequence[str], measures: Sequence[str] | None, missing: str = "zero") -> Scores:

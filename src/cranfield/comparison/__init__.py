@@ -6,6 +6,7 @@ frames or `Scores`, and returns a record with the statistic, p, interval, effect
 
 from cranfield.comparison.anova.anova import anova, one_way, two_way
 from cranfield.comparison.anova.mixed import mixed
+from cranfield.comparison.apply_test import apply_test
 from cranfield.comparison.compare import compare
 from cranfield.comparison.corrections import adjust, benjamini_hochberg, bonferroni, family_wise_error, holm
 from cranfield.comparison.data import Matrix
@@ -15,7 +16,7 @@ from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
 from cranfield.comparison.methods.bayesian import bayesian_signed_rank, bayesian_t
 from cranfield.comparison.methods.equivalence import tost
 from cranfield.comparison.methods.friedman_and_kruskal import friedman, kruskal_wallis
-from cranfield.comparison.methods.paired_resampling import paired_bootstrap, randomisation
+from cranfield.comparison.methods.paired_resampling import bootstrap_shift, paired_bootstrap, randomisation
 from cranfield.comparison.methods.randomised_tukey import randomised_tukey
 from cranfield.comparison.methods.t import one_sample_t, paired_t, unpaired_t
 from cranfield.comparison.methods.tukey import scheffe, tukey
@@ -30,9 +31,10 @@ from cranfield.comparison.test_result import Assumption, Effect, Interval, TestR
 
 __all__ = [
     "Assumption", "Comparison", "Effect", "Interval", "Matrix", "TestResult", "achieved_power", "adjust", "anova",
-    "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova", "compare",
-    "detectable_difference", "difference_interval", "estimated_variance", "family_wise_error", "friedman", "holm",
-    "known_tests", "kruskal_wallis", "mean_interval", "mixed", "omega_squared", "one_sample_t", "one_way",
+    "apply_test", "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova",
+    "bootstrap_shift", "compare", "detectable_difference", "difference_interval", "estimated_variance",
+    "family_wise_error", "friedman", "holm", "known_tests", "kruskal_wallis", "mean_interval", "mixed",
+    "omega_squared", "one_sample_t", "one_way",
     "paired_bootstrap", "paired_effect", "paired_t", "permutation", "pooled_variance", "randomisation",
     "randomised_tukey", "rank_sum", "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey",
     "two_way", "unpaired_bootstrap", "unpaired_effect", "unpaired_t", "wilcoxon",

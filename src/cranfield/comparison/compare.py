@@ -16,7 +16,8 @@ from cranfield.comparison.corrections import adjust, find_correction, interval_a
 from cranfield.comparison.data import NAN_RULES, Matrix, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import paired_effects
-from cranfield.comparison.registry import PairTest, TestSettings, find_test
+from cranfield.comparison.methods.wilcoxon_and_sign import widened
+from cranfield.comparison.registry import PairTest, TestSettings, find_test, own_settings
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.result import Comparison, Family
 from cranfield.comparison.test_result import Assumption, check_alpha, check_alternative
@@ -44,6 +45,10 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
+    margin: float | None = None,
+    zeros: str | None = None,
+    method: str | None = None,
+    continuity: float | None = None,
 ) -> Comparison:
     r"""Which systems differ, by how much, and is the difference significant?
 
@@ -56,7 +61,8 @@ def compare(
     With a `baseline`, every other system is compared with it (system − baseline), and `alternative` may be "greater" or
     "less". `systems` maps runs to systems: the runs of one system, such as seeds of a model, are averaged per topic.
     `nan`: topics on which some system has no score are left out of everything ("listwise"), or only of the pairs with
-    that system ("pairwise").
+    that system ("pairwise"). Some tests have settings of their own: `margin` of the sign test; `zeros`, `method` and
+    `continuity` of Wilcoxon's. They mean what they mean in `sign_test` and `wilcoxon`.
 
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}
     >>> result = compare(scores, "AP", baseline="a")
@@ -68,6 +74,7 @@ def compare(
     check.one_of("compare", NAN_RULES, nan=nan)
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = find_test(test)
+    own = own_settings(chosen, margin=margin, zeros=zeros, method=method, continuity=continuity)
     correction = _correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
         raise UsageError(f"{chosen.name} needs a score of every system on every topic; use nan='listwise'")
@@ -77,7 +84,7 @@ def compare(
         matrices.append((collection, matrix.complete() if nan == "listwise" else matrix))
     comparisons = sum(_count_pairs(matrix, baseline) for _, matrix in matrices)
     each = interval_alpha(correction, alpha, comparisons) if chosen.any_level else None
-    settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress, each)
+    settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress, each, **own)
     families = []
     for collection, matrix in matrices:
         if baseline is not None and baseline not in matrix.systems and systems and baseline in systems:
@@ -163,7 +170,7 @@ def _family(
     first, second = _pairs(matrix, baseline)
     if baseline is None and len(matrix.systems) > 2 and settings.alternative != "two-sided":
         raise UsageError(f"alternative == {settings.alternative!r} needs a baseline or exactly two systems")
-    by_topic = _by_topic(matrix, first, second)
+    by_topic = _by_topic(matrix, first, second, widened(settings.margin))
     tests = test.run(matrix, first, second, settings)
     value, low, high = paired_effects(matrix, first, second, effect, settings.level)
     return Family(
@@ -196,8 +203,11 @@ def _pairs(matrix: Matrix, baseline: str | None) -> tuple[Index64, Index64]:
     return others, np.full(len(others), at, dtype=np.int64)
 
 
-def _by_topic(matrix: Matrix, first: Index64, second: Index64) -> dict[str, Any]:
-    """The mean difference of every pair over their common topics, and the number of wins, ties and losses."""
+def _by_topic(matrix: Matrix, first: Index64, second: Index64, within: float) -> dict[str, Any]:
+    """The mean difference of every pair over their common topics, and the number of wins, ties and losses.
+
+    Differences up to `within` are ties.
+    """
     difference = np.empty(len(first))
     counts = np.empty((3, len(first)), dtype=np.int64)
     for block, d in difference_blocks(matrix, first, second):
@@ -207,7 +217,7 @@ def _by_topic(matrix: Matrix, first: Index64, second: Index64) -> dict[str, Any]
             names = f"{matrix.systems[first[pair]]} and {matrix.systems[second[pair]]}"
             raise UsageError(f"{matrix.measure}: {names} have no topic in common")
         difference[block] = values.sum(axis=1) / n
-        counts[:, block] = (d > 0).sum(axis=1), (d == 0).sum(axis=1), (d < 0).sum(axis=1)
+        counts[:, block] = (d > within).sum(axis=1), (np.abs(d) <= within).sum(axis=1), (d < -within).sum(axis=1)
     return {"difference": difference, "win": counts[0], "tie": counts[1], "loss": counts[2]}
 
 

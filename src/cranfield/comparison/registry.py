@@ -58,6 +58,14 @@ class TestSettings:
     progress: Progress | None = field(default=None, compare=False)
     interval_alpha: float | None = None
     """1 − the level of each interval, if it is corrected for the number of comparisons; otherwise it is `alpha`."""
+    margin: float = 0.0
+    """For the sign test: differences up to this size are ties."""
+    zeros: str = "wilcox"
+    """For Wilcoxon's test: the rule for differences of 0."""
+    continuity: float = 1.0
+    """For Wilcoxon's test: the continuity correction of the normal approximation."""
+    method: str = "auto"
+    """For Wilcoxon's test: exact p-values, or the normal approximation."""
 
     @property
     def outside(self) -> float:
@@ -95,6 +103,8 @@ class PairTest:
     """The test needs a score of every system on every topic, so its matrix has no NaN; other topics are left out."""
     normal: bool = False
     """The test assumes normal differences."""
+    settings: tuple[str, ...] = ()
+    """The fields of `TestSettings` that only this test, or a few tests, use."""
     needs: str | None = MEANS
     """Why the test needs scores on an interval scale, for the notes of a result (Ferro & Maistro 2024 §7): by default
     because it compares means. `needs=None` is for tests that need only an order, such as the sign test."""
@@ -144,6 +154,20 @@ def find_test(name: str) -> PairTest:
     if test is None:
         raise nearest(name, list(tests), "test")
     return test
+
+
+def own_settings(test: PairTest, **given: Any) -> dict[str, Any]:
+    """The settings that were given, which are not None; an error if the test has no such setting.
+
+    >>> own_settings(find_test("sign"), margin=0.05, zeros=None)
+    {'margin': 0.05}
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        if name not in test.settings:
+            others = [other.name for other in known_tests().values() if name in other.settings]
+            raise UsageError(f"{name} == {value!r} is a setting of the {' and '.join(others)} test, not of {test.name}")
+    return given
 
 
 def plain_name(name: str) -> str:

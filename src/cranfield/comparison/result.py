@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield.check import nearest
 from cranfield.comparison.corrections import family_wise_error, out_of_reach
 from cranfield.comparison.data import Matrix
+from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.letters import letters
 from cranfield.comparison.registry import PairTests
 from cranfield.comparison.test_result import Assumption, pairs_differ
@@ -74,6 +75,11 @@ class Family:
             return self.means - self.tests.critical / 2, self.means + self.tests.critical / 2
         low, high = t_interval(self.matrix.values.T, "mean", level)
         return low, high
+
+    def differences_of(self, pairs: NDArray[np.intp]) -> Iterator[Array]:
+        """The differences of some pairs, topic by topic, without undefined ones."""
+        for _, block in difference_blocks(self.matrix, self.first[pairs], self.second[pairs]):
+            yield from (row[~np.isnan(row)] for row in block)
 
     def letters(self, alpha: float) -> list[str] | None:
         """The groups of each system in the order of `ranking`; None if they would not fit in a table."""
@@ -353,8 +359,7 @@ class Comparison(Record):
         identical = list(self._identical_pairs())
         if identical:
             yield f"identical on every topic, so p = 1 and the effect is 0: {listed(identical, noun='pairs')}"
-        for family in self.families:
-            yield from family.tests.notes
+        yield from dict.fromkeys(note for family in self.families for note in family.tests.notes)
         yield from dict.fromkeys(note for family in self.families for note in family.matrix.notes)
         yield from (f"caution: {assumption.says}" for assumption in self.assumptions if assumption.holds is False)
 
@@ -392,7 +397,9 @@ class Comparison(Record):
     def _identical_pairs(self) -> Iterable[str]:
         for family in self.families:
             names = family.matrix.systems
-            for i in np.flatnonzero((family.win == 0) & (family.loss == 0) & (family.tie > 0)).tolist():
+            tied = np.flatnonzero((family.win == 0) & (family.loss == 0) & (family.tie > 0))
+            identical = np.array([not np.any(values) for values in family.differences_of(tied)], dtype=bool)
+            for i in tied[identical].tolist():
                 yield f"{names[family.first[i]]} and {names[family.second[i]]}"
 
     def __str__(self) -> str:

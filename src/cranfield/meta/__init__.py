@@ -6,6 +6,7 @@ Each function returns a record with a table, JSON, LaTeX, HTML, frames, and note
 from cranfield.meta.agreement.concordance import concord
 from cranfield.meta.agreement.correlation import correlate, rank_correlation
 from cranfield.meta.agreement.overlap import rbo
+from cranfield.meta.agreement.prediction import prediction_quality, read_predictors
 from cranfield.meta.agreement.preferences import predictive_power, read_preferences
 from cranfield.meta.agreement.preferred_rank import preferred_ranks
 from cranfield.meta.agreement.rank_distance import rank_distances
@@ -15,8 +16,11 @@ from cranfield.meta.judgments.leave_out import leave_one_out
 from cranfield.meta.judgments.robustness import robustness, topic_subsets
 from cranfield.meta.reproduction.metadata import read_metadata, write_metadata
 from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
+from cranfield.meta.scale.conclusions import conclusions
 from cranfield.meta.scale.scale import scale, scales
 from cranfield.meta.scale.scale_tests import scale_tests
+from cranfield.meta.scale.transformed_scores import interval_scores, rank_scores
+from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
 from cranfield.meta.stability.discrimination import discriminative_power
 from cranfield.meta.stability.generalisability import g_studies, g_study
 from cranfield.meta.stability.informativeness import informativeness
@@ -24,8 +28,9 @@ from cranfield.meta.stability.swap import swap_rates
 from cranfield.meta.study.study import run_study
 
 __all__ = [
-    "axioms", "change_gains", "concord", "correlate", "discriminative_power", "g_studies", "g_study", "informativeness",
-    "leave_one_out", "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rbo",
-    "read_metadata", "read_preferences", "reproduce", "reproduce_scores", "robustness", "run_study", "scale",
-    "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
+    "accuracy_of_tests", "axioms", "change_gains", "conclusions", "concord", "correlate", "discriminative_power",
+    "g_studies", "g_study", "informativeness", "interval_scores", "leave_one_out", "prediction_quality",
+    "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rank_scores", "rbo",
+    "read_metadata", "read_predictors", "read_preferences", "reproduce", "reproduce_scores", "robustness",
+    "run_study", "scale", "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
 ]  # fmt: skip

@@ -131,6 +131,16 @@ def levels_of(values: Array, close: Array | float = 0.0) -> Levels:
     return levels
 
 
+def mean_ranks(levels: Levels) -> Array:
+    """Ranks from 1 for the lowest; ties share their mean rank.
+
+    >>> mean_ranks(levels_of(np.array([0.3, 0.1, 0.3, 0.9]))).tolist()
+    [2.5, 1.0, 2.5, 4.0]
+    """
+    counts = np.bincount(levels)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[levels])
+
+
 def divided(a: NDArray[Any], b: NDArray[Any], otherwise: Any = np.nan) -> Array:
     """a / b where b is above 0."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -23,10 +23,12 @@ def summary_table(
     better: Mapping[str, str] | None = None,
     digits: int | None = None,
     seed: int = 0,
+    worst: int | None = None,
 ) -> Table:
     """Return a row per run and a column per measure: the mean (or another statistic) over topics, with its interval.
 
-    `better` is {measure: "lower" or "neither"} for measures whose higher values are not better.
+    `better` is {measure: "lower" or "neither"} for measures whose higher values are not better. `worst` is the number
+    of worst topics, for the statistic `area`.
 
     >>> scores = Scores.from_matrix([[0.2, 0.4], [0.6, 0.6]], runs=["a", "b"], measure="AP")
     >>> print(summary_table(scores).text())
@@ -34,7 +36,7 @@ def summary_table(
     a         2  0.4000
     b         2  0.5000
     """
-    summary = scores.summary(statistic, interval=interval, method=method, seed=seed)
+    summary = scores.summary(statistic, interval=interval, method=method, seed=seed, worst=worst)
     best = ["neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures]
     used = (~scores.missing | (scores.missing_rule == "zero")).sum(axis=1).tolist()
     rows: list[tuple[Cell, ...]] = []
@@ -46,7 +48,12 @@ def summary_table(
     if summary.interval is not None:
         how = {"t": "Student's t", "bootstrap": "percentile bootstrap over topics"}[str(summary.method)]
         notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval, {how}")
-    if statistic != "mean":
+    if statistic == "area":
+        last = "a quarter of the topics" if worst is None else str(worst)
+        notes.append(f"statistic: area under the curve of the mean of the x worst topics, x from 1 to {last}")
+        if worst is None and len(scores.topics) < 8:
+            notes.append(f"area: a quarter of {counted(len(scores.topics), 'topic')} is less than 2; give worst=")
+    elif statistic != "mean":
         notes.append(f"statistic: {statistic}")
     measured = map(Column, scores.measures, repeat("number"), best)
     return Table((Column("run"), Column("topics", "count"), *measured), tuple(rows), notes=tuple(notes), digits=digits)

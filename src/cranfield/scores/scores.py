@@ -22,7 +22,7 @@ from cranfield.scores.labels import label, positions, repeated, same_measure
 from cranfield.scores.risk import Risk
 from cranfield.scores.score_files import FORMATS, ScoreFile, format_of
 from cranfield.scores.score_tables import AXES, MISSING_RULES, Cells, Mask
-from cranfield.scores.standardisation import standardise
+from cranfield.scores.standardisation import TRANSFORMATIONS, arcsine, standardise
 from cranfield.scores.summary import Summary
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.table import Estimate
@@ -196,19 +196,22 @@ class Scores(Tidy):
         resamples: int = 10_000,
         seed: int = 0,
         rng: np.random.Generator | None = None,
+        worst: int | None = None,
     ) -> Summary:
         """One number per measure and run, with an interval and the number of topics.
 
-        `statistic` is `mean`, `gmean` (trec_eval's geometric mean), `median`, `std`, `min` or `max`. `method` is `t`
-        (mean, gmean) or `bootstrap` (percentile, over topics), by default the first that the statistic allows.
-        There are no intervals for `min` and `max`, nor for a single topic.
+        `statistic` is `mean`, `gmean` (trec_eval's geometric mean), `median`, `std`, `min`, `max` or `area`, the area
+        under the curve of the mean of the x worst topics, up to x = `worst`, by default a quarter of the topics (see
+        `area_of_worst`). `method` is `t` (mean, gmean) or `bootstrap` (percentile, over topics), by default the first
+        that the statistic allows. There are no intervals for `min` and `max`, nor for a single topic.
 
         >>> scores = Scores.from_matrix([[0.1], [0.2], [0.3]], runs=["a"], measure="AP")
         >>> print(scores.summary())
         mean over topics, 95% interval by t
         AP  a  0.2000 [-0.0484, 0.4484]  n=3
         """
-        values = summaries.statistic(self.values, statistic)
+        self._check_worst(statistic, worst)
+        values = summaries.statistic(self.values, statistic, worst=worst)
         if method is None and statistic in ("min", "max"):
             interval = None
         low = high = np.full(values.shape, np.nan)
@@ -223,7 +226,7 @@ class Scores(Tidy):
                 low, high = summaries.t_interval(self.values, statistic, interval)
             else:
                 seed = seed if rng is None else int(rng.integers(2**63))
-                options = {"resamples": resamples, "seed": seed}
+                options: dict[str, Any] = {"resamples": resamples, "seed": seed, "worst": worst}
                 low, high = summaries.bootstrap_interval(self.values, statistic, interval, **options)
         used = (~np.isnan(self.values)).sum(axis=-1)
         lacking = np.broadcast_to(self.missing.sum(axis=-1), used.shape)
@@ -232,6 +235,18 @@ class Scores(Tidy):
         names = product(self.measures, self.runs)
         estimates = tuple(Estimate(*name, *row) for name, row in zip(names, rows, strict=True))
         return Summary(statistic, interval, method, estimates)
+
+    def _check_worst(self, statistic: str, worst: int | None) -> None:
+        if statistic != "area":
+            if worst is not None:
+                raise UsageError(f"summary: worst == {worst!r} is for the statistic 'area', not for {statistic!r}")
+            return
+        from cranfield.measures.property_tables import lower_is_better
+
+        for name in filter(lower_is_better, self.measures):
+            raise UsageError(f"summary: area needs a measure whose higher scores are better, unlike {name}")
+        if worst is not None and worst > len(self.topics):
+            raise UsageError(f"summary: worst == {worst}, but there are only {len(self.topics)} topics")
 
     def standardised(
         self, method: str = "z", reference: Scores | None = None, *, cdf: bool = False, a: float = 0.15, b: float = 0.5
@@ -253,6 +268,27 @@ class Scores(Tidy):
         values = standardise(self.values, aligned.values, method, cdf=cdf, a=a, b=b)
         how = {"z": "z through the normal distribution" if cdf else "z", "linear": f"linear, a={a:g}, b={b:g}"}
         note = f"standardised per topic ({how.get(method, method)}) on {len(aligned.runs)} runs"
+        return replace(self, values=values, notes=(*self.notes, note))
+
+    def transformed(self, kind: str = "arcsine") -> Scores:
+        r"""Every score x as :math:`\arcsin\sqrt x` ("arcsine"), so that variances depend less on means.
+
+        It is meant for tests that assume equal variances or normal differences. Scores must be between 0 and 1.
+        Reference: Bartlett, Biometrics 3(1), 1947 (Tague-Sutcliffe & Blustein, TREC-3, 1994, used it for ANOVA)
+
+        >>> Scores.from_matrix([[0.25, 1.0]]).transformed().values.round(4).tolist()
+        [[[0.5236], [1.5708]]]
+        """
+        check.one_of("transformed", TRANSFORMATIONS, kind=kind)
+        values = arcsine(self.values)
+        outside = np.argwhere(np.isnan(values) & ~np.isnan(self.values))
+        if len(outside):
+            measure, run, topic = outside[0].tolist()
+            score = f"{self.measures[measure]} of {self.runs[run]} on topic {self.topics[topic]}"
+            raise UsageError(
+                f"transformed: {score} is {self.values[measure, run, topic]:g}, must be between 0 and 1 for arcsine"
+            )
+        note = "arcsine: every score x became arcsin √x (0 to 1.5708); means, differences and intervals are of these"
         return replace(self, values=values, notes=(*self.notes, note))
 
     def risk(self, kind: str = "URisk", baseline: str | None = None, alpha: float = 1.0) -> Risk:

@@ -1,4 +1,4 @@
-"""Standardisation: scores made comparable across topics."""
+"""Standardisation: scores made comparable across topics. Transformation: scores of a more even variance."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from cranfield.scores.summary import mean, statistic
 from cranfield.types import Array
 
 STANDARDISATIONS = ("z", "linear", "empirical")
+TRANSFORMATIONS = ("arcsine",)
+_ROUNDING = 1e-9
+"""A score may be outside 0 to 1 by this much."""
 
 
 def standardise(
@@ -46,3 +49,17 @@ def standardise(
     if method == "linear":
         return np.clip(a * z + b, 0.0, 1.0)
     return np.asarray(need("scipy.special", "cdf=True").ndtr(z)) if cdf else np.asarray(z)
+
+
+def arcsine(values: Array) -> Array:
+    r"""The arcsine of the square root, :math:`\arcsin\sqrt x`: between 0 and π/2; NaN outside 0 to 1.
+
+    The variance of a share depends on its size; after this transformation it does so much less.
+    Reference: Bartlett, The Use of Transformations, Biometrics 3(1), 1947
+
+    >>> arcsine(np.array([0.0, 0.25, 1.0])).round(4).tolist()
+    [0.0, 0.5236, 1.5708]
+    """
+    with np.errstate(invalid="ignore"):
+        inside = (values >= -_ROUNDING) & (values <= 1 + _ROUNDING)
+        return np.where(inside, np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))), np.nan)

@@ -20,7 +20,7 @@ from cranfield.frames import Tidy, need
 from cranfield.table import Estimate
 from cranfield.types import Array
 
-STATISTICS = ("mean", "gmean", "median", "std", "min", "max")
+STATISTICS = ("mean", "gmean", "median", "std", "min", "max", "area")
 GMEAN_FLOOR = 1e-5
 """Smaller scores count as this in the geometric mean, as in trec_eval's gm_map; one zero would make it zero."""
 
@@ -101,14 +101,16 @@ def mean(values: Array) -> Array:
         return np.asarray(np.where(counts, values, 0.0).sum(axis=-1) / counts.sum(axis=-1))
 
 
-def statistic(values: Array, name: str) -> Array:
+def statistic(values: Array, name: str, *, worst: int | None = None) -> Array:
     """A statistic over the topics that count; NaN if there is none. `std` is that of a sample (n - 1).
 
-    `gmean` is exp(mean(log(max(x, 1e-5)))), trec_eval's (Robertson, CIKM 2006, 78-83).
+    `gmean` is exp(mean(log(max(x, 1e-5)))), trec_eval's (Robertson, CIKM 2006, 78-83). `area` is `area_of_worst`.
     """
     if name == "mean":
         return mean(values)
     check.one_of("summary", STATISTICS, statistic=name)
+    if name == "area":
+        return area_of_worst(values, worst)
     if name == "gmean":
         return np.asarray(np.exp(mean(np.log(np.maximum(values, GMEAN_FLOOR)))))
     n = (~np.isnan(values)).sum(axis=-1)
@@ -126,6 +128,34 @@ def statistic(values: Array, name: str) -> Array:
     if name == "median":
         return (nth((n - 1) // 2) + nth(n // 2)) / 2
     return nth(np.zeros_like(n)) if name == "min" else nth(n - 1)
+
+
+def area_of_worst(values: Array, worst: int | None = None) -> Array:
+    r"""The area under the curve of the mean of the x worst topics, for x from 1 to `worst`.
+
+    .. math:: \sum_{x=1}^{X-1} \frac{M(x) + M(x + 1)}{2}, \quad M(x) = \frac{1}{x} \sum_{i=1}^{x} s_{(i)}
+
+    The scores :math:`s_{(1)} \le s_{(2)} \le \dots` are those of the run itself, so each run has its own worst topics.
+    The curve is followed from topic to topic by the trapezoidal rule, so the area of a run that scores 1 everywhere is
+    X − 1. X is by default a quarter of the topics that count, rounded down; NaN if that is less than 2.
+    Reference: Voorhees, Overview of the TREC 2003 Robust Retrieval Track; Voorhees, SIGIR Forum 39(1), 2005
+
+    >>> round(float(area_of_worst(np.array([0.3, 0.1, 0.9, 0.2]), worst=3)), 4)  # means 0.1, 0.15, 0.2
+    0.3
+    """
+    check.whole("summary", worst=worst)
+    if worst is not None and worst < 2:
+        raise UsageError(f"summary: worst == {worst}, must be 2 or more: the area is under a curve from 1 topic on")
+    n = (~np.isnan(values)).sum(axis=-1)
+    last = n // 4 if worst is None else np.where(n >= worst, worst, 0)
+    longest = int(np.max(last, initial=0))
+    if longest < 2:
+        return np.full(n.shape, np.nan)
+    x = np.arange(1, longest + 1)
+    curve = np.cumsum(np.sort(values, axis=-1)[..., :longest], axis=-1) / x  # NaN last
+    steps = (curve[..., 1:] + curve[..., :-1]) / 2
+    area = np.where(x[1:] <= last[..., None], steps, 0.0).sum(axis=-1)
+    return np.asarray(np.where(last >= 2, area, np.nan))
 
 
 def t_interval(values: Array, name: str, level: float) -> tuple[Array, Array]:
@@ -147,7 +177,9 @@ def t_interval(values: Array, name: str, level: float) -> tuple[Array, Array]:
     return centre - half, centre + half
 
 
-def bootstrap_interval(values: Array, name: str, level: float, *, resamples: int, seed: int) -> tuple[Array, Array]:
+def bootstrap_interval(
+    values: Array, name: str, level: float, *, resamples: int, seed: int, worst: int | None = None
+) -> tuple[Array, Array]:
     """The percentile bootstrap: topics are drawn with replacement from those that count; NaN for fewer than two.
 
     Every row starts from the same seed: its interval does not depend on other rows, and rows with the same topics have
@@ -167,7 +199,7 @@ def bootstrap_interval(values: Array, name: str, level: float, *, resamples: int
             continue
         mine = np.flatnonzero(pattern_of_row.reshape(-1) == number)
         for batch in np.array_split(mine, max(1, len(mine) * resamples // _BLOCK)):
-            drawn = _resampled(rows[batch][:, pattern], name, resamples, np.random.default_rng(seed))
+            drawn = _resampled(rows[batch][:, pattern], name, resamples, np.random.default_rng(seed), worst)
             ends[:, batch] = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     if name == "gmean":
         ends = np.exp(ends)
@@ -175,7 +207,7 @@ def bootstrap_interval(values: Array, name: str, level: float, *, resamples: int
     return low, high
 
 
-def _resampled(rows: Array, name: str, resamples: int, rng: np.random.Generator) -> Array:
+def _resampled(rows: Array, name: str, resamples: int, rng: np.random.Generator, worst: int | None = None) -> Array:
     """The statistic of every row in every resample: resamples × rows."""
     n = rows.shape[1]
     centre = rows.mean(axis=1)
@@ -186,9 +218,9 @@ def _resampled(rows: Array, name: str, resamples: int, rng: np.random.Generator)
         block = slice(begin, min(begin + step, resamples))
         size = block.stop - begin
         picks = rng.integers(0, n, (size, n))
-        if name == "median":
+        if name in ("median", "area"):
             for i, row in enumerate(rows):
-                out[block, i] = np.median(row[picks], axis=1)
+                out[block, i] = np.median(row[picks], axis=1) if name == "median" else area_of_worst(row[picks], worst)
             continue
         # Count how often each topic was drawn: the sums of all rows are then one matrix product.
         drawn = np.bincount((picks + n * np.arange(size)[:, None]).ravel(), minlength=size * n)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import cranfield as cf
+from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield, as_process
 
 
@@ -124,3 +126,54 @@ def test_an_empty_table_of_systems_is_an_error(cranfield: Cranfield, tmp_path: P
     done = cranfield("compare", "--sample", "--systems", str(table))
     assert done.code == 1
     assert "systems.txt: is empty, expected lines of run system" in done.err
+
+
+def test_a_margin_and_the_rules_of_wilcoxon_are_options(cranfield: Cranfield, tmp_path: Path) -> None:
+    import numpy as np
+    from scipy import stats
+
+    matrix = tmp_path / "matrix.csv"
+    values = np.random.default_rng(2).integers(0, 5, (30, 2)) / 10
+    matrix.write_text("a,b\n" + "\n".join(f"{x},{y}" for x, y in values.tolist()) + "\n")
+    given = ("compare", "--scores", str(matrix), "-f", "json")
+
+    d = np.round(values[:, 0] - values[:, 1], 1)
+    for zeros in ("wilcox", "pratt", "zsplit"):
+        done = cranfield(*given, "-t", "wilcoxon", "--zeros", zeros, "--p-values", "normal", "--continuity", "0")
+        expected = stats.wilcoxon(d, zero_method=zeros, method="approx").pvalue
+        assert json.loads(done.out)["pairs"][0]["p"] == pytest.approx(expected)
+    pair = json.loads(cranfield(*given, "-t", "sign", "--margin", "0.1").out)["pairs"][0]
+    assert (pair["win"], pair["tie"], pair["loss"]) == ((d > 0.1).sum(), (np.abs(d) <= 0.1).sum(), (d < -0.1).sum())
+    assert pair["p"] == pytest.approx(stats.binomtest(pair["win"], pair["win"] + pair["loss"]).pvalue)
+
+
+def test_a_setting_of_another_test_is_refused_with_the_name_of_its_test(cranfield: Cranfield) -> None:
+    done = cranfield("compare", "--sample", "--margin", "0.1")
+    assert done.code == 2
+    assert "--margin == 0.1 is a setting of the sign test, not of t" in done.err
+    done = cranfield("compare", "--sample", "-t", "wilcoxon", "--zeros", "all")
+    assert done.code == 2
+    assert "--zeros == 'all', must be one of 'wilcox', 'pratt', 'zsplit'" in done.err
+
+
+def test_systems_within_the_margin_are_not_called_identical(cranfield: Cranfield, tmp_path: Path) -> None:
+    matrix = tmp_path / "matrix.csv"
+    matrix.write_text("a,b\n0.2,0.21\n0.6,0.59\n0.1,0.1\n")
+    done = cranfield("compare", "--scores", str(matrix), "-t", "sign", "--margin", "0.05")
+    assert "identical" not in done.out
+    assert "no difference is above 0.05 in 1 pair: p = 1" in done.out
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
+def test_scores_can_be_compared_on_other_scales(cranfield: Cranfield, collection: Sample) -> None:
+    from cranfield.assessed.join import join
+    from cranfield.comparison import compare
+    from cranfield.meta import interval_scores, rank_scores
+
+    words = ("compare", "--sample", "-m", "P@5,RR@5", "--quiet", "-f", "json")
+    lists = join(collection.qrels, list(collection.runs))
+    scores = cf.evaluate(collection.qrels, list(collection.runs), ["P@5", "RR@5"])
+    for scale, expected in (("interval", interval_scores(lists, ["P@5", "RR@5"])), ("ranks", rank_scores(scores))):
+        rows = json.loads(cranfield(*words, "--scale", scale).out)["pairs"]
+        assert [row["p"] for row in rows] == pytest.approx(compare(expected).columns()["p"].tolist())
+    assert "--scale interval needs judgments" in cranfield("compare", "-s", "x.csv", "--scale", "interval").err

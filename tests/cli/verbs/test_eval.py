@@ -227,12 +227,19 @@ def test_statistic_and_interval(cranfield: Cranfield, collection: Sample) -> Non
     words = ("eval", collection.qrels, *collection.runs, "-m", "AP", "-f", "json", "--quiet")
     with pytest.warns(cf.CranfieldWarning):
         scores = cf.evaluate(collection.qrels, list(collection.runs), "AP")
-    for statistic in ("mean", "gmean", "median"):
+    for statistic in ("mean", "gmean", "median", "area"):
         expected = scores.summary(statistic, interval=0.9)
         rows = json.loads(cranfield(*words, "--statistic", statistic, "--ci", "90%").out)["rows"]
         for row in rows:
             one = expected["AP", row["run"]]
             assert [row["AP"], row["AP low"], row["AP high"]] == [one.value, one.low, one.high]
+    area = json.loads(cranfield(*words, "--statistic", "area", "--worst", "3", "--sort", "AP").out)
+    worst = scores.summary("area", interval=None, worst=3)
+    assert [row["AP"] for row in area["rows"]] == sorted((one.value for one in worst), reverse=True)
+    assert area["notes"][-1] == "statistic: area under the curve of the mean of the x worst topics, x from 1 to 3"
+    assert "--worst applies only to --statistic area" in cranfield(*words, "--worst", "3").err
+    assert "higher scores are better, unlike ESL" in cranfield(*words, "-m", "ESL", "--statistic", "area").err
+    assert "--worst == 99, but there are only" in cranfield(*words, "--statistic", "area", "--worst", "99").err
     assert cranfield(*words, "--statistic", "mode").code == 2
     assert cranfield(*words, "--interval", "1.5").code == 2
 

@@ -10,6 +10,7 @@ from scipy import stats
 
 from cranfield import UsageError, _core
 from cranfield.comparison import (
+    bootstrap_shift,
     paired_bootstrap,
     permutation,
     randomisation,
@@ -382,3 +383,36 @@ def test_the_core_refuses_what_would_read_past_its_arrays():
         _core.permuted_ranges(grid, 0, 8, 8, 1)
     with pytest.raises(ValueError, match="each sample"):
         _core.two_sample_differences(np.zeros(3), 3, "pool", "mean", 0, 0, 8, 1)
+
+
+# -- the shift test
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_the_shift_test_approaches_the_count_of_all_resamples(alternative):
+    """All 5⁵ resamples one by one (Savoy 1997; Smucker et al. 2007): means of w = z − z̄ that reach the mean of z."""
+    x, y = np.array([0.5, 0.7, 0.3, 0.6, 0.4]), np.array([0.4, 0.5, 0.35, 0.45, 0.5])
+    z = x - y
+    w = z - z.mean()
+    means = np.array([np.mean([w[i] for i in drawn]) for drawn in product(range(5), repeat=5)])
+    reach = {
+        "two-sided": np.abs(means) >= abs(z.mean()) - 1e-12,
+        "greater": means >= z.mean() - 1e-12,
+        "less": means <= z.mean() + 1e-12,
+    }[alternative]
+    result = bootstrap_shift(x, y, resamples=20_000, seed=4, alternative=alternative, asl="share")
+    error = math.sqrt(reach.mean() * (1 - reach.mean()) / 20_000)
+    assert result.p == pytest.approx(reach.mean(), abs=4 * error)
+    assert result.statistic == pytest.approx(z.mean())
+
+
+def test_the_shift_test_of_all_pairs_agrees_with_that_of_one():
+    values = scores(30, 4)
+    tests = run("bootstrap-shift", values, resamples=500, seed=7)
+    first, second = all_pairs(4)
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        assert tests.p[i] == bootstrap_shift(values[:, a], values[:, b], resamples=500, seed=7).p
+
+
+def test_the_shift_test_says_1_if_nothing_differs():
+    assert bootstrap_shift(X, X, resamples=100).p == 1

@@ -224,8 +224,8 @@ def test_which_tests_need_an_interval_scale() -> None:
 
 
 def test_bad_input_raises_an_error() -> None:
-    with pytest.raises(UsageError, match="zeros == 'zsplit'"):
-        wilcoxon(BEFORE, AFTER, zeros="zsplit")
+    with pytest.raises(UsageError, match="zeros == 'none'"):
+        wilcoxon(BEFORE, AFTER, zeros="none")
     with pytest.raises(UsageError, match="margin == -1"):
         sign_test(BEFORE, AFTER, margin=-1)
     with pytest.raises(UsageError, match="ties == 'keep'"):
@@ -249,3 +249,53 @@ def test_an_interval_of_too_few_topics_is_infinite(alternative: str) -> None:
     two = rank_sum([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]).interval  # 2 of 20 ways to choose ranks
     assert two is not None
     assert (two.low, two.high) == (-math.inf, math.inf)
+
+
+# -- rules for zeros, the continuity correction, and margins
+
+
+@pytest.mark.parametrize("alternative", ALTERNATIVES)
+@pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.parametrize("zeros", ["wilcox", "pratt", "zsplit"])
+def test_every_rule_for_zeros_is_that_of_scipy(zeros: str, corrected: bool, alternative: str) -> None:
+    """scipy's sum of positive ranks moves by 1/2 where W moves by 1, so its continuity correction is our 1."""
+    values = np.random.default_rng(3).integers(0, 7, (40, 5)) / 10  # ties, and differences of 0
+    options = {"zeros": zeros, "method": "normal", "continuity": float(corrected)}
+    tests = wilcoxon_of_pairs(Matrix.of(values), FIRST, SECOND, TestSettings(alternative, **options))  # type: ignore[arg-type]
+    for i, (a, b) in enumerate(zip(FIRST, SECOND, strict=True)):
+        d = np.round(values[:, a] - values[:, b], 1)
+        expected = stats.wilcoxon(
+            d, zero_method=zeros, correction=corrected, alternative=alternative, method="approx"
+        ).pvalue
+        one = wilcoxon(values[:, a], values[:, b], alternative=alternative, **options)  # type: ignore[arg-type]
+        assert tests.p[i] == pytest.approx(expected)
+        assert one.p == pytest.approx(expected)
+
+
+@given(d=tenths, alternative=st.sampled_from(ALTERNATIVES))
+@settings(max_examples=60, deadline=None)
+def test_zsplit_counts_the_signs_of_zeros_too(d: np.ndarray, alternative: str) -> None:
+    """All 2ⁿ signs one by one; half of the ranks of zeros is added to the observed sum of positive ranks."""
+    ranks = stats.rankdata(np.abs(d))
+    seen = ranks[d > 0].sum() + ranks[d == 0].sum() / 2
+    sums = [float(np.dot(signs, ranks)) for signs in product([0, 1], repeat=len(d))]
+    expected = p_of(sums, seen, alternative) if d.any() else 1.0
+    assert wilcoxon(d, np.zeros(len(d)), zeros="zsplit", alternative=alternative).p == pytest.approx(expected)
+    matrix = Matrix.of(np.stack([d, np.zeros(len(d))], axis=1))
+    tests = wilcoxon_of_pairs(matrix, np.array([0]), np.array([1]), TestSettings(alternative, zeros="zsplit"))
+    assert tests.p[0] == pytest.approx(expected)
+
+
+def test_a_margin_makes_small_differences_ties_in_every_pair() -> None:
+    # Differences 0.3, 0.05, -0.05, 0.2, -0.1, 0.4 with a margin of 0.05: 3 wins, 1 loss, so p = 2 · (4 + 1) / 2⁴
+    x, y = [0.8, 0.35, 0.25, 0.7, 0.2, 0.9], [0.5, 0.3, 0.3, 0.5, 0.3, 0.5]
+    tests = sign_of_pairs(Matrix.of(np.stack([x, y], axis=1)), np.array([0]), np.array([1]), TestSettings(margin=0.05))
+    assert (tests.statistic[0], tests.p[0]) == (3, 0.625)
+    assert sign_test(x, y, margin=0.05).p == 0.625
+    assert any("up to 0.05 count as ties" in note for note in tests.notes)
+
+
+@pytest.mark.parametrize("wrong", [{"margin": -1.0}, {"margin": math.nan}])
+def test_a_margin_that_is_no_distance_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="sign: margin"):
+        find_test("sign").run(Matrix.of(MATRIX), FIRST, SECOND, TestSettings(**wrong))  # type: ignore[arg-type]

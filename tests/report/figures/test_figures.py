@@ -31,6 +31,7 @@ from cranfield.report.figures import (
     describe_differences,
     describe_diversity,
     describe_effects,
+    describe_efficiency,
     describe_heat,
     describe_informativeness,
     describe_interaction,
@@ -87,6 +88,9 @@ def figures(systems: int) -> dict[str, Figure]:
             cf.measures.curves.Curves(
                 steps, rng.random((systems, 11)), "recall", "precision", tuple(names), ("1",), np.arange(systems), None
             )
+        ),
+        "efficiency": describe_efficiency(
+            {"measure": ["AP"] * len(names), "run": names, "effectiveness": some, "mean": some**2, "front": some > 0.5}
         ),
         "diversity": describe_diversity({"system": names, "I-rec@10": some, "D-nDCG@10": some**2}),
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),

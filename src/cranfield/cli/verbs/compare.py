@@ -14,9 +14,10 @@ from cranfield.errors import UsageError
 if TYPE_CHECKING:
     from cranfield.comparison.result import Comparison
     from cranfield.report.figures import Figure
+    from cranfield.scores.scores import Scores
 
 
-class CompareVerb(ByClass, options.Source, Plotting):
+class CompareVerb(ByClass, options.Rescaled, Plotting):
     """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
@@ -33,7 +34,9 @@ cranfield compare --sample  # try it on the bundled sample collection
 cranfield compare qrels.txt runs/*.run -m nDCG@10 --test randomised-tukey  # all pairs at once
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
+cranfield compare --scores matrix.csv --test sign --margin 0.01
 cranfield compare qrels.txt bm25.run dense.run -m AP --topics
+cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lists instead of scores
 """
 
     test: str = options.significance_test("t")
@@ -51,6 +54,26 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         "The alternative hypothesis: {names} (than the baseline, or than the second run).",
         default="two-sided",
         names="comparison.test_result:ALTERNATIVES",
+        group=MORE,
+    )
+    margin: float | None = option("--margin D", "sign: differences up to D are ties.", group=MORE)
+    zeros: str | None = option(
+        "--zeros RULE",
+        "wilcoxon: rule for differences of 0, {names}: left out; ranked, then left out; or ranked, half of each sign; "
+        "default: wilcox.",
+        names="comparison.methods.wilcoxon_and_sign:ZEROS",
+        group=MORE,
+    )
+    method: str | None = option(
+        "--p-values HOW",
+        "wilcoxon: p-values are {names}; default: auto, exact up to 100 differences, else by the normal approximation.",
+        names="comparison.methods.wilcoxon_and_sign:METHODS",
+        group=MORE,
+    )
+    continuity: float | None = option(
+        "--continuity C",
+        "wilcoxon: the continuity correction of the normal approximation, in units of W; default: 1, half a step; 0: "
+        "none.",
         group=MORE,
     )
     effect: str = option(
@@ -71,6 +94,14 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         "Treat each file of --scores as a collection: compare runs within each, and correct p-values over all.",
         group=MORE,
     )
+    scale: str = option(
+        "--scale NAME",
+        "{names}: compare the scores, or the rank of each list among all lists up to the cutoff in the order of the "
+        "measure, which makes an interval scale, or the ranks of the scores.",
+        default="scores",
+        choices=("scores", "interval", "ranks"),
+        group=MORE,
+    )
     nan: str = options.nan("listwise")
     resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
     seed: int = options.seed()
@@ -85,14 +116,29 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
     def check(self) -> None:
         super().check()
         from cranfield.comparison.corrections import find_correction
-        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.registry import find_test, own_settings
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
-        find_test(self.test)
+        own_settings(find_test(self.test), **self.values("margin", "zeros", "method", "continuity"))
         find_correction(self.correction or "none")
+        if self.scale == "interval" and self.scores:
+            raise UsageError("--scale interval needs judgments and runs; leave out --scores")
+        if self.scale != "scores" and self.collections:
+            raise UsageError(f"--scale {self.scale} and --collections do not go together; leave out one of them")
+
+    def _scores(self) -> Scores:
+        """The scores to compare, on the scale asked for."""
+        if self.scale == "interval":
+            return self.read_interval_scores()
+        scores = self.read_scores(threads=self.threads)
+        if self.scale == "ranks":
+            from cranfield.meta.scale.transformed_scores import rank_scores
+
+            return rank_scores(scores)
+        return scores
 
     def run(self) -> None:
         from cranfield.collection.run_table import read_run_table
@@ -102,12 +148,12 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
         if self.collections:
             scores = self.read_scores_by_file("--collections: each file of --scores is a collection")
         else:
-            scores = self.read_scores(threads=self.threads)  # type: ignore[assignment]
+            scores = self._scores()  # type: ignore[assignment]
         with self.progress("resampling") as progress:
             result = compare(
                 scores,
                 **self.values("test", "baseline", "correction", "alpha", "alternative", "effect", "nan"),
-                **self.values("resamples", "seed", "threads"),
+                **self.values("resamples", "seed", "threads", "margin", "zeros", "method", "continuity"),
                 systems=systems,
                 progress=progress,
             )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Risks = Callable[[Scores], Risk] | None
 
 RISKS = ("URisk", "TRisk", "GeoRisk")
-STATISTICS = ("mean", "gmean", "median", *RISKS)
+STATISTICS = ("mean", "gmean", "median", *RISKS, "area")
 
 
 class EvalVerb(ByClass, Printing):
@@ -31,9 +31,10 @@ class EvalVerb(ByClass, Printing):
     The table has a row per run and a column per measure. Notes below the table say how documents were ordered, and
     which topics are missing or have no score. Formats that cannot hold notes print them to standard error.
 
-    Intervals use Student's t for means and the bootstrap for the median. For measures that do not depend on missed
-    documents (recall-free), [worst] and [best] are bounds of the score; for others, they are two scenarios. To use a
-    measure of your own, name it as module:name.
+    The statistic area is the area under the curve of the mean of the x worst topics of a run, by default for x up to a
+    quarter of the topics (Voorhees, TREC 2003). Intervals use Student's t for means, otherwise the bootstrap. For
+    measures that do not depend on missed documents (recall-free), [worst] and [best] are bounds of the score; for
+    others, they are two scenarios. To use a measure of your own, name it as module:name.
     """
 
     repeats_warnings = True
@@ -53,6 +54,9 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
     measures: list[str] | None = options.measures()
     missing: str = options.missing()
     statistic: str = option("--statistic NAME", "The summary over topics: {names}.", default="mean", choices=STATISTICS)
+    worst: int | None = option(
+        "--worst N", "For area: the number of worst topics; default: a quarter of the topics.", solves="worst="
+    )
     baseline: str | None = option("--baseline, -b RUN", "The run that URisk and TRisk compare with.")
     alpha: float | None = options.alpha(None, f"For {', '.join(RISKS)}: losses count 1 + A times; default: 1.")
     interval: str | None = option(
@@ -83,6 +87,8 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if len(self.sorted_by) > 1:
             raise UsageError(f"--sort names {len(self.sorted_by)} measures; give one")
         self.sorted_by = [shown_variant(measure, self.measured) for measure in self.sorted_by]
+        if self.worst is not None and self.statistic != "area":
+            raise UsageError("--worst applies only to --statistic area")
         self._check_risk([*self.measured, *self.sorted_by])
 
     def _check_risk(self, measures: list[Measure]) -> None:
@@ -111,7 +117,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         alpha = 1.0 if self.alpha is None else self.alpha
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
-            scores = best_first(scores, self.sorted_by[0], self.statistic, risks).select(measures=measured)
+            scores = best_first(scores, self.sorted_by[0], self.statistic, risks, self.worst).select(measures=measured)
             if self.sorted_by[0] not in measured:
                 scores = replace(scores, notes=(*scores.notes, f"sorted by {self.sorted_by[0]}, which is not shown"))
         self.emit(self._text(scores, measured, risks))
@@ -137,8 +143,8 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if risks:
             tables.append(risk_table(scores, risks(scores), digits=digits))
         else:
-            statistic = self.statistic
-            tables.append(summary_table(scores, statistic=statistic, interval=self.level, better=better, digits=digits))
+            summary = self.values("statistic", "worst", "digits")
+            tables.append(summary_table(scores, **summary, interval=self.level, better=better))
         return self.rendered(*tables)
 
 
@@ -170,13 +176,15 @@ def shown_variant(measure: Measure, shown: list[Measure]) -> Measure:
     return variants[0]
 
 
-def best_first(scores: Scores, measure: Measure, statistic: str, risks: Risks = None) -> Scores:
+def best_first(
+    scores: Scores, measure: Measure, statistic: str, risks: Risks = None, worst: int | None = None
+) -> Scores:
     """The runs sorted by a measure, undefined ones last."""
     one_measure = scores[str(measure)]
     if risks:
         values = dict(zip(scores.runs, risks(one_measure).values[0].tolist(), strict=True))
     else:
-        values = {entry.run: entry.value for entry in one_measure.summary(statistic, interval=None)}
+        values = {entry.run: entry.value for entry in one_measure.summary(statistic, interval=None, worst=worst)}
     sign = 1 if measure.properties.better == "lower" else -1
     keys = {run: (value != value, sign * value) for run, value in values.items()}
     return scores.select(runs=sorted(scores.runs, key=keys.__getitem__))

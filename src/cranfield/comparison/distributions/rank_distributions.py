@@ -38,7 +38,7 @@ def signed_ranks(difference: Array, zeros: str = "wilcox", close: Array | float 
 
     >>> signed_ranks(np.array([[0.3, -0.1, 0.0, 0.1]])).tolist()
     [[3.0, -1.5, 0.0, 1.5]]
-    >>> signed_ranks(np.array([[0.3, -0.1, 0.0, 0.1]]), "pratt").tolist()
+    >>> signed_ranks(np.array([[0.3, -0.1, 0.0, 0.1]]), "pratt").tolist()  # zsplit: the same, see `zero_ranks`
     [[4.0, -2.5, 0.0, 2.5]]
     """
     size = np.abs(difference)
@@ -46,6 +46,20 @@ def signed_ranks(difference: Array, zeros: str = "wilcox", close: Array | float 
     last = ~counts if zeros == "wilcox" else np.isnan(size)  # Pratt also ranks zeros, below all others
     ranks = mean_ranks(np.where(last, np.inf, size), close)
     return np.where(counts, np.copysign(ranks, difference), 0.0)
+
+
+def zero_ranks(difference: Array, zeros: str) -> Array:
+    """The ranks of the differences of 0 in each row, if they are split between both signs; 0 elsewhere.
+
+    For other rules it is a single 0, which can be added to anything.
+
+    >>> zero_ranks(np.array([[0.3, 0.0, 0.0, np.nan]]), "zsplit").tolist()
+    [[0.0, 1.5, 1.5, 0.0]]
+    """
+    if zeros != "zsplit":
+        return np.zeros((1, 1))
+    zero = difference == 0
+    return np.where(zero, (zero.sum(axis=1, keepdims=True) + 1) / 2, 0.0)
 
 
 def tail(below: Array, above: Array, alternative: str) -> Array:
@@ -89,7 +103,10 @@ def signed_rank_tails(ranks: Array, positive: Array | float) -> tuple[Array, Arr
     doubled = np.rint(2 * np.asarray(ranks)).astype(np.int64)
     step = int(np.gcd.reduce(doubled)) if len(doubled) else 1
     shares = _signed_ranks(tuple(sorted((doubled // step).tolist())))
-    return _tails(shares, np.rint(2 * np.asarray(positive)).astype(np.int64) // step)
+    at = np.rint(2 * np.asarray(positive)).astype(np.int64)
+    below, _ = _tails(shares, at // step)
+    _, above = _tails(shares, -(-at // step))  # a sum with half the ranks of zeros may lie between two steps
+    return below, above
 
 
 def rank_sum_tails(ranks: Array, size: int, total: float) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ from cranfield.comparison.resampling import (
     TIE,
     BootstrapGroup,
     Group,
+    Moments,
     check_resampling,
     groups_of,
     interval_ends,
@@ -40,6 +41,9 @@ MOST_HELD = 25_000_000
 """The number of resampled statistics that are kept for the ends of the bootstrap's intervals: 200 MB."""
 ENOUGH = 10_000
 """The number of resamples behind the ends of intervals if there is no room for all."""
+
+_RESAMPLES, _PAIRS = 2_000, 500
+"""The size of a block of the shift test; the number of resamples in a block does not change the draws."""
 
 
 def paired_bootstrap(
@@ -115,11 +119,46 @@ def randomisation(
 randomization = randomisation
 
 
+def bootstrap_shift(
+    x: Any,
+    y: Any = None,
+    *,
+    systems: Sequence[str] | None = None,
+    measure: Any = None,
+    alternative: str = "two-sided",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+    asl: str = "plus-one",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> TestResult:
+    r"""Do two systems differ on the same topics? The bootstrap distribution of the mean difference is shifted to 0.
+
+    .. math:: p = \frac{1 + |\{b : |\bar z^{*b} - \bar z| \ge |\bar z|\}|}{1 + B}
+
+    z are the differences, and each of B resamples z* draws n of them with replacement. Unlike `paired_bootstrap`, the
+    statistic is the mean itself, not divided by its standard error, so that p is somewhat too small with few topics.
+    The interval of the mean difference is Student's t.
+
+    The test assumes that topics are a sample from a population of topics, but not that differences are normal.
+    References: Savoy, Information Processing & Management 33(4), 1997, 495-512; Smucker,
+    Allan & Carterette, CIKM 2007, doi:10.1145/1321440.1321528
+
+    >>> result = bootstrap_shift([0.5, 0.7, 0.3, 0.6, 0.4], [0.4, 0.5, 0.3, 0.3, 0.3], resamples=2000)
+    >>> round(result.statistic, 3), round(result.p, 3)
+    (0.14, 0.003)
+    """
+    check_settings("bootstrap_shift", alternative, level)
+    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
+    return _result(paired(x, y, systems=systems, measure=measure), "bootstrap shift", "t", level, settings, asl)
+
+
 def _result(pair: Pair, test: str, interval_method: str, level: float, settings: TestSettings, asl: str) -> TestResult:
     check_resampling(test, settings.resamples, settings.seed, settings.threads, asl)
     check_topics(len(pair.x), 2, f"a {test} test")
-    bootstrap = interval_method == "bootstrap-t"
-    engine = bootstrap_of_pairs if bootstrap else randomisation_of_pairs
+    bootstrap = test == "paired bootstrap"
+    engine = {"randomisation": randomisation_of_pairs, "bootstrap shift": shift_of_pairs}.get(test, bootstrap_of_pairs)
     tests = engine(*one_pair(pair.x, pair.y), settings, asl)
     statistic, low, high = float(tests.statistic[0]), float(tests.low[0]), float(tests.high[0])
     difference = differences(pair.x, pair.y)
@@ -269,10 +308,7 @@ def randomisation_of_pairs(
     if len(first) == 1:  # a topic without a difference does not change any sum
         groups = [_topics_that_differ(group) for group in groups]
     two_sided, threads = settings.alternative == "two-sided", threads_of(settings.threads)
-    sums = moments.mean * moments.n
-    sizes = np.nansum(np.abs(matrix.values), axis=0)
-    rounding = 1e-14 * (sizes[first] + sizes[second])  # the most that rounding can add to a sum of signed scores
-    limits = (np.abs(sums) if two_sided else sums) - TIE * moments.size - rounding
+    limits = _limits(matrix, first, second, moments, two_sided)
 
     def count(group: Group, exact: bool, begin: int, end: int) -> Index64:
         limit = limits[group.pairs]
@@ -311,6 +347,59 @@ def randomisation_of_pairs(
     return PairTests(
         statistic, p, low, high, moments.n.astype(np.int64), resamples=done, exact=done is None, notes=notes
     )
+
+
+@pair_test(
+    "bootstrap-shift",
+    aliases=("shift", "bootstrap-shift-test"),
+    function=bootstrap_shift,
+    statistic="mean difference",
+    resampling=True,
+    any_level=True,
+    source="Savoy 1997; Smucker, Allan & Carterette 2007",
+)
+def shift_of_pairs(
+    matrix: Matrix, first: Index64, second: Index64, settings: TestSettings, asl: str = "plus-one"
+) -> PairTests:
+    if settings.alternative == "less":
+        return _opposite(shift_of_pairs(matrix, second, first, replace(settings, alternative="greater"), asl))
+    moments = moments_of(matrix, first, second)
+    notes = check_common_topics(moments.n, 2, "a bootstrap test")
+    groups = [group for group in groups_of(matrix, first, second) if group.n > 1]
+    centred = [group.scores.T - group.scores.mean(axis=1) for group in groups]
+    draws = [np.random.default_rng([settings.seed, i]) for i in range(len(groups))]
+    two_sided = settings.alternative == "two-sided"
+    limits = _limits(matrix, first, second, moments, two_sided)
+
+    def more(hits: Index64, begin: int, end: int) -> Index64:
+        new = hits.copy()
+        for group, values, rng in zip(groups, centred, draws, strict=True):
+            times = rng.multinomial(group.n, np.full(group.n, 1 / group.n), end - begin)
+            shifted = np.ascontiguousarray((times @ values).T)
+            for at in range(0, len(group.pairs), _PAIRS):
+                block = slice(at, at + _PAIRS)
+                pairs = group.pairs[block]
+                difference = shifted[group.first[block]] - shifted[group.second[block]]
+                difference = np.abs(difference) if two_sided else difference
+                new[pairs] += (difference >= limits[pairs, None]).sum(axis=1)
+        return new
+
+    state = resample(settings.resamples, _RESAMPLES, np.zeros(len(first), dtype=np.int64), more, settings.progress)
+    p = np.where(moments.n > 1, p_of(state.result, state.done, asl), np.nan)
+    statistic = np.where(moments.n > 1, moments.mean, np.nan)
+    _, _, low, high = t_of(
+        statistic, moments.error, np.maximum(moments.n - 1, 1), settings.alternative, settings.outside
+    )
+    n = moments.n.astype(np.int64)
+    return PairTests(statistic, p, low, high, n, resamples=state.done, notes=(*state.notes, *notes))
+
+
+def _limits(matrix: Matrix, first: Index64, second: Index64, moments: Moments, two_sided: bool) -> Array:
+    """The sum of differences that a resample must reach to count, lowered slightly so that ties count."""
+    sums = moments.mean * moments.n
+    sizes = np.nansum(np.abs(matrix.values), axis=0)
+    rounding = 1e-14 * (sizes[first] + sizes[second])  # the most that rounding can add to a sum of signed scores
+    return np.asarray((np.abs(sums) if two_sided else sums) - TIE * moments.size - rounding)
 
 
 def _topics_that_differ(group: Group) -> Group:

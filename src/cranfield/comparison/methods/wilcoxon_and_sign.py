@@ -24,17 +24,20 @@ from cranfield.comparison.distributions.rank_distributions import (
     signed_rank_tails,
     signed_ranks,
     tail,
+    zero_ranks,
 )
 from cranfield.comparison.effects import effect_of_samples
 from cranfield.comparison.methods.t import same_scores_note
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
 from cranfield.comparison.test_result import Effect, Interval, TestResult, check_settings
+from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 RANKS_DIFFERENCES = "it ranks differences, which must be evenly spaced to be compared"
 """Why the signed-rank test needs an interval scale."""
 SAME = "the systems have the same score on every topic"
-ZEROS = ("wilcox", "pratt")
+ZEROS = ("wilcox", "pratt", "zsplit")
+_OF_ZEROS = {"wilcox": "left out", "pratt": "ranked, then left out", "zsplit": "ranked, half of each sign"}
 METHODS = ("auto", "exact", "normal")
 TIES = ("drop", "split")
 
@@ -61,7 +64,8 @@ def wilcoxon(
     .. math:: W = \sum_i \operatorname{sgn}(d_i)\, r_i, \qquad z = \frac{|W| - c}{\sqrt{\sum_i r_i^2}}
 
     r are the ranks of the absolute differences; ties share their mean rank. Without ties the sum of squares is
-    n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), or ranked and then left out ("pratt").
+    n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), ranked and then left out ("pratt"), or
+    ranked, with half of their ranks for each sign ("zsplit"), so that W stays as it is but its variance includes them.
     `method`: "exact" counts all 2ⁿ signs, with or without ties; "normal" uses z; "auto" is exact up to 100 differences.
     `continuity` is c: 1 is half the step of W, as in R; IR Evaluation, course notes, 2015 (17) uses 0.5. The test
     assumes symmetric differences on an interval scale. The estimate is the median of the means of any two differences.
@@ -77,27 +81,26 @@ def wilcoxon(
     (35.0, 0.01953, True)
     """
     check_settings("wilcoxon", alternative, level)
-    check.one_of("wilcoxon", ZEROS, zeros=zeros)
-    check.one_of("wilcoxon", METHODS, method=method)
-    check.not_negative("wilcoxon", continuity=continuity)
+    _check_wilcoxon(zeros, method, continuity)
     pair = paired(x, y, systems=systems, measure=measure)
     d = differences(pair.x, pair.y)
     ranks = signed_ranks(d[None, :], zeros, noise(pair.x, pair.y))[0]
     used = ranks[ranks != 0]
-    w = float(used.sum())
-    exact = method == "exact" or (method == "auto" and len(used) <= MOST_EXACT)
-    total = float(np.abs(used).sum())
+    w, total = float(used.sum()), float(np.abs(used).sum())
+    sizes = np.abs(ranks) + zero_ranks(d[None, :], zeros)[0]
+    sizes = sizes[sizes > 0]
+    exact = method == "exact" or (method == "auto" and len(sizes) <= MOST_EXACT)
     if exact:
-        below, above = signed_rank_tails(np.abs(used), (w + total) / 2)
+        below, above = signed_rank_tails(sizes, (w + float(sizes.sum())) / 2)
         p = float(tail(below, above, alternative)) if len(used) else 1.0
     else:
-        p = float(normal_p(np.array([w]), np.sqrt([(used**2).sum()]), alternative, continuity)[0])
+        p = float(normal_p(np.array([w]), np.sqrt([(sizes**2).sum()]), alternative, continuity)[0])
+        p = p if len(used) else 1.0
     notes = []
     if len(used) == 0:
         notes.append(f"{SAME}: p = 1")
     elif len(used) < len(d):
-        how = "were left out" if zeros == "wilcox" else "were ranked, then left out"
-        notes.append(f"{len(d) - len(used)} of {len(d)} differences are 0 and {how}")
+        notes.append(f"{len(d) - len(used)} of {len(d)} differences are 0 and were {_OF_ZEROS[zeros]}")
     share = w / total if total else 0.0
     estimate, interval = _pseudomedian(d, alternative, level)
     return TestResult(
@@ -143,12 +146,11 @@ def sign_test(
     (5.0, 0.0625)
     """
     check_settings("sign_test", alternative, level)
-    check.finite("sign_test", margin=margin)
-    check.not_negative("sign_test", margin=margin)
+    _check_margin("sign_test", margin)
     check.one_of("sign_test", TIES, ties=ties)
     pair = paired(x, y, systems=systems, measure=measure)
     d = differences(pair.x, pair.y)
-    within = margin * (1 + 1e-12)  # so that a difference of 0.05 is within a margin of 0.05
+    within = widened(margin)
     wins, losses = int((d > within).sum()), int((d < -within).sum())
     tied = len(d) - wins - losses
     effect = Effect("wins − losses, share", (wins - losses) / len(d), level=level)
@@ -250,25 +252,35 @@ def rank_sum(
     aliases=("signed-rank", "wilcoxon-signed-rank", "signed-ranks"),
     function=wilcoxon,
     statistic="W",
+    settings=("zeros", "method", "continuity"),
     needs=RANKS_DIFFERENCES,
     source="Wilcoxon, Biometrics Bulletin 1(6), 1945; IR Evaluation, course notes, 2015 (14)-(17)",
 )
 def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
-    """Wilcoxon's signed-rank test of every pair, without differences of 0 and without intervals."""
+    """Wilcoxon's signed-rank test of every pair, without intervals."""
+    zeros, method, continuity = settings.zeros, settings.method, settings.continuity
+    _check_wilcoxon(zeros, method, continuity)
     w, p, n, counts = (np.zeros(len(first)) for _ in range(4))
+    some_zeros = False
     close = noise_of_pairs(matrix, first, second)
     patterns: dict[bytes, list[int]] = {}  # pairs with the same ranks share a distribution
     for block, difference in difference_blocks(matrix, first, second):
         n[block] = (~np.isnan(difference)).sum(axis=1)
-        ranks = signed_ranks(difference, close=close[block])
+        ranks = signed_ranks(difference, zeros, close[block])
+        some_zeros = some_zeros or (zeros != "wilcox" and bool((difference == 0).any()))
         w[block] = ranks.sum(axis=1)
         counts[block] = (ranks != 0).sum(axis=1)
-        p[block] = normal_p(w[block], np.sqrt((ranks**2).sum(axis=1)), settings.alternative, 1.0)
-        small = np.flatnonzero((counts[block] > 0) & (counts[block] <= MOST_EXACT))
-        sizes = np.sort(np.abs(ranks[small]), axis=1)[:, -MOST_EXACT:]
-        for row, size in zip((small + block.start).tolist(), sizes, strict=True):
+        sizes = np.abs(ranks) + zero_ranks(difference, zeros)
+        p[block] = normal_p(w[block], np.sqrt((sizes**2).sum(axis=1)), settings.alternative, continuity)
+        p[block][counts[block] == 0] = 1.0
+        if method == "normal":
+            continue
+        used = (sizes > 0).sum(axis=1)
+        small = np.flatnonzero((counts[block] > 0) & ((used <= MOST_EXACT) | (method == "exact")))
+        kept = np.sort(sizes[small], axis=1)[:, -max(MOST_EXACT, int(used[small].max(initial=0))) :]
+        for row, size in zip((small + block.start).tolist(), kept, strict=True):
             key = size.tobytes()
-            if key in patterns or len(patterns) < MOST_PATTERNS:
+            if key in patterns or len(patterns) < MOST_PATTERNS or method == "exact":
                 patterns.setdefault(key, []).append(row)
     exactly = sum(map(len, patterns.values()))
     for key, rows in patterns.items():
@@ -279,7 +291,12 @@ def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
     notes = [*check_common_topics(n, 1, "Wilcoxon's test"), *same_scores_note(int(((counts == 0) & (n > 0)).sum()))]
     exact = exactly + int((counts == 0).sum()) == len(first)
     if not exact:
-        notes.insert(0, f"{exactly:,} of {len(first):,} p-values are exact, the others use the normal approximation")
+        corrected = "" if continuity == 1 else f", with a continuity correction of {continuity:g}"
+        how = f"the normal approximation{corrected}"
+        exact_part = f"{exactly:,} of {len(first):,} p-values are exact, the others use"
+        notes.insert(0, f"p-values use {how}" if method == "normal" else f"{exact_part} {how}")
+    if some_zeros:
+        notes.append(f"differences of 0 were {_OF_ZEROS[zeros]}")
     return _without_interval(w, p, n, exact, notes)
 
 
@@ -288,18 +305,44 @@ def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
     aliases=("sign-test", "signs"),
     function=sign_test,
     statistic="wins",
+    settings=("margin",),
     needs=None,
     source="Dixon & Mood, JASA 41(236), 1946",
 )
 def sign_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     """The sign test of every pair, without ties."""
+    _check_margin("sign", settings.margin)
+    within = widened(settings.margin)
     wins, losses, n = (np.zeros(len(first)) for _ in range(3))
     for block, difference in difference_blocks(matrix, first, second):
-        wins[block], losses[block] = (difference > 0).sum(axis=1), (difference < 0).sum(axis=1)
+        wins[block], losses[block] = (difference > within).sum(axis=1), (difference < -within).sum(axis=1)
         n[block] = (~np.isnan(difference)).sum(axis=1)
-    same = int(((wins + losses == 0) & (n > 0)).sum())
-    notes = [*check_common_topics(n, 1, "a sign test"), *same_scores_note(same)]
+    tied = int(((wins + losses == 0) & (n > 0)).sum())
+    notes = [*check_common_topics(n, 1, "a sign test")]
+    if not settings.margin:
+        notes += same_scores_note(tied)
+    else:
+        notes.append(f"differences up to {settings.margin:g} count as ties, in wins and losses too")
+        if tied:
+            notes.append(f"no difference is above {settings.margin:g} in {counted(tied, 'pair')}: p = 1")
     return _without_interval(wins, sign_p(wins, losses, settings.alternative), n, True, notes)
+
+
+def widened(margin: float) -> float:
+    """A margin that includes its own edge in spite of rounding: 0.35 − 0.3 is within 0.05."""
+    return margin * (1 + 1e-12)
+
+
+def _check_margin(caller: str, margin: float) -> None:
+    check.finite(caller, margin=margin)
+    check.not_negative(caller, margin=margin)
+
+
+def _check_wilcoxon(zeros: str, method: str, continuity: float) -> None:
+    check.one_of("wilcoxon", ZEROS, zeros=zeros)
+    check.one_of("wilcoxon", METHODS, method=method)
+    check.finite("wilcoxon", continuity=continuity)
+    check.not_negative("wilcoxon", continuity=continuity)
 
 
 def _without_interval(statistic: Array, p: Array, n: Array, exact: bool, notes: list[str]) -> PairTests:

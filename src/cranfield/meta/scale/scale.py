@@ -250,7 +250,7 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
         notes.append(f"{measure}: {same}")
     ascending = np.argsort(scores[finite], kind="stable")
     lists = synthetic.lists[finite][ascending]
-    values, level = _distinct(scores[finite][ascending])
+    values, level = distinct(scores[finite][ascending])
     rates = measure.properties.better != "neither"
     monotone, why = _monotone(measure, synthetic, scores) if rates else (None, "")
     smallest, largest = _gaps(values, level, lists, sampled)
@@ -280,7 +280,7 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
     )  # fmt: skip
 
 
-def _distinct(ascending: Array) -> tuple[Array, Index64]:
+def distinct(ascending: Array) -> tuple[Array, Index64]:
     """The distinct scores, up to rounding errors, and for each list the index of its score."""
     tolerance = SAME * max(1.0, float(np.abs(ascending).max()))
     first = np.concatenate([[True], np.diff(ascending) > tolerance])

@@ -95,3 +95,21 @@ def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     result = cranfield("meta", "scale")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("usage: cranfield meta scale")
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
+def test_conclusions_on_other_scales(cranfield: Cranfield) -> None:
+    words = ("meta", "scale", "--sample", "--quiet", "--show")
+    rows = list(csv.DictReader(io.StringIO(cranfield(*words, "conclusions", "-m", "P@5,RR@5", "-f", "csv").out)))
+    assert [(row["measure"], row["scale"]) for row in rows] == [
+        (measure, scale) for measure in ("P@5", "RR@5") for scale in ("scores", "interval", "ranks")
+    ]
+    assert rows[1]["other order"] == rows[1]["lost"] == rows[1]["gained"] == "0"  # P@5 already is an interval scale
+    listed = cranfield(*words, "changed", "-m", "RR@5", "--test", "wilcoxon")
+    assert listed.code == 0
+    assert "Pairs whose order or significance changes" in listed.out
+    without = cranfield(*words, "conclusions", "-m", "AP")
+    assert "no interval scale: AP: an interval scale is made of all lists" in without.out
+    refused = cranfield("meta", "scale", "-m", "AP", "--show", "conclusions")
+    assert refused.code == 2
+    assert "--show conclusions needs judgments and runs, or --scores" in refused.err

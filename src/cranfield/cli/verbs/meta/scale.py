@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
-from cranfield.cli.declare import option
+from cranfield.cli.declare import MORE, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from cranfield.meta.scale.conclusions import Conclusions
     from cranfield.meta.scale.scale import Scales
     from cranfield.report.figures import Figure
     from cranfield.table import Table
 
+CONCLUSIONS = ("conclusions", "changed")
 MOST_DRAWN = 100_000
 """A figure of more lists shows nothing."""
 
@@ -27,7 +30,9 @@ class ScaleVerb(ByClass, options.Source, Plotting):
     scale if its scores are also equally spaced.
 
     With runs or scores: how many pairs of systems differ by a test of ranks, which needs only an order, and by a test
-    of means, which needs an interval scale.
+    of means, which needs an interval scale. With --show conclusions, which pairs change their order or significance if
+    scores are put on an interval scale (the rank of each list among all lists up to the cutoff, in the order of the
+    measure; Ferrante, Ferro & Fuhr 2021) or replaced by ranks, and which keep their order on any scale.
     """
 
     summary = "whether a measure is on an interval scale"
@@ -36,6 +41,7 @@ cranfield meta scale -m AP --length 4
 cranfield meta scale -m "RBP(p=0.5)" --length 4 --show lists --plot spacing.html
 cranfield meta scale -m nDCG --length 40 --draw 100000
 cranfield meta scale qrels.txt runs/*.run -m AP,P@10  # pairs that differ by ranks and by means
+cranfield meta scale qrels.txt runs/*.run -m AP@10 --show conclusions  # do they survive a change of scale?
 cranfield meta scale --show theory
 """
 
@@ -55,11 +61,21 @@ cranfield meta scale --show theory
     )
     seed: int = options.seed()
     alpha: float = options.alpha(help="With runs or scores: the significance level.")
+    test: str = option(
+        "--test, -t TEST",
+        "With --show conclusions or changed: the significance test, {names}.",
+        default="t",
+        names=options.TESTS,
+        group=MORE,
+    )
     what: str = options.show(
         "scales",
         "lists",
         "theory",
-        help="{names}: a row per measure, all scores with their lists, or results from the literature.",
+        "conclusions",
+        "changed",
+        help="{names}: a row per measure, all scores with their lists, results from the literature; or, with runs or "
+        "scores, conclusions that change with the scale, counted or pair by pair.",
     )
 
     def given(self) -> bool:
@@ -68,13 +84,18 @@ cranfield meta scale --show theory
     def check(self) -> None:
         super().check()
         self.with_runs = super().given()
+        if self.what in CONCLUSIONS and not self.with_runs:
+            raise UsageError(f"--show {self.what} needs judgments and runs, or --scores")
         if self.by is not None and not self.with_runs:
             raise UsageError("--by needs topics; give QRELS RUN..., or --scores FILE")
         if self.with_runs and self.plot:
             raise UsageError("--plot draws the spacing of lists; leave out runs and scores")
 
     def run(self) -> None:
-        if self.with_runs:
+        if self.what in CONCLUSIONS:
+            conclusions = self._conclusions()
+            self.show(conclusions.changed() if self.what == "changed" else conclusions.table())
+        elif self.with_runs:
             from cranfield.meta.scale.scale_tests import scale_tests
 
             self.show(scale_tests(self.read_scores(), alpha=self.alpha).table())
@@ -93,6 +114,20 @@ cranfield meta scale --show theory
             self.show(*self._tables(result))
             if drawn is not None and self.plot:
                 drawn.save(self.plot)
+
+    def _conclusions(self) -> Conclusions:
+        from cranfield.meta.scale.conclusions import conclusions
+
+        scores, interval, notes = self.read_scores(), None, []
+        if self.scores:
+            notes.append("no interval scale: it needs judgments and runs")
+        else:
+            try:
+                interval = self.read_interval_scores()
+            except UsageError as error:
+                notes.append(f"no interval scale: {error}")
+        result = conclusions(scores, interval, **self.values("test", "alpha", "seed"))
+        return replace(result, notes=(*result.notes, *notes))
 
     def _tables(self, result: Scales) -> list[Table]:
         if self.what == "scales":

@@ -1,4 +1,4 @@
-"""Scatter plots of named points, with reference lines or with lines of equal value."""
+"""Scatter plots of named points, with reference lines, lines of equal value, or a Pareto front."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def draw(figure: Figure) -> Any:
     tooltip = [alt.Tooltip("label:N", title=next(iter(figure.data)))]
     tooltip += [alt.Tooltip(f"{name}:Q", title=axis.label, format=".4f") for name, axis in axes.items()]
     points = alt.Chart(rows(data)).mark_point(filled=True, color=INK, size=38, opacity=0.9)
-    layers = [*_iso_lines(figure, at), *references(figure), points.encode(**at, tooltip=tooltip)]
+    layers = [*_iso_lines(figure, at), *_front(figure, at), *references(figure), points.encode(**at, tooltip=tooltip)]
     places = placed(_pixels(data["x"], data["y"], figure), short.tolist(), SIDE, SIDE)
     for place in dict.fromkeys(place for place in places if place is not None):
         here = np.array([other == place for other in places])
@@ -54,6 +54,14 @@ def _iso_lines(figure: Figure, at: dict[str, Any]) -> list[Any]:
         alt.Chart(rows(lines)).mark_line(color="#b5b5b5", strokeWidth=1).encode(**at, detail="level:N"),
         levels.encode(x="x:Q", y="y:Q", text=alt.Text("level:Q", format="~g")),
     ]
+
+
+def _front(figure: Figure, at: dict[str, Any]) -> list[Any]:
+    """Return the line through the points that no other point beats on both axes."""
+    if "front" not in figure.also:
+        return []
+    line = altair().Chart(rows(figure.also["front"])).mark_line(color="#b5b5b5", strokeWidth=1)
+    return [line.encode(**at)]
 
 
 def _pixels(x: Array, y: Array, figure: Figure) -> list[tuple[float, float]]:

@@ -1,0 +1,363 @@
+"""How well do predictors of query performance foretell the scores of topics?
+
+A predictor gives a number to each topic without looking at judgments; higher means that a higher score is expected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike, stem
+from cranfield.comparison.differences import noise
+from cranfield.comparison.resampling import check_resampling
+from cranfield.errors import DataError, UsageError
+from cranfield.meta.complete_scores import (
+    CompleteScores,
+    Levels,
+    central_interval,
+    check_count,
+    divided,
+    levels_of,
+    mean_ranks,
+    resampled_topics,
+)
+from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, index_of, interval, report
+from cranfield.scores.scores import Scores
+from cranfield.table import Cell, Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Progress
+
+if TYPE_CHECKING:
+    from cranfield.comparison.anova.anova import Anova
+
+COEFFICIENTS = {
+    "pearson": "Pearson's correlation of predictions and scores",
+    "spearman": "Pearson's correlation of their ranks, ties at the mean rank",
+    "tau-b": "Kendall's τ_b, corrected for ties",
+    "sMARE": "scaled mean absolute rank error, 0 is best",
+}
+"""{name: description}; the order of the first axis of `PredictionQuality.values`."""
+
+LEAST_TOPICS = 3
+"""Two topics have only two rankings: nothing to correlate."""
+_BLOCK = 4_000_000
+"""Numbers in memory at a time, per array; it does not change the result."""
+
+Predictors = Mapping[str, Mapping[str, float]] | Scores | PathLike | Sequence[PathLike]
+"""{predictor: {topic: prediction}}, scores with predictors as runs, or files."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionQuality(MetaRecord):
+    """How well each predictor foretells the scores of each run by each measure, with intervals over topics.
+
+    Arrays are coefficients × measures × runs × predictors.
+    """
+
+    facts = ("level", "resamples", "seed")
+
+    measures: tuple[str, ...]
+    runs: tuple[str, ...]
+    predictors: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: Array
+    low: Array
+    """Lower end of the interval over resampled topics; NaN without intervals."""
+    high: Array
+    errors: Array
+    """measures × runs × predictors × topics: the scaled absolute rank error (sARE) of each topic."""
+    level: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def columns(self) -> Columns:
+        """coefficient, measure, run, predictor, value, low, high."""
+        axes: dict[str, Iterable[str]] = {
+            "coefficient": COEFFICIENTS,
+            "measure": self.measures,
+            "run": self.runs,
+            "predictor": self.predictors,
+        }
+        return crossed(axes, {"value": self.values, "low": self.low, "high": self.high})
+
+    def table(self) -> Table:
+        """A row per measure, run and predictor, and a column per coefficient."""
+        named = {"measure": self.measures, "run": self.runs}
+        shown = [name for name, labels in named.items() if len(labels) > 1]
+        rows: list[tuple[Cell, ...]] = []
+        for m, r, p in np.ndindex(*self.values.shape[1:]):
+            place = {"measure": self.measures[m], "run": self.runs[r]}
+            cells = [
+                interval(self.values[c, m, r, p], self.low[c, m, r, p], self.high[c, m, r, p], name)
+                for c, name in enumerate(COEFFICIENTS)
+            ]
+            rows.append((*(place[name] for name in shown), self.predictors[p], *cells))
+        heads = [*headings("text", *shown, "predictor")]
+        for name in COEFFICIENTS:
+            heads += headings("number", name, better="lower" if name == "sMARE" else "higher")
+        same = [labels[0] for name, labels in named.items() if name not in shown]
+        caption = "Prediction of " + (" of ".join(same) or "scores")
+        return Table(tuple(heads), tuple(rows), caption, self.notes)
+
+    def rank_errors(self, measure: Any = None, run: str | None = None) -> Scores:
+        """sARE as scores, with predictors as runs, for `compare` and `anova`; lower is better."""
+        m = self._one(measure, self.measures, "measure")
+        r = self._one(run, self.runs, "run")
+        return Scores(["sARE"], self.predictors, self.topics, self.errors[None, m, r])
+
+    def by_topic(self, measure: Any = None, run: str | None = None) -> Table:
+        """A row per topic and a column per predictor: sARE."""
+        errors = self.rank_errors(measure, run)
+        rows = zip(self.topics, *errors.values[0].tolist(), strict=True)
+        heads = (*headings("text", "topic"), *headings("number", *self.predictors, better="lower"))
+        return Table(
+            heads,
+            tuple(rows),
+            "sARE of each topic",
+            ("sARE: distance of the ranks by prediction and by score / number of topics",),
+        )
+
+    def anova(self, measure: Any = None, run: str | None = None) -> Anova:
+        """Do predictors differ? Analysis of variance of sARE: topic + predictor (Faggioli et al. 2021)."""
+        from cranfield.comparison.anova.anova import anova
+
+        check_count("anova", len(self.predictors), "predictor", 2)
+        errors = self.rank_errors(measure, run).columns()
+        table = {"sARE": errors["value"], "topic": errors["topic"], "predictor": errors["run"]}
+        return anova(table, value="sARE")
+
+    @staticmethod
+    def _one(name: Any, names: tuple[str, ...], noun: str) -> int:
+        if name is not None:
+            return index_of(str(name), names, noun)
+        if len(names) > 1:
+            raise UsageError(f"rank errors of one {noun} at a time, but there are {len(names)}: {listed(names)}")
+        return 0
+
+
+def prediction_quality(
+    scores: Scores,
+    predictors: Predictors,
+    measures: Any = None,
+    *,
+    level: float = 0.95,
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> PredictionQuality:
+    r"""How well predictors of query performance foretell the scores of topics.
+
+    predictors: {predictor: {topic: prediction}}, `Scores` with predictors as runs, or files (`read_predictors`).
+    Every predictor is held against the scores of every run by every measure: Pearson's and Spearman's correlation,
+    Kendall's τ_b, and the scaled mean absolute rank error over the n topics,
+
+    .. math:: \text{sMARE} = \frac{1}{n} \sum_i \text{sARE}_i, \quad
+        \text{sARE}_i = \frac{|r_i^{p} - r_i^{e}|}{n},
+
+    where the ranks are those of topic i by prediction and by score; tied topics share their mean rank. A coefficient
+    is undefined (NaN) if all predictions or all scores tie; sMARE never is. Topics without a prediction, or with an
+    undefined score, are left out, and a note counts them. Measures for which lower is better are negated.
+
+    The intervals are percentiles over resampled topics, with the same resamples everywhere; `resamples=0` gives none.
+    References: Faggioli, Zendel, Culpepper, Ferro & Scholer, An Enhanced Evaluation Framework for Query Performance
+    Prediction, ECIR 2021, doi:10.1007/978-3-030-72113-8_8; Carmel & Yom-Tov 2010
+
+    >>> scores = Scores.from_matrix([[0.1], [0.4], [0.3], [0.9]], runs=["bm25"], topics="abcd", measure="AP")
+    >>> result = prediction_quality(scores, {"clarity": dict(zip("abcd", [1, 2, 3, 4]))}, resamples=0)
+    >>> result.values.ravel().round(4).tolist()
+    [0.8724, 0.8, 0.6667, 0.125]
+    """
+    check.between("prediction_quality", low=0, high=1, level=level)
+    check_resampling("prediction_quality", resamples or 1, seed, None)
+    predicted = _predictions(predictors)
+    complete = CompleteScores.of(scores, "prediction_quality", measures, least_systems=1, least_measures=1)
+    place = {topic: i for i, topic in enumerate(predicted.topics)}
+    common = [(i, place[topic]) for i, topic in enumerate(complete.topics) if topic in place]
+    if not common:
+        raise UsageError(
+            f"prediction_quality: no topic has both a score and a prediction; topics with a score are "
+            f"{listed(map(repr, complete.topics))}, with a prediction {listed(map(repr, predicted.topics))}"
+        )
+    scored, guessed = np.array(common).T
+    x, y = predicted.values[0][:, guessed], complete.values[:, :, scored]
+    known = ~np.isnan(x).any(axis=0)
+    if known.sum() < LEAST_TOPICS:
+        both = counted(int(known.sum()), "topic")
+        raise UsageError(f"prediction_quality: {both} with a score and predictions, must be {LEAST_TOPICS} or more")
+    x, y = x[:, known], y[:, :, known]
+    topics = tuple(complete.topics[i] for i in scored[known])
+    n, drawn = len(topics), resamples
+    notes = [counted(n, "topic"), *(f"{name}: {description}" for name, description in COEFFICIENTS.items())]
+    if n < len(complete.topics):
+        without = sorted(set(complete.topics) - set(topics), key=complete.topics.index)
+        notes.append(f"{counted(len(without), 'topic')} without predictions left out: {listed(without)}")
+    if drawn:
+        notes.append(f"{level:.0%} intervals: percentiles over {drawn:,} resamples of topics, seed {seed}")
+    shape = (len(COEFFICIENTS), *y.shape[:2], len(x))
+    values, low, high = np.empty(shape), np.full(shape, np.nan), np.full(shape, np.nan)
+    errors = np.empty((*y.shape[:2], len(x), n))
+    ranks_x = [_Ranked(row) for row in x]
+    done, total = 0, int(np.prod(shape[1:]))
+    for m, r in np.ndindex(*y.shape[:2]):
+        ranked_y = _Ranked(y[m, r])
+        for p, ranked_x in enumerate(ranks_x):
+            values[:, m, r, p] = _coefficients(ranked_x, ranked_y, np.ones((1, n)))[:, 0]
+            errors[m, r, p] = np.abs(ranked_x.ranks - ranked_y.ranks) / n
+            if drawn:
+                size = max(1, _BLOCK // n)
+                blocks = resampled_topics(n, drawn, seed, size)
+                parts = [_coefficients(ranked_x, ranked_y, times.astype(np.float64)) for times in blocks]
+                low[:, m, r, p], high[:, m, r, p] = central_interval(np.concatenate(parts, axis=1).T, level)
+            done += 1
+            report(progress, done, total)
+    tied = [name for name, ranked in zip(predicted.runs, ranks_x, strict=True) if ranked.levels.max() == 0]
+    if tied:
+        notes.append(f"all topics tie by {', '.join(tied)}: no correlation")
+    notes += complete.notes
+    return PredictionQuality(
+        complete.measures, complete.runs, predicted.runs, topics, values, low, high, errors,
+        level, drawn, seed, tuple(notes),
+    )  # fmt: skip
+
+
+class _Ranked:
+    """Numbers by topic, with the levels and the mean ranks of ties."""
+
+    def __init__(self, values: Array) -> None:
+        self.levels: Levels = levels_of(values, noise(values))
+        self.values = values - values.mean() if self.levels.max() else np.zeros(len(values))
+        self.ranks = mean_ranks(self.levels)
+
+    def signs(self, rows: slice) -> Array:
+        """Some topics × topics: 1 where the first is higher, −1 where it is lower."""
+        return np.asarray(np.sign(self.levels[rows, None] - self.levels), dtype=np.float64)
+
+
+def _coefficients(x: _Ranked, y: _Ranked, times: Array) -> Array:
+    r"""coefficients × resamples, where `times` (resamples × topics) is how often each topic was drawn.
+
+    With the signs :math:`S_{ij} = \operatorname{sgn}(x_i - x_j)`, all follow from products with the counts w: the mean
+    rank of topic i in a resample is :math:`(n + 1 + \sum_j w_j S_{ij}) / 2`, and the pairs that agree minus those that
+    disagree are :math:`\sum_{ij} w_i w_j S^x_{ij} S^y_{ij}`.
+    """
+    n = times.shape[1]
+    ranks_x, ranks_y = np.empty(times.shape), np.empty(times.shape)
+    agree, untied_x, untied_y = np.zeros((3, len(times)))
+    for rows in _blocks(n):
+        signs_x, signs_y = x.signs(rows), y.signs(rows)
+        ranks_x[:, rows], ranks_y[:, rows] = times @ signs_x.T / 2, times @ signs_y.T / 2
+        drawn = times[:, rows]
+        agree += np.sum(drawn * (times @ (signs_x * signs_y).T), axis=1)
+        untied_x += np.sum(drawn * (times @ np.abs(signs_x).T), axis=1)
+        untied_y += np.sum(drawn * (times @ np.abs(signs_y).T), axis=1)
+    pearson = np.where(untied_x * untied_y > 0, _correlation(x.values, y.values, times), np.nan)
+    spearman = np.where(untied_x * untied_y > 0, _correlation(ranks_x, ranks_y, times), np.nan)
+    tau = divided(agree, np.sqrt(untied_x * untied_y))
+    error = np.sum(times * np.abs(ranks_x - ranks_y), axis=1) / n**2
+    return np.stack([pearson, spearman, tau, error])
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    size = max(1, _BLOCK // n)
+    return (slice(begin, min(begin + size, n)) for begin in range(0, n, size))
+
+
+def _correlation(x: Array, y: Array, times: Array) -> Array:
+    """Pearson's correlation in every resample."""
+    n = times.sum(axis=1, keepdims=True)
+    x = x - np.sum(times * x, axis=1, keepdims=True) / n
+    y = y - np.sum(times * y, axis=1, keepdims=True) / n
+    together, of_x, of_y = (np.sum(times * product, axis=1) for product in (x * y, x * x, y * y))
+    return np.clip(divided(together, np.sqrt(of_x * of_y)), -1, 1)
+
+
+def _predictions(predictors: Predictors) -> Scores:
+    """Predictions as scores with predictors as runs."""
+    if isinstance(predictors, Scores):
+        if len(predictors.measures) > 1:
+            raise UsageError(f"predictors: {len(predictors.measures)} measures, must be one; select it")
+        return predictors
+    if not isinstance(predictors, Mapping):
+        paths = [predictors] if isinstance(predictors, str | os.PathLike) else list(predictors)
+        return read_predictors(paths)
+    if not predictors:
+        raise UsageError("predictors: there is none, must be {predictor: {topic: prediction}}")
+    columns: dict[str, dict[str, float]] = {}
+    for name, predictions in predictors.items():
+        if not isinstance(predictions, Mapping):
+            raise UsageError(f"predictors: {name!r} is not a mapping, must be {{topic: prediction}}")
+        columns[str(name)] = {str(topic): float(value) for topic, value in predictions.items()}
+    return _of_columns(columns)
+
+
+def _of_columns(columns: Mapping[str, Mapping[str, float]]) -> Scores:
+    topics = list(dict.fromkeys(topic for predictions in columns.values() for topic in predictions))
+    values = [[predictions.get(topic, np.nan) for topic in topics] for predictions in columns.values()]
+    infinite = np.argwhere(np.isinf(values))
+    if len(infinite):
+        p, t = infinite[0]
+        raise UsageError(f"predictors: {list(columns)[p]!r} is infinite on topic {topics[t]!r}")
+    return Scores(["prediction"], columns, topics, np.array(values)[None])
+
+
+def read_predictors(paths: PathLike | Iterable[PathLike]) -> Scores:
+    """Read predictions from files: a line per topic with its name and a number per predictor.
+
+    A first line without numbers names the predictors. Without it, and where two files have the same name for one, a
+    predictor has the name of its file. Columns are separated by tabs, commas, semicolons or blanks.
+    """
+    columns: dict[str, dict[str, float]] = {}
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        table = read_side_file(
+            path,
+            "topic and a number per predictor",
+            range(2, 10_000),
+            filled=1,
+            header=lambda cells: all(_number(cell) is None for cell in cells[1:]),
+        )
+        width = max((len(cells) for cells in table.rows), default=0)
+        if not width:
+            raise DataError(table.origin, table.header_line, "a header and no predictions")
+        if table.header is not None and len(table.header) != width:
+            names = counted(len(table.header), "name")
+            raise DataError(table.origin, table.header_line, f"{names}, expected {width} as in the lines below")
+        default = stem(os.fspath(path))
+        names_of_file = [default] if width == 2 else [f"{default} {i}" for i in range(1, width)]
+        if table.header is not None and not set(table.header[1:]) & set(columns):
+            names_of_file = table.header[1:]
+        for name in names_of_file:
+            if name in columns or names_of_file.count(name) > 1:
+                raise DataError(table.origin, table.header_line, f"predictor {name!r} appears twice")
+        read: dict[str, dict[str, float]] = {name: {} for name in names_of_file}
+        seen: set[str] = set()
+        for line, (topic, *cells) in table:
+            if topic in seen:
+                raise DataError(table.origin, line, f"topic {topic!r} appears twice")
+            seen.add(topic)
+            for name, cell in zip(names_of_file, cells, strict=True):
+                value = _number(cell)
+                if value is None or np.isinf(value):
+                    raise DataError(table.origin, line, f"{cell!r} for {name!r}, expected a number")
+                read[name][topic] = value
+        columns |= read
+    if not columns:
+        raise UsageError("predictors: there is no file of predictions")
+    return _of_columns(columns)
+
+
+def _number(cell: str) -> float | None:
+    """The number in a cell; NaN if it is empty or says so, None if it is not a number."""
+    if cell.lower() in ("", "nan", "na", "null"):
+        return np.nan
+    try:
+        return float(cell)
+    except ValueError:
+        return None

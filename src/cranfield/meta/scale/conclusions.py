@@ -1,0 +1,185 @@
+"""Does a conclusion survive a change of scale? Pairs of systems under transformations that keep the order of lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.comparison.compare import compare
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.differences import noise
+from cranfield.errors import UsageError
+from cranfield.meta.complete_scores import check_count
+from cranfield.meta.meta_record import Columns, MetaRecord, headings
+from cranfield.meta.scale.transformed_scores import ON_INTERVALS, rank_scores
+from cranfield.scores.scores import Scores
+from cranfield.table import Cell, Table
+from cranfield.types import Array, Index64
+
+ORIGINAL, INTERVAL, RANKS = "scores", "interval", "ranks"
+HELD = "order holds on any"
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Conclusions(MetaRecord):
+    """Every pair of systems by every measure: its difference and decision on each scale; a row per pair and measure."""
+
+    facts = ("test", "correction", "alpha")
+
+    scales: tuple[str, ...]
+    """`scores`, then those that the scores were turned into: `interval`, `ranks`."""
+    measure: NDArray[Any]
+    system: NDArray[Any]
+    other: NDArray[Any]
+    difference: Array
+    """scales × rows: mean of `system` minus mean of `other`, above 0 if `system` is better."""
+    significant: Flags
+    """scales × rows."""
+    dominates: Index64
+    """1 if `system` is better by every increasing transformation, −1 if `other` is, 0 if the order may change."""
+    test: str
+    correction: str
+    alpha: float
+    notes: tuple[str, ...]
+
+    @property
+    def reversed(self) -> Flags:
+        """scales × rows: the order of the means is not that of the original scores."""
+        return np.asarray(np.sign(self.difference) != np.sign(self.difference[0]))
+
+    def columns(self) -> Columns:
+        """measure, system, other, difference and significant on each scale, and any_scale: the order always holds."""
+        columns: Columns = {"measure": self.measure, "system": self.system, "other": self.other}
+        for number, scale in enumerate(self.scales):
+            columns[f"difference ({scale})"] = self.difference[number]
+            columns[f"significant ({scale})"] = self.significant[number]
+        return {**columns, "any scale": self.dominates != 0}
+
+    def table(self) -> Table:
+        """A row per measure and scale: pairs in another order, and pairs that lose or gain significance."""
+        rows: list[tuple[Cell, ...]] = []
+        for name in dict.fromkeys(self.measure.tolist()):
+            mine = self.measure == name
+            before = self.significant[0, mine]
+            for number, scale in enumerate(self.scales):
+                after = self.significant[number, mine]
+                counts = (self.reversed[number, mine], after, before & ~after, after & ~before)
+                changes = [int(flags.sum()) for flags in counts]
+                held = int((self.dominates[mine] != 0).sum()) if number == 0 else None
+                rows.append((name, scale, int(mine.sum()), *changes, held))
+        heads = (
+            *headings("text", "measure", "scale"),
+            *headings("count", "pairs", "other order", "significant", "lost", "gained", HELD),
+        )
+        return Table(heads, tuple(rows), "Conclusions that change with the scale", self.notes)
+
+    def changed(self) -> Table:
+        """A row per pair whose order or significance is not the same on all scales."""
+        moved = self.reversed.any(axis=0) | (self.significant != self.significant[0]).any(axis=0)
+        words = np.where(self.significant, "*", "")
+        rows: list[tuple[Cell, ...]] = []
+        for i in np.flatnonzero(moved).tolist():
+            cells: list[Cell] = []
+            for number in range(len(self.scales)):
+                cells += [float(self.difference[number, i]), str(words[number, i])]
+            rows.append((self.measure[i], self.system[i], self.other[i], *cells))
+        heads = [*headings("text", "measure", "system", "other")]
+        for scale in self.scales:
+            heads += [*headings("number", scale), *headings("text", f"significant ({scale})")]
+        caption = "Pairs whose order or significance changes with the scale"
+        notes = tuple(note for note in self.notes if not note.startswith(HELD))
+        return Table(tuple(heads), tuple(rows), caption, notes)
+
+
+def conclusions(
+    scores: Scores,
+    interval: Scores | None = None,
+    *,
+    test: str = "t",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    resamples: int = 10_000,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Conclusions:
+    r"""Which conclusions about pairs of systems survive a change of scale?
+
+    A statement is *meaningful* if it stays true under all transformations that the scale of the measure permits; an
+    ordinal scale permits all increasing ones. Every pair is compared by `test` (with the options of `compare`)
+    on the scores, on their interval scale if `interval` has it (`interval_scores`), and on their ranks (`rank_scores`).
+    Topics on which a system has no score are left out.
+
+    Which mean is higher holds under *every* increasing transformation if, and only if, one system dominates: with the
+    scores of each sorted, none of them is below that of the other system at the same place (`dominates`).
+
+    References: Ferrante, Ferro & Fuhr, IEEE Access 9, 2021, doi:10.1109/ACCESS.2021.3116857 (meaningfulness, interval
+    scales); Lehmann, Annals of Mathematical Statistics 26(3), 1955 (stochastic order); Conover & Iman 1981 (ranks)
+
+    >>> values = [[0.1, 0.2, 0.9], [0.3, 0.5, 0.2], [0.2, 0.4, 0.0], [0.4, 0.6, 0.3]]
+    >>> result = conclusions(Scores.from_matrix(values, ["a", "b", "c"], measure="AP"))
+    >>> result.dominates.tolist()  # b is better than a, however scores are transformed; c is not comparable
+    [-1, 0, 0]
+    """
+    check_count("conclusions", len(scores.runs), "system", 2)
+    transformed = {ORIGINAL: scores}
+    if interval is not None:
+        if interval.measures != tuple(name + ON_INTERVALS for name in scores.measures) or interval.runs != scores.runs:
+            problem = "interval has other measures or runs than scores"
+            raise UsageError(f"conclusions: {problem}; make both from the same lists")
+        transformed[INTERVAL] = interval
+    transformed[RANKS] = rank_scores(scores)
+    options: dict[str, Any] = {"resamples": resamples, "seed": seed, "threads": threads}
+    parts = [compare(data, test=test, correction=correction, alpha=alpha, **options) for data in transformed.values()]
+    first = parts[0]
+    names = [
+        (f.matrix.measure, *(np.array(f.matrix.systems, dtype=object)[k] for k in (f.first, f.second)))
+        for f in first.families
+    ]
+    sign = np.concatenate([np.full(len(f.first), -1.0 if f.lower_is_better else 1.0) for f in first.families])
+    difference = np.stack([np.concatenate([f.difference for f in part.families]) for part in parts])
+    difference[0] *= sign
+    for part, row in zip(parts, difference, strict=True):  # rounding errors are not an order
+        close = np.concatenate([np.full(len(f.first), noise(f.matrix.values)) for f in part.families])
+        row[np.abs(row) <= close] = 0.0
+    significant = np.stack([np.concatenate([f.adjusted for f in part.families]) <= alpha for part in parts])
+    dominates = np.concatenate([_dominance(f.matrix, f.first, f.second) for f in first.families]) * sign
+    how = "" if first.correction == "none" else f", {first.correction}"
+    notes = [
+        f"test: {first.test}{how}, α = {alpha:g}",
+        "ranks: among all scores of a measure, 1 for the worst, ties at the mean rank",
+        f"{HELD}: pairs whose means keep their order under every increasing transformation of the scores",
+        *dict.fromkeys(note for part in parts[: len(parts) - 1] for f in part.families for note in f.matrix.notes),
+    ]
+    return Conclusions(
+        tuple(transformed),
+        np.concatenate([np.full(len(one), name, dtype=object) for name, one, _ in names]),
+        np.concatenate([one for _, one, _ in names]),
+        np.concatenate([other for *_, other in names]),
+        difference,
+        significant,
+        dominates.astype(np.int64),
+        first.test,
+        first.correction,
+        alpha,
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def _dominance(matrix: Matrix, first: Index64, second: Index64) -> Index64:
+    """1 where the sorted scores of the first system are nowhere below those of the second, −1 the other way round.
+
+    0 if neither, or if both are equal everywhere.
+    """
+    ordered, close = np.sort(matrix.values, axis=0), noise(matrix.values)
+    out = np.zeros(len(first), dtype=np.int64)
+    step = max(1, 4_000_000 // max(1, matrix.n))
+    for begin in range(0, len(first), step):
+        block = slice(begin, begin + step)
+        gap = ordered[:, first[block]] - ordered[:, second[block]]
+        above, below = (gap > close).any(axis=0), (gap < -close).any(axis=0)
+        out[block] = np.where(above & ~below, 1, np.where(below & ~above, -1, 0))
+    return out

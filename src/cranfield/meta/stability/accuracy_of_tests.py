@@ -1,0 +1,236 @@
+"""Test a test: how often is a significance test right, if the truth is known because it is simulated?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.differences import difference_blocks, row_moments
+from cranfield.comparison.registry import PairTest, TestSettings, find_test, known_tests
+from cranfield.comparison.resampling import check_resampling
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import UsageError
+from cranfield.meta.complete_scores import CompleteScores, check_count, divided
+from cranfield.meta.meta_record import Columns, MetaRecord, crossed, report
+from cranfield.scores.scores import Scores
+from cranfield.types import Array, Index64, Progress
+
+TRUTHS = ("swap", "shift")
+"""How two systems are made equal: swap their scores at random, by topic; or shift one to the mean of the other."""
+USUAL_TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap", "bootstrap-shift")
+"""The tests of two systems, which are tested by default."""
+OUTCOMES = ("success", "lack of power", "minor conflict", "major conflict")
+"""What the second half of the topics says of a difference that is significant on the first (Urbano et al. 2013)."""
+LEAST_TOPICS = 4
+"""So that each half has two topics."""
+_BATCH = 200
+"""Number of experiments at a time; every batch has its own random numbers."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TestAccuracy(MetaRecord):
+    """Rates of right and wrong decisions, by measure and test; all arrays are measures × tests."""
+
+    __test__ = False  # pytest must not collect this class
+
+    facts = ("alpha", "truth", "difference", "topics", "simulations", "resamples", "seed", "systems")
+
+    measures: tuple[str, ...]
+    tests: tuple[str, ...]
+    type_1: Array
+    """The share of experiments without a difference in which the test found one; it should be `alpha`, at most."""
+    power: Array
+    """The share of experiments with the true difference `difference` in which the test found it."""
+    significant: Array
+    """The share of random pairs that differ significantly on the first half of the topics."""
+    outcomes: Array
+    """outcomes × measures × tests: what the second half says of these, as shares; NaN if there are none."""
+    alpha: float
+    truth: str
+    difference: float
+    topics: int
+    """The number of topics of an experiment."""
+    half: int
+    """The number of topics in each half."""
+    simulations: int
+    resamples: int
+    seed: int
+    systems: int
+    selection_notes: tuple[str, ...]
+    """Notes on the scores that were used."""
+
+    def columns(self) -> Columns:
+        """measure, test, type I error, power, significant in a half, success, lack of power, conflicts."""
+        rates = {"type I error": self.type_1, "power": self.power, "significant in a half": self.significant}
+        rates |= dict(zip(OUTCOMES, self.outcomes, strict=True))
+        return crossed({"measure": self.measures, "test": self.tests}, rates)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the rates were computed, and what they mean."""
+        error = np.sqrt(self.alpha * (1 - self.alpha) / self.simulations)
+        made = {
+            "swap": "the scores of a pair are swapped at random, topic by topic",
+            "shift": "one system of a pair is shifted to the mean of the other, which only tests of means call equal",
+        }[self.truth]
+        return (
+            f"{self.simulations:,} experiments each, with random pairs of {self.systems} systems; α = {self.alpha:g}; "
+            f"B = {self.resamples:,} in tests that resample; seed {self.seed}",
+            f"type I error: differences found where there are none ({self.topics} topics drawn with replacement; "
+            f"{made}); a rate of {self.alpha:g} has a standard error of {error:.4f}",
+            f"power: differences found where the true difference is {self.difference:g} (added to one system)",
+            f"significant in a half: on {self.half} random topics; the columns after it say how {self.half} other "
+            "topics judge these differences: significant in the same direction (success), the same direction only, the "
+            "opposite direction (minor conflict), or significant in the opposite direction (major conflict)",
+            *self.selection_notes,
+        )
+
+
+def accuracy_of_tests(
+    scores: Scores,
+    measures: Any = None,
+    *,
+    tests: str | Iterable[str] = USUAL_TESTS,
+    truth: str = "swap",
+    difference: float = 0.05,
+    topics: int | None = None,
+    alpha: float = 0.05,
+    simulations: int = 1_000,
+    resamples: int = 1_000,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> TestAccuracy:
+    """How often significance tests are right on scores like these: type I error, power, and agreement in halves.
+
+    Every experiment takes a random pair of systems. For type I error and power it draws `topics` topics with
+    replacement (default: as many as there are) and makes the systems equal. `truth="swap"` swaps their scores at
+    random, topic by topic, so that the null hypothesis of every test holds. `truth="shift"` shifts one to the mean of
+    the other over all topics; both keep the shape of their scores, and only the means are equal. For the power,
+    `difference` is then added to one system. For the agreement, all topics are split at random into two halves: does
+    the second half confirm what is significant on the first? All tests see the same experiments.
+
+    `tests` are names of `cranfield.comparison.known_tests()`, or "all". Tests of many systems at once, such as tukey,
+    see the two systems of the experiment alone.
+
+    References: Urbano, Marrero & Martín, SIGIR 2013, 925-928 (halves); Urbano, Lima & Hanjalic,
+    SIGIR 2019, doi:10.1145/3331184.3331259 (simulated truth)
+
+    >>> rng = np.random.default_rng(0)
+    >>> scores = Scores.from_matrix(rng.beta(2, 3, (50, 1)) + rng.normal(0, 0.1, (50, 4)), measure="AP")
+    >>> accuracy = accuracy_of_tests(scores, tests=["t", "sign"], simulations=500)
+    >>> accuracy.type_1.round(2).tolist(), accuracy.power.round(2).tolist()
+    ([[0.04, 0.04]], [[0.64, 0.36]])
+    """
+    chosen = _tests(tests)
+    check.one_of("accuracy_of_tests", TRUTHS, truth=truth)
+    check.finite("accuracy_of_tests", difference=difference)
+    check.whole("accuracy_of_tests", simulations=simulations, topics=topics)
+    check_alpha("accuracy_of_tests", alpha)
+    check_resampling("accuracy_of_tests", resamples, seed, threads)
+    complete = CompleteScores.of(scores, "accuracy_of_tests", measures, least_systems=2, least_measures=1)
+    count = len(complete.topics)
+    check_count("accuracy_of_tests", count, "topic", LEAST_TOPICS)
+    size = count if topics is None else int(topics)
+    if size < 2:
+        raise UsageError(f"accuracy_of_tests: topics == {size}, must be 2 or more")
+    found = np.zeros((3, len(complete.measures), len(chosen)))
+    confirmed = np.zeros((len(OUTCOMES), len(complete.measures), len(chosen)))
+    batches = [min(_BATCH, simulations - begin) for begin in range(0, simulations, _BATCH)]
+    done, total = 0, len(complete.measures) * len(chosen) * len(batches)
+    for m, values in enumerate(complete.values):
+        for b, experiments in enumerate(batches):
+            rng = np.random.default_rng([seed, m, b])
+            equal = equal_systems(values, rng, experiments, size, truth)
+            differ = equal + np.array([difference, 0.0])
+            halves = two_halves(values, rng, experiments)
+            settings = TestSettings("two-sided", alpha, int(resamples), int(rng.integers(2**63)), threads)
+            for t, test in enumerate(chosen):
+                p = [p_values(test, data, settings) for data in (equal, differ, *halves)]
+                found[:, m, t] += [int((values <= alpha).sum()) for values in p[:3]]
+                confirmed[:, m, t] += _outcomes(p[2], p[3], *halves, alpha)
+                done += 1
+                report(progress, done, total)
+    type_1, power, significant = found / simulations
+    return TestAccuracy(
+        complete.measures, tuple(test.name for test in chosen), type_1, power, significant,
+        divided(confirmed, found[2]), alpha, truth, float(difference), size, count // 2, int(simulations),
+        int(resamples), int(seed), len(complete.runs), complete.notes,
+    )  # fmt: skip
+
+
+def equal_systems(values: Array, rng: np.random.Generator, experiments: int, size: int, truth: str) -> Array:
+    """experiments × topics × 2: the scores of random pairs (of systems × topics) that are equal in truth."""
+    pairs = _random_pairs(values, rng, experiments)
+    drawn = rng.integers(values.shape[1], size=(experiments, size))
+    both = np.stack([values[pairs[:, side, None], drawn] for side in (0, 1)], axis=2)
+    if truth == "shift":
+        means = values.mean(axis=1)[pairs]
+        both[:, :, 0] += (means[:, 1] - means[:, 0])[:, None]
+        return both
+    swapped = rng.integers(2, size=(experiments, size, 1), dtype=np.int8) == 1
+    return np.where(swapped, both[:, :, ::-1], both)
+
+
+def two_halves(values: Array, rng: np.random.Generator, experiments: int) -> tuple[Array, Array]:
+    """Twice experiments × topics × 2: the scores of random pairs on two disjoint halves of the topics."""
+    pairs = _random_pairs(values, rng, experiments)
+    n = values.shape[1]
+    order = rng.permuted(np.broadcast_to(np.arange(n), (experiments, n)), axis=1)
+    both = np.stack([values[pairs[:, side, None], order] for side in (0, 1)], axis=2)
+    return both[:, : n // 2], both[:, n // 2 : 2 * (n // 2)]
+
+
+def _random_pairs(values: Array, rng: np.random.Generator, experiments: int) -> Index64:
+    """experiments × 2: two different systems."""
+    first = rng.integers(len(values), size=experiments)
+    second = (first + rng.integers(1, len(values), size=experiments)) % len(values)
+    return np.stack([first, second], axis=1)
+
+
+def p_values(test: PairTest, data: Array, settings: TestSettings) -> Array:
+    """The p-value of each experiment (experiments × topics × 2).
+
+    Tests that look only at the two systems of a pair take all experiments at once, as pairs of one matrix.
+    """
+    experiments, size, _ = data.shape
+    if not (test.simultaneous or test.complete):
+        first = np.arange(0, 2 * experiments, 2)
+        return test.run(_matrix(data.transpose(1, 0, 2).reshape(size, -1)), first, first + 1, settings).p
+    zero, one = np.array([0]), np.array([1])
+    return np.array([float(test.run(_matrix(pair), zero, one, settings).p[0]) for pair in data])
+
+
+def _matrix(values: Array) -> Matrix:
+    rows, columns = values.shape
+    return Matrix(np.ascontiguousarray(values), tuple(map(str, range(rows))), tuple(map(str, range(columns))))
+
+
+def _outcomes(p: Array, other_p: Array, data: Array, other: Array, alpha: float) -> NDArray[np.int64]:
+    """The number of experiments with each of the `OUTCOMES`, among those that are significant on the first half."""
+    same = np.sign(_mean_differences(data)) * np.sign(_mean_differences(other)) > 0
+    significant, again = p <= alpha, other_p <= alpha
+    cases = (same & again, same & ~again, ~same & ~again, ~same & again)
+    return np.array([int((significant & case).sum()) for case in cases])
+
+
+def _mean_differences(data: Array) -> Array:
+    """The mean difference of each experiment, exactly 0 where only rounding keeps it from 0."""
+    matrix = _matrix(data.transpose(1, 0, 2).reshape(data.shape[1], -1))
+    first = np.arange(0, 2 * len(data), 2)
+    return np.concatenate([row_moments(block)[1] for _, block in difference_blocks(matrix, first, first + 1)])
+
+
+def _tests(tests: str | Iterable[str]) -> list[PairTest]:
+    names: Sequence[str] = [tests] if isinstance(tests, str) else list(tests)
+    if list(names) == ["all"]:
+        return list(known_tests().values())
+    if not names:
+        raise UsageError("accuracy_of_tests: tests is empty; name one or more")
+    return list(dict.fromkeys(find_test(name) for name in names))

@@ -1,0 +1,191 @@
+"""Efficiency beside effectiveness: seconds per query, and the runs that no other run beats in both."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike
+from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.record import Record
+from cranfield.scores.scores import Scores
+from cranfield.table import Cell, Column, Table
+from cranfield.text import counted, listed
+from cranfield.types import Array
+
+TIMES = {"mean": "mean", "median": "median", "p95": "95th percentile"}
+"""{name: description} of the statistics of seconds, in the order of `Efficiency.seconds`."""
+
+Times = Mapping[str, Mapping[str, float]] | PathLike
+"""{run: {topic: seconds}}, or a file with lines of run, topic and seconds."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Efficiency(Record):
+    """The mean score and the seconds per query of every run, and which runs are on the Pareto front."""
+
+    facts = ("time",)
+
+    measures: tuple[str, ...]
+    runs: tuple[str, ...]
+    effectiveness: Array
+    """measures × runs: mean scores."""
+    seconds: Array
+    """statistics (`TIMES`) × runs; NaN for a run without times."""
+    timed: NDArray[np.int64]
+    """The number of topics with a time, for each run."""
+    front: NDArray[np.bool_]
+    """measures × runs: no other run is at least as good and as fast, and better in one of the two."""
+    time: str
+    """The statistic of seconds by which the front was found."""
+    lower_is_better: tuple[bool, ...]
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """measure, run, effectiveness, mean, median, p95 (seconds), topics (with a time), front."""
+        m, r = (axis.ravel() for axis in np.indices(self.effectiveness.shape))
+        return {
+            "measure": np.array(self.measures, dtype=object)[m],
+            "run": np.array(self.runs, dtype=object)[r],
+            "effectiveness": self.effectiveness.ravel(),
+            **{name: self.seconds[i][r] for i, name in enumerate(TIMES)},
+            "topics": self.timed[r],
+            "front": self.front.ravel(),
+        }
+
+    def table(self) -> Table:
+        """A row per run, fastest first: means of the measures, seconds per query, and the Pareto front."""
+        several = len(self.measures) > 1
+        fronts = [f"front ({name})" if several else "front" for name in self.measures]
+        better = ["lower" if lower else "higher" for lower in self.lower_is_better]
+        columns = (
+            Column("run"),
+            *(Column(name, "number", side) for name, side in zip(self.measures, better, strict=True)),
+            *(Column(f"{name} s", "number", "lower") for name in TIMES),
+            *(Column(name) for name in fronts),
+        )
+        order = np.argsort(self.seconds[list(TIMES).index(self.time)], kind="stable")  # NaN last
+        rows: list[tuple[Cell, ...]] = []
+        for r in order.tolist():
+            marks = ("yes" if on else "" for on in self.front[:, r].tolist())
+            rows.append((self.runs[r], *self.effectiveness[:, r].tolist(), *self.seconds[:, r].tolist(), *marks))
+        return Table(columns, tuple(rows), "Effectiveness and seconds per query", self.notes)
+
+
+def efficiency(scores: Scores, times: Times, *, time: str = "mean") -> Efficiency:
+    """The mean score of each run beside its seconds per query, and the Pareto front of both.
+
+    times: {run: {topic: seconds}}, or a file with lines of run, topic and seconds. Only topics of the scores count.
+    time: the statistic of seconds that the front is found by: `mean`, `median` or `p95`, the 95th percentile (linear
+    between neighbouring values, as numpy computes it). A run is on the front if no other run is at least as effective
+    and at least as fast, and better in one of the two. A run without times is not on the front.
+
+    >>> scores = Scores.from_matrix([[0.2, 0.5, 0.4], [0.4, 0.5, 0.4]], ["bm25", "dense", "slow"], measure="AP")
+    >>> times = {run: {"1": each, "2": each} for run, each in {"bm25": 0.1, "dense": 0.3, "slow": 0.9}.items()}
+    >>> efficiency(scores, times).front.tolist()
+    [[True, True, False]]
+    """
+    check.one_of("efficiency", tuple(TIMES), time=time)
+    if not isinstance(times, Mapping):
+        times = read_times(times)
+    known = [run for run in scores.runs if run in times]
+    if not known:
+        named, timed = (listed(map(repr, names)) for names in (scores.runs, times))
+        raise UsageError(f"efficiency: no run has times; the runs are {named}, those with times {timed}")
+    seconds, counts = np.full((len(TIMES), len(scores.runs)), np.nan), np.zeros(len(scores.runs), dtype=np.int64)
+    without = []
+    for r, run in enumerate(scores.runs):
+        of_run = times.get(run, {})
+        values = np.array([float(of_run[topic]) for topic in scores.topics if topic in of_run])
+        if not np.all((values >= 0) & np.isfinite(values)):
+            raise UsageError(f"efficiency: {run!r} has a time below 0, or one that is not a number")
+        counts[r] = len(values)
+        if len(values):
+            seconds[:, r] = values.mean(), np.median(values), np.quantile(values, 0.95)
+        else:
+            without.append(run)
+    if len(without) == len(scores.runs):
+        example = next(iter(times[known[0]]), "none")
+        raise UsageError(f"efficiency: no topic of the scores has a time; the first topic with one is {example!r}")
+    from cranfield.measures.property_tables import lower_is_better
+
+    lower = tuple(lower_is_better(name) for name in scores.measures)
+    means, cost = scores.means(), seconds[list(TIMES).index(time)]
+    gain = means * np.where(lower, -1.0, 1.0)[:, None]
+    notes = [*scores.notes, f"front: no other run is as effective and as fast by the {TIMES[time]} of seconds"]
+    if without:
+        notes.append(f"{counted(len(without), 'run')} without times: {listed(without)}")
+    few = [run for run, count in zip(scores.runs, counts.tolist(), strict=True) if 0 < count < len(scores.topics)]
+    if few:
+        notes.append(f"some topics have no time, and do not count in seconds: {listed(few, noun='runs')}")
+    front = np.stack([pareto_front(row, cost) for row in gain])
+    return Efficiency(
+        scores.measures, scores.runs, means, seconds, counts, front, time, lower, tuple(dict.fromkeys(notes))
+    )
+
+
+def pareto_front(gain: Array, cost: Array) -> NDArray[np.bool_]:
+    """Which points no other point dominates: at least as high a gain and as low a cost, and better in one of them.
+
+    A point without a value is not on the front, and dominates nothing.
+
+    >>> pareto_front(np.array([0.2, 0.5, 0.4, 0.5]), np.array([1.0, 3.0, 2.0, 4.0])).tolist()
+    [True, True, True, False]
+    """
+    defined = ~(np.isnan(gain) | np.isnan(cost))
+    order = np.lexsort((-gain, cost))  # fastest first, of equally fast ones the best first
+    order = order[defined[order]]
+    front = np.zeros(len(gain), dtype=bool)
+    if not len(order):
+        return front
+    best = np.maximum.accumulate(gain[order])
+    before = np.concatenate([[-np.inf], best[:-1]])
+    front[order] = gain[order] > before
+    # Points with the same gain and cost dominate each other in neither.
+    same = np.concatenate([[False], (np.diff(gain[order]) == 0) & (np.diff(cost[order]) == 0)])
+    for i in np.flatnonzero(same):
+        front[order[i]] = front[order[i - 1]]
+    return front
+
+
+def read_times(path: PathLike) -> dict[str, dict[str, float]]:
+    """Read lines of run, topic and seconds between tabs, commas, semicolons or blanks; a header and `#` are skipped.
+
+    If a topic appears several times for a run, such as in repeated measurements, the median counts, with a warning.
+    """
+    table = read_side_file(
+        path, "run topic seconds", [3], mixed=True, filled=3, header=lambda cells: _seconds(cells[2]) is None
+    )
+    measured: dict[str, dict[str, list[float]]] = {}
+    for line, (run, topic, cell) in table:
+        value = _seconds(cell)
+        if value is None:
+            raise DataError(table.origin, line, f"{cell!r} for run {run!r} and topic {topic!r}, expected seconds")
+        measured.setdefault(run, {}).setdefault(topic, []).append(value)
+    if not measured:
+        raise DataError(table.origin, table.header_line, "a header and no times, expected lines of run topic seconds")
+    repeated = sum(len(values) > 1 for topics in measured.values() for values in topics.values())
+    if repeated:
+        cases = counted(repeated, "topic of a run", "topics of runs")
+        message = f"{os.fspath(path)}: {cases} measured several times; the median counts"
+        warnings.warn(message, CranfieldWarning, stacklevel=2)
+    return {
+        run: {topic: float(np.median(values)) for topic, values in topics.items()} for run, topics in measured.items()
+    }
+
+
+def _seconds(cell: str) -> float | None:
+    """The number in a cell; None if it is not one, or below 0."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if 0 <= value < np.inf else None

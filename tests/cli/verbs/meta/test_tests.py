@@ -1,0 +1,41 @@
+"""`cranfield meta tests`, as a user meets it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield import Scores
+from cranfield.meta import accuracy_of_tests
+from tests.cli.conftest import Cranfield
+
+
+def test_the_command_line_prints_what_the_library_computes(cranfield: Cranfield, tmp_path: Path) -> None:
+    path = tmp_path / "matrix.csv"
+    values = np.random.default_rng(2).beta(2, 3, (20, 3)).round(4)
+    path.write_text("a,b,c\n" + "\n".join(",".join(map(str, row)) for row in values.tolist()) + "\n")
+    words = ("--simulations", "60", "-B", "99", "--seed", "3", "--truth", "shift", "--difference", "0.1", "-n", "15")
+    done = cranfield("meta", "tests", "-s", str(path), "-t", "t,tukey", *words, "-f", "csv")
+    expected = accuracy_of_tests(
+        Scores.from_matrix(values), tests=["t", "tukey"], simulations=60, resamples=99, seed=3, truth="shift",
+        difference=0.1, topics=15,
+    )  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert [row["test"] for row in rows] == ["t", "tukey"]
+    assert [float(row["power"]) for row in rows] == pytest.approx(expected.power[0])
+    assert [float(row["type I error"]) for row in rows] == pytest.approx(expected.type_1[0])
+
+
+def test_json_says_how_it_was_done(cranfield: Cranfield) -> None:
+    done = cranfield("meta", "tests", "--sample", "-t", "sign", "--simulations", "20", "-f", "json")
+    assert done.code == 0
+    assert "20 experiments each, with random pairs of 4 systems" in json.dumps(json.loads(done.out))
+
+
+def test_an_unknown_test_is_refused_before_any_work(cranfield: Cranfield) -> None:
+    done = cranfield("meta", "tests", "--sample", "-t", "t,wilcoxson")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean 'wilcoxon'" in done.err
