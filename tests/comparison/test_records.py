@@ -25,6 +25,7 @@ RECORDS = {
     "posterior": comparison.bayesian_t(SCORES, **TWO),
     "interval": comparison.difference_interval(SCORES, **TWO, **FEW),
     "anova": comparison.two_way(SCORES),
+    "mixed": comparison.mixed(SCORES),
     "means": comparison.two_way(SCORES).means("system"),
     "tukey": comparison.tukey(SCORES),
     "randomised tukey": comparison.randomised_tukey(SCORES, **FEW),
