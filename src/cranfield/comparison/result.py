@@ -283,7 +283,7 @@ class Comparison(Record):
         family = self._family(measure)
         against = other if other is not None else self.baseline
         if against is None:
-            raise UsageError(f"topics: the comparison has no baseline; name the system to compare {system!r} with: other=")
+            raise UsageError(f"topics: without a baseline, name the system to compare {system!r} with: other=")
         x, y = (family.matrix.values[:, family.matrix.column(name)] for name in (system, against))
         difference = x - y
         defined = np.flatnonzero(~np.isnan(difference))
