@@ -115,9 +115,9 @@ class Problem:
 
     def coin_scores(self, log_right: Array, log_wrong: Array) -> Array:
         """items × true: sums over labels, of `log_right` if the label is the true one and `log_wrong` otherwise."""
-        apart = np.bincount(self.cell, log_right - log_wrong, self.items * self.classes)
-        every = np.bincount(self.item, log_wrong, self.items)
-        return np.asarray(apart.reshape(self.items, self.classes) + every[:, None])
+        apart = summed(self.cell, log_right - log_wrong, self.items * self.classes)
+        every = summed(self.item, log_wrong, self.items)
+        return apart.reshape(self.items, self.classes) + every[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +139,15 @@ class Fit:
     undecided: NDArray[np.bool_] | None = None
     """Items that the method leaves undecided."""
     notes: tuple[str, ...] = ()
+
+
+def summed(at: Index64, values: Array, size: int) -> Array:
+    """The sums of values by their position.
+
+    >>> summed(np.array([0, 2, 0]), np.array([1.0, 2.0, 0.5]), 3).tolist()
+    [1.5, 0.0, 2.0]
+    """
+    return np.asarray(np.bincount(at, values, size), dtype=np.float64)
 
 
 def problem_of(

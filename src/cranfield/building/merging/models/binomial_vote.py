@@ -37,14 +37,14 @@ def binomial_majority_vote(problem: Problem) -> Fit:
     >>> merged.scale, merged.label.tolist()  # 1 does not occur, so the scale is 0, 2, 3 and the mean position 1.2
     (('0', '2', '3'), [1])
     """
-    from scipy.special import bdtr
-    from scipy.stats import binom
+    from scipy.special import bdtr, comb
 
     trials = problem.classes - 1
     n = problem.votes.sum(axis=1)
     successes = problem.votes @ np.arange(problem.classes)
     share = np.divide(successes, n * trials, out=np.full(problem.items, 0.5), where=n > 0)
-    posterior = problem.with_gold(np.asarray(binom.pmf(np.arange(problem.classes), trials, share[:, None])))
+    grades, p_share = np.arange(problem.classes), share[:, None]
+    posterior = problem.with_gold(comb(trials, grades) * p_share**grades * (1 - p_share) ** (trials - grades))
     fewer = np.minimum(successes, n * trials - successes)
     tail: Array = bdtr(fewer, (n * trials).astype(np.int64), 0.5)
     p = np.minimum(2 * tail, 1.0)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield.building.merging.ascent import uphill
 from cranfield.building.merging.em import ClassShares, expectation_maximisation
-from cranfield.building.merging.label_problem import Fit, Problem
+from cranfield.building.merging.label_problem import Fit, Problem, summed
 from cranfield.building.merging.merging_registry import merging_method
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
 from cranfield.building.merging.models.glad import softplus
@@ -22,7 +23,6 @@ MOST = 40
 """The largest number of windows of an assessor; with more labels, windows become longer."""
 INNER = 5
 """Newton steps within a step."""
-HALVINGS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Drift:
 
     def update(self, posterior: Array) -> None:
         self.classes.update(posterior)
-        right: Array = np.bincount(self.window, weights=self.problem.right(posterior), minlength=len(self.count))
+        right = summed(self.window, self.problem.right(posterior), len(self.count))
         for group in self.groups:
             at = group.windows
             self.odds[at] = _most_probable(self.odds[at], right[at], self.count[at], group.precision, self.middle)
@@ -89,17 +89,8 @@ def _most_probable(odds: Array, right: Array, count: Array, precision: Array, mi
         chance = 1 / (1 + np.exp(-odds))
         slope = right - count * chance - (odds - middle) @ precision
         curve = precision + (count * chance * (1 - chance))[:, :, None] * np.eye(odds.shape[1])
-        step = np.linalg.solve(curve, slope[:, :, None])[:, :, 0]
-        size = np.ones(len(odds))
-        for _ in range(HALVINGS):
-            tried = odds + size[:, None] * step
-            then = value(tried)
-            worse = then < now
-            if not worse.any():
-                break
-            size[worse] /= 2
-        better = then >= now
-        odds, now = np.where(better[:, None], tried, odds), np.where(better, then, now)
+        step = np.asarray(np.linalg.solve(curve, slope[:, :, None])[:, :, 0], dtype=np.float64)
+        odds, now = uphill(value, odds, step, now)
         if float(np.abs(step).max(initial=0.0)) < 1e-8:
             break
     return odds

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.building.merging.ascent import uphill
 from cranfield.building.merging.em import ClassShares, expectation_maximisation
-from cranfield.building.merging.label_problem import Fit, Problem
+from cranfield.building.merging.label_problem import Fit, Problem, summed
 from cranfield.building.merging.merging_registry import merging_method
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
 from cranfield.types import Array
 
-INNER = 25
-"""The largest number of iterations of the optimiser within a step."""
-PRECISE = 1e-5
-"""The optimiser stops if no derivative is larger than this."""
+PASSES = 5
+"""The largest number of Newton steps for abilities, and for difficulties, within a step."""
+SETTLED = 1e-4
+"""Newton steps end if no parameter moves further than this."""
 
 
 class Ability:
@@ -36,32 +37,44 @@ class Ability:
         return self.classes.penalty() - 0.5 * float(((self.ability - 1) ** 2).sum() + ((self.log_ease - 1) ** 2).sum())
 
     def update(self, posterior: Array) -> None:
-        from scipy.optimize import minimize
-
+        """Newton steps for all abilities, then for all difficulties, in turns; the expected likelihood never falls."""
+        problem = self.problem
         self.classes.update(posterior)
-        problem, workers = self.problem, self.problem.workers
         right = problem.right(posterior)
 
-        def loss(point: Array) -> tuple[float, Array]:
-            """Minus the expected log-likelihood, with the normal priors of abilities and log-easiness; its gradient."""
-            ability, log_ease = point[:workers], point[workers:]
-            ease = np.exp(log_ease)
-            each_ability, each_ease = ability[problem.worker], ease[problem.item]
-            strength = each_ability * each_ease
-            rest = softplus(-strength)
-            value = float((rest + (1 - right) * strength).sum())  # -log σ(s) + (1 - r) s
-            value += 0.5 * float(((ability - 1) ** 2).sum() + ((log_ease - 1) ** 2).sum())
-            slope = np.exp(-rest) - right  # σ(s) - r
-            by_worker = np.bincount(problem.worker, slope * each_ease, workers) + ability - 1
-            by_item = np.bincount(problem.item, slope * each_ability, problem.items) * ease + log_ease - 1
-            return value, np.concatenate([by_worker, by_item])
+        def parts(ability: Array, log_ease: Array) -> tuple[Array, Array, Array]:
+            """For each label: the strength α β, the expected log-likelihood, and its derivative by the strength."""
+            strength = ability[problem.worker] * np.exp(log_ease)[problem.item]
+            rest = softplus(-strength)  # -log σ(strength)
+            return strength, (right - 1) * strength - rest, right - np.exp(-rest)
 
-        begin = np.concatenate([self.ability, self.log_ease])
-        found = minimize(
-            loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": INNER, "gtol": PRECISE, "ftol": 1e-14}
-        )
-        if found.fun <= loss(begin)[0]:
-            self.ability, self.log_ease = found.x[:workers], found.x[workers:]
+        def of_workers(ability: Array) -> Array:
+            """The expected log-likelihood of each assessor, with the prior."""
+            terms = parts(ability, self.log_ease)[1]
+            return summed(problem.worker, terms, problem.workers) - 0.5 * (ability - 1) ** 2
+
+        def of_items(log_ease: Array) -> Array:
+            terms = parts(self.ability, log_ease)[1]
+            return summed(problem.item, terms, problem.items) - 0.5 * (log_ease - 1) ** 2
+
+        for _ in range(PASSES):
+            before = self.ability, self.log_ease
+            _, terms, slope = parts(*before)
+            chance = right - slope
+            ease = np.exp(self.log_ease)[problem.item]
+            rise = summed(problem.worker, slope * ease, problem.workers) - (self.ability - 1)
+            bend = summed(problem.worker, chance * (1 - chance) * ease**2, problem.workers) + 1
+            now = summed(problem.worker, terms, problem.workers) - 0.5 * (self.ability - 1) ** 2
+            self.ability, _ = uphill(of_workers, self.ability, rise / bend, now)
+            strength, terms, slope = parts(self.ability, self.log_ease)
+            chance = right - slope
+            rise = summed(problem.item, slope * strength, problem.items) - (self.log_ease - 1)
+            bend = summed(problem.item, chance * (1 - chance) * strength**2, problem.items) + 1
+            now = summed(problem.item, terms, problem.items) - 0.5 * (self.log_ease - 1) ** 2
+            self.log_ease, _ = uphill(of_items, self.log_ease, rise / bend, now)
+            moved = max(np.abs(self.ability - before[0]).max(), np.abs(self.log_ease - before[1]).max())
+            if moved < SETTLED:
+                break
 
 
 @merging_method(
@@ -75,8 +88,8 @@ def glad(problem: Problem) -> Fit:
 
     A negative ability is that of an assessor who gives wrong labels on purpose; 1/β is the difficulty of the item.
     Wrong labels are equally probable, and classes are equally probable by default. The first probabilities are those
-    of equal abilities and difficulties, which order labels as the votes do. The parameters of a step are found by
-    L-BFGS.
+    of equal abilities and difficulties, which order labels as the votes do. The parameters of a step are found
+    by Newton's method, abilities and difficulties in turns.
     Reference: Whitehill, Ruvolo, Wu, Bergsma & Movellan, Whose Vote Should Count More: Optimal Integration of Labels
     from Labelers of Unknown Expertise, NIPS 2009
 
@@ -102,4 +115,4 @@ def softplus(values: Array) -> Array:
     >>> softplus(np.array([-1000.0, 0.0, 1000.0])).round(4).tolist()
     [0.0, 0.6931, 1000.0]
     """
-    return np.asarray(np.logaddexp(0.0, values))
+    return np.asarray(np.maximum(values, 0.0) + np.log1p(np.exp(-np.abs(values))))

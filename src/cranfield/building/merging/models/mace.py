@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.building.merging.em import ClassShares, Steps, expectation_maximisation, log, weighted_log
-from cranfield.building.merging.label_problem import Fit, Problem
+from cranfield.building.merging.label_problem import Fit, Problem, summed
 from cranfield.building.merging.merging_registry import merging_method
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
 from cranfield.text import counted
@@ -51,9 +51,9 @@ class Habit:
         knew = np.divide(right * known, total, out=np.zeros_like(total), where=total > 0)
         guessed = 1 - knew
         cell = problem.worker * problem.classes + problem.label
-        habit = np.bincount(cell, guessed, self.habit.size).reshape(self.habit.shape) + self.habit_prior
-        knowing = np.bincount(problem.worker, knew, problem.workers) + self.knowing_prior[0]
-        guessing = np.bincount(problem.worker, guessed, problem.workers) + self.knowing_prior[1]
+        habit = summed(cell, guessed, self.habit.size).reshape(self.habit.shape) + self.habit_prior
+        knowing = summed(problem.worker, knew, problem.workers) + self.knowing_prior[0]
+        guessing = summed(problem.worker, guessed, problem.workers) + self.knowing_prior[1]
         if self.variational:
             from scipy.special import digamma
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.building.merging.em import ClassShares, expectation_maximisation, log
-from cranfield.building.merging.label_problem import Fit, Problem
+from cranfield.building.merging.label_problem import Fit, Problem, summed
 from cranfield.building.merging.merging_registry import merging_method
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
 from cranfield.types import Array
@@ -23,7 +23,7 @@ class Coin:
     def update(self, posterior: Array) -> None:
         self.classes.update(posterior)
         right, wrong = self.prior
-        agreed = np.bincount(self.problem.worker, self.problem.right(posterior), self.problem.workers) + right
+        agreed = summed(self.problem.worker, self.problem.right(posterior), self.problem.workers) + right
         total = self.problem.of_worker + right + wrong
         # Rounding may lift a sum of probabilities above the number of labels.
         self.accuracy = np.minimum(np.divide(agreed, total, out=np.full(total.shape, 0.5), where=total > 0), 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.building.merging.ascent import uphill
 from cranfield.building.merging.em import ClassShares, expectation_maximisation
 from cranfield.building.merging.label_problem import Fit, Problem
 from cranfield.building.merging.merging_registry import merging_method
@@ -14,7 +15,6 @@ SLIP = 0.01
 """The probability of a label that has nothing to do with the item; it keeps every label possible."""
 INNER = 5
 """Steps of Fisher scoring within a step."""
-HALVINGS = 8
 
 
 class BiasAndNoise:
@@ -23,69 +23,54 @@ class BiasAndNoise:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.classes = ClassShares(problem, "estimated")
-        self.bias = np.zeros(problem.workers)
-        self.log_noise = np.zeros(problem.workers)
+        self.values = np.zeros((problem.workers, 2))
+        """The bias and the logarithm of the noise of each assessor."""
         grades = np.arange(problem.classes, dtype=np.float64)
         self.upper = np.append(grades[:-1] + 0.5, np.inf)[None, :] - grades[:, None]
         """true × given: the upper end of the interval of the given label, seen from the true one."""
         self.lower = np.insert(grades[1:] - 0.5, 0, -np.inf)[None, :] - grades[:, None]
 
-    def table(self, bias: Array, log_noise: Array) -> tuple[Array, Array, Array]:
+    def table(self, values: Array) -> tuple[Array, Array, Array]:
         """workers × true × given: probabilities of labels, and their derivatives by bias and by log-noise."""
         from scipy.special import ndtr
 
-        noise = np.exp(log_noise)[:, None, None]
-        high, low = ((ends - bias[:, None, None]) / noise for ends in (self.upper, self.lower))
+        bias, noise = values[:, 0, None, None], np.exp(values[:, 1, None, None])
+        high, low = ((ends - bias) / noise for ends in (self.upper, self.lower))
         # The difference of two values close to 1 loses digits; that of the mirrored ones does not.
-        mirrored = low > 0
-        span = np.where(mirrored, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+        span = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
         dense_high, dense_low = _normal_density(high), _normal_density(low)
         by_bias = -(dense_high - dense_low) / noise
         by_noise = -(_times(dense_high, high) - _times(dense_low, low))
         kept = 1 - SLIP
         return kept * span + SLIP / self.problem.classes, kept * by_bias, kept * by_noise
 
-    def _value(self, counts: Array, bias: Array, log_noise: Array) -> Array:
-        """The expected log-likelihood of each assessor, with the priors."""
-        chances = self.table(bias, log_noise)[0]
-        return np.asarray((counts * np.log(chances)).sum(axis=(1, 2)) - 0.5 * (bias**2 + log_noise**2))
-
     def update(self, posterior: Array) -> None:
+        """Fisher scoring for all assessors at once."""
         self.classes.update(posterior)
         counts = self.problem.confusion_counts(posterior)
         totals = counts.sum(axis=2, keepdims=True)
-        value = self._value(counts, self.bias, self.log_noise)
+
+        def expected(values: Array) -> Array:
+            """The expected log-likelihood of each assessor, with the priors."""
+            chances = self.table(values)[0]
+            return np.asarray((counts * np.log(chances)).sum(axis=(1, 2)) - 0.5 * (values**2).sum(axis=1))
+
+        now = expected(self.values)
         for _ in range(INNER):
-            chances, by_bias, by_noise = self.table(self.bias, self.log_noise)
-            ratio = counts / chances
-            slope_bias = (ratio * by_bias).sum(axis=(1, 2)) - self.bias
-            slope_noise = (ratio * by_noise).sum(axis=(1, 2)) - self.log_noise
+            chances, *slopes = self.table(self.values)
+            rise = np.stack([(counts / chances * slope).sum(axis=(1, 2)) for slope in slopes], axis=1) - self.values
             weight = totals / chances
             # Fisher information, which is positive; the priors add 1 to its diagonal.
-            bb = (weight * by_bias**2).sum(axis=(1, 2)) + 1
-            nn = (weight * by_noise**2).sum(axis=(1, 2)) + 1
-            bn = (weight * by_bias * by_noise).sum(axis=(1, 2))
-            determinant = bb * nn - bn**2
-            step_bias = (nn * slope_bias - bn * slope_noise) / determinant
-            step_noise = (bb * slope_noise - bn * slope_bias) / determinant
-            size = np.ones(len(value))
-            for _ in range(HALVINGS):
-                bias, log_noise = self.bias + size * step_bias, self.log_noise + size * step_noise
-                tried = self._value(counts, bias, log_noise)
-                worse = tried < value
-                if not worse.any():
-                    break
-                size[worse] /= 2
-            better = tried >= value
-            self.bias, self.log_noise = np.where(better, bias, self.bias), np.where(better, log_noise, self.log_noise)
-            value = np.where(better, tried, value)
+            bend = np.stack([(weight * a * b).sum(axis=(1, 2)) for a in slopes for b in slopes], axis=1)
+            solved = np.linalg.solve(bend.reshape(-1, 2, 2) + np.eye(2), rise[:, :, None])
+            step = np.asarray(solved[:, :, 0], dtype=np.float64)
+            self.values, now = uphill(expected, self.values, step, now)
 
     def scores(self) -> Array:
-        chances = self.table(self.bias, self.log_noise)[0]
-        return self.classes.log() + self.problem.confusion_scores(np.log(chances))
+        return self.classes.log() + self.problem.confusion_scores(np.log(self.table(self.values)[0]))
 
     def penalty(self) -> float:
-        return self.classes.penalty() - 0.5 * float((self.bias**2).sum() + (self.log_noise**2).sum())
+        return self.classes.penalty() - 0.5 * float((self.values**2).sum())
 
 
 @merging_method(
@@ -116,7 +101,7 @@ def ordinal(problem: Problem) -> Fit:
     steps = expectation_maximisation(problem, model)
     return Fit(
         steps.posterior, steps.trace, steps.log_likelihood, steps.converged, model.classes.shares,
-        {"bias": model.bias, "noise": np.exp(model.log_noise)},
+        {"bias": model.values[:, 0], "noise": np.exp(model.values[:, 1])},
     )  # fmt: skip
 
 

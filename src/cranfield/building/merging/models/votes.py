@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.building.merging.label_problem import Fit, Problem
+from cranfield.building.merging.label_problem import Fit, Problem, summed
 from cranfield.building.merging.merging_registry import merging_method
 from cranfield.types import Array
 
@@ -61,7 +61,7 @@ def weighted(problem: Problem) -> Fit:
     else:
         kept = np.clip(accuracy, LEAST, 1 - LEAST)
         weight = np.log((problem.classes - 1) * kept / (1 - kept))
-    flat: Array = np.bincount(problem.cell, weights=weight[problem.worker], minlength=problem.votes.size)
+    flat = summed(problem.cell, weight[problem.worker], problem.votes.size)
     sums = flat.reshape(problem.votes.shape)
     if settings.weight == "accuracy":
         total = sums.sum(axis=1, keepdims=True)
@@ -88,10 +88,10 @@ def measured_accuracy(problem: Problem, prior: tuple[float, float]) -> tuple[Arr
     on_gold = problem.gold[problem.item] >= 0
     gold_count = np.bincount(problem.worker[on_gold], minlength=problem.workers)
     is_right = (problem.gold[problem.item] == problem.label)[on_gold]
-    gold_right = np.bincount(problem.worker[on_gold], is_right.astype(np.float64), problem.workers)
+    gold_right = summed(problem.worker[on_gold], is_right.astype(np.float64), problem.workers)
     top = problem.votes >= problem.votes.max(axis=1, keepdims=True)
     credit = (top / top.sum(axis=1, keepdims=True)).ravel()[problem.cell]
-    vote_right = np.bincount(problem.worker, credit, problem.workers)
+    vote_right = summed(problem.worker, credit, problem.workers)
     has_gold = gold_count > 0
     agreed = np.where(has_gold, gold_right, vote_right)
     total = np.where(has_gold, gold_count, problem.of_worker) + right + wrong
