@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -155,8 +155,6 @@ def rate_workers(
 
 
 def _noted(report: WorkerReport, merged: Merged) -> WorkerReport:
-    from dataclasses import replace
-
     notes = [
         *merged.notes,
         f"checks: labels against {report.basis}; interval at {100 * (1 - report.alpha):g}% (Wilson)",
@@ -248,7 +246,7 @@ def spammer_scores(merged: Merged) -> Array:
 def information(merged: Merged) -> Array:
     """Bits that a label of each assessor tells about the true label; true labels that he never met are left out."""
     classes = np.nanmean(merged.posterior, axis=0)
-    met = ~np.isnan(merged.confusion).any(axis=2)
+    met = np.asarray(~np.isnan(merged.confusion).any(axis=2))
     weight = np.where(met, classes, 0.0)
     total = weight.sum(axis=1, keepdims=True)
     weight = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
@@ -262,8 +260,8 @@ def _agreement(labels: Labels) -> Array:
     """The share of labels of others on the same items that are the same."""
     counts = labels.counts()
     size = len(labels.workers)
-    same = counts[labels.item, labels.label] - 1.0
-    others = counts.sum(axis=1)[labels.item] - 1.0
+    same = (counts[labels.item, labels.label] - 1).astype(np.float64)
+    others = (counts.sum(axis=1)[labels.item] - 1).astype(np.float64)
     total = summed(labels.worker, others, size)
     agreed = summed(labels.worker, same, size)
     return np.asarray(np.divide(agreed, total, out=np.full(size, np.nan), where=total > 0))
