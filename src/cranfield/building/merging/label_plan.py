@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class LabelPlan(Record):
     """The entropy of the probabilities, in bits."""
     labels: Index64
     """The number of labels so far."""
-    more: Array
+    more: Index64
     """The expected number of further labels until the item can be closed."""
     worker: tuple[str, ...]
     """Whom to ask next; empty if nobody is left."""
@@ -51,14 +52,16 @@ class LabelPlan(Record):
     open_items: int
     """The number of all items that need labels, not only of those listed."""
     closed_items: int
-    needed: float
+    needed: int
     """The expected number of labels until all items can be closed."""
+    item_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """The names of the items in the columns task, or topic and doc."""
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """item, labels, probability, entropy, more, worker, gain."""
+        """task (or topic and doc), labels, probability, entropy, more, worker, gain."""
         return {
-            "item": np.array(self.items, dtype=object), "labels": self.labels, "probability": self.probability,
+            **self.item_columns, "labels": self.labels, "probability": self.probability,
             "entropy": self.entropy, "more": self.more, "worker": np.array(self.worker, dtype=object),
             "gain": self.gain,
         }  # fmt: skip
@@ -125,20 +128,20 @@ def plan_labels(
         merged = merge(labels, method, gold=gold, **settings)
     closed = _closed(labels, merged, stop, probability, margin, slack)
     tables, mean = shrunk_confusion(merged)
-    more = np.where(closed, 0.0, _more(merged, mean, probability))
+    more = np.where(closed, 0, _more(merged, mean, probability))
     is_open = np.flatnonzero(~closed)
     entropy = np.where(np.isnan(merged.entropy), np.log2(len(labels.scale)), merged.entropy)
     order = is_open[np.lexsort((merged.label_counts[is_open], -entropy[is_open]))][:count]
     worker, gain = _routed(labels, merged, order, tables, per_worker)
     rule = f"probability {probability:g}" if stop == "posterior" else f"margin {margin:g}·√t - {slack:g}·t"
     state = f"{counted(len(is_open), 'item needs', 'items need')} more labels, {int(closed.sum()):,} do not ({rule})"
-    notes = [*merged.notes, f"{state}; about {more.sum():,.0f} labels in all"]
+    notes = [*merged.notes, f"{state}; about {more.sum():,} labels in all"]
     if nobody := sum(not name for name in worker):
         notes.append(f"{counted(nobody, 'item')} without an assessor who could be asked")
     return LabelPlan(
         tuple(labels.items[i] for i in order.tolist()), merged.probability[order], merged.entropy[order],
         merged.label_counts[order], more[order], worker, gain, merged.method, stop, len(is_open), int(closed.sum()),
-        float(more.sum()), tuple(notes),
+        int(more.sum()), {name: column[order] for name, column in merged.item_columns().items()}, tuple(notes),
     )  # fmt: skip
 
 
@@ -165,7 +168,7 @@ def shrunk_confusion(merged: Merged) -> tuple[Array, Array]:
     return smoothed / smoothed.sum(axis=2, keepdims=True), mean
 
 
-def _more(merged: Merged, mean: Array, probability: float) -> Array:
+def _more(merged: Merged, mean: Array, probability: float) -> Index64:
     """The expected number of labels until the most probable label of each item reaches the probability."""
     posterior = np.where(np.isnan(merged.posterior), 1 / len(merged.scale), merged.posterior)
     best = np.argmax(posterior, axis=1)
@@ -177,7 +180,7 @@ def _more(merged: Merged, mean: Array, probability: float) -> Array:
         others = np.delete(mean, k, axis=0).mean(axis=0)
         rise[k] = float((mean[k] * np.log(mean[k] / others)).sum())
     needed = np.divide(distance, rise[best], out=np.full(len(best), np.inf), where=rise[best] > 0)
-    return np.asarray(np.clip(np.ceil(needed), 1, MOST))
+    return np.asarray(np.clip(np.ceil(needed), 1, MOST), dtype=np.int64)
 
 
 def _routed(
