@@ -139,6 +139,9 @@ def test_validate_without_files(cranfield: Cranfield) -> None:
         ("x", b"1 Q0 a 1 2.5 tag\n", "run"),
         ("x", b"1 0 a 1\n1 0 b 0\n", "qrels"),
         ("x", b"1 0 17 1\n1 0 18 0\n", "qrels"),
+        ("x", b"1 1.5  a 1\n1 2  b 0\n", "qrels"),  # the round in which a document was judged
+        ("x", b"1 1 a L1\n1 2 b L0\n", "qrels"),  # intents
+        ("x", b"1 0.5 a 0.5\n1 1 b -1\n", "qrels"),
         ("x", b"1 a 1 9.5\n1 b 2 8.5\n", "run"),
         ("x", b"1 a 1\n1 b 2\n2 a 1\n", "run"),
         ("x", b"1 a 0\n1 b 1\n2 a 1\n2 c 1\n", "qrels"),
