@@ -30,6 +30,7 @@ class PowerVerb(options.Source, Plotting):
     on a collection, or from --variance. Below the answer are the power and difference for other numbers of topics.
     """
 
+    repeats_warnings = True
     summary = "how many topics are needed, and what they can detect"
     examples = """
 cranfield power qrels.txt runs/*.run -m AP -d 0.05  # how many topics to detect this difference?
