@@ -36,11 +36,9 @@ def test_csv_notes_missing_topics_and_undefined_scores_once(cranfield: Cranfield
 
 
 def test_csv_of_each_topic_has_no_notes_so_that_warnings_are_printed(cranfield: Cranfield) -> None:
-    done = cranfield("eval", "--sample", "-m", "AP", "-q", "-f", "csv")
-    assert done.err.splitlines() == [
-        "warning: 1 judged topic missing from runs: dense (114)",
-        "warning: AP: undefined on 1 of 24 topics (113), which is left out of means, because it has no relevant document",
-    ]
+    missing, undefined = cranfield("eval", "--sample", "-m", "AP", "-q", "-f", "csv").err.splitlines()
+    assert missing == "warning: 1 judged topic missing from runs: dense (114)"
+    assert undefined.startswith("warning: AP: undefined on 1 of 24 topics (113)")
 
 
 @pytest.mark.parametrize("more", [["-f", "json"], ["-f", "csv"], ["-o", "table.txt"]])
