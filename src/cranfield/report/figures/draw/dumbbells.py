@@ -1,4 +1,4 @@
-"""Changes of rank: a line from 0 to the change in each row. If there are many rows, only those that move, or the first ones."""
+"""Changes of rank: a line from 0 to the change in each row. Of many rows, those that move, or the first ones."""
 
 from __future__ import annotations
 
