@@ -52,6 +52,7 @@ def missing() -> Any:
         "Judged topics that a run does not contain: {names} (score them as an empty list, or leave them out).",
         default="zero",
         names="scores.score_files:MISSING_RULES",
+        solves="missing='skip'",
         group=READING,
     )
 
@@ -456,7 +457,8 @@ def read_score_files(files: Sequence[str], measures: Sequence[str] | None, missi
 
     wanted = score_names(measures)
     name = wanted[0] if len(wanted) == 1 else "score"
-    parts = [Scores.read(path, measure=name) for path in files]
+    rule = None if missing == "zero" else missing
+    parts = [Scores.read(path, measure=name, missing=rule) for path in files]
     # A score that a file lacks is not 0: only an evaluation knows that a run lacked the topic.
     scores = parts[0] if len(parts) == 1 else Scores.combine(*parts, missing="skip" if missing == "zero" else missing)
     return scores.select(measures=wanted) if wanted else scores
