@@ -69,8 +69,6 @@ def grid(
     if rule is None:
         rule = "skip" if flagged.any() and np.isnan(value[flagged]).all() else "zero"
     check.one_of("Scores", MISSING_RULES, missing=rule)
-    if rule == "skip":
-        values[:, missing] = np.nan
     if rule == "zero" and absent.any():
         scored = np.zeros((shape[0], 1, shape[2]), dtype=bool)
         scored[m, 0, t] = True
