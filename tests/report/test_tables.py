@@ -21,7 +21,6 @@ from cranfield.report.tables import summary_table, topic_table, trec_lines
 from cranfield.scores.scores import Scores
 from cranfield.scores.summary import Estimate
 from cranfield.table import Column, Table, escape_latex, visible_width
-from cranfield.table import Estimate as Interval
 
 NAN = math.nan
 
@@ -289,6 +288,8 @@ def test_tables_do_not_import_heavy_packages() -> None:
 
 
 def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
-    table = Table((Column("difference", "number"),), ((-4.6e-18,), (Interval(-0.00001, -0.2, 0.2),)))
+    table = Table(
+        (Column("difference", "number"),), ((-4.6e-18,), (Estimate("AP", "a", -0.00001, -0.2, 0.2, 2, 0, 0),))
+    )
     assert table.text().split() == ["difference", "0.0000", "0.0000", "[-0.2000,", "0.2000]"]
     assert "-0.0000" not in table.latex() + table.markdown() + table.html()
