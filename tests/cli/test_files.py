@@ -137,7 +137,7 @@ def test_validate_names_the_option_that_reads_tags_as_runs(cranfield: Cranfield,
     path = tmp_path / "two.run"
     path.write_text("1 Q0 a 1 2 t1\n2 Q0 b 1 2 t2\n")
     assert "split_tags=True; on the command line: --split-tags [several-tags]" in cranfield("validate", str(path)).out
-    assert "several-tags" not in cranfield("validate", str(path), "--split-tags").out
+    assert "on the command line" not in cranfield("validate", str(path), "--split-tags").out
 
 
 @pytest.mark.parametrize(
