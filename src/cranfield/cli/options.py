@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, flag, option
+from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, declared, flag, option
 from cranfield.cli.measure_names import chosen, score_names
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
@@ -184,6 +184,14 @@ class Files(Sized):
         group=READING,
         solves="on_duplicate=",
     )
+
+    def check(self) -> None:
+        super().check()
+        for parameter in declared(type(self)):
+            value = getattr(self, parameter.name)
+            if parameter.name in ("run_format", "qrels_format") and value not in (None, *parameter.values()):
+                formats = ", ".join(parameter.values())
+                raise UsageError(f"{parameter.spellings[-1]} == {value!r}, must be one of {formats}")
 
     def read_qrels(self, path: str) -> Qrels:
         """The judgments in a file."""
