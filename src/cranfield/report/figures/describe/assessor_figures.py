@@ -61,6 +61,12 @@ def _rows(labels: Any, column: str, values: Array, low: Array, high: Array, x: s
     return {name: array[defined] for name, array in data.items()}
 
 
+def _axis(column: str, label: str, low: Array, values: Array) -> Axis:
+    """An axis from 0, or the lowest value if that is below, to 1."""
+    lowest = min(float(np.nanmin(ends, initial=0.0)) for ends in (low, values))
+    return Axis(column, label, low=np.floor(10 * lowest) / 10, high=1.0)
+
+
 def _left_out(values: Array, noun: str) -> tuple[str, ...]:
     count = int(np.isnan(values).sum())
     return (f"{counted(count, noun)} without a defined value, left out",) if count else ()
@@ -73,17 +79,16 @@ def _coefficients(result: Agreement) -> Figure:
     return Figure(
         "intervals",
         _rows(titles, "coefficient", result.values, result.low, result.high, "value"),
-        x=Axis("value", "agreement"),
+        x=_axis("value", "agreement", result.low, result.values),
         y=Axis("coefficient", "", "category"),
         title=f"Agreement of {counted(result.assessors, 'assessor')} on {counted(result.paired, 'item')}",
         subtitle=f"with {100 * result.level:g}% intervals" if not np.isnan(result.low).all() else "",
-        references=CHANCE,
         notes=_left_out(result.values, "coefficient"),
     )
 
 
 def _topics(result: TopicAgreement) -> Figure:
-    """The last coefficient that is defined on most topics would be arbitrary: the first one is drawn."""
+    """The first coefficient, by topic."""
     name = result.names[0]
     values, low, high = result.values[:, 0], result.low[:, 0], result.high[:, 0]
     order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")
@@ -91,7 +96,7 @@ def _topics(result: TopicAgreement) -> Figure:
     return Figure(
         "intervals",
         _rows(topics, "topic", values[order], low[order], high[order], name),
-        x=Axis(name, name),
+        x=_axis(name, name, low, values),
         y=Axis("topic", "topic", "category"),
         title=f"Agreement on {counted(len(result.topics), 'topic')}",
         subtitle=f"{name}, highest first, with {100 * result.level:g}% intervals over items",
@@ -105,7 +110,7 @@ def _assessors(result: EachAssessor) -> Figure:
     return Figure(
         "intervals",
         _rows(assessors, "assessor", result.kappa[order], result.low[order], result.high[order], "kappa"),
-        x=Axis("kappa", "Cohen's κ with the others"),
+        x=_axis("kappa", "Cohen's κ with the others", result.low, result.kappa),
         y=Axis("assessor", "assessor", "category"),
         title=f"{counted(len(result.assessors), 'assessor')} against the others",
         subtitle=f"highest first, with {100 * result.level:g}% intervals over items",
@@ -120,7 +125,7 @@ def _groups(result: GroupAgreement) -> Figure:
     return Figure(
         "intervals",
         _rows(labels, "groups", result.kappa, result.low, result.high, "kappa"),
-        x=Axis("kappa", "Cohen's κ"),
+        x=_axis("kappa", "Cohen's κ", result.low, result.kappa),
         y=Axis("groups", "", "category"),
         title="Agreement within and between groups",
         subtitle=f"with {100 * result.level:g}% intervals over items",
@@ -137,16 +142,16 @@ def _over_time(result: AgreementOverTime) -> Figure:
     sizes = result.counts.sum(axis=1)
     order = [0, *(1 + np.argsort(-sizes[1:], kind="stable")).tolist()]
     order = [a for a in order if not np.isnan(result.values[a]).all()]
-    windows = np.arange(1, result.windows + 1)
+    windows = names(range(1, result.windows + 1))
     values = result.values[order].ravel()
     return Figure(
         "lines",
         {
             "assessor": np.repeat(names(np.array(result.assessors, dtype=object)[order]), result.windows),
-            "window": np.tile(windows.astype(np.float64), len(order)),
+            "window": np.tile(windows, len(order)),
             "agreement": values,
         },
-        x=Axis("window", "window, in the order of the assessor's labels", "count", ticks=tuple(windows.tolist())),
+        x=Axis("window", "window, in the order of the assessor's labels", "category"),
         y=Axis("agreement", "share of the others who agree", "share"),
         by=Axis("assessor", "assessor", "category"),
         title="Agreement with the others over time",
