@@ -184,7 +184,7 @@ def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, li
             raise DataError(origin, None, no_column(role, names, LABEL_COLUMNS[role]))
 
     def text(role: str) -> list[str]:
-        return [_text(value) for value in columns[places[role]]]
+        return _texts(columns[places[role]])
 
     def numbers(role: str, read: Any) -> Array | None:
         return _numbers(columns[places[role]], role, read, origin, lines) if role in places else None
@@ -201,6 +201,14 @@ def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, li
         origin,
         lines,
     )
+
+
+def _texts(values: list[Any]) -> list[str]:
+    """Cells as text; a column of text, or of whole numbers, needs no look at each cell."""
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return list(values)
+    return list(map(str if kinds == {int} else _text, values))
 
 
 def _text(value: Any) -> str:
