@@ -209,10 +209,14 @@ class Assessed:
 
         def make() -> Hits:
             if cutoff is None:
-                return Hits(self.rows, self.row, self.rank, self.grade, self.weight)
+                return self.as_hits(self.row, self.rank, self.grade, self.weight)
             return self.hits().where(self.rank <= cutoff) if cutoff < self.deepest else self.hits()
 
         return self._once(("hits", cutoff), make)
+
+    def as_hits(self, row: Index, rank: Index, grade: Array, weight: Array | None) -> Hits:
+        """Hits of these lists."""
+        return Hits(self.rows, row, rank, grade, weight)
 
     @property
     def deepest(self) -> int:

@@ -173,6 +173,11 @@ class Hits:
         out, has_hits = self.value_at_nth(values, np.ones(self.rows))
         return np.where(has_hits, out, default)
 
+    def last(self, values: ArrayLike) -> Array:
+        """`values` of the last hit in each list; 0 for lists without hits."""
+        size = np.diff(self.start)
+        return np.where(size > 0, self.value_at_nth(values, np.maximum(size, 1))[0], 0.0)
+
     def value_at_nth(self, values: ArrayLike, nth: Array | Index) -> tuple[Array, NDArray[np.bool_]]:
         """`values` of the `nth` hit of each list (0 if it has fewer hits), and which lists have that many hits."""
         at = self.start[:-1] + nth.astype(np.int64) - 1

@@ -89,6 +89,7 @@ class Accuracy(_OfCollection):
     """
 
     another = " (ir_measures has a different measure of this name)"
+    top_down = True
     properties = Properties(additive=True, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -110,6 +111,7 @@ class Fallout(_OfCollection):
     0.25
     """
 
+    top_down = True
     properties = Properties(additive=True, better="lower", scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -131,6 +133,7 @@ class Specificity(_OfCollection):
     0.75
     """
 
+    top_down = True
     properties = Properties(additive=True, scale="interval")
 
     def score(self, lists: Assessed) -> Array:

@@ -113,6 +113,7 @@ class uRBP(_TwoDimensions):
     """
 
     aliases = ("uRBPgr",)
+    top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True)
     dimension = "understandability"
 
@@ -134,6 +135,7 @@ class cRBP(_TwoDimensions):
     """
 
     aliases = ("cRBPgr",)
+    top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True)
     dimension = "credibility"
 
@@ -207,6 +209,15 @@ class OverDimensions(Measure):
             judged = dimensions.judged[dimensions.column(name, self.name)][lists.topic]
             scores[name] = np.where(judged, (inner or self.inner).evaluate(judged_in(lists, name)), np.nan)
         return scores
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        dimensions = _dimensions_of(lists, self.name)
+        shares, scores = self.shares(dimensions), []
+        for name in shares:
+            judged = dimensions.judged[dimensions.column(name, self.name), lists.topic[0]]
+            values = self.inner.evaluate_prefixes(judged_in(lists, name), ranks) if judged else np.nan
+            scores.append(np.broadcast_to(values, ranks))
+        return self.mean(np.stack(scores), np.array(list(shares.values()))[:, None])
 
     def score(self, lists: Assessed, inner: Measure | None = None) -> Array:
         values = np.stack(list(self.by_dimension(lists, inner).values()))

@@ -96,6 +96,7 @@ class ESL(Measure):
     rel: float = 1
 
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(better="lower", high=np.inf)
 
     def terms(self, lists: Assessed) -> Terms | None:
@@ -146,6 +147,7 @@ class WSS(Measure):
 
     aliases = ("wss",)
     cutoff_kind = "recall"
+    top_down = True
     properties = Properties(low=-1.0)
 
     def check(self) -> None:
@@ -211,6 +213,7 @@ class LastRel(Measure):
 
     aliases = ("last_rel",)
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(better="lower", high=np.inf)
 
     def check(self) -> None:

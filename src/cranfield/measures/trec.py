@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
@@ -38,6 +39,7 @@ class SetF(Measure):
     rel: float = 1
 
     aliases = ("set_F",)
+    top_down = True
     properties = Properties(additive=True, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -69,6 +71,7 @@ class Utility(Measure):
     rel: float = 1
 
     aliases = ("utility",)
+    top_down = True
     properties = Properties(additive=True, low=-np.inf, high=np.inf, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -98,6 +101,7 @@ class RelativeP(Measure):
     rel: float = 1
 
     aliases = ("SetRelativeP", "SetRelP", "set_relative_P", "relative_P")
+    top_down = True
     properties = Properties(normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -122,6 +126,7 @@ class NumNonrelRet(Measure):
     rel: float = 1
 
     aliases = ("num_nonrel_judged_ret",)
+    top_down = True
     properties = Properties(recall_free=True, additive=True, high=np.inf, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
@@ -222,6 +227,7 @@ class nDCGrel(Measure):
     gain: GainLike = LINEAR
 
     aliases = ("ndcg_rel",)
+    top_down = True
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def score(self, lists: Assessed) -> Array:
@@ -276,6 +282,20 @@ class Rndcg(Measure):
         points = (each + longer * (each > 0)).astype(np.float64)
         return divide(np.where(longer, total + whole, total), points)
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        cut, gain = Prefixes.of(lists, ranks), Gain.of(self.gain)
+        hits, left, _ = discounted(cut, gain, LOG2, self.k)
+        dcg, ideal, best = hits.sum(left), cut.ideal(gain), _running_ideal_dcg(cut, gain)
+        of_topic = slice(*ideal.start[cut.set_of_row[0] : cut.set_of_row[0] + 2])
+        gains, best = ideal.gain[of_topic], best[of_topic]
+        ends = np.flatnonzero(np.append(np.diff(gains) != 0, True)) if len(gains) else np.zeros(0, dtype=np.int64)
+        total = np.zeros(ranks)
+        for end in ends.tolist():  # the number of the last document of a gain, from 0; a list ends at its cut
+            total += dcg[np.minimum(end, np.arange(ranks))] / best[end]
+        longer = num_retrieved(cut, self.k) >= len(gains) + 2
+        whole = divide(dcg, ranked.ideal_dcg(cut, gain, LOG2, None))
+        return divide(np.where(longer, total + whole, total), (len(ends) + longer * (len(ends) > 0)).astype(np.float64))
+
 
 def _value_at(hit_row: Index, hit_rank: Index, running: Array, row: Index, rank: Index) -> Array:
     """The running value of the last hit of each `row` at `rank` or above; 0 if there is no such hit."""
@@ -304,6 +324,7 @@ class yaap(Measure):
     rel: float = 1
 
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(low=-np.inf, high=np.inf)
 
     def score(self, lists: Assessed) -> Array:
@@ -328,6 +349,7 @@ class ideal_dcg(Measure):
 
     gain: GainLike = LINEAR
 
+    top_down = True
     properties = Properties(graded=True, additive=True, high=np.inf, better="neither")
 
     def score(self, lists: Assessed) -> Array:
@@ -347,6 +369,7 @@ class unj(Measure):
     0.25
     """
 
+    top_down = True
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
@@ -371,6 +394,7 @@ class rbp_resid(Measure):
     p: Probability = 0.9
 
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(recall_free=True, better="neither")
 
     def score(self, lists: Assessed) -> Array:
