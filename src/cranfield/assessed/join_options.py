@@ -59,8 +59,8 @@ class JoinOptions:
     """Intents without relevant documents: `renormalise` leaves them out and gives their probability to the others;
     `keep` keeps them with their probability, as NTCIREVAL does, though no document can serve them."""
     topic_numbers: Any = None
-    """Parameters that differ by topic: N for WSS and LastRel, alpha for measures with `alpha="topic"`. {name: {topic:
-    number}}, or a file with lines `topic N` or a header `topic,N,alpha`."""
+    """Parameters that differ by topic: N for WSS, LastRel, ESL, Accuracy and others, alpha for measures with
+    `alpha="topic"`. {name: {topic: number}}, or a file with lines `topic N` or a header `topic,N,alpha`."""
 
     def __post_init__(self) -> None:
         if self.order is not None:

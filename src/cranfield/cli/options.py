@@ -251,7 +251,8 @@ class Lists(Ranked):
     )
     topic_numbers: str | None = option(
         "--topic-numbers FILE",
-        "Parameters by topic: topic and N, the documents to read, for WSS and LastRel; or a header line topic,N,alpha "
+        "Parameters by topic: topic and N, the documents to read or in the collection, for WSS, LastRel, ESL, "
+        "Accuracy and others; or a header line topic,N,alpha "
         '(alpha for alpha-nDCG(alpha="topic")).',
         group=SIDE,
     )

@@ -12,6 +12,7 @@ from cranfield.assessed.segments import position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
+from cranfield.measures.contingency import collection_size
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.parameters import NotNegative, Probability, Whole
 from cranfield.measures.ranked import AP, discounted, persistence
@@ -55,7 +56,8 @@ class Utility(Measure):
 
     .. math:: a\,TP + b\,FP + c\,FN + d\,TN
 
-    `d` needs `N`, the number of documents in the collection.
+    `d` needs `N`, the number of documents in the collection, which can differ by topic, in a table of topics
+    (`topic_numbers`).
     No relevant documents: the same sum.
     Reference: Hull, The TREC-7 Filtering Track, 1998
 
@@ -75,11 +77,15 @@ class Utility(Measure):
     properties = Properties(additive=True, low=-np.inf, high=np.inf, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
-        if self.d != 0 and self.N is None:
-            raise UsageError(f"Utility: d == {self.d!r} needs N, the number of documents in the collection")
+        sizes = collection_size(self.name, lists, self.N) if self.d != 0 else 0.0
+        if sizes is None:
+            raise UsageError(
+                f"Utility: d == {self.d!r} needs N, the number of documents in the collection; give it for each topic "
+                "as topic_numbers=, a file with lines of topic and N"
+            )
         hits, retrieved = lists.relevant(self.rel, self.k).count, num_retrieved(lists, self.k)
         relevant = lists.num_rel(self.rel)
-        left_out = (self.N or 0.0) + hits - retrieved - relevant
+        left_out = sizes + hits - retrieved - relevant
         worth = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
         return worth + self.d * left_out if self.d else worth
 
