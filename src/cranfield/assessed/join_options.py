@@ -50,7 +50,7 @@ class JoinOptions:
     inclusion: Any = None
     """Probabilities with which documents were drawn for judging, for statAP: {topic: {doc: probability}}, or a file."""
     dimensions: Any = None
-    """Judgments in further dimensions of relevance, for uRBP, cRBP, CAM and MM: {name: qrels}."""
+    """Judgments in further dimensions of relevance, for uRBP, cRBP, CAM, MM and TOMA: {name: qrels}."""
     scores: bool = False
     """Keep the scores of all retrieved documents, for ADM; `evaluate` and `explain` set this if a measure needs it."""
     sampled: bool = False

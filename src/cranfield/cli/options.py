@@ -281,8 +281,8 @@ class Lists(Ranked):
     )
     dimensions: list[str] | None = option(
         "--dimension NAME=FILE",
-        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM and "
-        "MM. May be repeated.",
+        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM, "
+        "MM and TOMA. May be repeated.",
         group=SIDE,
     )
 

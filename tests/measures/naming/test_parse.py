@@ -396,7 +396,7 @@ WRONG = {
     "CAM(AP,weights={a:-1})": r"CAM: weights\['a'\] == -1.0, must be 0 or above",
     "MM(AP,weights={a:0})": r"MM: all weights are 0, at least one must be above 0",
     "CAM(uRBP)": r"CAM\(uRBP\): uRBP uses several dimensions itself",
-    "MM(" * 200 + "AP" + ")" * 200: r"MM is a mean over all dimensions; the measure inside must be of one",
+    "MM(" * 200 + "AP" + ")" * 200: r"MM is a measure over all dimensions; the measure inside must be of one",
     "MM(nothing)": r"there is no measure 'nothing'",
     "CAM(AP@5)@10": r"expected the end, found '@10'",
     "D#-AP@10": r"D- and DIN- add up gains over all intents, but AP counts no gains",
