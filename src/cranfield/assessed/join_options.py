@@ -62,6 +62,10 @@ class JoinOptions:
     """Parameters that differ by topic: N for WSS, LastRel, ESL, Accuracy and others, alpha for measures with
     `alpha="topic"`. {name: {topic: number}}, or a file with lines `topic N` or a header `topic,N,alpha`."""
 
+    together: Any = None
+    """Sets of documents that are relevant only together: {topic: {set: [document]}}, or a file with lines `topic set
+    doc`. A set counts once, at the rank of its last document."""
+
     def __post_init__(self) -> None:
         if self.order is not None:
             check.one_of("", ("score", "rank", "file"), order=self.order)

@@ -202,14 +202,17 @@ class Judged:
 
     start: NDArray[np.int64]
     grade: Array
+    size: Array | None = None
+    """How many ranks each takes in an ideal list, for sets of documents; None: each takes one."""
     _counts: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @staticmethod
-    def of(topic: Index, grade: ArrayLike, topics: int) -> Judged:
+    def of(topic: Index, grade: ArrayLike, topics: int, size: Array | None = None) -> Judged:
         """From one entry per judged document, in any order."""
         grades = np.asarray(grade, dtype=np.float64)
         best_first = np.lexsort((-grades, topic))
-        return Judged(segment_starts(np.asarray(topic), topics), grades[best_first])
+        size = None if size is None else size[best_first]
+        return Judged(segment_starts(np.asarray(topic), topics), grades[best_first], size)
 
     @cached_property
     def topic(self) -> NDArray[np.int64]:

@@ -279,6 +279,12 @@ class Lists(Ranked):
         "Legal (.probs) and Million Query (prels) tracks.",
         group=SIDE,
     )
+    together: str | None = option(
+        "--together FILE",
+        "Documents that are relevant only together: lines of topic, set and doc. A set counts once, at the rank of its "
+        "last document.",
+        group=SIDE,
+    )
     dimensions: list[str] | None = option(
         "--dimension NAME=FILE",
         "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM, "
@@ -298,6 +304,7 @@ class Lists(Ranked):
             "intent_types": self.intent_types,
             "empty_intents": self.empty_intents,
             "topic_numbers": self.topic_numbers,
+            "together": self.together,
             "lengths": self.lengths,
             "strata": self.strata,
             "inclusion": self.inclusion,

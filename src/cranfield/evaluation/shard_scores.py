@@ -52,7 +52,7 @@ def shard_scores(
     check.whole("shards", shards=shards)
     if shards < 2:
         raise check.wrong("", "shards", shards, "a whole number, 2 or more")
-    for name in ("dimensions", "topic_numbers"):
+    for name in ("dimensions", "topic_numbers", "together"):
         if options.get(name) is not None:
             raise UsageError(f"{name} are of the whole collection, and cannot be cut into shards; leave them out")
     rules = JoinOptions(**options)

@@ -6,9 +6,16 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from cranfield.assessed.lists import Assessed
+from cranfield.errors import UsageError
 from cranfield.types import Array
 
 Score = Callable[[Assessed], Array]
+
+
+def refuse_sets(lists: Assessed, view: str) -> None:
+    """Raise an error for lists with documents that are relevant only together, whose grades depend on the order."""
+    if lists.judged.size is not None:
+        raise UsageError(f"view {view!r} cannot be combined with documents that are relevant only together")
 
 
 class Scorer(Protocol):
