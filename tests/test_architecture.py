@@ -20,6 +20,7 @@ ROOMS = [
     "samples",
     "comparison",
     "meta",
+    "building",
     "report",
     "compat",
     "cli",

@@ -1,0 +1,1 @@
+"""Make a test collection: choose topics, pool documents, measure agreement, merge labels, check machine judges."""

@@ -1,0 +1,326 @@
+"""Labels of several assessors: who gave which item which label."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.building.label_files import LabelColumns, from_columns, from_file, from_judgments, from_rows
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.source import PathLike
+from cranfield.collection.structured import is_frame
+from cranfield.errors import DataError, UsageError
+from cranfield.frames import Tidy
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64
+
+LabelsLike = Any
+"""Anything that `Labels.of` takes."""
+DUPLICATES = ("error", "first", "last", "keep")
+"""What to do if an assessor labels an item twice, with different labels."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Labels(Tidy):
+    """Labels of several assessors. Most items need not have a label of every assessor.
+
+    >>> labels = Labels.of([("t1", "anna", 1), ("t1", "ben", 0), ("t2", "anna", 1)])
+    >>> labels
+    <Labels: 3 labels of 2 items by 2 assessors on the scale 0, 1>
+    >>> labels.matrix().tolist()  # items × assessors; -1 is no label
+    [[1, 0], [1, -1]]
+    """
+
+    items: tuple[str, ...]
+    """A name per item: the name of the task, or topic and document."""
+    workers: tuple[str, ...]
+    """A name per assessor."""
+    scale: tuple[str, ...]
+    """The labels, lowest first."""
+    item: Index64
+    """The item of each label that was given."""
+    worker: Index64
+    """The assessor of each label that was given."""
+    label: Index64
+    """The position on the scale of each label that was given."""
+    ordered: bool = True
+    """Does the scale have an order? Numbers have one, and so has a scale that was passed by the caller."""
+    topics: tuple[str, ...] = ()
+    """The topic of each item; empty if unknown."""
+    docs: tuple[str, ...] = ()
+    """The document of each item; empty if unknown."""
+    time: Array | None = None
+    """The time of each label, in seconds."""
+    seconds: Array | None = None
+    """How long the assessor took for each label."""
+    cost: Array | None = None
+    """The cost of each label."""
+    group: tuple[str, ...] = ()
+    """The group of each assessor, such as experts or crowd; empty if unknown."""
+    notes: tuple[str, ...] = ()
+
+    # ---- input
+
+    @classmethod
+    def of(
+        cls,
+        thing: LabelsLike,
+        *,
+        scale: Sequence[Any] | None = None,
+        separator: str | None = None,
+        on_duplicate: str = "error",
+    ) -> Labels:
+        """Labels from a file or an object; labels are returned as they are.
+
+        thing: a path to a table (CSV, TSV, JSON-lines, Parquet) with columns for the task (or for topic and document),
+            the worker and the label; a frame with such columns; tuples (task, worker, label) or (topic, doc, worker,
+            label); a list of paths or a dict {assessor: qrels}, one qrels file for each assessor. A text file without a
+            header has the columns task, worker, label, or as qrels topic, assessor, doc, grade.
+        scale: all labels that are allowed, lowest first. By default the labels that occur: numbers in their order,
+            otherwise words without an order.
+        separator: the text between topic and document in the name of a task.
+        on_duplicate: what to do if an assessor gives an item two different labels: `error`, keep the `first` or the
+            `last` one, or `keep` both. The same label twice counts once, and a note says so, unless both are kept.
+        """
+        if isinstance(thing, Labels):
+            return thing
+        if on_duplicate not in DUPLICATES:
+            raise UsageError(f"on_duplicate == {on_duplicate!r}, must be one of {', '.join(DUPLICATES)}")
+        return cls._from(_columns(thing), scale, separator, on_duplicate)
+
+    @classmethod
+    def read(cls, *paths: PathLike, **options: Any) -> Labels:
+        """Labels from a table, or from one qrels file for each assessor. See `of`."""
+        return cls.of(paths[0] if len(paths) == 1 else list(paths), **options)
+
+    @classmethod
+    def _from(
+        cls, columns: LabelColumns, scale: Sequence[Any] | None, separator: str | None, on_duplicate: str
+    ) -> Labels:
+        if separator is not None:
+            columns = columns.split_tasks(separator)
+        columns, missing = columns.without_missing()
+        if not len(columns.labels):
+            raise DataError(columns.origin, None, "holds no labels")
+        labels, words, ordered = _coded(columns, scale)
+        worker, workers = factorised(columns.workers)
+        if columns.topics is None:
+            item, items = factorised(columns.tasks)
+            topics: tuple[str, ...] = ()
+            docs: tuple[str, ...] = ()
+        else:
+            item, pairs = factorised(list(zip(columns.topics, columns.tasks, strict=True)))
+            topics, docs = tuple(topic for topic, _ in pairs), tuple(doc for _, doc in pairs)
+            items = tuple(f"{topic} {doc}" for topic, doc in pairs)
+        group = _group_of(columns, worker, workers)
+        notes = list(columns.notes)
+        if missing:
+            notes.append(f"{counted(missing, 'row')} without a label, left out")
+        whole = cls(
+            items, workers, words, item, worker, labels, ordered, topics, docs, columns.time, columns.seconds,
+            columns.cost, group, tuple(notes),
+        )  # fmt: skip
+        return whole if on_duplicate == "keep" else whole._once(columns, on_duplicate)
+
+    def _once(self, columns: LabelColumns, on_duplicate: str) -> Labels:
+        """Keep one label of an item by an assessor."""
+        key = self.item * len(self.workers) + self.worker
+        order = np.argsort(key, kind="stable")
+        same = key[order][1:] == key[order][:-1]
+        if not same.any():
+            return self
+        differ = same & (self.label[order][1:] != self.label[order][:-1])
+        if differ.any() and on_duplicate == "error":
+            at = np.flatnonzero(differ)
+            second, first = order[at[0] + 1], order[at[0]]
+            names = self.items[self.item[second]], self.workers[self.worker[second]]
+            words = self.scale[self.label[first]], self.scale[self.label[second]]
+            raise DataError(
+                columns.origin, columns.line(int(second)),
+                f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; {counted(len(at), 'label')} "
+                "contradict an earlier one of the same assessor; keep the first or the last of them by on_duplicate=",
+            )  # fmt: skip
+        keep = np.ones(len(order), dtype=bool)
+        if on_duplicate == "last":
+            keep[order[:-1][same]] = False
+        else:
+            keep[order[1:][same]] = False
+        note = f"{counted(int(same.sum()), 'repeated label')} of an item by the same assessor, left out"
+        if differ.any():
+            note += (
+                f"; {counted(int(differ.sum()), 'of them differs', 'of them differ')}, the {on_duplicate} one counts"
+            )
+        return replace(self.select(keep), notes=(*self.notes, note))
+
+    # ---- access
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.items), 'item')} by {counted(len(self.workers), 'assessor')}"
+        return f"<Labels: {counted(len(self), 'label')} of {sizes} on the scale {listed(self.scale)}>"
+
+    @cached_property
+    def values(self) -> Array:
+        """The number of each label of the scale: the label itself, or its position if labels are words in an order."""
+        try:
+            return np.array([float(word) for word in self.scale])
+        except ValueError:
+            if not self.ordered:
+                raise UsageError(
+                    f"the labels {listed(map(repr, self.scale))} are words without an order; pass them as a scale, "
+                    "lowest first"
+                ) from None
+            return np.arange(len(self.scale), dtype=np.float64)
+
+    @cached_property
+    def topic_names(self) -> tuple[str, ...]:
+        """The topics, in order of appearance."""
+        self.need_topics()
+        return tuple(dict.fromkeys(self.topics))
+
+    @cached_property
+    def topic(self) -> Index64:
+        """The number of the topic of each item."""
+        number = {name: i for i, name in enumerate(self.topic_names)}
+        return np.array([number[name] for name in self.topics], dtype=np.int64)
+
+    def need_topics(self) -> None:
+        """Raise an error if the topics of items are unknown."""
+        if not self.topics:
+            example = repr(self.items[0]) if self.items else "none"
+            raise UsageError(
+                f"the topics of items are unknown: items have one name, such as {example}. Give topic and document in "
+                "two columns, or say what separates them in the name"
+            )
+
+    def select(self, keep: NDArray[np.bool_]) -> Labels:
+        """Some of the labels; items, assessors and scale stay as they are."""
+
+        def part(values: Array | None) -> Array | None:
+            return None if values is None else values[keep]
+
+        return replace(
+            self, item=self.item[keep], worker=self.worker[keep], label=self.label[keep], time=part(self.time),
+            seconds=part(self.seconds), cost=part(self.cost),
+        )  # fmt: skip
+
+    def matrix(self) -> Index64:
+        """items × assessors: the position of the label on the scale, -1 if there is none; the last of repeated ones."""
+        matrix = np.full((len(self.items), len(self.workers)), -1, dtype=np.int64)
+        matrix[self.item, self.worker] = self.label
+        return matrix
+
+    def counts(self) -> Index64:
+        """items × scale: how many assessors gave the label."""
+        size = len(self.scale)
+        return np.bincount(self.item * size + self.label, minlength=len(self.items) * size).reshape(-1, size)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """task (or topic and doc), worker, label."""
+        items = {"topic": self.topics, "doc": self.docs} if self.topics else {"task": self.items}
+        named = {name: np.array(names, dtype=object)[self.item] for name, names in items.items()}
+        workers, scale = np.array(self.workers, dtype=object), np.array(self.scale, dtype=object)
+        return {**named, "worker": workers[self.worker], "label": scale[self.label]}
+
+    def to_qrels(self, grades: Array, name: str = "merged") -> Qrels:
+        """Qrels with a grade per item; items whose grade is NaN are left out."""
+        self.need_topics()
+        keep = np.flatnonzero(~np.isnan(grades)).tolist()
+        return Qrels.from_tuples([(self.topics[i], self.docs[i], float(grades[i])) for i in keep], name=name)
+
+    def qrels_of(self, worker: str) -> Qrels:
+        """The judgments of one assessor."""
+        grades = np.full(len(self.items), np.nan)
+        mine = self.worker == self.workers.index(worker)
+        grades[self.item[mine]] = self.values[self.label[mine]]
+        return self.to_qrels(grades, worker)
+
+
+def factorised(names: Sequence[Any]) -> tuple[Index64, tuple[Any, ...]]:
+    """The number of each name, in order of appearance, and the distinct names.
+
+    >>> factorised(["b", "a", "b"])
+    (array([0, 1, 0]), ('b', 'a'))
+    """
+    distinct = tuple(dict.fromkeys(names))
+    number = {name: i for i, name in enumerate(distinct)}
+    return np.fromiter(map(number.__getitem__, names), dtype=np.int64, count=len(names)), distinct
+
+
+def _columns(thing: LabelsLike) -> LabelColumns:
+    if isinstance(thing, str | os.PathLike):
+        return from_file(thing)
+    if is_frame(thing):
+        return from_columns(thing)
+    if isinstance(thing, Mapping):
+        return from_judgments(thing)
+    if isinstance(thing, Iterable):
+        rows = list(thing)
+        if rows and all(isinstance(row, str | os.PathLike) for row in rows):
+            return from_judgments(rows)
+        return from_rows(rows)
+    raise UsageError(
+        f"{type(thing).__name__} cannot be read as labels: give a path, a frame, tuples or a dict of judgments"
+    )
+
+
+def _coded(columns: LabelColumns, scale: Sequence[Any] | None) -> tuple[Index64, tuple[str, ...], bool]:
+    """The position of each label on the scale, the scale, and whether it has an order."""
+    code, words = factorised(columns.labels)
+    keys = [_number(word) for word in words]
+    numeric = None not in keys
+    if scale is None:
+        order = sorted(range(len(words)), key=lambda i: (keys[i] if numeric else 0, words[i]))
+        position = {i: at for at, i in enumerate(order)}
+        if numeric:  # "1" and "1.0" are one label
+            values = sorted(set(keys))  # type: ignore[type-var]
+            position = {i: values.index(key) for i, key in enumerate(keys)}
+            named = tuple(f"{value:g}" for value in values)
+        else:
+            named = tuple(words[i] for i in order)
+        return np.array([position[i] for i in range(len(words))], dtype=np.int64)[code], named, numeric
+    allowed = [str(word) for word in scale]
+    if len(set(allowed)) < len(allowed):
+        raise UsageError(f"scale == {listed(allowed)}, must be labels that differ")
+    places: dict[Any, int] = {}
+    for at, word in enumerate(allowed):
+        places |= {word: at} if _number(word) is None else {word: at, _number(word): at}
+    position = {i: places.get(word, places.get(keys[i], -1)) for i, word in enumerate(words)}
+    label = np.array([position[i] for i in range(len(words))], dtype=np.int64)[code]
+    if (label < 0).any():
+        at = int(np.flatnonzero(label < 0)[0])
+        outside = counted(int((label < 0).sum()), "label")
+        raise DataError(
+            columns.origin, columns.line(at),
+            f"label {columns.labels[at]!r} is not on the scale {', '.join(allowed)}; in all, {outside} outside it",
+        )  # fmt: skip
+    return label, tuple(allowed), True
+
+
+def _number(word: str) -> float | None:
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _group_of(columns: LabelColumns, worker: Index64, workers: tuple[str, ...]) -> tuple[str, ...]:
+    """The group of each assessor; an assessor in two groups is an error."""
+    if columns.groups is None:
+        return ()
+    group: dict[int, str] = {}
+    for at, (one, name) in enumerate(zip(worker.tolist(), columns.groups, strict=True)):
+        if group.setdefault(one, name) != name:
+            raise DataError(
+                columns.origin, columns.line(at), f"{workers[one]} is in two groups, {group[one]!r} and {name!r}"
+            )
+    return tuple(group[one] for one in range(len(workers)))

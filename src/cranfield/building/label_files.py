@@ -1,0 +1,285 @@
+"""Read the labels of assessors: crowd tables, frames, tuples, and one qrels file for each assessor."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.column_names import COLUMNS, find_columns, no_column, repeated_column
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
+from cranfield.collection.structured import frame_columns, parquet_table
+from cranfield.errors import DataError
+from cranfield.text import counted, listed, shown
+from cranfield.types import Array
+
+LABEL_COLUMNS = {
+    "topic": COLUMNS["topic"],
+    "doc": COLUMNS["doc"],
+    "task": ("task", "task_id", "item", "item_id", "unit", "unit_id", "hit_id", "question", "example"),
+    "worker": ("worker", "worker_id", "assessor", "assessor_id", "annotator", "annotator_id", "rater", "judge", "user"),
+    "label": ("label", "grade", "relevance", "rel", "judgment", "judgement", "answer", "rating", "response"),
+    "time": ("time", "timestamp", "when", "date", "submitted"),
+    "seconds": ("seconds", "duration", "work_time", "worktime"),
+    "group": ("group", "worker_group", "role"),
+    "cost": ("cost", "price", "reward", "payment"),
+}
+"""Names of columns by role, the most specific first."""
+MISSING = frozenset({"", "na", "nan", "none", "null", "n/a", "?"})
+"""Labels that stand for no label, in lower case."""
+EXPECTED = "a header that names the columns task (or topic and doc), worker and label"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumns:
+    """The columns of a table of labels."""
+
+    tasks: Sequence[str]
+    """The name of the task, or the document if there are topics."""
+    workers: Sequence[str]
+    labels: Sequence[str]
+    topics: Sequence[str] | None = None
+    time: Array | None = None
+    seconds: Array | None = None
+    cost: Array | None = None
+    groups: Sequence[str] | None = None
+    origin: str = "labels"
+    lines: Sequence[int] | None = None
+    notes: tuple[str, ...] = ()
+
+    def line(self, at: int) -> int | None:
+        """The line of an entry, if the data is from a file."""
+        return None if self.lines is None else self.lines[at]
+
+    def without_missing(self) -> tuple[LabelColumns, int]:
+        """The entries that have a label, and how many have none."""
+        present = [label.strip().lower() not in MISSING for label in self.labels]
+        missing = len(present) - sum(present)
+        if not missing:
+            return self, 0
+        kept: dict[str, Any] = {
+            name: list(compress(column, present))
+            for name in ("tasks", "workers", "labels", "topics", "groups", "lines")
+            if (column := getattr(self, name)) is not None
+        }
+        numbers: dict[str, Any] = {
+            name: column[np.array(present)]
+            for name in ("time", "seconds", "cost")
+            if (column := getattr(self, name)) is not None
+        }
+        return replace(self, **kept, **numbers), missing
+
+    def split_tasks(self, separator: str) -> LabelColumns:
+        """Split the name of every task into topic and document."""
+        if self.topics is not None:
+            raise DataError(self.origin, None, f"topic and document have columns of their own; {separator!r} is unused")
+        parts = [task.partition(separator) for task in self.tasks]
+        for at, (topic, mark, doc) in enumerate(parts):
+            if not (topic and mark and doc):
+                name = shown(self.tasks[at])
+                raise DataError(self.origin, self.line(at), f"task {name} is not a topic, {separator!r} and a document")
+        return replace(self, topics=[topic for topic, _, _ in parts], tasks=[doc for _, _, doc in parts])
+
+
+def from_file(path: PathLike) -> LabelColumns:
+    """The labels in a file: CSV, TSV, JSON-lines or Parquet with names of columns, or text without a header."""
+    origin = shown_path(os.fspath(path))
+    buffer = load(path)
+    head = bytes(buffer[:HEAD])
+    if head.startswith(b"PAR1"):
+        return from_columns(parquet_table(buffer, origin), origin)
+    check_content(head, origin)
+    text = text_of(buffer, origin)
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if first.lstrip().startswith("{"):
+        return _from_json_lines(text, origin)
+    for delimiter in "\t,;":
+        names = next(csv.reader([first], delimiter=delimiter), [])
+        if len(names) >= 3 and "label" in (places := find_columns(names, LABEL_COLUMNS)) and len(places) >= 3:
+            return _from_csv(text, delimiter, origin)
+    table = read_side_file(
+        path, f"{EXPECTED}, or lines of task worker label, or of topic assessor doc grade", (3, 4), data=buffer
+    )
+    if not table.rows:
+        raise DataError(origin, None, "holds no labels")
+    columns = [list(column) for column in zip(*table.rows, strict=True)]
+    if len(columns) == 3:
+        tasks, workers, labels = columns
+        return LabelColumns(tasks, workers, labels, origin=origin, lines=table.lines)
+    topics, workers, docs, labels = columns
+    note = "no header: columns are read as topic, assessor, doc, grade"
+    return LabelColumns(docs, workers, labels, topics, origin=origin, lines=table.lines, notes=(note,))
+
+
+def _from_csv(text: str, delimiter: str, origin: str) -> LabelColumns:
+    reader = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter=delimiter)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise DataError(origin, reader.line_num, f"not valid CSV: {error}") from None
+    names, *rows = rows
+    for line, row in zip(lines[1:], rows, strict=True):
+        if len(row) != len(names):
+            raise DataError(origin, line, f"{counted(len(row), 'column')}, expected {len(names)} as in the header")
+    if not rows:
+        raise DataError(origin, None, "holds no labels, only a header")
+    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
+    return _by_name(names, columns, origin, lines[1:])
+
+
+def _from_json_lines(text: str, origin: str) -> LabelColumns:
+    records: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(origin, number, f"not valid JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise DataError(origin, number, f"is {shown(record)}, expected an object with task, worker and label")
+        records.append(record)
+        lines.append(number)
+    names = list(records[0])
+    for line_number, record in zip(lines, records, strict=True):
+        if absent := [name for name in names if name not in record]:
+            raise DataError(origin, line_number, f"no {listed(absent)}, which line {lines[0]} has")
+    return _by_name(names, [[record[name] for record in records] for name in names], origin, lines)
+
+
+def from_columns(frame: Any, origin: str = "frame") -> LabelColumns:
+    """The labels in a pandas, polars or Arrow table."""
+    names, get = frame_columns(frame)
+    return _by_name(names, [get(i) for i in range(len(names))], origin, None)
+
+
+def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, lines: list[int] | None) -> LabelColumns:
+    """Find the columns by their names."""
+    places = find_columns(names, LABEL_COLUMNS)
+    if message := repeated_column(names, places.values()):
+        raise DataError(origin, None, message)
+    pair = "topic" in places and "doc" in places
+    if not pair and "task" not in places and "doc" in places:
+        places["task"] = places["doc"]
+    needed = ("worker", "label") if pair else ("task", "worker", "label")
+    for role in needed:
+        if role not in places:
+            raise DataError(origin, None, no_column(role, names, LABEL_COLUMNS[role]))
+
+    def text(role: str) -> list[str]:
+        return [_text(value) for value in columns[places[role]]]
+
+    def numbers(role: str, read: Any) -> Array | None:
+        return _numbers(columns[places[role]], role, read, origin, lines) if role in places else None
+
+    return LabelColumns(
+        _filled(text("doc" if pair else "task"), "doc" if pair else "task", origin, lines),
+        _filled(text("worker"), "worker", origin, lines),
+        text("label"),
+        _filled(text("topic"), "topic", origin, lines) if pair else None,
+        numbers("time", _seconds),
+        numbers("seconds", float),
+        numbers("cost", float),
+        text("group") if "group" in places else None,
+        origin,
+        lines,
+    )
+
+
+def _text(value: Any) -> str:
+    """A cell as text: 2.0 is "2", None and NaN are "" (no label)."""
+    if isinstance(value, str):
+        return value
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _filled(names: list[str], role: str, origin: str, lines: list[int] | None) -> list[str]:
+    if "" in names:
+        at = names.index("")
+        raise DataError(origin, lines[at] if lines else None, f"row {at + 1} has no {role}")
+    return names
+
+
+def _numbers(values: list[Any], role: str, read: Any, origin: str, lines: list[int] | None) -> Array:
+    numbers = np.empty(len(values))
+    for at, value in enumerate(values):
+        try:
+            numbers[at] = np.nan if value is None or value == "" else read(value)
+        except (ValueError, TypeError):
+            line = lines[at] if lines else None
+            kind = "a number or a date such as 2026-01-31T12:00:00Z" if role == "time" else "a number"
+            raise DataError(origin, line, f"{role} {shown(value)} is not {kind}") from None
+    return numbers
+
+
+def _seconds(value: Any) -> float:
+    """A time in seconds: a number, or a date; a date without a zone is in UTC.
+
+    >>> _seconds("1970-01-01T00:01:00Z"), _seconds("12.5")
+    (60.0, 12.5)
+    """
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            value = datetime.fromisoformat(value)
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    return float(value)
+
+
+def from_rows(rows: Iterable[Any]) -> LabelColumns:
+    """The labels in tuples (task, worker, label) or (topic, doc, worker, label), or in dicts with such names."""
+    rows = list(rows)
+    if not rows:
+        raise DataError("labels", None, "there are none")
+    if all(isinstance(row, Mapping) for row in rows):
+        names = list(rows[0])
+        return _by_name(names, [[row.get(name) for row in rows] for name in names], "labels", None)
+    size = len(rows[0]) if isinstance(rows[0], tuple | list) else 0
+    for at, row in enumerate(rows):
+        if size not in (3, 4) or not isinstance(row, tuple | list) or len(row) != size:
+            message = f"entry {at + 1} is {shown(row)}, expected (task, worker, label) or (topic, doc, worker, label)"
+            raise DataError("labels", None, message)
+    names = ["task", "worker", "label"] if size == 3 else ["topic", "doc", "worker", "label"]
+    return _by_name(names, [list(column) for column in zip(*rows, strict=True)], "labels", None)
+
+
+def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike]) -> LabelColumns:
+    """The labels of assessors who each have judgments (qrels) of their own: {assessor: judgments}, or paths."""
+    if not isinstance(judgments, Mapping):
+        stems = [stem(os.fspath(path)) for path in judgments]
+        distinct = len(set(stems)) == len(stems)
+        names = stems if distinct else [os.fspath(path) for path in judgments]
+        judgments = dict(zip(names, judgments, strict=True))
+    topics: list[str] = []
+    docs: list[str] = []
+    workers: list[str] = []
+    labels: list[str] = []
+    for name, thing in judgments.items():
+        for judgment in Qrels.of(thing):
+            topics.append(judgment.topic)
+            docs.append(judgment.doc)
+            workers.append(str(name))
+            labels.append(f"{judgment.grade:g}")
+    return LabelColumns(docs, workers, labels, topics)

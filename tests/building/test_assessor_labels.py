@@ -1,0 +1,143 @@
+"""Reading the labels of several assessors."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield import CranfieldError
+from cranfield.building.assessor_labels import Labels
+
+CROWD = "task,worker,label\nt1,anna,1\nt1,ben,0\nt2,anna,2\n"
+
+
+def written(folder: Path, text: str | bytes, name: str = "labels.csv") -> str:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_a_crowd_table_is_read(tmp_path: Path) -> None:
+    labels = Labels.read(written(tmp_path, CROWD))
+    assert (labels.items, labels.workers, labels.scale) == (("t1", "t2"), ("anna", "ben"), ("0", "1", "2"))
+    assert labels.matrix().tolist() == [[1, 0], [2, -1]]
+    assert labels.counts().tolist() == [[1, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "topic,doc,assessor,grade\n1,d1,anna,1\n1,d1,ben,0\n1,d2,anna,2\n",
+        "qid\tdocno\tworker_id\tlabel\n1\td1\tanna\t1.0\n1\td1\tben\t0\n1\td2\tanna\t2\n",
+        "\ufefftopic;doc;annotator;rel\r\n1;d1;anna;1\r\n1;d1;ben;0\r\n1;d2;anna;2\r\n",
+        "1 anna d1 1\n1 ben d1 0\n1 anna d2 2\n",
+        "\n".join(
+            json.dumps({"topic": "1", "doc": doc, "worker": worker, "label": label})
+            for doc, worker, label in [("d1", "anna", 1), ("d1", "ben", 0), ("d2", "anna", 2)]
+        ),
+    ],
+)
+def test_topic_and_document_may_have_two_columns(tmp_path: Path, text: str) -> None:
+    labels = Labels.read(written(tmp_path, text))
+    assert labels.topics == ("1", "1")
+    assert labels.docs == ("d1", "d2")
+    assert labels.matrix().tolist() == [[1, 0], [2, -1]]
+    assert labels.qrels_of("anna").to_dict() == {"1": {"d1": 1, "d2": 2}}
+
+
+def test_a_task_may_be_split_into_topic_and_document() -> None:
+    labels = Labels.of([("301:d:1", "anna", 1)], separator=":")
+    assert (labels.topics, labels.docs) == (("301",), ("d:1",))
+    with pytest.raises(CranfieldError, match="task 'd1' is not a topic, ':' and a document"):
+        Labels.of([("d1", "anna", 1)], separator=":")
+
+
+def test_qrels_of_several_assessors_are_read(tmp_path: Path) -> None:
+    anna = written(tmp_path, "1 0 d1 1\n1 0 d2 2\n", "anna.qrels")
+    ben = written(tmp_path, "1 0 d1 0\n", "ben.qrels")
+    for thing in ([anna, ben], {"anna": anna, "ben": {"1": {"d1": 0}}}):
+        labels = Labels.of(thing)
+        assert labels.workers == ("anna", "ben")
+        assert labels.matrix().tolist() == [[1, 0], [2, -1]]
+
+
+def test_frames_are_read_with_times_groups_and_costs() -> None:
+    import pandas as pd
+    import polars as pl
+
+    columns = {
+        "topic": [1, 1], "doc": ["d1", "d1"], "worker": ["anna", "ben"], "label": [1.0, None],
+        "time": ["2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"], "group": ["expert", "crowd"], "cost": [0.5, 0.1],
+    }  # fmt: skip
+    for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+        labels = Labels.of(frame)
+        assert len(labels) == 1
+        assert labels.notes == ("1 row without a label, left out",)
+        assert labels.group == ("expert",)
+        assert labels.cost is not None
+        assert labels.cost.tolist() == [0.5]
+        assert labels.time is not None
+        assert labels.time.tolist() == [1767225600.0]  # date -d 2026-01-01T00:00:00Z +%s
+
+
+def test_words_have_an_order_only_if_a_scale_is_given() -> None:
+    rows = [("t1", "anna", "yes"), ("t1", "ben", "no"), ("t2", "ben", "maybe")]
+    labels = Labels.of(rows)
+    assert not labels.ordered
+    with pytest.raises(CranfieldError, match="words without an order"):
+        _ = labels.values
+    labels = Labels.of(rows, scale=["no", "maybe", "yes"])
+    assert labels.matrix().tolist() == [[2, 0], [-1, 1]]
+    assert labels.values.tolist() == [0, 1, 2]
+
+
+def test_numbers_are_sorted_as_numbers() -> None:
+    labels = Labels.of([("t", "a", "10"), ("t", "b", "9"), ("t", "c", "9.0"), ("t", "d", "-1")])
+    assert labels.scale == ("-1", "9", "10")
+    assert np.array_equal(labels.values, [-1, 9, 10])
+
+
+def test_an_assessor_who_contradicts_himself_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path, CROWD + "t1,ben,2\nt2,anna,2\n")
+    with pytest.raises(CranfieldError, match=r"labels.csv:5: ben gives t1 two labels, 0 and 2; 1 label contradicts?"):
+        Labels.read(path)
+    assert Labels.read(path, on_duplicate="first").matrix().tolist() == [[1, 0], [2, -1]]
+    last = Labels.read(path, on_duplicate="last")
+    assert last.matrix().tolist() == [[1, 2], [2, -1]]
+    assert last.notes == (
+        "2 repeated labels of an item by the same assessor, left out; 1 of them differs, the last one counts",
+    )
+    assert len(Labels.read(path, on_duplicate="keep")) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("task,worker,label\n", "holds no labels, only a header"),
+        ("task,worker,label\nt1,anna,\n", "holds no labels"),
+        ("task,worker,label\nt1,anna,1\nt2,anna\n", ":3: 2 columns, expected 3 as in the header"),
+        ("task,worker,label\n,anna,1\n", ":2: row 1 has no task"),
+        ("task,worker,label,time\nt1,anna,1,noon\n", ":2: time 'noon' is not a number or a date"),
+        ("task,worker,label,group\nt1,a,1,x\nt2,a,1,y\n", ":3: a is in two groups, 'x' and 'y'"),
+        ("task,user,text,label\nt1,a,b,1\nt1,a,b,2\n", "two labels"),
+        ("task,who,label,topic\nt1,a,1,1\n", "no column for the worker among task, who, label, topic"),
+        ('{"task": 1, "worker": "a", "label": 1}\n{"task": 2}\n', ":2: no worker, label, which line 1 has"),
+        ('{"task": 1, "worker": "a", "label": 1}\n{oops\n', ":2: not valid JSON"),
+        (b"\x00\x01\x02", "binary"),
+    ],
+)
+def test_wrong_files_are_explained(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        Labels.read(written(tmp_path, text))
+
+
+def test_a_label_outside_the_scale_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CranfieldError, match=r"csv:4: label '2' is not on the scale 0, 1; in all, 1 label outside it"):
+        Labels.read(written(tmp_path, CROWD), scale=[0, 1])
+
+
+def test_items_without_topics_cannot_become_qrels() -> None:
+    with pytest.raises(CranfieldError, match="the topics of items are unknown"):
+        Labels.of([("t1", "anna", 1)]).to_qrels(np.array([1.0]))
