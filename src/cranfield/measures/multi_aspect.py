@@ -40,8 +40,8 @@ class TOMA(OverDimensions):
     No relevant documents: as for the inner measure.
     Reference: Maistro, Lima, Simonsen & Lioma, CIKM 2021, doi:10.1145/3459637.3482287
 
-    >>> TOMA("CG").of([2, 0, 1], dimensions={"credibility": [0, 2, 1]})  # √4, √4 and √2 from the best: 1 + 1 + 3
-    5.0
+    >>> TOMA("CG").of([2, 0, 1], dimensions={"credibility": [0, 2, 1]})  # 2, 2 and √2 from the best: 2 + 2 + 3
+    7.0
     """
 
     distance: str = "euclidean"
