@@ -230,6 +230,8 @@ PARAMETERS: dict[str, st.SearchStrategy[object]] = {
     "U.norm": st.none() | st.just("total") | st.floats(0.1, 100),
     "ideal": st.sampled_from(["greedy", "exact"]),
     "effort": st.floats(0, 1),
+    "distance": st.sampled_from(["euclidean", "manhattan", "chebyshev"]),
+    "grades": st.sampled_from(["order", "distance"]),
     **dict.fromkeys(("NRBP.beta", "nNRBP.beta", "alpha#-nNRBP-IA.beta"), st.floats(0, 0.999)),
     "intents": st.sampled_from(["rare", "equal"]),
     "topics": st.sampled_from(["difficult", "equal"]),
