@@ -40,7 +40,8 @@ class TOMA(OverDimensions):
     No relevant documents: as for the inner measure.
     Reference: Maistro, Lima, Simonsen & Lioma, CIKM 2021, doi:10.1145/3459637.3482287
 
-    >>> TOMA("CG").of([2, 0, 1], dimensions={"credibility": [0, 2, 1]})  # 2, 2 and √2 from the best: 2 + 2 + 3
+    >>> credible = [0, 2, 1]  # distances 2, 2 and √2: grades 2 + 2 + 3
+    >>> TOMA("CG").of([2, 0, 1], dimensions={"credibility": credible})
     7.0
     """
 
