@@ -166,8 +166,9 @@ def _window_means(window: Index64, values: Array, windows: int) -> tuple[Array, 
 def _slope(x: Array, y: Array) -> tuple[float, float]:
     """The slope of the least-squares line, and its standard error for values of unequal variance (White 1980, HC1).
 
-    >>> _slope(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.0, 0.0]))
-    (-1.0, 0.5)
+    >>> slope, error = _slope(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.0, 0.0]))
+    >>> slope, round(error**2, 4)  # residuals 1/6, -1/3, 1/6: (2 × (1/2 × 1/6)²) / (1/2)² × 3
+    (-1.0, 0.1667)
     """
     n = len(x)
     if n < 3 or np.ptp(x) == 0:
