@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.building.pools.pool_policy import Parameter, Policy, Proposals, proposals, steady
+from cranfield.building.pools.pool_policy import Parameter, Policy, Proposals, proposals, steady, summed
 from cranfield.building.pools.pooled_lists import Mask
 from cranfield.types import Array, Index64
 
@@ -67,7 +67,7 @@ class ReciprocalRank(FixedOrder):
 
     def weights(self) -> Array:
         weight = 1.0 / (self.values["k"] + self.lists.rank)
-        return steady(np.bincount(self.lists.document, weight, minlength=self.lists.size))
+        return steady(summed(self.lists, weight))
 
 
 class RankBiased(FixedOrder):
@@ -81,4 +81,4 @@ class RankBiased(FixedOrder):
     def weights(self) -> Array:
         p = self.values["p"]
         weight = (1 - p) * p ** (self.lists.rank - 1.0)
-        return steady(np.bincount(self.lists.document, weight, minlength=self.lists.size))
+        return steady(summed(self.lists, weight))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.segments import position_in_segment
+from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.building.pools.fixed_order import FixedOrder
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_methods import Method
@@ -40,8 +41,8 @@ def make_pool(
     """The documents to judge.
 
     budget, per_topic: the largest number of documents, of all topics (divided evenly) and of each.
-    judged: judgments so far. Documents that are judged are not offered again, and use the budget; adaptive methods learn
-        from them, in the order of the file.
+    judged: judgments so far. Documents that are judged are not offered again, and use the budget; adaptive methods
+        learn from them, in the order of the file.
     batch: how many documents of a topic an adaptive method offers at a time (default 10).
     patience, least: when an adaptive method stops; see `Pooling`.
     strata: the strata of the method `stratified`.
@@ -89,17 +90,17 @@ def _fixed(
     if budget is not None:
         allowed = _evenly(budget - int(spent.sum()), allowed, spent)
     free = policy.order[~known[policy.order]]
-    place = position_in_segment(np.concatenate(([0], np.cumsum(sizes - spent))))
-    kept = free[place < allowed[lists.topic[free]]]
-    order = place[place < allowed[lists.topic[free]]] + 1
-    return _pool(lists, kept, order, lists.first[kept], policy.estimate()[kept], method, seed, notes)
+    order = _places(lists, free)
+    kept = order <= allowed[lists.topic[free]]
+    free, order = free[kept], order[kept]
+    return _pool(lists, free, order, lists.first[free], policy.estimate()[free], method, seed, notes)
 
 
 def _evenly(total: int, allowed: Index64, spent: Index64) -> Index64:
     """Divide what is left of a budget so that all topics have as many judgments as possible, and as evenly."""
     if total <= 0:
         return np.zeros_like(allowed)
-    return np.maximum(shared(total + int(spent.sum()), allowed + spent) - spent, 0)
+    return np.asarray(np.maximum(shared(total + int(spent.sum()), allowed + spent) - spent, 0))
 
 
 def _sample(
@@ -118,26 +119,21 @@ def _sample(
         notes.append("documents that are judged stay in the sample, because it is drawn without looking at judgments")
     order = np.zeros(lists.size, dtype=np.int64)
     drawn = policy.order[policy.drawn[policy.order]]
-    counts = np.bincount(lists.topic[drawn], minlength=len(lists.topics))
-    order[drawn] = position_in_segment(np.concatenate(([0], np.cumsum(counts)))) + 1
+    order[drawn] = _places(lists, drawn)
     every = np.lexsort((np.arange(lists.size), policy.stratum, lists.topic))
-    pool = _pool(lists, every, order[every], lists.first[every], policy.estimate()[every], method, seed, notes)
+    none = np.full(lists.size, np.nan)
+    pool = _pool(lists, every, order[every], lists.first[every], none, method, seed, notes)
     names = np.array([str(number + 1) for number in range(int(policy.stratum.max(initial=0)) + 1)], dtype=object)
-    object.__setattr__(pool, "stratum", names[policy.stratum[every]])
-    object.__setattr__(pool, "probability", policy.probability[every])
-    object.__setattr__(pool, "estimate", np.full(lists.size, np.nan))
-    return pool
+    return replace(pool, stratum=names[policy.stratum[every]], probability=policy.probability[every])
 
 
 def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
     """The next documents of every topic."""
-    lists, offers = pooling.lists, []
-    for topic in _in_turn(pooling):
+    lists = pooling.lists
+    offers: list[Offer] = []
+    for topic in lists.topics:
         own: list[Offer] = []
-        for _ in range(batch):
-            offer = pooling.next(topic, without=[(one.topic, one.doc) for one in [*offers, *own] if one.topic == topic])
-            if offer is None:
-                break
+        while len(own) < batch and (offer := pooling.next(topic, [(topic, one.doc) for one in own])) is not None:
             own.append(offer)
         offers += own
     offers = _within_budget(pooling, offers)
@@ -152,27 +148,19 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
             notes.append(f"{counted(len(topics), 'topic')} {what}: {listed(topics)}")
     have = counted(pooling.judged, "judgment")
     notes.append(
-        f"{pooling.method} chooses each document by the judgments before it; these {len(offers):,} documents are chosen "
-        f"with {have}. Judge them, then make the next batch from all judgments"
+        f"{pooling.method} chooses each document by the judgments before it; these {len(offers):,} documents are "
+        f"chosen with {have}. Judge them, then make the next batch from all judgments"
     )
     places = np.array([_place(lists, one.topic, one.doc) for one in offers], dtype=np.int64)
-    runs = {name: number for number, name in enumerate(lists.runs)}
-    at = lists.topic[places] * len(lists.runs) + [runs[one.run] for one in offers] if offers else places
-    entry = np.array(
-        [lists.list_start[row] + np.flatnonzero(lists.document[lists.list_start[row] :] == place)[0]
-         for row, place in zip(at, places, strict=True)],
-        dtype=np.int64,
-    )  # fmt: skip
-    by_topic = np.argsort(lists.topic[places], kind="stable")
-    counts = np.bincount(lists.topic[places], minlength=len(lists.topics))
-    order = position_in_segment(np.concatenate(([0], np.cumsum(counts)))) + 1
-    order += pooling.policy.learned[lists.topic[places[by_topic]]]
-    estimate = np.array([one.estimate for one in offers])[by_topic] if offers else np.empty(0)
-    return _pool(lists, places[by_topic], order, entry[by_topic], estimate, pooling.method, seed, notes)
+    entry = np.array([lists.entry(one.topic, one.run, one.rank) for one in offers], dtype=np.int64)
+    order = _places(lists, places) + pooling.policy.learned[lists.topic[places]]
+    estimate = np.array([one.estimate for one in offers], dtype=np.float64)
+    return _pool(lists, places, order, entry, estimate, pooling.method, seed, notes)
 
 
-def _in_turn(pooling: Pooling) -> list[str]:
-    return [pooling.lists.topics[number] for number in np.argsort(pooling.policy.learned, kind="stable")]
+def _places(lists: PooledLists, documents: Index64) -> Index64:
+    """1 for the first of the documents in its topic, 2 for the next; they are sorted by topic."""
+    return position_in_segment(segment_starts(lists.topic[documents], len(lists.topics)))
 
 
 def _within_budget(pooling: Pooling, offers: list[Offer]) -> list[Offer]:

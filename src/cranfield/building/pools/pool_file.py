@@ -122,9 +122,9 @@ class Pool(Record):
         header = FIELDS[: len(columns)]
         lines = ["\t".join(header), *map("\t".join, zip(*columns, strict=True)), ""]
         text = "\n".join(lines)
-        if text.count("\t") == (len(lines) - 1) * (len(header) - 1) and text.count("\n") == len(lines) - 1:
-            if not any(mark in text for mark in '"\r'):
-                return text
+        plain = text.count("\t") == (len(lines) - 1) * (len(header) - 1) and text.count("\n") == len(lines) - 1
+        if plain and not any(mark in text for mark in '"\r'):
+            return text
         out = io.StringIO()  # an id contains a tab, a quote or a line break
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
         writer.writerow(header)

@@ -46,7 +46,7 @@ class Policy:
     """Whether proposals depend on judgments."""
     samples: ClassVar[bool] = False
     """Whether documents are drawn at random, with known probabilities."""
-    probability: ClassVar[bool] = False
+    is_probability: ClassVar[bool] = False
     """Whether the estimate is a probability of relevance."""
     estimates: ClassVar[str] = ""
     """What the estimate of a proposal is."""
@@ -105,6 +105,11 @@ def steady(weights: Array) -> Array:
     """
     mantissa, exponent = np.frexp(weights)
     return np.asarray(np.ldexp(np.round(mantissa * 2.0**40) / 2.0**40, exponent))
+
+
+def summed(lists: PooledLists, weights: Array) -> Array:
+    """For each document, the sum of the weights of its entries."""
+    return np.asarray(np.bincount(lists.document, weights, minlength=lists.size), dtype=np.float64)
 
 
 def entries_of(lists: PooledLists, documents: Index64) -> tuple[Index64, Index64]:

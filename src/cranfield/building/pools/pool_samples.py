@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cranfield.building.pools.fixed_order import FixedOrder
-from cranfield.building.pools.pool_policy import steady
+from cranfield.building.pools.pool_policy import steady, summed
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index64
@@ -156,8 +156,7 @@ class WeightedSample(Sampled):
         order = np.lexsort((np.arange(len(prior)), -prior))
         stratum = np.empty(len(prior), dtype=np.int64)
         stratum[order] = np.arange(len(prior)) // size
-        bucket = np.bincount(stratum, prior)
-        bucket /= bucket.sum()
+        bucket = np.asarray(np.bincount(stratum, prior) / prior.sum())
         drawn = np.zeros(len(prior), dtype=bool)
         for number, count in enumerate(rng.multinomial(size, bucket).tolist()):
             # The last bucket may be smaller: its other places are empty, and drawing one gives no document.
@@ -174,7 +173,7 @@ def average_precision_prior(lists: PooledLists) -> Array:
     harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1, deepest + 1))))
     tail = np.maximum(harmonic[length] - harmonic[np.minimum(lists.rank, length) - 1], 0)
     weight = (1 + tail) / (2 * length)
-    return steady(np.bincount(lists.document, weight, minlength=lists.size) / len(lists.runs))
+    return steady(summed(lists, weight) / len(lists.runs))
 
 
 def sizes_within(lists: PooledLists, budget: int | None, per_topic: int | None) -> Index64 | None:

@@ -66,7 +66,9 @@ class PooledLists:
         """
         check.whole("", depth=depth)
         options = options or JoinOptions()
-        reading = {"on_duplicate": options.on_duplicate, "split_tags": options.split_tags, "format": options.format}
+        reading: dict[str, Any] = {
+            "on_duplicate": options.on_duplicate, "split_tags": options.split_tags, "format": options.format,
+        }  # fmt: skip
         pooled = _core.PooledDocuments()
         names, paths, threads = [], [], options.threads or os.cpu_count() or 1
         sources = each_run(runs)
@@ -140,6 +142,12 @@ class PooledLists:
         """For each document, the entry with its best rank (of the first run, if several have it)."""
         order = np.lexsort((self.run, self.rank, self.document))
         return np.asarray(order[segment_starts(self.document[order], self.size)[:-1]])
+
+    def entry(self, topic: str, run: str, rank: int) -> int:
+        """The entry of a list at a rank that it has."""
+        row = self.topic_number[topic] * len(self.runs) + self.runs.index(run)
+        begin, end = int(self.list_start[row]), int(self.list_start[row + 1])
+        return begin + int(np.searchsorted(self.rank[begin:end], rank))
 
     def grades(self, qrels: Qrels) -> Array:
         """The grade of each document, the highest if it is judged by intent; NaN if it is not judged."""

@@ -72,7 +72,7 @@ class Pooling:
         check.whole("", budget=budget, per_topic=per_topic, patience=patience)
         self.lists = lists
         self.method = Method.of(method)
-        if least is not None and not self.method.policy.probability:
+        if least is not None and not self.method.policy.is_probability:
             raise UsageError(
                 f"least == {least:g}, but the estimate of {self.method.name} is not a probability of relevance; "
                 "use a method of bandits, or another rule to stop"

@@ -22,7 +22,7 @@ class Arms(Policy):
     """Runs as arms. Arrays are topics × arms, or flat; `arm_run` says which run an arm of a topic is."""
 
     estimates = "the share of relevant documents expected from the run: (relevant + 1) / (judged + 2)"
-    probability = True
+    is_probability = True
     source = LOSADA
 
     def prepare(self, sizes: Index64 | None) -> None:
@@ -199,7 +199,7 @@ class MoveToFront(Arms):
 
     name = "move-to-front"
     estimates = "the priority of the run: 0, and 1 less for each non-relevant document"
-    probability = False
+    is_probability = False
     source = "Cormack, Palmer & Clarke, SIGIR 1998, doi:10.1145/290941.291009"
 
     def begin(self) -> None:
