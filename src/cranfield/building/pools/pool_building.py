@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.assessed.segments import position_in_segment, segment_starts
@@ -192,7 +194,7 @@ def _pool(
     topics, runs = np.array(lists.topics, dtype=object), np.array(lists.runs, dtype=object)
     return Pool(
         topics[lists.topic[documents]],
-        _ids(lists, documents),
+        ids_of(lists, documents),
         order,
         runs[lists.run[entry]],
         lists.rank[entry],
@@ -203,7 +205,8 @@ def _pool(
     )
 
 
-def _ids(lists: PooledLists, documents: Index64) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+def ids_of(lists: PooledLists, documents: Index64) -> NDArray[Any]:
+    """The ids of documents, as texts."""
     names = np.empty(lists.size, dtype=object)
     for topic in np.unique(lists.topic[documents]).tolist():
         names[int(lists.start[topic]) : int(lists.start[topic + 1])] = lists.docs(topic)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield import _core, check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import distinct_names, each_run
+from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.segments import segment_starts, starts_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import runs_of
@@ -290,3 +291,38 @@ def _numbered(pooled: _core.PooledDocuments, runs: tuple[str, ...]) -> PooledLis
         rank[by_list].astype(np.int64),
         _Names(table, order),
     )
+
+
+def lists_of_judged(documents: JudgedDocuments, depth: int | None) -> tuple[PooledLists, Index64]:
+    """The judged documents among the first `depth` of every list, at their ranks; and their numbers in `documents`.
+
+    >>> judged = JudgedDocuments.of({"q": {"b": 0, "c": 1}}, {"mine": {"q": {"a": 3, "b": 2, "c": 1}}})
+    >>> lists, _ = lists_of_judged(judged, depth=2)
+    >>> lists.docs(0), lists.rank.tolist()
+    (['b'], [2])
+    """
+    lists = documents.lists
+    assert lists.document is not None
+    hits = np.flatnonzero(lists.rank <= depth) if depth else np.arange(len(lists.rank))
+    run, topic = lists.run[lists.row[hits]].astype(np.int64), lists.topic[lists.row[hits]].astype(np.int64)
+    rank, judged = lists.rank[hits].astype(np.int64), lists.document[hits].astype(np.int64)
+    best = np.full(len(documents), np.iinfo(np.int64).max)
+    np.minimum.at(best, judged, rank * len(lists.runs) + run)
+    kept = np.flatnonzero(best < np.iinfo(np.int64).max)
+    kept = kept[np.lexsort((best[kept], documents.topic[kept]))]
+    number = np.full(len(documents), -1)
+    number[kept] = np.arange(len(kept))
+    row = topic * len(lists.runs) + run
+    order = np.lexsort((rank, row))
+    line = np.zeros(len(documents), dtype=np.int64)
+    line[documents.document] = np.arange(len(documents.document))
+    pooled = PooledLists(
+        tuple(lists.topics),
+        tuple(lists.runs),
+        segment_starts(documents.topic[kept], len(lists.topics)),
+        segment_starts(row[order], len(lists.topics) * len(lists.runs)),
+        number[judged[order]],
+        rank[order],
+        _Names(documents.qrels.table, line[kept]),
+    )
+    return pooled, kept
