@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.cli import META_VERBS, VERBS, find
+from cranfield.cli import every_verb, find
 from cranfield.cli.declare import Verb, argument, declared, flag, option
 from cranfield.cli.measure_names import chosen, measure_names
 from cranfield.cli.options import Lists
@@ -16,7 +16,7 @@ from cranfield.cli.parser import parsed
 from cranfield.errors import UsageError
 from cranfield.measures import DEFAULT, parse
 
-EVERY_VERB = [*VERBS, *(f"meta {verb}" for verb in META_VERBS)]
+EVERY_VERB = every_verb()
 QR: dict[str, Any] = {"qrels": "q", "runs": ["r"]}
 
 LINES: list[tuple[str, str, dict[str, Any]]] = [

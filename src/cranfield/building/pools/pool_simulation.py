@@ -215,7 +215,7 @@ class Simulation:
                         float(tau[m]),
                         self.pairs.compare(m, values[b][m]),
                         **more,
-                    )  # fmt: skip
+                    )
                 )
         judged = np.flatnonzero(place)
         order = judged[np.lexsort((self.lists.topic[judged], place[judged]))]
