@@ -105,7 +105,7 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
     verb, *rest = words or ["help"]
     if verb in ("help", "-h", "--help"):
         if rest:
-            return run([*group.split(), rest[0], "--help"])
+            return run([*group.split(), *rest, "--help"])
         print(overview(verbs, group))
         return 0
     if verb not in verbs:

@@ -100,7 +100,8 @@ def bash(*, zsh: bool = False) -> str:
     for word, group in GROUPS.items():
         own = f'        {word}) at=2 known="{" ".join(group.verbs)}"'
         if group.default:
-            own += f' verb="{word} {group.default}"; case "$second" in {"|".join(group.verbs)}) verb="{word} $second"; esac'
+            verbs = "|".join(group.verbs)
+            own += f' verb="{word} {group.default}"; case "$second" in {verbs}) verb="{word} $second"; esac'
         else:
             own += f' verb="{word} $second"'
         groups.append(f"{own} ;;")

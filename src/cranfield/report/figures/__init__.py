@@ -36,6 +36,7 @@ __all__ = [
     "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl", "describe_axioms",
     "describe_boxes", "describe_components", "describe_concordance", "describe_correlations", "describe_curves",
     "describe_differences", "describe_discovery", "describe_diversity", "describe_effects", "describe_efficiency",
-    "describe_heat", "describe_informativeness", "describe_interaction", "describe_intervals", "describe_power", "describe_precision_recall", "describe_rank_changes",
-    "describe_robustness", "describe_spacing", "describe_swap_rates",
+    "describe_heat", "describe_informativeness", "describe_interaction", "describe_intervals",
+    "describe_power", "describe_precision_recall", "describe_rank_changes", "describe_robustness",
+    "describe_spacing", "describe_swap_rates",
 ]  # fmt: skip

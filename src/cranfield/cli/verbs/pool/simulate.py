@@ -49,7 +49,6 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
     )  # fmt: skip
     alpha: float = options.alpha()
     rel: float = options.rel()
-    strata: str | None = option("--strata RANK[:SHARE],...", "stratified: as in cranfield pool.", group=MORE)
     missing: str = options.missing()
     seed: int = options.seed()
 
@@ -61,7 +60,7 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
         self.numbers = options.whole_numbers("--budgets", self.budgets) or []
 
     def run(self) -> None:
-        from cranfield.building.pools.pool_methods import read_strata, split_methods
+        from cranfield.building.pools.pool_methods import split_methods
         from cranfield.building.pools.pool_simulation import simulate_pools
 
         names = [name for text in self.methods or [USUAL_METHODS] for name in split_methods(text)]
@@ -73,7 +72,6 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
                 chosen(self.measures or ["AP"]),
                 per_topic=not self.total,
                 leave_out=self.leave_out_runs,
-                strata=() if self.strata is None else read_strata(self.strata),
                 options=self.joining(),
                 progress=progress,
                 **self.values("depth", "teams", "rel", "test", "correction", "alpha", "seed", "missing"),
