@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,7 @@ from cranfield.assessed.joined_runs import distinct_names, each_run
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.segments import segment_starts, starts_of
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import runs_of
+from cranfield.collection.run import Run, runs_of
 from cranfield.errors import UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index, Index64, Progress
@@ -74,8 +75,8 @@ class PooledLists:
         pooled = _core.PooledDocuments()
         names, paths, threads = [], [], options.threads or os.cpu_count() or 1
         sources = each_run(runs)
-        for number, (name, source) in enumerate(sources):
-            for run in runs_of(source, name, **({} if _is_run(source) else reading)):
+        for number, together in enumerate(_read(sources, reading, threads)):
+            for run in together:
                 try:
                     pooled.add(run.table, options.order or "score", options.precision == 32, depth or 0, threads)
                 except ValueError as error:
@@ -244,10 +245,19 @@ class PooledLists:
                 )
 
 
-def _is_run(source: Any) -> bool:
-    from cranfield.collection.run import Run
+def _read(sources: Sequence[tuple[str | None, Any]], reading: Mapping[str, Any], threads: int) -> Iterator[list[Run]]:
+    """The runs of each source in turn; a few files are read at a time."""
 
-    return isinstance(source, Run)
+    def read(source: tuple[str | None, Any]) -> list[Run]:
+        name, thing = source
+        return runs_of(thing, name, **({} if isinstance(thing, Run) else reading))
+
+    if len(sources) == 1 or not all(isinstance(thing, str | os.PathLike) for _, thing in sources):
+        yield from map(read, sources)
+        return
+    with ThreadPoolExecutor(threads) as readers:
+        for begin in range(0, len(sources), 2 * threads):  # so that few are in memory
+            yield from readers.map(read, sources[begin : begin + 2 * threads])
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ class BuildVerb(options.Ranked, Quiet):
     the pool; those that were not drawn have no order.
 
     A parameter follows the method: rbp(p=0.95), rrf(k=60), hedge(beta=0.1), epsilon-greedy(c=0.01,d=0.1),
-    mm-ns(rate=0).
+    mm-ns(rate=0.5).
     """
 
     summary = "choose the documents to judge"
