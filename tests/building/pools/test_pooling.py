@@ -103,7 +103,6 @@ def test_the_lowest_relevant_grade_counts() -> None:
         assert offer.estimate == pytest.approx(estimate)
 
 
-
 # -- whole pools
 
 

@@ -268,4 +268,5 @@ class Simulation:
         if any(method.policy.samples for method in methods):
             yield "samples are scored like other pools here: documents that were not drawn count as unjudged"
         if self.groups is not None:
-            yield "left out: the score of a run without its team in the pool minus that with it, mean over runs"
+            whom = "itself" if len(self.groups[0]) == len(self.scorer.full.runs) else "its team"
+            yield f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"
