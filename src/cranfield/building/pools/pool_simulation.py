@@ -73,6 +73,8 @@ class PoolSimulation(Record):
     seed: int
     by: str = ""
     """`run` or `team` if these were left out, else empty."""
+    pooled: str = ""
+    """What was pooled, in words: the numbers of runs and topics, and the depth."""
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -171,7 +173,9 @@ def simulate_pools(
             progress(number + 1, len(chosen))
     notes = (*scorer.full.notes, *simulation.notes(chosen), *pairs.notes)
     by = "" if groups is None else "run" if teams is None else "team"
-    return PoolSimulation(tuple(outcomes), curves, per_topic, test, pairs.correction, alpha, seed, by, notes)
+    size = f"{counted(len(scorer.full.runs), 'run')}, {counted(len(scorer.full.topics), 'topic')}"
+    pooled = f"{size}, {'whole lists' if depth is None else f'depth {depth}'}; topics are judged in turn"
+    return PoolSimulation(tuple(outcomes), curves, per_topic, test, pairs.correction, alpha, seed, by, pooled, notes)
 
 
 @dataclass

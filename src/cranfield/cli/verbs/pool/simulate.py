@@ -80,4 +80,4 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
         if self.plot:
             from cranfield.report.figures import describe_discovery
 
-            describe_discovery(result.curve()).save(self.plot)
+            describe_discovery(result.curve(), subtitle=result.pooled).save(self.plot)
