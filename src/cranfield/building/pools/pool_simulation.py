@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
+from cranfield.building.pools.judged_lists import lists_of_judged
 from cranfield.building.pools.kept_pairs import KeptPairs, SignificantPairs
 from cranfield.building.pools.pool_methods import Method
 from cranfield.building.pools.pool_samples import Stratum, shared
-from cranfield.building.pools.pooled_lists import Mask, PooledLists, lists_of_judged
+from cranfield.building.pools.pooled_lists import Mask, PooledLists
 from cranfield.building.pools.simulated_judging import judging_order
 from cranfield.building.pools.teams_left_out import TeamsLeftOut
 from cranfield.collection.run_table import Belongs, belongs

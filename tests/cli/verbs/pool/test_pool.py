@@ -106,6 +106,8 @@ def test_a_simulation_prints_a_table_and_draws_the_curves(cranfield: Cranfield) 
         ("depth", 5), ("depth", 20), ("mm-ns(rate=0.5)", 5), ("mm-ns(rate=0.5)", 20),
     ]  # fmt: skip
     assert rows[0]["judgments"] == 24 * 5
+    assert rows[0]["significant"] == rows[0]["kept"] + rows[0]["lost"] + rows[0]["reversed"]
+    assert -1 <= rows[0]["tau"] <= 1
     assert Path("curves.csv").read_text().splitlines()[0] == "method,judgments,share"
 
 

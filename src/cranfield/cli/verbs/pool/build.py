@@ -55,7 +55,7 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
         "--patience N", "Adaptive methods: a topic ends after N non-relevant documents in a row."
     )
     least: float | None = option(
-        "--least P", "Bandits: a topic ends if the next document is expected to be relevant with less than this."
+        "--least P", "Bandits: a topic ends if its next document is expected to be relevant with a probability below P."
     )
     strata: str | None = option(
         "--strata RANK[:SHARE],...",
