@@ -1,92 +1,108 @@
-"""Building a collection: merging the labels of assessors, ours and crowd-kit's.
+"""Building a collection: pools of 129 runs on 50 topics.
 
-`python -m bench.building NAME` runs one contestant in its own process, and prints seconds and bytes as JSON. The time
-goes from labels in a pandas frame to probabilities; imports and the making of the frame are not included.
+`python -m bench.building NAME FOLDER` runs one contestant in its own process, and prints seconds and bytes as JSON. The
+files are those of the part `many`, in FOLDER. The time goes from opening the files to the result, unless a contestant
+says otherwise; imports are not included.
 """
 
 import json
 import sys
 import time
-import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench import data
 from bench.peers import peak_bytes
 
 Timed = Callable[[], Any]
 
-MANY = (60_000, 1_000, 5, 5)
-"""Items, assessors, labels per item and classes: 300,000 labels."""
-FEW = (3_000, 300, 5, 4)
-"""The same for 15,000 labels, which all methods of crowd-kit finish."""
-STEPS, GLAD_STEPS, MACE_STEPS, MACE_STARTS = 34, 10, 50, 10
+TEN_METHODS = [
+    *("depth", "rrf", "rbp", "move-to-front", "hedge", "random", "epsilon-greedy", "ucb", "thompson", "max-mean"),
+]
+LARGE_POOL = 100_000
+JUDGMENTS = 200
 
 
-# -- merging
+# -- pools
 
 
-def crowd(items: int, workers: int, each: int, classes: int) -> Any:
-    """Labels of assessors with different accuracies, as a pandas frame with the columns of crowd-kit."""
-    import pandas as pd
+def evaluation(folder: Path) -> Timed:
+    from cranfield import evaluate
 
-    rng = np.random.default_rng(0)
-    share = np.linspace(2, 1, classes)
-    truth = rng.choice(classes, items, p=share / share.sum())
-    accuracy = rng.beta(4, 2, workers)
-    item = np.repeat(np.arange(items), each)
-    worker = np.concatenate([rng.choice(workers, each, replace=False) for _ in range(items)])
-    wrong = (truth[item] + rng.integers(1, classes, len(item))) % classes
-    label = np.where(rng.random(len(item)) < accuracy[worker], truth[item], wrong)
-    names = {"task": [f"t{i}" for i in item], "worker": [f"w{w}" for w in worker]}
-    return pd.DataFrame({**names, "label": label})
+    qrels, runs = data.ad_hoc(folder)
+    return lambda: evaluate(str(qrels), [str(run) for run in runs], "AP").mean()
 
 
-def merging(sizes: tuple[int, int, int, int], method: str, **settings: Any) -> Callable[[], Timed]:
-    def prepared() -> Timed:
-        import scipy.sparse
-        import scipy.special  # noqa: F401
+def depth_pool(folder: Path) -> Timed:
+    from cranfield.building.pools.pool_building import make_pool
+    from cranfield.building.pools.pooled_lists import PooledLists
 
-        from cranfield.building.merging import known_merging_methods, merge
-
-        known_merging_methods()
-        frame = crowd(*sizes)
-        return lambda: merge(frame, method, tolerance=0.0, **settings).posterior
-
-    return prepared
+    _, runs = data.ad_hoc(folder)
+    return lambda: make_pool(PooledLists.of([str(run) for run in runs], depth=100), "depth").to_tsv()
 
 
-def crowd_kit(sizes: tuple[int, int, int, int], method: str, **settings: Any) -> Callable[[], Timed]:
-    def prepared() -> Timed:
-        from crowdkit import aggregation
+def simulation(folder: Path) -> Timed:
+    """Every judged document of the depth-100 pool is judged by ten methods, and the rankings are compared."""
+    from cranfield.building.pools.pool_simulation import simulate_pools
 
-        frame = crowd(*sizes)
-        return lambda: getattr(aggregation, method)(**settings).fit(frame).probas_
-
-    return prepared
+    qrels, runs = data.ad_hoc(folder)
+    return lambda: simulate_pools(str(qrels), [str(run) for run in runs], TEN_METHODS, [100, 500], "AP")
 
 
-DS, DS_PEER = f"Dawid-Skene, 300,000 labels, {STEPS} steps", f"crowd-kit, Dawid-Skene, {STEPS} steps"
-GLAD, GLAD_PEER = f"GLAD, 15,000 labels, {GLAD_STEPS} steps", f"crowd-kit, GLAD, {GLAD_STEPS} steps"
-WORK = f"{MACE_STARTS} starts of {MACE_STEPS} steps"
-MACE, MACE_PEER = f"MACE, 15,000 labels, {WORK}", f"crowd-kit, MACE, {WORK}"
+def next_document(method: str) -> Callable[[Path], Timed]:
+    """`next` and `tell`, with 100,000 documents in the pool of a topic; the pool is made before the clock starts."""
 
-CONTESTANTS: dict[str, Callable[[], Timed]] = {
-    DS: merging(MANY, "dawid-skene", steps=STEPS),
-    DS_PEER: crowd_kit(MANY, "DawidSkene", n_iter=STEPS, tol=-1.0),
-    GLAD: merging(FEW, "glad", steps=GLAD_STEPS),
-    GLAD_PEER: crowd_kit(FEW, "GLAD", n_iter=GLAD_STEPS, tol=-1e9),
-    MACE: merging(FEW, "mace", steps=MACE_STEPS, restarts=MACE_STARTS - 1),
-    MACE_PEER: crowd_kit(FEW, "MACE", n_iter=MACE_STEPS, n_restarts=MACE_STARTS),
+    def prepare(folder: Path) -> Timed:
+        from cranfield.building.pools.pooled_lists import PooledLists
+        from cranfield.building.pools.pooling import Pooling
+
+        runs = {
+            f"r{run}": {"q": {f"d{run}-{rank}": float(-rank) for rank in range(1000)}}
+            for run in range(LARGE_POOL // 1000)
+        }
+        lists = PooledLists.of(runs, depth=None)
+        pooling = Pooling(lists, method)
+        relevant = np.random.default_rng(0).random(JUDGMENTS) < 0.3
+        pooling.next()
+
+        def judge() -> None:
+            for grade in relevant:
+                offer = pooling.next()
+                assert offer is not None
+                pooling.tell("q", offer.doc, float(grade))
+
+        return judge
+
+    return prepare
+
+
+EVAL, POOL = "cranfield eval, AP", "pool of depth 100"
+SIMULATE = "simulation of ten methods"
+NEXT = {method: f"{JUDGMENTS} judgments, 100,000 documents, {method}" for method in ("hedge", "thompson", "max-mean")}
+
+POOLS: dict[str, Callable[[Path], Timed]] = {
+    EVAL: evaluation,
+    POOL: depth_pool,
+    SIMULATE: simulation,
+    **{label: next_document(method) for method, label in NEXT.items()},
 }
-FASTER = {(DS, DS_PEER): 5.0, (GLAD, GLAD_PEER): 20.0, (MACE, MACE_PEER): 20.0}
-"""How many times faster than the peer ours has to be."""
+POOL_RATIOS = {POOL: (EVAL, 2.0)}
+POOL_LIMITS = {SIMULATE: 60.0, **dict.fromkeys(NEXT.values(), 0.02 * JUDGMENTS)}
+
+# -- all
+
+CONTESTANTS: dict[str, Callable[[Path], Timed]] = {**POOLS}
+RATIOS: dict[str, tuple[str, float]] = {**POOL_RATIOS}
+"""The other contestant, and the largest ratio of the times."""
+LIMITS: dict[str, float] = {**POOL_LIMITS}
+"""Time limits in seconds."""
 
 
-def main(name: str) -> None:
-    warnings.simplefilter("ignore")
+def main(name: str, folder: str) -> None:
     began = time.perf_counter()
-    timed = CONTESTANTS[name]()
+    timed = CONTESTANTS[name](Path(folder))
     ready = time.perf_counter()
     timed()
     done = time.perf_counter()
@@ -96,4 +112,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
