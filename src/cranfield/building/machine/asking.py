@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -44,7 +45,7 @@ class Patience:
         >>> [Patience(longest_wait=5).wait(attempt, 0.0) for attempt in (1, 2, 3, 4)]
         [1.0, 2.0, 4.0, 5.0]
         """
-        return min(self.longest_wait, self.first_wait * 2 ** min(attempt - 1, 60)) * (1 - jitter / 2)
+        return min(self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 60)) * (1 - jitter / 2)
 
 
 @dataclass
@@ -105,10 +106,8 @@ class Asker:
             self.asked.interrupted = True
             self._stop.set()
             self.on_interrupt(self._open)
-            try:
+            with suppress(KeyboardInterrupt):  # then open questions are dropped: they will be asked again
                 self._wait(workers, total, progress)
-            except KeyboardInterrupt:
-                pass  # open questions are dropped: they are not in the log, and will be asked again
         finally:
             self._stop.set()
             self._results.put(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,19 +140,16 @@ def _names_of(columns: list[str], origin: str, number: int) -> dict[str, Any]:
 
 
 def _from_tabs(buffer: Buffer, origin: str, wanted: Mapping[str, None], collected: _Collected) -> None:
-    pick: Callable[[list[bytes]], tuple[bytes, bytes]] = lambda cells: (cells[0], b"\t".join(cells[1:]))  # noqa: E731
+    places: tuple[int, int] | None = None
     for at, (number, line) in enumerate(_lines(buffer)):
         cells = line.removesuffix(b"\r").split(b"\t")
         if at == 0 and (places := _header(cells)):
-            doc_at, text_at = places
-            pick = lambda cells: (cells[doc_at], cells[text_at])  # noqa: E731
             continue
-        if len(cells) < 2:
-            raise DataError(origin, number, f"{counted(len(cells), 'column')}, expected id, tab, text")
-        try:
-            name, text = pick(cells)
-        except IndexError:
-            raise DataError(origin, number, f"{counted(len(cells), 'column')}, fewer than the header has") from None
+        least = max(places) + 1 if places else 2
+        if len(cells) < least:
+            expected = f"{least} as in the header" if places else "id, tab, text"
+            raise DataError(origin, number, f"{counted(len(cells), 'column')}, expected {expected}")
+        name, text = (cells[places[0]], cells[places[1]]) if places else (cells[0], b"\t".join(cells[1:]))
         doc = name.decode("utf-8", "surrogateescape").strip()
         if doc in wanted:
             _once(collected, doc, origin, number)

@@ -84,7 +84,7 @@ class PoweredIntervals(Record):
         }
 
     def table(self) -> Table:
-        """A row per run or pair: both intervals, the mean by the machine alone, λ and the effective number of topics."""
+        """A row per run or pair: both intervals, the mean by the machine alone, λ and the effective topics."""
         columns, several = self.columns(), len(set(self.measure.tolist())) > 1
         heads = [Column("measure")] if several else []
         heads += [Column("run")] if self.other is None else [Column("run"), Column("other")]
@@ -167,7 +167,7 @@ def _notes(
     left_out = int(undefined.any(axis=0).sum()), int(np.isnan(rows.others).any(axis=0).sum())
     if any(left_out):
         notes.append(
-            f"a score is undefined on {left_out[0]} topics with both judgments and {left_out[1]} with machine judgments "
-            "only: these are left out of the rows concerned"
+            f"a score is undefined on {left_out[0]} topics with both judgments and on {left_out[1]} with machine "
+            "judgments only: these are left out of the rows concerned"
         )
     return notes

@@ -79,8 +79,8 @@ def powered_means(
         \text{cut off at 0 and 1}
 
     interval: `t` uses variances with n − 1 (n − 2 for the rectifier if λ is tuned, as for the residuals of a line) and
-    Student's t with Welch and Satterthwaite's degrees of freedom, which matters for few topics; `normal` uses the normal
-    distribution and variances with n, as the papers do.
+    Student's t with Welch and Satterthwaite's degrees of freedom, which matters for few topics; `normal` uses the
+    normal distribution and variances with n, as the papers do.
 
     References: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Science 382, 2023, doi:10.1126/science.adi6000;
     Angelopoulos, Duchi & Zrnic, PPI++, 2023, arXiv:2311.01453
@@ -135,7 +135,7 @@ def quantile(level: float, freedom: Array) -> Array:
     special = need("scipy.special", "an interval")
     normal = np.isinf(freedom)
     t = special.stdtrit(np.where(normal, 1.0, freedom), (1 + level) / 2)
-    return np.where(normal, special.ndtri((1 + level) / 2), t)
+    return np.asarray(np.where(normal, special.ndtri((1 + level) / 2), t))
 
 
 def _tuned(human: Array, machine: Array, others: Array) -> Array:

@@ -44,12 +44,14 @@ class ScoresByRow:
         machine = machine.select(human.measures, human.runs)
         first, second = _runs_of_rows(human, baseline, pairs)
         names = np.array(human.runs, dtype=object)
-        parts = human.select(topics=shared), machine.select(topics=shared), machine.select(topics=others)
+        both = human.select(topics=shared), machine.select(topics=shared)
         return ScoresByRow(
             np.repeat(np.array(human.measures, dtype=object), len(first)),
             np.tile(names[first], len(human.measures)),
             None if second is None else np.tile(names[second], len(human.measures)),
-            *(_rows_of(part, first, second) for part in parts),
+            _rows_of(both[0], first, second),
+            _rows_of(both[1], first, second),
+            _rows_of(machine.select(topics=others), first, second),
             shared,
             others,
             tuple(dict.fromkeys([*notes, *human.notes])),

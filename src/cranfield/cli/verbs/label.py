@@ -26,9 +26,9 @@ class LabelVerb(Sized, Printing):
     sent anywhere unless --endpoint names it. The key is read from the environment variable that --key-variable names;
     it is neither printed nor written.
 
-    --output names a file, the log, to which every answer is appended as a line of JSON, with the digest of its prompt, the model,
-    the parameters, the time and the tokens; the templates are in a file beside it. After an interruption or a kill,
-    the same command goes on where it stopped. cranfield audit reads the log.
+    --output names a file, the log, to which every answer is appended as a line of JSON, with the digest of its prompt,
+    the model, the parameters, the time and the tokens; the templates are in a file beside it. After an interruption or
+    a kill, the same command goes on where it stopped. cranfield audit reads the log.
 
     An answer from which no grade can be read counts as unparsed; it is never taken for a grade. The exit code is 1 if
     there are such answers, or if questions failed.
@@ -39,12 +39,10 @@ class LabelVerb(Sized, Printing):
 cranfield label topics.xml pool.tsv docs.jsonl --endpoint http://localhost:8000/v1 --model NAME -o labels.jsonl
 cranfield label topics.xml pool.tsv docs.jsonl --dry-run  # shows the first prompt, and sends nothing
 cranfield label topics.xml pool.tsv docs/ --endpoint URL --model NAME -o labels.jsonl --qrels machine.qrels
-cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model NAME -o labels.jsonl --prompt a.txt --prompt b.txt
+cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labels.jsonl --prompt a.txt --prompt b.txt
 """
 
-    topics: str = argument(
-        "TOPICS", "The topics: their titles, descriptions and narratives.", required=True, reads=True
-    )
+    topics: str = argument("TOPICS", "The topics, with title, description and narrative.", required=True, reads=True)
     pool: str = argument(
         "POOL",
         "What to judge: a table with a header that names topic and doc, or judgments, or a run.",
@@ -110,8 +108,8 @@ cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model NAME -o l
             return
         if self.endpoint is None:
             raise UsageError(
-                "no endpoint is configured, so nothing is sent; name one with --endpoint URL, or see what would be sent "
-                "with --dry-run"
+                "no endpoint is configured, so nothing is sent; name one with --endpoint URL, or see what would be "
+                "sent with --dry-run"
             )
         if self.model is None:
             raise UsageError("no model; name a model of the endpoint: --model NAME")
@@ -138,8 +136,8 @@ cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model NAME -o l
 
         with self.progress("asking") as progress:
             result = label(
-                plan, endpoint, self.log or "", patience=patience, limit=self.limit, again=self.again, progress=progress,
-                on_interrupt=interrupted,
+                plan, endpoint, self.log or "", patience=patience, limit=self.limit, again=self.again,
+                progress=progress, on_interrupt=interrupted,
             )  # fmt: skip
         self.show_record(result)
         if self.qrels is not None:

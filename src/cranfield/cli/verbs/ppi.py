@@ -21,8 +21,8 @@ class PpiVerb(options.Lists, Plotting):
 
     The topics with both judgments show how far the machine is off, and correct its scores on the other topics
     (prediction-powered inference). The intervals are valid however good or bad the machine is, if the topics with human
-    judgments are a random sample of all topics; the better the machine, the narrower they are. The weight of the machine,
-    λ, is tuned for each run. The classical interval, from human judgments alone, is printed beside.
+    judgments are a random sample of all topics; the better the machine, the narrower they are. The weight of the
+    machine, λ, is tuned for each run. The classical interval, from human judgments alone, is printed beside.
 
     effective topics is the number of topics with human judgments that would give an interval as narrow without the
     machine. --half-width prints how many topics need human judgments instead.
@@ -86,16 +86,22 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
         from cranfield.building.machine.topics_needed import topics_needed
 
         human, machine = self.read_qrels(self.qrels), self.read_qrels(self.machine)
-        scored = self.scored(human), self.scored(machine)
+        by_human, by_machine = self.scored(human), self.scored(machine)
         rows = self.values("baseline", "pairs", "level")
         if self.half_width is not None:
             per_topic = len(human) / len(human.topics) if len(human.topics) else math.nan
             needed = topics_needed(
-                *scored, self.half_width, machine_topics=self.machine_topics, judgments_per_topic=per_topic, **rows
+                by_human,
+                by_machine,
+                self.half_width,
+                machine_topics=self.machine_topics,
+                judgments_per_topic=per_topic,
+                **rows,
             )
             self.show_record(needed)
             return
-        result = powered_intervals(*scored, **rows, **self.values("tuning", "interval", "correction"))
+        settings = rows | self.values("tuning", "interval", "correction")
+        result = powered_intervals(by_human, by_machine, **settings)
         self.show_record(result)
         if self.plot:
             from cranfield.report.figures import describe_powered
