@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING
 
 from cranfield import check
@@ -10,7 +11,7 @@ from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 
 if TYPE_CHECKING:
     from cranfield.scores.scores import Scores
@@ -86,7 +87,10 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
         from cranfield.building.machine.topics_needed import topics_needed
 
         human, machine = self.read_qrels(self.qrels), self.read_qrels(self.machine)
-        by_human, by_machine = self.scored(human), self.scored(machine)
+        with warnings.catch_warnings():  # people judge some topics only, and the runs have all of them
+            warnings.filterwarnings("ignore", ".*without judgments ignored", CranfieldWarning)
+            by_human = self.scored(human)
+        by_machine = self.scored(machine)
         rows = self.values("baseline", "pairs", "level")
         if self.half_width is not None:
             per_topic = len(human) / len(human.topics) if len(human.topics) else math.nan
