@@ -71,7 +71,8 @@ class Endpoint:
         if split.username is not None or split.password is not None:
             raise UsageError("endpoint has a user name or password; put the key into an environment variable instead")
         if split.query or split.fragment:
-            raise UsageError(f"endpoint == {shown(self.url)}, must be a URL without ? and #, such as https://host/v1")
+            start = shown(re.split("[?#]", self.url)[0])
+            raise UsageError(f"endpoint == {start} and more, must be a URL without ? and #, such as https://host/v1")
         if not self.model:
             raise UsageError("model == '', must be the name of a model of the endpoint")
         if not self.timeout > 0:

@@ -26,7 +26,7 @@ from cranfield.collection.run_table import Belongs
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.record import Record
-from cranfield.text import counted
+from cranfield.text import counted, listed
 from cranfield.types import Progress
 
 
@@ -129,8 +129,12 @@ def audit(
     if families is not None:
         shared = [part for part in scored if part.documents == BOTH]
         by_family = family_bias(judgments, judges, shared, runs, families, depth=depth, level=level)
+    few = [part.judge for part in scored if len(part.human.topics) < 2]
     if len(runs) < 2:
         notes.append(f"{counted(len(runs), 'run')}: rankings and conclusions need 2 or more")
+    if few:
+        notes.append(f"rankings and conclusions need scores on 2 topics or more, which {listed(few)} does not have")
+    if len(runs) < 2 or few:
         return Audit(agreed, confusion, topics, by_length, together, families=by_family, notes=tuple(notes))
     rankings = compare_rankings(scored, test=test, correction=correction, alpha=alpha, seed=seed)
     return Audit(agreed, confusion, topics, by_length, together, *rankings, by_family, tuple(notes))

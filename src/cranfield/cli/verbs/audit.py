@@ -78,11 +78,10 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
     resamples: int = options.resamples(1_000, "Resamples of topics for the intervals of κ.")
     seed: int = options.seed()
     what: str | None = option("--show PART", "Print one part: {names}.", choices=PARTS)
-    figure: str = option(
+    figure: str | None = option(
         "--figure NAME",
         "What --plot draws: {names} (of the first machine file; ranks of runs under each; leniency over topics); "
         "default: ranks if there are runs, else confusion.",
-        default="",
         choices=FIGURES,
         group=MORE,
     )

@@ -41,7 +41,7 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
     measures: list[str] | None = options.measures()
     missing: str = options.missing()
-    baseline: str | None = option("--baseline RUN", "Compare every other run with this one.")
+    baseline: str | None = option("--baseline, -b RUN", "Compare every other run with this one.")
     pairs: bool = flag("--pairs", "Compare all pairs of runs.")
     half_width: float | None = option(
         "--half-width W", "Print how many topics need human judgments for intervals of ± W."
@@ -55,7 +55,7 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
         "--lambda L", "The weight of the machine, from 0 (not used) to 1; default: tuned for each row.", group=MORE
     )
     interval: str = option(
-        "--interval KIND",
+        "--quantiles KIND",
         "Intervals by {names}: Student's t, or the normal distribution as in the papers.",
         default="t",
         choices=("t", "normal"),
@@ -80,7 +80,7 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
             if self.plot:
                 raise UsageError("--plot draws intervals; leave out --half-width")
             if self.tuning is not None or self.interval != "t":
-                raise UsageError("--half-width tunes λ and uses Student's t; leave out --lambda and --interval")
+                raise UsageError("--half-width tunes λ and uses Student's t; leave out --lambda and --quantiles")
 
     def run(self) -> None:
         from cranfield.building.machine.powered_intervals import powered_intervals

@@ -49,8 +49,9 @@ def describe_judge_ranks(ranks: RunRanks, documents: str = "both", measure: str 
     """Show the rank of every run with human judgments and under each machine judge, a line per run.
 
     >>> from cranfield.building.machine.machine_audit import audit
-    >>> runs = {"x": {"1": {"a": 2.0, "b": 1.0}}, "y": {"1": {"b": 2.0, "a": 1.0}}}
-    >>> result = audit({"1": {"a": 1, "b": 0}}, {"model": {"1": {"a": 0, "b": 1}}}, runs, "AP")
+    >>> runs = {"x": {t: {"a": 2.0, "b": 1.0} for t in "12"}, "y": {t: {"b": 2.0, "a": 1.0} for t in "12"}}
+    >>> human, machine = ({t: grades for t in "12"} for grades in ({"a": 1, "b": 0}, {"a": 0, "b": 1}))
+    >>> result = audit(human, {"model": machine}, runs, "AP")
     >>> describe_judge_ranks(result.ranks).columns()["rank"].tolist()
     [1, 2, 2, 1]
     """
