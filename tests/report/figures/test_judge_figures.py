@@ -13,7 +13,7 @@ from cranfield.building.machine.powered_intervals import PoweredIntervals, power
 from cranfield.errors import UsageError
 from cranfield.report.figures import (
     Figure,
-    describe_confusion,
+    describe_judge_confusion,
     describe_judge_ranks,
     describe_powered,
     describe_topic_leniency,
@@ -58,11 +58,11 @@ def topics() -> TopicAgreement:
 
 
 def test_confusion_is_the_share_of_each_human_grade() -> None:
-    figure = describe_confusion(confusion())
+    figure = describe_judge_confusion(confusion())
     assert figure.columns()["value"].tolist() == [6 / 8, 2 / 8, 1 / 4, 3 / 4]
     assert figure.columns()["row"].tolist()[0] == "human 0 (8)"
     with pytest.raises(UsageError, match="no judge 'x'"):
-        describe_confusion(confusion(), "x")
+        describe_judge_confusion(confusion(), "x")
 
 
 def test_ranks_have_a_column_for_people_and_for_each_judge() -> None:
@@ -99,7 +99,7 @@ def test_of_many_intervals_the_highest_are_shown_and_it_is_said() -> None:
 @pytest.mark.parametrize(
     "figure",
     [
-        describe_confusion(confusion()), describe_topic_leniency(topics()), describe_judge_ranks(ranks(2)),
+        describe_judge_confusion(confusion()), describe_topic_leniency(topics()), describe_judge_ranks(ranks(2)),
         describe_judge_ranks(ranks(130)), describe_powered(powered(2)), describe_powered(powered(50)),
     ],
     ids=["confusion", "leniency", "ranks", "many ranks", "powered", "many powered"],

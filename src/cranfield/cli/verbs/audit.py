@@ -156,14 +156,18 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
             self.show(*tables(result))
 
     def drawn(self, result: Audit) -> Figure:
-        from cranfield.report.figures import describe_confusion, describe_judge_ranks, describe_topic_leniency
+        from cranfield.report.figures import describe_judge_confusion, describe_judge_ranks, describe_topic_leniency
 
         name = self.figure or ("confusion" if result.ranks is None else "ranks")
         if name == "ranks":
             if result.ranks is None:
                 raise UsageError(f"--figure ranks: there is none; {NEEDS['ranks']}")
             return describe_judge_ranks(result.ranks)
-        return describe_confusion(result.confusion) if name == "confusion" else describe_topic_leniency(result.topics)
+        return (
+            describe_judge_confusion(result.confusion)
+            if name == "confusion"
+            else describe_topic_leniency(result.topics)
+        )
 
 
 NEEDS = {

@@ -20,7 +20,7 @@ from cranfield.report.figures.describe.grids import (
 )
 from cranfield.report.figures.describe.interaction import describe_interaction
 from cranfield.report.figures.describe.judge_figures import (
-    describe_confusion,
+    describe_judge_confusion,
     describe_judge_ranks,
     describe_powered,
     describe_topic_leniency,
@@ -39,10 +39,9 @@ from cranfield.report.figures.figure import Axis, Figure, Reference
 
 __all__ = [
     "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl", "describe_axioms",
-    "describe_boxes", "describe_components", "describe_concordance", "describe_confusion", "describe_correlations",
-    "describe_curves",
+    "describe_boxes", "describe_components", "describe_concordance", "describe_correlations", "describe_curves",
     "describe_differences", "describe_diversity", "describe_effects", "describe_efficiency", "describe_heat",
-    "describe_informativeness", "describe_interaction", "describe_intervals", "describe_judge_ranks",
-    "describe_power", "describe_powered", "describe_precision_recall", "describe_rank_changes",
+    "describe_informativeness", "describe_interaction", "describe_intervals", "describe_judge_confusion",
+    "describe_judge_ranks", "describe_power", "describe_powered", "describe_precision_recall", "describe_rank_changes",
     "describe_robustness", "describe_spacing", "describe_swap_rates", "describe_topic_leniency",
 ]  # fmt: skip

@@ -20,12 +20,12 @@ MOST_ROWS = 60
 """Rows that a figure of intervals shows."""
 
 
-def describe_confusion(confusion: JudgeConfusion, judge: str | None = None) -> Figure:
+def describe_judge_confusion(confusion: JudgeConfusion, judge: str | None = None) -> Figure:
     """Show the share of machine grades for each human grade, for one judge (by default the first).
 
     >>> from cranfield.building.machine.machine_audit import audit
     >>> result = audit({"1": {"a": 1, "b": 0}}, {"model": {"1": {"a": 1, "b": 1}}})
-    >>> describe_confusion(result.confusion).columns()["value"].tolist()
+    >>> describe_judge_confusion(result.confusion).columns()["value"].tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
     judges = in_order(confusion.judge)
