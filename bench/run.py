@@ -202,6 +202,15 @@ def meta(folder: Path, repeats: int) -> Part:
     return Part("meta-evaluation, 129 systems x 50 topics x 20 measures", rows, targets)
 
 
+def machine_judges(folder: Path, repeats: int) -> Part:
+    from bench.machine import CONTESTANTS, LIMITS
+
+    data.ad_hoc(folder)  # made before the clock starts
+    rows = in_turns("bench.machine", CONTESTANTS, repeats, str(folder))
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("machine judges: prediction-powered intervals and an audit", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -211,17 +220,18 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "scale": scale,
     "compare": compare,
     "meta": meta,
+    "machine": machine_judges,
 }
 
 
-def in_turns(module: str, labels: Iterable[str], repeats: int) -> dict[str, dict[str, Any]]:
+def in_turns(module: str, labels: Iterable[str], repeats: int, *words: str) -> dict[str, dict[str, Any]]:
     """Run the contestants of a module that makes its own data, round after round."""
     tries: dict[str, list[dict[str, Any]]] = {label: [] for label in labels}
     for _ in range(repeats):
         for label, so_far in tries.items():
             if sum(run.get("spent", PATIENCE) for run in so_far) < PATIENCE:
                 print(f"  {label} ...", file=sys.stderr, flush=True)
-                so_far.append(alone(module, label))
+                so_far.append(alone(module, label, *words))
     return {label: best_of(runs) for label, runs in tries.items()}
 
 
