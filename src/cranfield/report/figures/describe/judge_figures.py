@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.building.machine.judge_agreement import JudgeConfusion, TopicAgreement
-from cranfield.building.machine.judge_rankings import RunRanks
-from cranfield.building.machine.powered_intervals import PoweredIntervals
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.report.figures.describe.box_plots import describe_boxes
 from cranfield.report.figures.describe.grids import describe_heat
 from cranfield.report.figures.figure import Axis, Figure, Reference, in_order, names
 from cranfield.text import counted
+
+if TYPE_CHECKING:  # these import all of comparison and meta-evaluation, which other figures do not need
+    from cranfield.building.machine.judge_agreement import JudgeConfusion, TopicAgreement
+    from cranfield.building.machine.judge_rankings import RunRanks
+    from cranfield.building.machine.powered_intervals import PoweredIntervals
 
 MOST_ROWS = 60
 """Rows that a figure of intervals shows."""
