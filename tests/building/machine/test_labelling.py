@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler
@@ -378,11 +379,19 @@ def test_ctrl_c_keeps_open_answers_and_says_how_to_go_on(folder: Path) -> None:
 
 
 def test_a_second_program_does_not_write_to_the_same_log(folder: Path) -> None:
-    with serving(slowly) as server:
+    released = threading.Event()
+
+    def held(handler: BaseHTTPRequestHandler, doc: str, before: int) -> None:
+        if sum(server.asked.values()) > 5:
+            released.wait(30)
+        well(handler, doc, before)
+
+    with serving(held) as server:
         first = started(folder, server.url)
         waited(folder, 3)
         second = started(folder, server.url)
-        _, err = second.communicate(timeout=20)
+        _, err = second.communicate(timeout=30)
+        released.set()
         assert second.returncode == 2
         assert b"is in use by another program" in err
         assert first.wait(30) == 0

@@ -95,6 +95,29 @@ def test_a_log_of_labels_is_read_as_several_judges(cranfield: Cranfield, folder:
     assert [(row["judge"], float(row["kappa"])) for row in rows] == [("m/a", 1.0), ("m/b", 1.0)]
 
 
+def test_ppi_takes_one_judge_of_a_log(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
+    lines = [
+        json.dumps({"topic": j.topic, "doc": j.doc, "worker": worker, "label": str(int(j.grade))}) + "\n"
+        for worker, name in (("m/a", "good"), ("m/b", "bad"))
+        for j in Qrels.read(f"{name}.qrels")
+    ]
+    (folder / "labels.jsonl").write_text("".join(lines))
+    words = ("ppi", "some.qrels", "labels.jsonl", *collection.runs, "-f", "csv", "--quiet")
+    assert "has 2 judges: m/a, m/b; choose one with --judge" in cranfield(*words).err
+    assert "no judge 'm/c'" in cranfield(*words, "--judge", "m/c").err
+    expected = cranfield("ppi", "some.qrels", "bad.qrels", *collection.runs, "-f", "csv", "--quiet").out
+    assert cranfield(*words, "--judge", "m/b").out == expected
+
+
+def test_a_measure_that_needs_lengths_gets_them(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
+    runs = [Run.read(path) for path in collection.runs]
+    docs = sorted({doc for run in runs for doc in run.columns().docs} | {j.doc for j in Qrels.read("good.qrels")})
+    (folder / "lengths.tsv").write_text("".join(f"{doc} {10 + i}\n" for i, doc in enumerate(docs)))
+    words = ("audit", collection.qrels, "good.qrels", *collection.runs, "-m", "TBG", "--quiet", "--show", "rankings")
+    assert "--lengths FILE" in cranfield(*words).err
+    assert cranfield(*words, "--lengths", "lengths.tsv").code == 0
+
+
 @pytest.mark.parametrize("figure", ["confusion", "ranks", "topics"])
 def test_figures(cranfield: Cranfield, folder: Path, collection: Sample, figure: str) -> None:
     words = ("audit", collection.qrels, "good.qrels", *collection.runs, "--quiet", "--figure", figure)
@@ -168,6 +191,7 @@ def test_ppi_says_how_many_topics_are_needed(cranfield: Cranfield, folder: Path,
         (["--lambda", "2"], "--lambda == 2.0, must be between 0 and 1"),
         (["--level", "1"], "--level == 1.0, must be above 0 and below 1"),
         (["--half-width", "0.1", "--lambda", "1"], "--half-width tunes λ"),
+        (["-m", "AP,P@5", "--plot", "x.csv"], "--plot draws one measure, but there are 2"),
     ],
 )
 def test_bad_input_of_ppi(

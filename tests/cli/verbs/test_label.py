@@ -58,8 +58,12 @@ def test_answers_without_a_grade_are_listed_and_the_exit_code_is_1(cranfield: Cr
         send(handler, 200, completion("hard to say" if doc == "d2" else str(grade_of(doc))))
 
     with serving(reply) as server:
-        code, out, _ = ask(cranfield, server.url)
+        code, out, err = ask(cranfield, server.url, "--qrels", "machine.qrels")
+        data = json.loads(ask(cranfield, server.url, "-f", "json")[1])
     assert code == 1
+    assert [(entry["doc"], entry["answer"]) for entry in data["unparsed"]] == [("d2", "hard to say")]
+    assert "machine.qrels: 1 of 3 items have no grade and are left out" in err
+    assert Qrels.read("machine.qrels").to_dict() == {"1": {"d1": 1, "d3": 3}}
     assert (
         "1 answer without a grade: 1 d2 (neither a JSON object with a grade nor a number alone): 'hard to say'" in out
     )

@@ -96,7 +96,10 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {self.key}"
         connection = self._connection()
         try:
+            connection.connect()
+            connection.sock.settimeout(_left(deadline))
             connection.request("POST", self.path, body.encode("ascii"), headers)
+            connection.sock.settimeout(_left(deadline))
             response = connection.getresponse()
             data = _read(response, connection, deadline)
         except ssl.SSLCertVerificationError as error:
@@ -156,14 +159,20 @@ def _split(url: str) -> SplitResult:
     return split
 
 
+def _left(deadline: float) -> float:
+    """The seconds until a deadline; an error if there are none."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
 def _read(response: http.client.HTTPResponse, connection: http.client.HTTPConnection, deadline: float) -> bytes:
     """The body of a response: all of it, in time, and not too long."""
     parts: list[bytes] = []
     size = 0
     while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
+        left = _left(deadline)
         if connection.sock is not None:
             connection.sock.settimeout(left)
         part = response.read1(1 << 16)

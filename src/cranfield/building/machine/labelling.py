@@ -74,6 +74,17 @@ class Labelling(Record):
         counts = np.array(rows, dtype=np.int64).reshape(-1, len(names)).T
         return {"worker": np.array(self.workers, dtype=object), **dict(zip(names, counts, strict=True))}
 
+    def to_dict(self) -> dict[str, Any]:
+        """As for all records; also the answers without a grade, and the questions that failed."""
+        unparsed = [
+            {"topic": e.topic, "doc": e.doc, "worker": e.worker, "problem": e.problem, "answer": e.answer}
+            for e in self.unparsed
+        ]
+        failed = [
+            {"topic": topic, "doc": doc, "worker": worker, "problem": why} for (topic, doc, worker), why in self.failed
+        ]
+        return {**super().to_dict(), "unparsed": unparsed, "failed": failed}
+
     def qrels(self, worker: str) -> Qrels:
         """The grades of a worker as judgments; items without a grade are left out."""
         grades = [

@@ -163,6 +163,8 @@ def is_label_table(path: str | os.PathLike[str]) -> bool:
     from cranfield.collection.column_names import DELIMITERS, column_key
     from cranfield.collection.source import first_line, load
 
+    if path == "-":  # standard input can be read only once
+        return False
     first = first_line(load(path)).decode("utf-8", "replace").strip()
     if first.startswith("{"):
         import json

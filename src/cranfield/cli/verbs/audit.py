@@ -96,8 +96,10 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
         from cranfield.building.machine.machine_audit import audit, read_judges
 
         machines, runs = self.sorted_files()
-        settings = self.join_options()
-        lengths = settings.pop("lengths")
+        settings, measures = self.join_options(), chosen(self.measures or [options.USUAL])
+        lengths = settings["lengths"]
+        if not any("lengths" in measure.looks_at() for measure in measures):
+            settings["lengths"] = None  # which need not have all retrieved documents then
         for name in ("format", "split_tags"):  # runs are read here
             settings.pop(name)
         judges = read_judges(machines, format=self.qrels_format, on_duplicate=self.on_duplicate)
@@ -106,7 +108,7 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
                 self.read_qrels(self.qrels),
                 judges,
                 self.read_runs(runs) if runs else None,
-                chosen(self.measures or [options.USUAL]),
+                measures,
                 lengths=lengths,
                 options={**settings, "missing": self.missing},
                 progress=progress,
@@ -125,7 +127,7 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
 
         machines, runs = list(self.machines or []), list(self.runs or [])
         for path in expand(self.files or []):
-            kind = "qrels" if path != "-" and is_label_table(path) else kind_of_file(path, SAY)
+            kind = "qrels" if is_label_table(path) else kind_of_file(path, SAY)
             if kind == "topics":
                 raise UsageError(f"{path}: looks like topics, expected machine judgments or runs; say {SAY}")
             (runs if kind == "run" else machines).append(path)
@@ -162,6 +164,8 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
         if name == "ranks":
             if result.ranks is None:
                 raise UsageError(f"--figure ranks: there is none; {NEEDS['ranks']}")
+            if len(measures := dict.fromkeys(result.ranks.measure.tolist())) > 1:
+                raise UsageError(f"--plot draws one measure, but there are {len(measures)}; choose one with -m")
             return describe_judge_ranks(result.ranks)
         return (
             describe_judge_confusion(result.confusion)

@@ -144,7 +144,11 @@ cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labe
             for prompt in plan.prompts:
                 root, suffix = os.path.splitext(self.qrels)
                 path = self.qrels if len(plan.prompts) == 1 else f"{root}-{prompt.name}{suffix}"
-                result.qrels(plan.worker(prompt)).write(path)
+                qrels = result.qrels(plan.worker(prompt))
+                qrels.write(path)
+                if len(qrels) < result.items:
+                    without = f"{result.items - len(qrels):,} of {result.items:,} items have no grade and are left out"
+                    warnings.warn(f"{path}: {without}", Note, stacklevel=2)
         if result.interrupted:
             return INTERRUPTED
         return 1 if result.unparsed or result.failed or result.stopped else 0

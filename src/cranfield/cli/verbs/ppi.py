@@ -12,8 +12,10 @@ from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.text import listed
 
 if TYPE_CHECKING:
+    from cranfield.collection.qrels import Qrels
     from cranfield.scores.scores import Scores
 
 
@@ -37,8 +39,14 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
 """
 
     qrels: str = argument("HUMAN", "The human judgments, of some topics.", required=True, reads=True)
-    machine: str = argument("MACHINE", "The machine judgments, of all topics.", required=True, reads=True)
+    machine: str = argument(
+        "MACHINE",
+        "The machine judgments of all topics: qrels, or the log of cranfield label.",
+        required=True,
+        reads=True,
+    )
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
+    judge: str | None = option("--judge NAME", "The judge to use, if MACHINE is a log of labels of several.")
     measures: list[str] | None = options.measures()
     missing: str = options.missing()
     baseline: str | None = option("--baseline, -b RUN", "Compare every other run with this one.")
@@ -86,7 +94,7 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
         from cranfield.building.machine.powered_intervals import powered_intervals
         from cranfield.building.machine.topics_needed import topics_needed
 
-        human, machine = self.read_qrels(self.qrels), self.read_qrels(self.machine)
+        human, machine = self.read_qrels(self.qrels), self.read_machine()
         with warnings.catch_warnings():  # people judge some topics only, and the runs have all of them
             warnings.filterwarnings("ignore", ".*without judgments ignored", CranfieldWarning)
             by_human = self.scored(human)
@@ -108,9 +116,26 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
         result = powered_intervals(by_human, by_machine, **settings)
         self.show_record(result)
         if self.plot:
+            if len(by_human.measures) > 1:
+                raise UsageError(
+                    f"--plot draws one measure, but there are {len(by_human.measures)}; choose one with -m"
+                )
             from cranfield.report.figures import describe_powered
 
             describe_powered(result).save(self.plot)
+
+    def read_machine(self) -> Qrels:
+        """The machine judgments; of a log of labels, those of one judge."""
+        from cranfield.building.machine.machine_audit import read_judges
+        from cranfield.check import nearest
+
+        judges = read_judges({"machine": self.machine}, format=self.qrels_format, on_duplicate=self.on_duplicate)
+        if self.judge is None and len(judges) > 1:
+            raise UsageError(f"{self.machine} has {len(judges)} judges: {listed(judges)}; choose one with --judge")
+        judge = next(iter(judges)) if self.judge is None else self.judge
+        if judge not in judges:
+            raise nearest(judge, list(judges), "judge")
+        return judges[judge]
 
     def scored(self, qrels: object) -> Scores:
         from cranfield.evaluation.evaluator import evaluate
