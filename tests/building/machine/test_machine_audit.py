@@ -316,10 +316,11 @@ def test_few_runs_are_stated() -> None:
         audit(HUMAN, {"m": MACHINE}, families={"x": "l"})
 
 
-@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
-def test_runs_without_judged_documents_tie() -> None:
+def test_runs_without_judged_documents_tie_and_missing_topics_are_named() -> None:
     result = audit(HUMAN, {"m": MACHINE}, {"x": run_of("1xyz"), "y": run_of("1uvw")}, "P@2")
     assert result.rankings is not None
     assert np.isnan(result.rankings.tau).all()
     assert result.ranks is not None
     assert result.ranks.rank.tolist() == [[1, 1], [1, 1]]
+    assert "2 runs without any judged document: x, y" in result.rankings.notes
+    assert any("missing from runs: x (2), y (2)" in note for note in result.rankings.notes)

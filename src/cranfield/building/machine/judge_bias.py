@@ -19,7 +19,7 @@ from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import levels_of, mean_ranks
-from cranfield.record import Record
+from cranfield.record import Record, table_of
 from cranfield.scores.summary import t_interval
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
@@ -102,6 +102,10 @@ class FamilyBias(Record):
             "score change": self.change,
             **{f"favour{end}": values for end, values in zip(ends, self.favour, strict=True)},
         }
+
+    def table(self) -> Table:
+        """A row per judge, family and measure."""
+        return table_of(self.columns(), caption="Does the machine favour a family of systems?", notes=self.notes)
 
 
 def length_bias(judges: Sequence[JudgedPairs], lengths: Any, *, bins: int = BINS, level: float = 0.95) -> LengthBias:

@@ -17,7 +17,7 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import overlap, tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.rescoring import ranks
-from cranfield.record import Record
+from cranfield.record import Record, table_of
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -73,6 +73,11 @@ class JudgeRankings(Record):
             **dict(zip(CHANGES, self.changes, strict=True)),
         }
 
+    def table(self) -> Table:
+        """A row per judge, documents and measure."""
+        caption = "Rankings of runs, and conclusions about pairs of runs"
+        return table_of(self.columns(), caption=caption, notes=self.notes)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChangedConclusions(Record):
@@ -104,6 +109,10 @@ class ChangedConclusions(Record):
             "p (machine)": self.p[1],
             "change": self.change,
         }
+
+    def table(self) -> Table:
+        """A row per pair."""
+        return table_of(self.columns(), caption="Conclusions that change", notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,6 +186,7 @@ def compare_rankings(
         *_same_documents(scored),
         *(f"{name}: {what}" for name, what in CHANGES.items()),
         *_left_out(scored),
+        *(note for part in scored for note in part.notes),
     ]
     sizes = [len(part.human.measures) for part in scored]
     correlations = np.concatenate([part.correlations for part in parts], axis=1)

@@ -160,7 +160,8 @@ def _notes(
     how = "Student's t" if interval == "t" else "the normal distribution"
     notes.append(f"λ, the weight of the machine, is {weight}; intervals by {how}, each alone at level {level:g}")
     if correction is not None:
-        notes.append(f"p adjusted: {correction}, over {counted(len(means.estimate), 'difference')}")
+        count = counted(len(means.estimate), "difference")
+        notes.append(f"p adjusted: {correction}, over {count}; differs: p adjusted is at most {1 - level:g}")
     if interval == "normal" and means.topics.min() < FEW:
         notes.append(f"only {means.topics.min():g} topics with both judgments: normal intervals are too narrow")
     undefined = np.isnan(rows.human) | np.isnan(rows.machine)

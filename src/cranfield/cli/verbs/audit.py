@@ -192,14 +192,14 @@ def tables(result: Audit) -> list[Table]:
     shown: list[Any] = [result.agreement.table(), result.confusion.table(), result.topics.worst()]
     shown += [part.table() for part in (result.lengths, result.judges) if part is not None]
     if result.rankings is not None:
-        shown.append(replace(result.rankings.table(), caption="Rankings of runs, and conclusions about pairs of runs"))
+        shown.append(result.rankings.table())
     if result.changes is not None and len(result.changes.run):
         table = result.changes.table()
         count, rows = len(table.rows), table.rows[:MOST_CHANGES]
         more = (f"{count - MOST_CHANGES} more: --show changes",) if count > MOST_CHANGES else ()
-        shown.append(replace(table, rows=rows, notes=more, caption="Conclusions that change"))
+        shown.append(replace(table, rows=rows, notes=more))
     if result.families is not None:
-        shown.append(replace(result.families.table(), caption="Families of systems"))
+        shown.append(result.families.table())
     if result.notes:
         shown[0] = replace(shown[0], notes=(*shown[0].notes, *result.notes))
     return shown
