@@ -69,6 +69,7 @@ def test_the_interval_of_kappa_is_over_resampled_topics() -> None:
     """With two topics, half of the resamples have both, a quarter each only one of them."""
     agreement, _, topics = judge_agreement([pairs_of()], level=0.9, resamples=4_000)
     assert agreement.kappa[1:, 0].tolist() == pytest.approx(sorted(topics.kappa.tolist()))
+    assert "fewer than 10 topics, so that intervals of κ are too narrow: model" in agreement.notes
 
 
 def test_topics_by_hand_and_the_worst_first() -> None:

@@ -17,12 +17,15 @@ from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import central_interval, resampled_topics
 from cranfield.record import Record, table_of
 from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.text import listed
 from cranfield.types import Array, Index64
 
 WEIGHTS = {"kappa": "identity", "weighted kappa": "quadratic"}
 """The two κ: all disagreements count alike, or by the squared difference of the grades."""
 NEEDED = 2
 """Topics that an interval needs."""
+FEW = 10
+"""With fewer topics than this, a bootstrap over topics is rough, and a note says so."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,6 +233,8 @@ def judge_agreement(
     ]
     if any(len(pairs.topics) < NEEDED for pairs in judges):
         notes.append("a single topic has no intervals")
+    if few := [pairs.name for pairs in judges if NEEDED <= len(pairs.topics) < FEW]:
+        notes.append(f"fewer than {FEW} topics, so that intervals of κ are too narrow: {listed(few)}")
     names = np.array([pairs.name for pairs in judges], dtype=object)
     agreed_with = JudgeAgreement(
         names, counts_of, agreement, kappa, weighted, relevant, leniency, rel, level, resamples, seed,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cranfield.building.assessor_labels import Labels
+from cranfield.building.label_files import LABEL_COLUMNS
 from cranfield.building.machine.judge_agreement import (
     JudgeAgreement,
     JudgeConfusion,
@@ -20,9 +22,11 @@ from cranfield.building.machine.judge_bias import FamilyBias, LengthBias, family
 from cranfield.building.machine.judge_rankings import ChangedConclusions, JudgeRankings, RunRanks, compare_rankings
 from cranfield.building.machine.judged_pairs import JudgedPairs
 from cranfield.building.machine.scored_twice import BOTH, ScoredTwice, score_twice
+from cranfield.collection.column_names import DELIMITERS, column_key
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs
+from cranfield.collection.source import first_line, load
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.record import Record
@@ -159,16 +163,10 @@ def read_judges(paths: Mapping[str, str], **options: Any) -> dict[str, Qrels]:
 
 def is_label_table(path: str | os.PathLike[str]) -> bool:
     """Does a file name the workers who gave labels, as the log of a machine judge does?"""
-    from cranfield.building.label_files import LABEL_COLUMNS
-    from cranfield.collection.column_names import DELIMITERS, column_key
-    from cranfield.collection.source import first_line, load
-
     if path == "-":  # standard input can be read only once
         return False
     first = first_line(load(path)).decode("utf-8", "replace").strip()
     if first.startswith("{"):
-        import json
-
         try:
             names = list(json.loads(first))
         except ValueError:

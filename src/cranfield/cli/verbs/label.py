@@ -61,7 +61,8 @@ cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labe
         "--output, -o FILE", "The log of answers (JSON-lines); if it exists, labelling goes on."
     )
     qrels: str | None = option(
-        "--qrels FILE", "Also write the grades as judgments; with several prompts, a file for each: FILE-PROMPT."
+        "--qrels FILE",
+        "Also write the grades as judgments; with several prompts, a file for each, such as FILE-PROMPT.qrels.",
     )
     prompts: list[str] | None = option(
         "--prompt FILE",

@@ -36,6 +36,6 @@ def draw(figure: Figure) -> Any:
         stroke=alt.Stroke(by, scale=colours, legend=None),
         fill=alt.Fill(by, scale=fills, legend=None),
     )
-    height = alt.Step(1.5 * step)
+    height = alt.Step(0.75 * step)  # of each of the two intervals
     chart = alt.layer(*references(figure), bars, points).properties(width=WIDTH + 60, height=height)
     return finished(chart, figure, width=WIDTH + 60)
