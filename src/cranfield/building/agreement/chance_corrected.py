@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.building.agreement.item_statistics import Totals
 from cranfield.check import nearest
@@ -50,7 +52,7 @@ def ordinal_distance(marginals: Array) -> Array:
     return np.asarray((rank[..., :, None] - rank[..., None, :]) ** 2)
 
 
-def divided(numerator: Array, denominator: Array) -> Array:
+def divided(numerator: NDArray[Any], denominator: NDArray[Any]) -> Array:
     """The quotient; 0/0 is NaN."""
     small = np.abs(denominator) <= ROUNDING
     return np.where(small, np.nan, numerator / np.where(small, 1.0, denominator))
@@ -190,7 +192,7 @@ COEFFICIENTS = {
         Coefficient("cohen-quadratic", "Cohen's κ, quadratic", cohen, "quadratic", "Cohen 1968", "cohen", True, _PAIRS),
         Coefficient(
             "conger", "Conger's κ", conger, source="Hubert 1977, Conger 1980",
-            rule="agreement as in Fleiss' κ; chance agreement is the mean over pairs of assessors, each with own shares",
+            rule="agreement as in Fleiss' κ; chance is the mean over pairs of assessors, each with own shares",
         ),
         Coefficient("fleiss", "Fleiss' κ", fleiss, source="Fleiss 1971, Gwet 2014", error="gwet", rule=_GWET),
         Coefficient("ac1", "Gwet's AC1", gwet, source="Gwet 2008", error="gwet", rule=_GWET),

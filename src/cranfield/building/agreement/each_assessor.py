@@ -151,9 +151,9 @@ def each_assessor(
 
     decided = others.majority >= 0
     again, own = self_agreement(every).of_each()
-    cost = (
-        np.full(size, np.nan) if every.cost is None else np.bincount(every.worker, weights=every.cost, minlength=size)
-    )
+    cost = np.full(size, np.nan)
+    if every.cost is not None:
+        cost = np.bincount(every.worker, weights=every.cost, minlength=size).astype(np.float64)
     return EachAssessor(
         first.workers, first.group, np.bincount(every.worker, minlength=size), items, mean(others.agreed), kappa, low,
         high, mean((others.majority == others.labels.label).astype(np.float64), decided),

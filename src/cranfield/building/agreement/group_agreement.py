@@ -119,31 +119,32 @@ def group_agreement(
     cell = (first.item * size + of_worker[first.worker]) * q + first.label
     counts = np.bincount(cell, minlength=n * size * q).reshape(n, size, q).astype(np.float64)
     pairs = [(a, a) for a in range(size)] + [(a, b) for a in range(size) for b in range(a + 1, size)]
-    items, results = np.zeros(len(pairs), dtype=np.int64), np.full((5, len(pairs)), np.nan)
+    items = np.zeros(len(pairs), dtype=np.int64)
+    percent, kappa, low, high, difference = np.full((5, len(pairs)), np.nan)
 
     def computed(sums: Array) -> Array:
         matrices = sums.reshape(-1, q, q)
-        number, kappa = cohen_of(matrices, np.eye(q))
-        return np.stack([divided(np.trace(matrices, axis1=1, axis2=2), number), kappa], axis=1)
+        number, beyond_chance = cohen_of(matrices, np.eye(q))
+        return np.stack([divided(np.trace(matrices, axis1=1, axis2=2), number), beyond_chance], axis=1)
 
     for i, (a, b) in enumerate(pairs):
         cells = _pairs_of_items(counts[:, a], counts[:, b], same=a == b)
         items[i] = len(cells)
         if len(cells):
             total = cells.sum(axis=0)
-            results[:2, i] = computed(total[None])[0]
+            percent[i], kappa[i] = computed(total[None])[0]
             if a != b and first.ordered:
                 matrix = total.reshape(q, q) / len(cells)
-                results[4, i] = matrix.sum(axis=1) @ first.values - matrix.sum(axis=0) @ first.values
+                difference[i] = matrix.sum(axis=1) @ first.values - matrix.sum(axis=0) @ first.values
             if resamples and len(cells) > 1:
-                low, high = percentile_interval(bootstrap(cells, computed, resamples, [seed, i]).result, level)
-                results[2:4, i] = low[1], high[1]
+                ends = percentile_interval(bootstrap(cells, computed, resamples, [seed, i]).result, level)
+                low[i], high[i] = ends[0][1], ends[1][1]
         if progress is not None:
             progress(i + 1, len(pairs))
     cost = np.full(size, np.nan)
     member = of_worker[every.worker]
     if every.cost is not None:
-        cost = np.bincount(member, weights=every.cost, minlength=size)
+        cost = np.bincount(member, weights=every.cost, minlength=size).astype(np.float64)
         unknown = int(np.isnan(every.cost).sum())
         notes += (f"the cost of {counted(unknown, 'label')} is unknown",) if unknown else ()
     notes += ("percent, kappa: an assessor of the group and another one, drawn at random; each item counts once",)
@@ -158,8 +159,8 @@ def group_agreement(
         notes += (f"no item has labels of two assessors of: {without}",)
     return GroupAgreement(
         groups, np.bincount(of_worker, minlength=size), np.bincount(member, minlength=size), cost,
-        tuple(groups[a] for a, _ in pairs), tuple(groups[b] for _, b in pairs), items, *results, level, resamples, seed,
-        notes,
+        tuple(groups[a] for a, _ in pairs), tuple(groups[b] for _, b in pairs), items, percent, kappa, low, high,
+        difference, level, resamples, seed, notes,
     )  # fmt: skip
 
 
