@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from cranfield import check
 from cranfield.building.machine.endpoint import Answer, AskError, Endpoint, EndpointError
@@ -19,6 +18,8 @@ from cranfield.building.machine.label_log import LABELLED, UNPARSED, Entry, Labe
 from cranfield.building.machine.label_plan import Question
 from cranfield.types import Progress
 
+POLL = 0.05
+"""Seconds between two looks at how far the work is."""
 FAILURES_IN_A_ROW = 10
 """After this many questions that failed, with no answer between them, no further question is asked."""
 
@@ -64,6 +65,30 @@ class _Stopped(Exception):
     """A question was given up because the work was stopped."""
 
 
+class _Worker(threading.Thread):
+    """A thread that says itself when it has finished.
+
+    `Thread.join` and `Thread.is_alive` do not: if Ctrl-C interrupts `join`, Python 3.11 takes a running thread for a
+    finished one, and its answer would be lost.
+    """
+
+    def __init__(self, work: Callable[[Iterator[Question]], None], waiting: Iterator[Question]) -> None:
+        super().__init__(daemon=True)
+        self._work = work
+        self._waiting = waiting
+        self._finished = threading.Event()
+
+    @property
+    def active(self) -> bool:
+        return self.ident is not None and not self._finished.is_set()
+
+    def run(self) -> None:
+        try:
+            self._work(self._waiting)
+        finally:
+            self._finished.set()
+
+
 class Asker:
     """Threads that ask, one that writes, and the caller that waits."""
 
@@ -88,14 +113,14 @@ class Asker:
         self._not_before = 0.0
         self._in_a_row = 0
         self._open = 0
+        self._written = threading.Event()
         self._error: BaseException | None = None
 
     def run(self, questions: Iterable[Question], total: int, progress: Progress | None = None) -> Asked:
         """Ask all questions. Ctrl-C stops asking and waits for open questions; a second one drops these."""
         waiting = iter(questions)
-        workers = [
-            threading.Thread(target=self._work, args=(waiting,), daemon=True) for _ in range(self._threads(total))
-        ]
+        count = max(1, min(self.patience.concurrency, total))
+        workers = [_Worker(self._work, waiting) for _ in range(count)]
         writer = threading.Thread(target=self._write, daemon=True)
         writer.start()
         try:
@@ -111,20 +136,17 @@ class Asker:
         finally:
             self._stop.set()
             self._results.put(None)
-            writer.join()
+            while not self._written.is_set():
+                time.sleep(POLL)
         if self._error is not None:
             raise self._error
         return self.asked
 
-    def _threads(self, total: int) -> int:
-        return max(1, min(self.patience.concurrency, total))
-
-    def _wait(self, workers: list[threading.Thread], total: int, progress: Progress | None) -> None:
-        for worker in workers:
-            while worker.is_alive():
-                worker.join(0.1)
-                if progress is not None:
-                    progress(self.asked.answered + len(self.asked.failed), total)
+    def _wait(self, workers: list[_Worker], total: int, progress: Progress | None) -> None:
+        while any(worker.active for worker in workers):
+            time.sleep(POLL)
+            if progress is not None:
+                progress(self.asked.answered + len(self.asked.failed), total)
 
     def _work(self, waiting: Iterator[Question]) -> None:
         try:
@@ -220,24 +242,20 @@ class Asker:
 
     def _write(self) -> None:
         """Write answers as they come; those that wait together are written together."""
-        ended = False
-        while not ended:
-            batch: list[Entry] = []
-            thing: Any = self._results.get()
-            while True:
-                if thing is None:
-                    ended = True
-                    break
-                batch.append(thing)
-                try:
-                    thing = self._results.get_nowait()
-                except queue.Empty:
-                    break
-            try:
-                self.log.append(batch)
-            except BaseException as error:
-                with self._lock:
-                    self._error = self._error or error
-                self._stop.set()
-                return
-            self.asked.answered += len(batch)
+        try:
+            ended = False
+            while not ended:
+                batch = [self._results.get()]
+                with suppress(queue.Empty):
+                    while batch[-1] is not None:
+                        batch.append(self._results.get_nowait())
+                ended = batch[-1] is None
+                entries = [entry for entry in batch if entry is not None]
+                self.log.append(entries)
+                self.asked.answered += len(entries)
+        except BaseException as error:
+            with self._lock:
+                self._error = self._error or error
+            self._stop.set()
+        finally:
+            self._written.set()
