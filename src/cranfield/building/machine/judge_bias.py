@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lengths import LengthTable
 from cranfield.building.machine.judged_pairs import JudgedPairs, clustered_mean
@@ -172,11 +173,13 @@ def family_bias(
     *,
     depth: int | None = None,
     level: float = 0.95,
+    options: JoinOptions | None = None,
 ) -> FamilyBias:
     """Does a judge favour the documents, and the scores, of a family of systems?
 
     families: {run: family}, or a file with lines of run and family. Runs without a family form one of their own.
     depth: a document counts for a family if one of its runs has it among its first `depth`; default: anywhere.
+    options: how documents are ranked.
 
     leniency is the mean machine minus human grade of the family's documents. favour is the change of the family's mean
     score from human to machine judgments, minus the change of all runs, per topic; its interval is Student's t over
@@ -193,7 +196,7 @@ def family_bias(
     group = np.array([names.index(name) for name in of_run])
     rows: list[tuple[Any, ...]] = []
     for pairs, both in zip(judges, scored, strict=True):
-        documents = JudgedDocuments.of(human.of_rows(pairs.human_rows), dict(runs))
+        documents = JudgedDocuments.of(human.of_rows(pairs.human_rows), dict(runs), options)
         retrieved = documents.pool(group, names, depth).contributed[:, documents.document]
         changes = both.machine.values - both.human.values
         for f, name in enumerate(names):

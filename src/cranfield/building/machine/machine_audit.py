@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.label_files import LABEL_COLUMNS
 from cranfield.building.machine.judge_agreement import (
@@ -72,6 +73,8 @@ class Audit(Record):
         return "\n\n".join(part.table().text() for _, part in self.parts())
 
 
+RANKING = ("order", "precision", "on_duplicate", "depth")
+"""The options that say how documents are ranked."""
 PARTS = ("agreement", "confusion", "topics", "lengths", "judges", "rankings", "changes", "ranks", "families")
 """The names of the parts of an audit."""
 
@@ -132,7 +135,8 @@ def audit(
     by_family = None
     if families is not None:
         shared = [part for part in scored if part.documents == BOTH]
-        by_family = family_bias(judgments, judges, shared, runs, families, depth=depth, level=level)
+        ranking = JoinOptions(**{name: value for name, value in (options or {}).items() if name in RANKING})
+        by_family = family_bias(judgments, judges, shared, runs, families, depth=depth, level=level, options=ranking)
     few = [part.judge for part in scored if len(part.human.topics) < 2]
     if len(runs) < 2:
         notes.append(f"{counted(len(runs), 'run')}: rankings and conclusions need 2 or more")
