@@ -20,6 +20,7 @@ from cranfield.assessed.joined_runs import join_runs
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.sampling import AS_STRATA, has_strata, sample_of
 from cranfield.assessed.segments import Judged
+from cranfield.assessed.together import sets_together
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.errors import CranfieldWarning, DataError, UsageError
@@ -51,6 +52,10 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     for message in _odd_grades(judgments, grade):
         warnings.warn(message, CranfieldWarning, stacklevel=2)
     notes = (*judgments.notes, *prepared.notes)
+    if options.together is not None:
+        if prepared.attachments:
+            raise UsageError(f"together cannot be combined with {' and '.join(prepared.attachments)}")
+        lists = sets_together(options.together, judgments, prepared.judged).read(lists)
     if not notes and not prepared.attachments:
         return lists
     attachments = {name: attachment.joined(lists) for name, attachment in prepared.attachments.items()}
@@ -122,7 +127,9 @@ def is_sample(qrels: Qrels, options: JoinOptions) -> bool:
     """Whether the judgments are read as a sample, because that is asked for or because most documents are not drawn."""
     if options.inclusion is not None or options.strata:
         return True
-    return qrels.labels_vary and not options.described_intents and has_strata(qrels, wanted=options.sampled)
+    if options.described_intents or not (qrels.labels_vary or len(qrels.probabilities)):
+        return False
+    return has_strata(qrels, wanted=options.sampled)
 
 
 def _warn_of_few_intents(qrels: Qrels, judged: int) -> None:
