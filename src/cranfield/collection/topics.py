@@ -287,6 +287,11 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     return text.lstrip("\ufeff")
 
 
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format of a file of topics, detected from its content."""
+    return _detected(_decoded(read_bytes(path), os.fspath(path), None), os.fspath(path))
+
+
 def _format_named(path: str) -> str | None:
     suffix = os.path.splitext(without_compression(path.lower()))[1]
     return next((name for name, format in _FORMATS.items() if suffix in format.suffixes), None)
