@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.building.assessor_files import Assessors, assessors_of
 from cranfield.building.label_files import LabelColumns, from_columns, from_file, from_judgments, from_rows
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike
@@ -24,6 +25,8 @@ LabelsLike = Any
 """Anything that `Labels.of` takes."""
 DUPLICATES = ("error", "first", "last", "keep")
 """What to do if an assessor labels an item twice, with different labels."""
+OTHER = "other"
+"""The group of assessors that have none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -211,6 +214,31 @@ class Labels(Tidy):
             self, item=self.item[keep], worker=self.worker[keep], label=self.label[keep], time=part(self.time),
             seconds=part(self.seconds), cost=part(self.cost),
         )  # fmt: skip
+
+    def with_assessors(self, assessors: Assessors) -> Labels:
+        """The labels with groups of assessors and the cost of a label, from a dict or a file.
+
+        Assessors that are not mentioned are in the group `other`, and a note says so. A cost replaces one in the table.
+
+        >>> labels = Labels.of([("t1", "anna", 1), ("t1", "ben", 0)])
+        >>> labels.with_assessors({"anna": ("experts", 2.0), "ben": ("crowd", 0.1)}).group
+        ('experts', 'crowd')
+        """
+        known = assessors_of(assessors)
+        absent = [name for name in self.workers if name not in known]
+        if len(absent) == len(self.workers):
+            raise UsageError(
+                f"assessors: none of {listed(known)} gave a label; the labels are by {listed(self.workers)}"
+            )
+        notes = self.notes
+        if absent:
+            notes += (f"{counted(len(absent), 'assessor')} without a group, in group {OTHER}: {listed(absent)}",)
+        group = tuple(known[name].group if name in known else OTHER for name in self.workers)
+        costs = [known[name].cost if name in known else None for name in self.workers]
+        cost = np.array([np.nan if cost is None else cost for cost in costs])[self.worker]
+        if self.cost is not None:
+            cost = np.where(np.isnan(cost), self.cost, cost)
+        return replace(self, group=group, cost=None if np.isnan(cost).all() else cost, notes=notes)
 
     def matrix(self) -> Index64:
         """items × assessors: the position of the label on the scale, -1 if there is none; the last of repeated ones."""
