@@ -16,6 +16,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import PathLike, first_line, load, read_bytes, without_compression, write_bytes
+from cranfield.collection.topic_tables import is_header
 from cranfield.collection.topics import FORMATS, Topics
 from cranfield.errors import UsageError
 
@@ -116,7 +117,7 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
     buffer = thing if isinstance(thing, bytes) else load(thing)
     first = first_line(buffer)
-    if first.lstrip().startswith(b"<"):
+    if first.lstrip().startswith(b"<") or is_header(first.decode("utf-8", "replace").split("\t")):
         return "topics"
     by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(without_compression(path))[1])
     detected = formats.detect(

@@ -92,11 +92,17 @@ def _near_in_words(words: Sequence[Sequence[str]], threshold: float) -> Index64:
     """The kept query with exactly this set of words."""
     index: dict[tuple[int, int], list[tuple[int, frozenset[int]]]] = {}
     """The kept queries with so many words, and with this word among the first few."""
+    partners: dict[int, list[tuple[int, int]]] = {}
     for at, query in enumerate(words):
         ordered = tuple(sorted({number[word] for word in query}))
         size, found = len(ordered), same.get(ordered, -1)
+        if size not in partners:
+            partners[size] = list(_partners(size, threshold))
+        if not partners[size]:  # only queries with the same words are near
+            kept[at] = found if found >= 0 else same.setdefault(ordered, at)
+            continue
         mine = frozenset(ordered)
-        for other_size, shared in _partners(size, threshold):
+        for other_size, shared in partners[size]:
             # Only the most frequent of the near queries counts, so that the result is the same as by comparing all.
             for word in ordered[: size - shared + 1]:
                 for other, theirs in index.get((other_size, word), ()):

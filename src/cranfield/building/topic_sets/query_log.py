@@ -106,8 +106,9 @@ class QueryLog(Tidy):
             other = best.setdefault(number, at)
             if (-total[at], texts[at]) < (-total[other], texts[other]):
                 best[number] = at
-        order = sorted(range(len(keys)), key=lambda number: (-int(counts[number]), keys[number]))
-        order = [number for number in order if keys[number] and counts[number] > 0]
+        by_key = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+        by_count = by_key[np.argsort(-counts[by_key], kind="stable")].tolist()
+        order = [number for number in by_count if keys[number] and counts[number] > 0]
         if not order:
             raise DataError(columns.origin, None, "holds no queries")
         return cls(

@@ -171,8 +171,8 @@ def sample_topics(
     if dropped:
         lost = sum(count for _, count, _ in dropped)
         examples = listed([f"{query!r} ({kept!r} is kept)" for query, _, kept in dropped], most=3)
-        what = counted(len(dropped), "near-duplicate")
-        notes.append(f"{what} dropped, and {counted(lost, 'time')} they were asked added to those kept: {examples}")
+        what = counted(len(dropped), "near-duplicate is", "near-duplicates are")
+        notes.append(f"{what} dropped, and their volume ({lost:,}) is added to the queries that are kept: {examples}")
     if before == 1:
         notes.append("the log has one query")
     queries = queries.take(_ranked(queries))
