@@ -22,7 +22,7 @@ from cranfield.text import counted, listed, shown
 from cranfield.types import Array, Index64
 
 LOG_COLUMNS = {
-    "query": ("query", "query_text", "querytext", "query_string", "search_term", "search_query", "keywords", "q"),
+    "query": ("query", "query_text", "querytext", "query_string", "search_term", "search_query", "keywords"),
     "count": ("count", "frequency", "freq", "occurrences", "times", "n"),
     "user": ("user", "user_id", "userid", "anonid", "anon_id", "cookie", "client", "session", "session_id"),
     "time": ("time", "timestamp", "query_time", "querytime", "date", "datetime"),
@@ -119,8 +119,7 @@ def _header_delimiter(line: str) -> str | None:
     """
     for delimiter in "\t,;":
         names = next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
-        places = find_columns(names, LOG_COLUMNS)
-        if "query" in places and (len(places) > 1 or len(names) == 1):
+        if "query" in find_columns(names, LOG_COLUMNS):
             return delimiter if len(names) > 1 else ","
     return None
 

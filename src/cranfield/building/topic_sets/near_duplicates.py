@@ -55,7 +55,7 @@ def words_of(key: str, stem: bool) -> list[str]:
     (['cheap', 'flight', 'to', 'paris'], ['c++'], ['??'])
     """
     words = _WORD.findall(key)
-    if not words or len(words) == 1 and len(words[0]) < 3:
+    if not words or (len(words) == 1 and len(words[0]) < 3):
         return [key]  # such as c, c++ and c#
     return list(map(singular, words)) if stem else words
 

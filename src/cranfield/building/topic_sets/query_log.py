@@ -81,7 +81,9 @@ class QueryLog(Tidy):
 
     @classmethod
     def _from(cls, columns: LogColumns, steps: Sequence[str]) -> QueryLog:
-        spelling, spellings = factorised(columns.queries)
+        written, forms = factorised(columns.queries)
+        spelling_of_form, spellings = factorised([" ".join(form.split()) for form in forms])
+        spelling = spelling_of_form[written]
         key_of_spelling, keys = factorised([normalised(text, steps) for text in spellings])
         key = key_of_spelling[spelling]
         weights = np.ones(len(spelling), dtype=np.int64) if columns.counts is None else columns.counts
@@ -101,10 +103,9 @@ class QueryLog(Tidy):
             users = np.bincount(seen // len(names), minlength=len(keys))
         # The spelling of a query: the most frequent one, then the first in the order of characters.
         best: dict[int, int] = {}
-        texts = [" ".join(text.split()) for text in spellings]
         for at, number in enumerate(key_of_spelling.tolist()):
             other = best.setdefault(number, at)
-            if (-total[at], texts[at]) < (-total[other], texts[other]):
+            if (-total[at], spellings[at]) < (-total[other], spellings[other]):
                 best[number] = at
         by_key = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
         by_count = by_key[np.argsort(-counts[by_key], kind="stable")].tolist()
@@ -112,7 +113,7 @@ class QueryLog(Tidy):
         if not order:
             raise DataError(columns.origin, None, "holds no queries")
         return cls(
-            tuple(texts[best[number]] for number in order),
+            tuple(spellings[best[number]] for number in order),
             tuple(keys[number] for number in order),
             counts[order],
             None if users is None else users[order],
@@ -165,9 +166,7 @@ class QueryLog(Tidy):
                 most += f", and the most users of one query are {int(self.users.max()):,}"
             raise DataError(self.origin, None, f"no query is left: all were asked {' or '.join(limits)}; {most}")
         volume = int(self.counts[~keep].sum()) / self.volume
-        note = (
-            f"{counted(lost, 'query', 'queries')} asked {' or '.join(limits)}, left out ({volume:.1%} of the volume)"
-        )
+        note = f"{counted(lost, 'query', 'queries')} asked {' or '.join(limits)}, left out ({volume:.1%} of the volume)"
         left = self.take(np.flatnonzero(keep))
         return replace(left, notes=(*self.notes, note))
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield import check
-from cranfield.building.topic_sets.topic_split import PARTS, TopicSplit, split_topics
+from cranfield.building.topic_sets.topic_split import TopicSplit, split_topics
 from cranfield.collection import formats, writing
 from cranfield.collection.convert import KINDS, kind_of, together
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import PathLike, load, write_bytes
 from cranfield.collection.topics import Topics, format_of
-from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.errors import DataError, UsageError
 from cranfield.scores.topic_classes import Classes, TopicClasses
 from cranfield.text import counted, listed
 
@@ -107,18 +107,15 @@ def _read(path: str, kind: str | None) -> _File:
     if kind is None:
         try:
             kind = kind_of(path)
-        except CranfieldError as error:
-            raise DataError(path, None, f"is it a file of topics, qrels or a run? {_reason(error, path)}") from None
+        except UsageError:
+            message = "the content leaves open whether these are topics, qrels or a run; say which by kinds="
+            raise DataError(path, None, message) from None
     check.one_of("split_files", KINDS, kind=kind)
     if kind == "topics":
         return _File(path, kind, Topics.read(path))
     if kind == "qrels":
         return _File(path, kind, Qrels.read(path))
     return _File(path, kind, runs_of(path, split_tags=True))
-
-
-def _reason(error: CranfieldError, path: str) -> str:
-    return str(error).removeprefix(path).lstrip(":0123456789 ") + "; say which by kinds="
 
 
 def _assigned(topics: Sequence[str], parts: TopicClasses) -> TopicSplit:
@@ -137,6 +134,3 @@ def _make_folder(path: str) -> None:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
         raise DataError(path, None, f"cannot be made: {error.strerror or error}") from None
-
-
-__all__ = ["ASSIGNMENT", "PARTS", "split_files"]

@@ -14,7 +14,6 @@ from cranfield import check
 from cranfield.building.topic_sets.near_duplicates import near_duplicates
 from cranfield.building.topic_sets.query_log import USUAL, QueryLog
 from cranfield.collection.topics import Topic, Topics
-from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
@@ -238,7 +237,11 @@ def _numbers(n: int | Sequence[int], strata: Sequence[str]) -> list[int]:
         each, rest = divmod(n, len(strata))
         return [each + (number < rest) for number in range(len(strata))]
     numbers = list(n)
-    if len(numbers) != len(strata) or any(int(number) != number or number < 0 for number in numbers) or not any(numbers):
+    if (
+        len(numbers) != len(strata)
+        or any(int(number) != number or number < 0 for number in numbers)
+        or not any(numbers)
+    ):
         need = f"a whole number for each of the {len(strata)} strata ({', '.join(strata)}), and not all 0"
         raise check.wrong("sample_topics", "n", numbers, need)
     return [int(number) for number in numbers]

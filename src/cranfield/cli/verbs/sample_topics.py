@@ -41,7 +41,9 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
     log: str = argument("LOG", "The query log. - is standard input.", required=True, reads=True)
     n: str = option("--number, -n N", "How many topics, in all or for each stratum, as 20,20,10.", default="50")
     strata: str = option(
-        "--strata NAMES", "Names of the strata, the most frequent first; one name: no strata.", default="head,torso,tail"
+        "--strata NAMES",
+        "Names of the strata, the most frequent first; one name: no strata.",
+        default="head,torso,tail",
     )
     shares: str | None = option(
         "--shares SHARES",

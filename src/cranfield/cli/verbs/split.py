@@ -34,7 +34,9 @@ cranfield split new.run --folder parts --assigned parts/split.tsv
         "Names and shares of the parts; shares are divided by their sum.",
         default="train=0.6,validation=0.2,test=0.2",
     )
-    classes: str | None = option("--classes FILE", "Split each class of topics alike: lines of topic, class.", reads=True)
+    classes: str | None = option(
+        "--classes FILE", "Split each class of topics alike: lines of topic, class.", reads=True
+    )
     assigned: str | None = option(
         "--assigned FILE", "Use a split made earlier: lines of topic, part, such as split.tsv.", reads=True
     )
@@ -48,15 +50,22 @@ cranfield split new.run --folder parts --assigned parts/split.tsv
         "--qrels FILE", "A file of judgments, if its kind is not detected. May be repeated.", group=READING, reads=True,
         solves="kinds=",
     )  # fmt: skip
+    runs: list[str] | None = option(
+        "--runs FILE", "A run, if its kind is not detected. May be repeated.", group=READING, reads=True, solves="kinds=",
+    )  # fmt: skip
 
     def given(self) -> bool:
-        return bool(self.files or self.topics or self.qrels)
+        return bool(self.files or self.topics or self.qrels or self.runs)
 
     def run(self) -> None:
         from cranfield.building.topic_sets.split_files import split_files
         from cranfield.collection.source import expand
 
-        kinds = dict.fromkeys(self.topics or [], "topics") | dict.fromkeys(self.qrels or [], "qrels")
+        kinds = {
+            path: kind
+            for kind, paths in {"topics": self.topics, "qrels": self.qrels, "run": self.runs}.items()
+            for path in expand(paths or [])
+        }
         split = split_files(
             list(dict.fromkeys([*kinds, *expand(self.files or [])])),
             self.folder,
