@@ -7,7 +7,7 @@ from cranfield.building.topic_sets.near_duplicates import words_of
 
 
 def damerau(first: str, second: str) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours from one text to the other (each place edited once)."""
+    """Insertions, deletions, replacements and swaps of neighbours (each place edited once)."""
 
     @cache
     def distance(i: int, j: int) -> int:

@@ -55,7 +55,7 @@ def split_files(
     folder: PathLike,
     shares: Mapping[str, float] | None = None,
     *,
-    kinds: Mapping[PathLike, str] | None = None,
+    kinds: Mapping[Any, str] | None = None,
     assigned: Classes | None = None,
     classes: Classes | None = None,
     seed: int = 0,

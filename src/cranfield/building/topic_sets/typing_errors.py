@@ -140,7 +140,8 @@ class _Known:
         at = np.flatnonzero(self._table[_high_bits(hashes)])
         place = np.searchsorted(self.hashes, hashes[at])
         place[place == len(self.hashes)] = 0
-        return at[self.hashes[place] == hashes[at]]
+        same: Index64 = at[self.hashes[place] == hashes[at]]
+        return same
 
 
 def _high_bits(hashes: Hashes) -> NDArray[np.int64]:

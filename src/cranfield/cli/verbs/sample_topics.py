@@ -83,7 +83,7 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
     seed: int = options.seed()
     topics: str | None = option(
         "--topics FILE",
-        "Write the topics to a file that ends in .tsv, .xml, .sgml, .json or .jsonl, with class, count and probability.",
+        "Write the topics to a file that ends in .tsv, .xml, .sgml, .json or .jsonl, with class and probability.",
         group=RESULT,
     )
     classes: str | None = option(
