@@ -1,7 +1,7 @@
 """Merging models of labels, written slowly and literally from their formulas.
 
-Labels are triples (item, worker, label) of whole numbers from 0. Posteriors are lists of lists, items × classes. A model
-with parameters that have no closed form maximises the expected log-likelihood with scipy's general optimiser.
+Labels are triples (item, worker, label) of whole numbers from 0. Posteriors are lists of lists, items × classes. A
+model with parameters that have no closed form maximises the expected log-likelihood with scipy's general optimiser.
 """
 
 import math
@@ -172,13 +172,11 @@ def ordinal(labels: Triples, items: int, workers: int, classes: int, steps: int)
                 return value
 
             values[worker] = minimize(loss, values[worker], method="BFGS", options={"gtol": 1e-6}).x
-        p = class_shares(posterior)
-        posterior = e_step(
-            labels,
-            items,
-            p,
-            lambda at, w, k, y, values=values.copy(): chance_of(values[w][0], values[w][1], k, y),  # type: ignore[misc]
-        )
+
+        def chance(at: int, w: int, k: int, y: int) -> float:
+            return chance_of(values[w][0], values[w][1], k, y)
+
+        posterior = e_step(labels, items, class_shares(posterior), chance)
     return posterior
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from cranfield.building.assessor_labels import Labels
 from cranfield.types import Array, Index64
 
-# Dawid & Skene 1979, Table 1: 45 patients, a line each; observer 1 saw every patient three times, observers 2 to 5 once.
+# Dawid & Skene 1979, Table 1: 45 patients; observer 1 saw every patient three times, observers 2 to 5 once.
 DAWID_SKENE = """
 1111111 3334334 1122122 2223121 2223222 2223322 1222111 3333433 2222223 2322223 4444444 2223343 1111111 2223212 1211111
 1112111 1111111 1111111 2222221 2221322 2222222 2222221 2223222 2212222 1111111 1111111 2322222 1111111 1111111 1121121

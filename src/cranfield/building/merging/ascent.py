@@ -17,8 +17,8 @@ def uphill(value: Callable[[Array], Array], point: Array, step: Array, now: Arra
     point, step: units, or units × dimensions. value: from points to a value per unit; `now` is that of `point`.
 
     >>> point, step = np.array([0.0, 0.0]), np.array([1.0, 3.0])
-    >>> [part.tolist() for part in uphill(lambda x: -((x - 1) ** 2), point, step, np.array([-1.0, -1.0]))]
-    [[1.0, 1.5], [0.0, -0.25]]
+    >>> [part.tolist() for part in uphill(lambda x: 1 - (x - 1) ** 2, point, step, np.zeros(2))]
+    [[1.0, 1.5], [1.0, 0.75]]
     """
     size = np.ones((len(point), *([1] * (point.ndim - 1))))
     tried, then = point + step, value(point + step)

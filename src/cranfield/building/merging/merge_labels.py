@@ -15,7 +15,7 @@ from cranfield.building.merging.merge_settings import MergeSettings
 from cranfield.building.merging.merged import Merged
 from cranfield.building.merging.merging_registry import MergingMethod, find_merging_method, own_merge_settings
 from cranfield.building.merging.vote_comparison import worse_than_votes
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import NotedWarning, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -83,11 +83,11 @@ def merge(
     notes = [*labels.notes, *gold_notes, *_notes(labels, kind, problem, fit, label, tied, settings)]
     if kind.compared and (message := worse_than_votes(kind, problem)):
         notes.append(message)
-        warnings.warn(message, CranfieldWarning, stacklevel=2)
+        warnings.warn(message, NotedWarning, stacklevel=2)
     if fit.converged is False:
         message = f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"
         notes.append(message)
-        warnings.warn(message, CranfieldWarning, stacklevel=2)
+        warnings.warn(message, NotedWarning, stacklevel=2)
     item_values = {}
     for name, values in fit.item_values.items():
         item_values[name] = np.full(len(labels.items), np.nan)
