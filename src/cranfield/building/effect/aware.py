@@ -57,7 +57,7 @@ class AwareWeights(Record):
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, assessor, labels, the distance to random assessors by rate, weight; means over topics if by topic."""
+        """measure, assessor, labels, the distance to random assessors by rate, weight (means over topics)."""
         m, w = (axis.ravel() for axis in np.indices(self.weight.shape[:2]))
         gaps = {}
         if self.gap is not None:
@@ -90,7 +90,7 @@ def aware(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) 
     >>> aware(labels, {"mine": {"1": {"d2": 2.0, "d1": 1.0}}}, "AP").means().item()  # the mean of 0.5 and 1
     0.75
     """
-    return _aware(labels, runs, measures, **settings)[0]
+    return aware_scores(labels, runs, measures, **settings)[0]
 
 
 def aware_weights(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) -> AwareWeights:
@@ -115,10 +115,10 @@ def aware_weights(labels: LabelsLike, runs: Any, measures: Any = None, **setting
     missing: a topic that a run does not contain scores as an empty list (`zero`), or has no score (`skip`).
     options: `JoinOptions`, how runs are read and ranked.
     """
-    return _aware(labels, runs, measures, **settings)[1]
+    return aware_scores(labels, runs, measures, **settings)[1]
 
 
-def _aware(
+def aware_scores(
     labels: LabelsLike,
     runs: Any,
     measures: Any = None,
@@ -129,6 +129,7 @@ def _aware(
     progress: Progress | None = None,
     **learning: Any,
 ) -> tuple[Scores, AwareWeights]:
+    """The scores of `aware` and the weights of `aware_weights`, computed once."""
     joined = LabelledRuns(Labels.of(labels), runs, measures, missing=missing, options=options)
     values = joined.values_by_assessor(progress)
     found = weights_of(joined, values, weights, progress=progress, **learning)
@@ -204,8 +205,8 @@ def weights_of(
 def weighted_mean(values: Array, weight: Array) -> tuple[Array, NDArray[np.bool_]]:
     """measures × runs × topics: the weighted mean over the assessors who have a score; and where all of them weigh 0.
 
-    values: assessors × measures × runs × topics. weight: measures × assessors × topics (or 1). If all assessors who have
-    a score have the weight 0, they get the same weight.
+    values: assessors × measures × runs × topics. weight: measures × assessors × topics (or 1). If all assessors who
+    have a score have the weight 0, they get the same weight.
     """
     defined = ~np.isnan(values)
     shares = np.moveaxis(weight, 1, 0)[:, :, None, :] * defined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +89,7 @@ class MergeEffect(Record):
         """A row per measure and method: rank correlation with the reference, and significant pairs."""
         intervals = self.resamples > 0
         spans = [Column("low", "number"), Column("high", "number")] if intervals else []
-        counts = [Column("least", "number"), Column("most", "number")] if intervals else []
+        counts = [Column("least", "count"), Column("most", "count")] if intervals else []
         columns = (
             Column("measure"), Column("method"), Column("τ", "number"), *spans, Column("τ_ap", "number"), *spans,
             Column("significant", "count"), Column("kept", "count"), *counts, Column("lost", "count"),
@@ -102,7 +103,8 @@ class MergeEffect(Record):
                 for part in (self.tau, self.tau_ap):
                     cells += _cells(part, (k, m), intervals)
                 cells += [int(self.significant[k, m]), int(self.kept.value[k, m])]
-                cells += _cells(self.kept, (k, m), intervals)[1:]
+                if intervals:
+                    cells += [math.floor(self.kept.low[k, m]), math.ceil(self.kept.high[k, m])]
                 cells += [int(counted[k, m]) for counted in (self.lost, self.new, self.reversed)]
                 rows.append((*cells, *([float(self.stability[k, m])] if intervals else [])))
         return Table(columns, tuple(rows), f"Effect of merging, compared with {self.reference}", self.notes)

@@ -88,9 +88,8 @@ class LabelledRuns:
         hits = np.bincount(self.lists.run[self.lists.row], minlength=len(self.runs))
         if len(none := [run for run, count in zip(self.runs, hits.tolist(), strict=True) if not count]):
             notes.append(f"{counted(len(none), 'run retrieves', 'runs retrieve')} no labelled document: {listed(none)}")
-        lacking = self.absent.any(axis=1)
-        if lacking.any():
-            names = [run for run, lacks in zip(self.runs, lacking.tolist(), strict=True) if lacks]
+        names = [run for run, lacks in zip(self.runs, self.absent, strict=True) if lacks.any()]
+        if names:
             effect = "count as empty lists" if self.missing_rule == "zero" else "have no score"
             notes.append(f"topics that a run does not contain {effect}: {listed(names)}")
         return notes

@@ -74,7 +74,7 @@ def merge_effect(
     scales: coarser scales of the labels (see `collapse`) on which every method is also applied.
     gold: judgments that rankings are compared with, on the topics that both have; by default the first method is the
         reference, on the labels as they were given.
-    test, correction, alpha: how pairs of runs are tested; see `compare`. Each method and measure is a family of its own.
+    test, correction, alpha: how pairs of runs are tested; see `compare`. The correction is over the pairs of a measure.
     resamples: how often assessors are drawn with replacement, as many as there are; an assessor who is drawn twice
         counts as two. Every method is applied to these labels, and its scores are compared with those of the reference
         on the same labels, or with the gold judgments. Intervals are percentiles at `level`. 0: no intervals.
@@ -171,7 +171,8 @@ class _Study:
         """measures × pairs."""
         joined = self.joined
         topics = [joined.topics[t] for t in self.rows.tolist()]
-        return np.stack([self.how.signs(own, joined.runs, topics, n) for own, n in zip(values, self.names, strict=True)])
+        parts = zip(values, self.names, strict=True)
+        return np.stack([self.how.signs(own, joined.runs, topics, name) for own, name in parts])
 
     def _values(self, variant: _Variant, drawn: Index64 | None) -> Array:
         everyone = np.arange(len(variant.labels.workers))

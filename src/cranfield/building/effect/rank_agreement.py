@@ -41,7 +41,7 @@ def mean_scores(values: Array) -> Array:
     defined = ~np.isnan(values)
     count = defined.sum(axis=-1)
     sums = np.where(defined, values, 0.0).sum(axis=-1)
-    return np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0)
+    return np.asarray(np.divide(sums, count, out=np.full(sums.shape, np.nan), where=count > 0))
 
 
 @dataclass(frozen=True)

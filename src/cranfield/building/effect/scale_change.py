@@ -54,7 +54,8 @@ def _by_groups(labels: Labels, scale: str) -> np.ndarray[tuple[int], np.dtype[np
                 raise UsageError(f"scale {scale!r}: label {word!r} is in two groups")
             place[word] = number
     if unknown := [word for word in place if word not in labels.scale]:
-        raise UsageError(f"scale {scale!r}: {listed(map(repr, unknown))} is not among the labels {listed(labels.scale)}")
+        known = listed(labels.scale)
+        raise UsageError(f"scale {scale!r}: {listed(map(repr, unknown))} is not among the labels {known}")
     if lacking := [word for word in labels.scale if word not in place]:
         raise UsageError(f"scale {scale!r}: no group for {listed(map(repr, lacking))}; every label needs one")
     return np.array([place[word] for word in labels.scale], dtype=np.int64)

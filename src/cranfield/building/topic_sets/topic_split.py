@@ -95,7 +95,7 @@ def split_topics(
     """Assign each topic to a part.
 
     A topic's place in the order of topics is a hash (BLAKE2b) of the seed and its id, so the order of the input does
-    not matter. By default the first topics in this order are the first part, and so on, and the sizes of parts are exact:
+    not matter. By default the first topics in this order are the first part, and so on, and sizes of parts are exact:
     the shares of n topics, where topics that are left over go to the parts that lack most.
 
     shares: {part: share}; shares are divided by their sum, so {"train": 3, "test": 1} has three quarters of the topics.

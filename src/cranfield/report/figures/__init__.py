@@ -26,6 +26,7 @@ from cranfield.report.figures.describe.merged_labels import (
     describe_worker_accuracy,
     describe_worker_confusion,
 )
+from cranfield.report.figures.describe.method_ranks import describe_method_ranks
 from cranfield.report.figures.describe.power_curves import describe_power
 from cranfield.report.figures.describe.precision_recall import describe_curves, describe_precision_recall
 from cranfield.report.figures.describe.rank_changes import describe_rank_changes
@@ -57,6 +58,7 @@ __all__ = [
     "describe_informativeness",
     "describe_interaction",
     "describe_intervals",
+    "describe_method_ranks",
     "describe_posterior_entropy",
     "describe_power",
     "describe_precision_recall",
