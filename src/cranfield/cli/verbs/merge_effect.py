@@ -22,8 +22,8 @@ class MergeEffectVerb(LabelledOptions, Plotting):
     τ of the rankings with resampled assessors and the ranking with all of them.
 
     Methods are those of cranfield merge; NAME:expected for expected grades; aware, or aware:frobenius and the like.
-    With --scales, methods are also applied to labels on a coarser scale: 0/123 makes grades 1, 2 and 3 one grade, >=50 makes
-    magnitudes from 50 on relevant.
+    With --scales, methods are also applied to labels on a coarser scale: 0/123 makes grades 1, 2 and 3 one grade, >=50
+    makes magnitudes from 50 on relevant.
     """
 
     repeats_warnings = True

@@ -38,12 +38,14 @@ def describe_method_ranks(
     shown.sort(key=lambda name: first[name])
     at = np.concatenate([np.flatnonzero(systems == name) for name in shown])
     changes = f"{moved:,} of {counted(len(order), 'system')} change rank, by up to {max(span.values()):g}"
+    last = int(places.max())
+    ticks = tuple(float(place) for place in range(1, last + 1, max(1, last // 12)))
     hidden = f"; the {MOST} that move most are shown" if len(order) > MOST else ""
     return Figure(
         "lines",
         {"system": systems[at], "method": methods[at], "rank": places[at]},
         x=Axis("method", "method of merging", "category"),
-        y=Axis("rank", f"rank{f' by mean {measure}' if measure else ''}", "count", reverse=True),
+        y=Axis("rank", f"rank{f' by mean {measure}' if measure else ''}", "count", 0.5, last + 0.5, True, ticks),
         by=Axis("system", "system", "category"),
         title="Rankings under each method of merging",
         subtitle=f"rank 1 is the best; {changes if moved else 'no system changes rank'}{hidden}",
