@@ -202,6 +202,17 @@ def meta(folder: Path, repeats: int) -> Part:
     return Part("meta-evaluation, 129 systems x 50 topics x 20 measures", rows, targets)
 
 
+def building(folder: Path, repeats: int) -> Part:
+    from bench.building import CONTESTANTS, FASTER
+
+    rows = in_turns("bench.building", CONTESTANTS, repeats)
+    targets = [
+        Target(f"times faster than {peer}", ratio(rows, peer, ours), at_least=least)
+        for (ours, peer), least in FASTER.items()
+    ]
+    return Part("merging the labels of assessors", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -211,6 +222,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "scale": scale,
     "compare": compare,
     "meta": meta,
+    "building": building,
 }
 
 

@@ -58,6 +58,12 @@ class Problem:
         total = self.votes.sum(axis=1, keepdims=True)
         return self.with_gold(np.divide(self.votes, total, out=np.zeros_like(self.votes), where=total > 0))
 
+    @cached_property
+    def compares_assessors(self) -> bool:
+        """Is there an item with two labels, or with a label and a gold label?"""
+        counts = self.votes.sum(axis=1)
+        return bool(((counts >= 2) | ((counts >= 1) & (self.gold >= 0))).any())
+
     def start(self) -> Array:
         """Probabilities to start from."""
         if self.first is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,16 +76,13 @@ def merge(
     known, gold_notes = gold_of(gold, labels)
     first = _first(start, labels, kind)
     problem, active = problem_of(labels, known, settings, first)
-    fit = kind.fit(problem)
+    blind = kind.iterative and not problem.compares_assessors
+    fit = Fit(problem.shares) if blind else kind.fit(problem)
     posterior = np.full((len(labels.items), len(labels.scale)), np.nan)
     posterior[active] = fit.posterior
     label, tied = _decided(fit, problem, active, len(labels.items))
-    notes = [*labels.notes, *gold_notes, *_notes(labels, kind, problem, fit, label, tied, settings)]
-    if kind.compared and (message := worse_than_votes(kind, problem)):
-        notes.append(message)
-        warnings.warn(message, NotedWarning, stacklevel=2)
-    if fit.converged is False:
-        message = f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"
+    notes = [*labels.notes, *gold_notes, *_notes(labels, kind, problem, active, fit, label, tied)]
+    for message in _cautions(kind, problem, fit, blind):
         notes.append(message)
         warnings.warn(message, NotedWarning, stacklevel=2)
     item_values = {}
@@ -111,6 +108,19 @@ def _check_labels(labels: Labels, method: MergingMethod) -> None:
             f"{method.name} needs labels with an order, but {listed(map(repr, labels.scale))} are words without an "
             "order; pass them as a scale, lowest first"
         )
+
+
+def _cautions(method: MergingMethod, problem: Problem, fit: Fit, blind: bool) -> Iterator[str]:
+    """What makes the result doubtful."""
+    if blind:
+        yield (
+            f"no item has two labels or a gold label, so {method.name} cannot learn anything about assessors; every "
+            "label is taken as it is"
+        )
+    elif method.compared and (message := worse_than_votes(method, problem)):
+        yield message
+    if fit.converged is False:
+        yield f"{method.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"
 
 
 def _first(start: Merged | None, labels: Labels, method: MergingMethod) -> Array | None:
@@ -153,10 +163,10 @@ def first_or_last(best: NDArray[np.bool_], last: bool) -> Index64:
 
 
 def _notes(
-    labels: Labels, method: MergingMethod, problem: Problem, fit: Fit, label: Index64, tied: Index64,
-    settings: MergeSettings,
-) -> list[str]:  # fmt: skip
+    labels: Labels, method: MergingMethod, problem: Problem, active: Index64, fit: Fit, label: Index64, tied: Index64
+) -> list[str]:
     """What a reader of the result needs to know."""
+    settings = problem.settings
     parts = [f"{method.name}: {counted(len(labels), 'label')} of {counted(problem.items, 'item')}"]
     parts.append(f"by {counted(int((problem.of_worker > 0).sum()), 'assessor')}")
     sentence = " ".join(parts)
@@ -182,14 +192,17 @@ def _notes(
     single = np.flatnonzero((problem.votes.sum(axis=1) == 1) & (problem.gold < 0))
     if len(single):
         notes.append(f"{counted(len(single), 'item has', 'items have')} a single label, which no other label checks")
-    if len(single) == problem.items and problem.items:
-        notes.append("no item has two labels, so assessors cannot be compared and every label is taken as it is")
     once = np.flatnonzero(problem.of_worker == 1)
     if len(once) and method.iterative:
         names = listed([labels.workers[w] for w in once.tolist()], most=3)
         notes.append(f"{counted(len(once), 'assessor')} with a single label, about whom little can be known: {names}")
     if int((problem.of_worker > 0).sum()) == 1:
-        notes.append("there is one assessor, whose labels are taken as they are")
+        notes.append("there is one assessor, whom nobody checks")
+    if method.iterative:
+        voted = problem.votes[np.arange(problem.items), label[active]] >= problem.votes.max(axis=1)
+        other = int((~voted & (label[active] >= 0) & (problem.gold < 0)).sum())
+        if other:
+            notes.append(f"{counted(other, 'item gets', 'items get')} another label than by the majority vote")
     without = len(labels.items) - problem.items
     if without:
         notes.append(f"{counted(without, 'item')} without any label, left out")

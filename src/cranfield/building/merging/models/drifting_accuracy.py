@@ -117,7 +117,7 @@ def windows_of(problem: Problem) -> tuple[Index64, Index64, int]:
 
 
 @merging_method(
-    "gp", source="after Li & de Rijke, SIGIR 2023", aliases=("gaussian-process", "drift"), compared=True,
+    "gp", source="after Li & de Rijke, SIGIR 2023", aliases=("gaussian-process", "drift"),
     settings=(*STEPS, *CLASSES, "window", "length"),
 )  # fmt: skip
 def drifting_accuracy(problem: Problem) -> Fit:

@@ -77,9 +77,7 @@ class Ability:
                 break
 
 
-@merging_method(
-    "glad", source="Whitehill, Ruvolo, Wu, Bergsma & Movellan, NIPS 2009", settings=(*STEPS, *CLASSES), compared=True
-)
+@merging_method("glad", source="Whitehill, Ruvolo, Wu, Bergsma & Movellan, NIPS 2009", settings=(*STEPS, *CLASSES))
 def glad(problem: Problem) -> Fit:
     r"""Assessors have abilities and items have difficulties, which are estimated together with the true labels.
 

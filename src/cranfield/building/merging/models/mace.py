@@ -31,26 +31,23 @@ class Habit:
         self.knowing = np.full(problem.workers, 0.5)
         self.guessing = np.full(problem.workers, 0.5)
         self.habit = np.full((problem.workers, problem.classes), 1 / problem.classes)
+        self.cell = problem.worker * problem.classes + problem.label
+        """The cell of each label in a flat table of assessors × classes."""
         self._bound: tuple[Array, Array, Array] | None = None
 
-    def _parts(self) -> tuple[Array, Array]:
-        """For each label: the probability that it is a guess, and that it is known, given that it is the true one."""
-        worker, label = self.problem.worker, self.problem.label
-        return self.guessing[worker] * self.habit[worker, label], self.knowing[worker]
-
     def scores(self) -> Array:
-        guess, known = self._parts()
-        return self.classes.log() + self.problem.coin_scores(log(guess + known), log(guess))
+        guess = self.guessing[:, None] * self.habit
+        right, wrong = log(guess + self.knowing[:, None]), log(guess)
+        return self.classes.log() + self.problem.coin_scores(right.ravel()[self.cell], wrong.ravel()[self.cell])
 
     def update(self, posterior: Array) -> None:
-        problem = self.problem
+        problem, cell = self.problem, self.cell
         self.classes.update(posterior)
-        guess, known = self._parts()
-        right = problem.right(posterior)
-        total = guess + known
-        knew = np.divide(right * known, total, out=np.zeros_like(total), where=total > 0)
+        total = self.guessing[:, None] * self.habit + self.knowing[:, None]
+        # The probability that a label is known, given that it is the true one.
+        known = np.divide(self.knowing[:, None], total, out=np.zeros_like(total), where=total > 0)
+        knew = problem.right(posterior) * known.ravel()[cell]
         guessed = 1 - knew
-        cell = problem.worker * problem.classes + problem.label
         habit = summed(cell, guessed, self.habit.size).reshape(self.habit.shape) + self.habit_prior
         knowing = summed(problem.worker, knew, problem.workers) + self.knowing_prior[0]
         guessing = summed(problem.worker, guessed, problem.workers) + self.knowing_prior[1]
