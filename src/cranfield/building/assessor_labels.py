@@ -95,7 +95,7 @@ class Labels(Tidy):
             return thing
         if on_duplicate not in DUPLICATES:
             raise UsageError(f"on_duplicate == {on_duplicate!r}, must be one of {', '.join(DUPLICATES)}")
-        return cls._from(_columns(thing), scale, separator, on_duplicate)
+        return cls._from(_columns(thing, on_duplicate), scale, separator, on_duplicate)
 
     @classmethod
     def read(cls, *paths: PathLike, **options: Any) -> Labels:
@@ -146,8 +146,8 @@ class Labels(Tidy):
             words = self.scale[self.label[first]], self.scale[self.label[second]]
             raise DataError(
                 columns.origin, columns.line(int(second)),
-                f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; {counted(len(at), 'label')} "
-                "contradict an earlier one of the same assessor; keep the first or the last of them by on_duplicate=",
+                f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; "
+                f"{counted(len(at), 'label contradicts', 'labels contradict')} an earlier one of the same assessor; keep the first or the last of them by on_duplicate=",
             )  # fmt: skip
         keep = np.ones(len(order), dtype=bool)
         if on_duplicate == "last":
@@ -283,17 +283,17 @@ def factorised(names: Sequence[Any]) -> tuple[Index64, tuple[Any, ...]]:
     return np.fromiter(map(number.__getitem__, names), dtype=np.int64, count=len(names)), distinct
 
 
-def _columns(thing: LabelsLike) -> LabelColumns:
+def _columns(thing: LabelsLike, on_duplicate: str) -> LabelColumns:
     if isinstance(thing, str | os.PathLike):
         return from_file(thing)
     if is_frame(thing):
         return from_columns(thing)
     if isinstance(thing, Mapping):
-        return from_judgments(thing)
+        return from_judgments(thing, on_duplicate)
     if isinstance(thing, Iterable):
         rows = list(thing)
         if rows and all(isinstance(row, str | os.PathLike) for row in rows):
-            return from_judgments(rows)
+            return from_judgments(rows, on_duplicate)
         return from_rows(rows)
     raise UsageError(
         f"{type(thing).__name__} cannot be read as labels: give a path, a frame, tuples or a dict of judgments"

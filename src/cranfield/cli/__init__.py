@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
-    "stats", "pool-bias", "merge", "workers", "aware", "merge-effect", "sample-topics", "split", "validate", "convert",
-    "completion",
+    "stats", "pool-bias", "agree", "merge", "workers", "aware", "merge-effect", "sample-topics", "split", "validate",
+    "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
 META_VERBS = (

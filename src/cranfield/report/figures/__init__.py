@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from cranfield.report.figures.describe.assessor_figures import describe_assessor_agreement
 from cranfield.report.figures.describe.box_plots import describe_boxes
 from cranfield.report.figures.describe.diversity_plane import describe_diversity
 from cranfield.report.figures.describe.efficiency_front import describe_efficiency
@@ -38,11 +39,12 @@ from cranfield.report.figures.describe.variance_bars import describe_components
 from cranfield.report.figures.figure import Axis, Figure, Reference
 
 __all__ = [
-    "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl", "describe_axioms",
+    "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl",
+    "describe_assessor_agreement", "describe_axioms",
     "describe_boxes", "describe_components", "describe_concordance", "describe_correlations", "describe_curves",
     "describe_differences", "describe_diversity", "describe_effects", "describe_efficiency", "describe_heat",
-    "describe_informativeness", "describe_interaction",
-    "describe_intervals", "describe_method_ranks", "describe_posterior_entropy", "describe_power", "describe_precision_recall",
+    "describe_informativeness", "describe_interaction", "describe_intervals",
+    "describe_method_ranks", "describe_posterior_entropy", "describe_power", "describe_precision_recall",
     "describe_rank_changes", "describe_robustness", "describe_spacing", "describe_swap_rates",
     "describe_worker_accuracy", "describe_worker_confusion",
 ]  # fmt: skip
