@@ -257,10 +257,12 @@ def _reference(
         raise UsageError(f"merge_effect: labels and gold judgments have no topic in common: {first}, and {second}")
     kept = judgments.of_topics(common)
     how = options or JoinOptions()
-    scores: Scores = evaluate(
-        kept, runs, joined.measures, missing=missing, order=how.order, precision=how.precision, format=how.format,
-        on_duplicate=how.on_duplicate, split_tags=how.split_tags,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*without judgments ignored")  # a note says so
+        scores: Scores = evaluate(
+            kept, runs, joined.measures, missing=missing, order=how.order, precision=how.precision, format=how.format,
+            on_duplicate=how.on_duplicate, split_tags=how.split_tags,
+        )  # fmt: skip
     rows = np.array([t for t, topic in enumerate(joined.topics) if topic in common], dtype=np.int64)
     place = {topic: t for t, topic in enumerate(scores.topics)}
     values = scores.values[:, :, [place[joined.topics[t]] for t in rows.tolist()]]
