@@ -128,10 +128,11 @@ def is_sample(qrels: Qrels, options: JoinOptions) -> bool:
 def _warn_of_few_intents(qrels: Qrels, judged: int) -> None:
     """Warn if hardly any of the judged documents has two labels in column 2, which may be the round of judging."""
     again = len(qrels) - judged
+    have = "has" if again == 1 else "have"
     if again * FEW < judged:
         warnings.warn(
             f"{qrels.path or 'the judgments'}: column 2 is read as the intent, because {again:,} of {judged:,} "
-            "documents have two labels in a topic; if it is a round or an iteration, read the judgments with "
+            f"documents {have} two labels in a topic; if it is a round or an iteration, read the judgments with "
             "format='trec'",
             CranfieldWarning,
             stacklevel=2,

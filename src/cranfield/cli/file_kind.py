@@ -44,6 +44,8 @@ def _by_columns(lines: list[str]) -> str | None:
 
     >>> _by_columns(["301 0 FBIS3-1 1", "301 0 FBIS3-2 0"])
     'qrels'
+    >>> _by_columns(["301 1.5 FBIS3-1 1", "301 2 FBIS3-2 0"])
+    'qrels'
     >>> _by_columns(["301 FBIS3-1 1", "301 FBIS3-2 2", "302 FT911-7 1"])
     'run'
     """
@@ -52,7 +54,7 @@ def _by_columns(lines: list[str]) -> str | None:
         return "topics"
     widths = {len(row) for row in rows}
     if widths == {4}:
-        if {row[1] for row in rows} <= {"0", "Q0"} and all(_is_grade(row[3]) for row in rows):
+        if _are_judgments(rows):
             return "qrels"
         return "run" if _counts_up([row[0] for row in rows], [row[2] for row in rows]) else None
     if widths == {3}:
@@ -66,6 +68,13 @@ def _are_titles(cells: list[list[str]], words: list[list[str]]) -> bool:
     """Is each line an id, a tab and a text that does not always end in a number?"""
     two = all(len(row) == 2 and len(row[0].split()) == 1 for row in cells)
     return two and not all(re.fullmatch(r"[-+.\d]+", row[-1]) for row in words)
+
+
+def _are_judgments(rows: list[list[str]]) -> bool:
+    """Is each line a topic, a label, a document and a grade, rather than a topic, a document, a rank and a score?"""
+    if not all(_is_grade(row[3].partition(".")[0]) for row in rows):
+        return False
+    return {row[1] for row in rows} <= {"0", "Q0"} or not any(row[2].isdecimal() for row in rows)
 
 
 def _is_grade(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, flag, option
+from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, declared, flag, option
 from cranfield.cli.measure_names import chosen, score_names
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
@@ -52,6 +52,7 @@ def missing() -> Any:
         "Judged topics that a run does not contain: {names} (score them as an empty list, or leave them out).",
         default="zero",
         names="scores.score_files:MISSING_RULES",
+        solves="missing='skip'",
         group=READING,
     )
 
@@ -183,6 +184,14 @@ class Files(Sized):
         group=READING,
         solves="on_duplicate=",
     )
+
+    def check(self) -> None:
+        super().check()
+        for parameter in declared(type(self)):
+            value = getattr(self, parameter.name)
+            if parameter.name in ("run_format", "qrels_format") and value not in (None, *parameter.values()):
+                formats = ", ".join(parameter.values())
+                raise UsageError(f"{parameter.spellings[-1]} == {value!r}, must be one of {formats}")
 
     def read_qrels(self, path: str) -> Qrels:
         """The judgments in a file."""
@@ -456,7 +465,8 @@ def read_score_files(files: Sequence[str], measures: Sequence[str] | None, missi
 
     wanted = score_names(measures)
     name = wanted[0] if len(wanted) == 1 else "score"
-    parts = [Scores.read(path, measure=name) for path in files]
+    rule = None if missing == "zero" else missing
+    parts = [Scores.read(path, measure=name, missing=rule) for path in files]
     # A score that a file lacks is not 0: only an evaluation knows that a run lacked the topic.
     scores = parts[0] if len(parts) == 1 else Scores.combine(*parts, missing="skip" if missing == "zero" else missing)
     return scores.select(measures=wanted) if wanted else scores

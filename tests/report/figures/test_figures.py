@@ -260,6 +260,11 @@ def test_diversity_takes_means_of_scores() -> None:
         describe_diversity(data["D-nDCG@10"])
 
 
+def test_diversity_counts_the_topics_with_scores() -> None:
+    data = Scores(["I-rec@10", "D-nDCG@10"], ["a"], ["1", "2"], [[[0.5, NAN]], [[0.25, NAN]]])
+    assert describe_diversity(data).subtitle.startswith("means over 1 topic;")
+
+
 def test_spacing_of_all_lists_of_four_is_that_of_ferro_and_maistro_figure_19() -> None:
     """Of these measures only precision and RBP with p = 0.5 are equi-spaced (N = 4, recall base 4)."""
     lists = ["".join(grades) for grades in itertools.product("01", repeat=4)]
@@ -546,6 +551,24 @@ def test_rank_changes_of_many_systems_show_those_that_move() -> None:
     assert ">s50<" not in drawn
     assert figure.subtitle.endswith("2 of 126 systems change rank, by up to 1; the others are not shown")
     assert len(figure.columns()["system"]) == 126
+
+
+def test_rank_changes_of_many_systems_that_do_not_move_show_the_first() -> None:
+    ranks = np.arange(1, 127)
+    figure = describe_rank_changes({"system": [f"s{i}" for i in ranks], "before": ranks, "after": ranks})
+    drawn = rendered(figure, "svg").decode()
+    assert ">s30<" in drawn
+    assert ">s31<" not in drawn
+    assert figure.subtitle.endswith("no rank changes; the first 30 of 126 systems are shown")
+
+
+@pytest.mark.parametrize("lists", [4, 40])
+def test_spacing_has_the_colours_of_the_measures(lists: int) -> None:
+    scores = np.linspace(0, 1, lists)
+    figure = describe_spacing({"RR": scores, "nDCG@10": scores}, [f"{i:02d}" for i in range(lists)])
+    drawn = rendered(figure, "svg").decode()
+    for number in style_numbers(["RR", "nDCG@10"], "measure").values():
+        assert drawn.count(f'"{style(number)["color"]}"') >= lists
 
 
 def test_long_names_are_shortened_beside_points() -> None:

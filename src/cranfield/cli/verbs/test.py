@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class TestVerb(options.Rescaled, Printing):
+class TestVerb(ByClass, options.Rescaled, Printing):
     """Ask what compare does not: is a mean above a number, are runs equal in practice, do two collections differ?
 
     one-sample-t compares the mean of each run with --value. tost tests whether runs differ by less than --margin.
