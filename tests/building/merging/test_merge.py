@@ -298,6 +298,14 @@ def test_labels_that_differ_from_the_votes_are_counted() -> None:
     assert "1 item gets another label than by the majority vote" in merged.notes
 
 
+def test_tables_of_confusion_that_do_not_fit_in_memory_are_an_error() -> None:
+    """400 assessors and 400 labels: 64 million cells."""
+    labels = Labels.of([(f"t{i}", f"w{i}", i) for i in range(400)] + [(f"t{i}", "w0", i) for i in range(1, 400)])
+    with pytest.raises(CranfieldError, match=r"64,000,000 cells, must be 50,000,000 or fewer; merge labels"):
+        merge(labels, "dawid-skene")
+    assert merge(labels, "mace").converged
+
+
 def test_an_assessor_with_one_label_is_noted() -> None:
     merged = merge([*VOTES, ("t1", "d", 1)], "dawid-skene")
     assert "1 assessor with a single label, about whom little can be known: d" in merged.notes

@@ -48,7 +48,7 @@ def test_the_result_is_the_qrels_of_python(cranfield: Cranfield, table: str, tmp
 
 def test_expected_grades_are_written_and_scored(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
     path, run = tmp_path / "expected.qrels", tmp_path / "a.run"
-    assert cranfield("merge", table, "-m", "dawid-skene", "--expected", "-o", str(path), "--quiet").code == 0
+    assert cranfield("merge", table, "--method", "dawid-skene", "--expected", "-o", str(path), "--quiet").code == 0
     expected = merge(table, "dawid-skene").to_qrels(expected=True).to_dict()
     for topic, grades in Qrels.read(path).to_dict().items():
         assert grades == pytest.approx(expected[topic])
@@ -60,7 +60,18 @@ def test_expected_grades_are_written_and_scored(cranfield: Cranfield, table: str
 
 def test_gold_posteriors_and_workers(cranfield: Cranfield, table: str, gold: str, tmp_path: Path) -> None:
     posteriors, workers = tmp_path / "p.csv", tmp_path / "w.json"
-    words = ("merge", table, "-m", "mace", "--gold", gold, "--posteriors", str(posteriors), "--workers", str(workers))
+    words = (
+        "merge",
+        table,
+        "--method",
+        "mace",
+        "--gold",
+        gold,
+        "--posteriors",
+        str(posteriors),
+        "--workers",
+        str(workers),
+    )
     result = cranfield(*words)
     assert result.code == 0
     assert "note: 15 gold labels, kept as they are" in result.err
@@ -90,7 +101,7 @@ def test_tasks_without_topics_become_a_table(cranfield: Cranfield) -> None:
 
 def test_settings_reach_the_method(cranfield: Cranfield, table: str) -> None:
     words = ("--class-prior", "0.5,0.3,0.2", "--worker-prior", "3,1", "--steps", "7", "--tolerance", "0")
-    result = cranfield("merge", table, "-m", "dawid-skene", *words, "-f", "json")
+    result = cranfield("merge", table, "--method", "dawid-skene", *words, "-f", "json")
     rows = json.loads(result.out)["rows"]
     with pytest.warns(match="did not converge"):
         merged = merge(table, "dawid-skene", class_prior=[0.5, 0.3, 0.2], worker_prior=[3, 1], steps=7, tolerance=0.0)
@@ -100,17 +111,20 @@ def test_settings_reach_the_method(cranfield: Cranfield, table: str) -> None:
 
 def test_a_warning_is_printed_once(cranfield: Cranfield, table: str) -> None:
     for words in (["-f", "table"], ["-f", "csv"], ["-f", "qrels"]):
-        result = cranfield("merge", table, "-m", "dawid-skene", "--steps", "2", *words)
+        result = cranfield("merge", table, "--method", "dawid-skene", "--steps", "2", *words)
         assert (result.out + result.err).count("did not converge in 2 steps") == 1, words
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["-m", "dawid"], "no method 'dawid'; did you mean 'dawid-skene'?"),
+        (["--method", "dawid"], "no method 'dawid'; did you mean 'dawid-skene'?"),
         (["--steps", "5"], "--steps == 5 is a setting of dawid-skene"),
-        (["-m", "dawid-skene", "--worker-prior", "high"], "--worker-prior high: expected numbers separated by commas"),
-        (["-m", "dawid-skene", "--class-prior", "1,0,0"], "must be above 0 for every label"),
+        (
+            ["--method", "dawid-skene", "--worker-prior", "high"],
+            "--worker-prior high: expected numbers separated by commas",
+        ),
+        (["--method", "dawid-skene", "--class-prior", "1,0,0"], "must be above 0 for every label"),
         (["--expected", "-f", "csv"], "--expected is for qrels; tables have a column with the expected grade"),
         (["--ties", "none"], "--ties"),
         (["--scale", "0,1"], "label '2' is not on the scale 0, 1"),
@@ -124,10 +138,10 @@ def test_wrong_words_are_explained(cranfield: Cranfield, table: str, words: list
 
 def test_words_without_an_order_name_the_option(cranfield: Cranfield) -> None:
     text = b"task,worker,label\nt1,a,yes\nt1,b,no\n"
-    result = cranfield("merge", "-", "-m", "ordinal", stdin=text)
+    result = cranfield("merge", "-", "--method", "ordinal", stdin=text)
     assert result.code == 2
     assert "--scale LABELS" in result.err
-    assert cranfield("merge", "-", "-m", "ordinal", "--scale", "no,yes", stdin=text).code == 0
+    assert cranfield("merge", "-", "--method", "ordinal", "--scale", "no,yes", stdin=text).code == 0
 
 
 def test_workers_have_the_numbers_of_python(cranfield: Cranfield, table: str, gold: str) -> None:

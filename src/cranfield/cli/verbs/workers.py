@@ -37,7 +37,7 @@ cranfield workers labels.csv --next 20 --probability 0.9 --per-worker 5
 cranfield workers labels.csv --next 100 --stop margin -f csv -o next.csv
 """
 
-    method: str = option("--method, -m NAME", "How labels are merged: {names}.", default="dawid-skene", names=METHODS)
+    method: str = option("--method NAME", "How labels are merged: {names}.", default="dawid-skene", names=METHODS)
     next: int | None = option("--next N", "List the N items that need another label most, and whom to ask.")
     stop: str = option(
         "--stop RULE", "When an item is finished: {names}.", default="posterior", choices=("posterior", "margin")

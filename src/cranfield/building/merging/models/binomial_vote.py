@@ -32,10 +32,12 @@ def binomial_majority_vote(problem: Problem) -> Fit:
     the reading of grades as counts of successes and the test are decisions of this package.
     Reference: Ferrante, Ferro & Losiouk, Stochastic Relevance for Crowdsourcing, ECIR 2019
 
+    >>> from cranfield.building.assessor_labels import Labels
     >>> from cranfield.building.merging import merge
-    >>> merged = merge([("t", worker, y) for worker, y in zip("abcde", [0, 2, 2, 3, 3])], "bmv", ties="lowest")
-    >>> merged.scale, merged.label.tolist()  # 1 does not occur, so the scale is 0, 2, 3 and the mean position 1.2
-    (('0', '2', '3'), [1])
+    >>> rows = [("t", worker, grade) for worker, grade in zip("abcde", [0, 2, 2, 3, 3])]
+    >>> merged = merge(Labels.of(rows, scale=[0, 1, 2, 3]), "bmv")
+    >>> merged.label.tolist(), merged.expected.round(2).tolist()
+    ([2], [2.0])
     """
     from scipy.special import bdtr, comb
 

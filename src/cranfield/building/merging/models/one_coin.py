@@ -47,7 +47,7 @@ class Coin:
 
 
 @merging_method(
-    "one-coin", source="Zhang, Chen, Zhou & Jordan, JMLR 2016", aliases=("one-coin-dawid-skene", "zencrowd", "onecoin"),
+    "one-coin", source="Zhang, Chen, Zhou & Jordan, JMLR 2016", aliases=("one-coin-dawid-skene", "onecoin"),
     settings=(*STEPS, *CLASSES, "worker_prior"), compared=True,
 )  # fmt: skip
 def one_coin(problem: Problem) -> Fit:
