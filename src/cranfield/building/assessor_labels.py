@@ -147,7 +147,8 @@ class Labels(Tidy):
             raise DataError(
                 columns.origin, columns.line(int(second)),
                 f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; "
-                f"{counted(len(at), 'label contradicts', 'labels contradict')} an earlier one of the same assessor; keep the first or the last of them by on_duplicate=",
+                f"{counted(len(at), 'label contradicts', 'labels contradict')} an earlier one of the same assessor; "
+                "keep the first or the last of them by on_duplicate=",
             )  # fmt: skip
         keep = np.ones(len(order), dtype=bool)
         if on_duplicate == "last":

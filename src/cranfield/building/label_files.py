@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
 from cranfield.collection.structured import frame_columns, parquet_table
-from cranfield.errors import DataError
+from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
 from cranfield.types import Array
 
@@ -274,6 +275,8 @@ def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike], on_duplica
         stems = [stem(os.fspath(path)) for path in judgments]
         distinct = len(set(stems)) == len(stems)
         names = stems if distinct else [os.fspath(path) for path in judgments]
+        if repeated := [name for name, count in Counter(names).items() if count > 1]:
+            raise UsageError(f"{listed(repeated)} is given twice; each file holds the judgments of one assessor")
         judgments = dict(zip(names, judgments, strict=True))
     topics: list[str] = []
     docs: list[str] = []

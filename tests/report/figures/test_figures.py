@@ -13,6 +13,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.assessed.lists import Assessed
+from cranfield.building import agreement
+from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import WorkerReport, merge, rate_workers
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
@@ -23,6 +25,7 @@ from cranfield.report.figures import (
     describe_agreement,
     describe_alike,
     describe_asl,
+    describe_assessor_agreement,
     describe_axioms,
     describe_boxes,
     describe_components,
@@ -37,6 +40,7 @@ from cranfield.report.figures import (
     describe_informativeness,
     describe_interaction,
     describe_intervals,
+    describe_method_ranks,
     describe_posterior_entropy,
     describe_power,
     describe_precision_recall,
@@ -55,6 +59,8 @@ from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, sty
 from cranfield.scores.scores import Scores
 
 NAN = math.nan
+EQUAL = [("i1", "x", 1), ("i1", "y", 1)]
+THREE = [*EQUAL, ("i1", "z", 0)]
 
 
 def scores(systems: int, topics: int = 12, measure: str = "AP") -> Scores:
@@ -72,6 +78,28 @@ def labelled(workers: int) -> list[tuple[str, str, int]]:
     """Labels of 20 items by each assessor."""
     rng = np.random.default_rng(5)
     return [(f"t{i}", f"w{w}", int(rng.integers(0, 3))) for i in range(20) for w in range(workers)]
+
+
+def assessor_figures(names: list[str]) -> dict[str, Figure]:
+    """Return a figure of each result about assessors with these names."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, 40)
+    rows = [
+        (f"t{i % 4}", f"d{i}", name, int(truth[i] if rng.random() < 0.7 else rng.integers(0, 3)))
+        for i in range(40)
+        for name in names
+    ]
+    labels = Labels.of(rows).with_assessors({name: ["crowd", "experts"][i % 2] for i, name in enumerate(names)})
+    results = {
+        "coefficients": agreement.agreement(labels, ["percent", "ac1"], resamples=20),
+        "topics": agreement.topic_agreement(labels, ["percent"], resamples=20),
+        "assessors": agreement.each_assessor(labels, resamples=20),
+        "over time": agreement.agreement_over_time(labels, resamples=20),
+        "groups": agreement.group_agreement(labels, resamples=20),
+        "pairs of assessors": agreement.pair_agreement(labels),
+        "confusion": agreement.confusion(labels),
+    }
+    return {name: describe_assessor_agreement(result) for name, result in results.items()}
 
 
 def figures(systems: int) -> dict[str, Figure]:
@@ -110,6 +138,9 @@ def figures(systems: int) -> dict[str, Figure]:
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),
         "ranks": describe_rank_changes({"system": names, "before": range(systems), "after": range(systems)}),
+        "methods": describe_method_ranks(
+            {"method": ["majority", "aware"] * systems, "run": twice, "rank": range(1, 2 * systems + 1)}
+        ),
         "robustness": describe_robustness(
             {"measure": twice, "kept": [1, 0.5] * systems, "tau": rng.random(2 * systems)}
         ),
@@ -122,6 +153,7 @@ def figures(systems: int) -> dict[str, Figure]:
                 "other concordance": 1 - some[1:],
             }
         ),
+        **assessor_figures(names),
         "agreement": describe_agreement({"measure": names, "agreement": some, "low": some - 0.1, "high": some + 0.1}),
         "informativeness": describe_informativeness({"measure": twice, "rms": rng.random(2 * systems)}),
         "axioms": describe_axioms({"measure": names, "axiom": ["swap"] * systems, "holds": some > 0.5}),
@@ -329,6 +361,9 @@ def test_rank_changes_and_shares_of_variance_are_computed() -> None:
         (lambda: describe_spacing({"AP": [1]}, ["0", "1"]), "AP has 1 scores, but there are 2 lists"),
         (lambda: describe_spacing({"AP": [NAN, 1]}, ["0", "1"]), "AP has no score for list 0"),
         (lambda: describe_boxes(scores(2), "nDCG"), "no measure 'nDCG'"),
+        (lambda: describe_assessor_agreement({"kappa": [1]}), "dict is not a result of cranfield.building.agreement"),
+        (lambda: describe_assessor_agreement(agreement.each_assessor(EQUAL)), "nothing to draw: all values are undef"),
+        (lambda: describe_assessor_agreement(agreement.confusion(THREE, by_pair=True)), "one matrix, but there are 3"),
         (lambda: describe_diversity({"system": ["a"], "I-rec": [NAN], "D-nDCG": [1]}), "no system has both"),
         (lambda: describe_worker_confusion(merge(labelled(2)), ["w9"]), "no assessor 'w9'"),
         (lambda: describe_posterior_entropy({}), "there are no merged labels"),

@@ -63,9 +63,9 @@ def _gwet(coefficient: Coefficient, statistics: ItemStatistics, weights: Array) 
     share = counts / np.maximum(sizes, 1)[:, None]
     pairs = np.maximum(sizes * (sizes - 1), 1)
     agreed = np.where(several, (counts * (counts @ weights - 1)).sum(axis=1) / pairs, 0.0)
-    factor = some.sum() / max(several.sum(), 1)
     if coefficient.compute is observed:
-        return np.where(some, factor * agreed, np.nan)
+        return np.where(several, agreed, np.nan)
+    factor = some.sum() / max(several.sum(), 1)
     mean = share[some].mean(axis=0)
     partner = (1 - mean) * gwet_factor(weights) if coefficient.compute is gwet else weights @ mean
     chance_of_item, chance = share @ partner, float(mean @ partner)

@@ -30,7 +30,8 @@ def intervals(
         from scipy.special import ndtri
 
         margin = ndtri((1 + settings.level) / 2) * errors
-        return values - margin, values + margin, (f"intervals: value ± z × error, level {100 * settings.level:g}%",)
+        note = f"intervals: value ± z × error, at most 1, level {100 * settings.level:g}%"
+        return values - margin, np.minimum(values + margin, 1.0), (note,)
     if not settings.resamples:
         return none, none, ()
     filled = np.flatnonzero(np.diff(statistics.matrix.indptr))

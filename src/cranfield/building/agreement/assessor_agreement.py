@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +130,8 @@ def agreement(
     own = self_agreement(every) if len(every) > len(first) else None
     if len(first.workers) > 1 or own is None:
         check_paired(first)
+    else:
+        settings = replace(settings, coefficients=())  # one assessor, who agrees only with himself
     size = len(settings.coefficients)
     values, low, high, errors, nulls = np.full((5, size), np.nan)
     sizes = np.bincount(first.item, minlength=len(first.items))

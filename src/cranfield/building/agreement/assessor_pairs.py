@@ -142,7 +142,7 @@ class Confusion(Record):
     """The first assessor of each pair; `all` if all pairs are counted together."""
     second: tuple[str, ...]
     scale: tuple[str, ...]
-    counts: Array
+    counts: Index64
     """pairs × scale × scale: the row is the label of the first assessor."""
     notes: tuple[str, ...]
 
@@ -168,10 +168,7 @@ class Confusion(Record):
         tables = []
         for first, second, counts in zip(self.first, self.second, self.counts, strict=True):
             rows = tuple((word, *row) for word, row in zip(self.scale, counts.tolist(), strict=True))
-            whole = bool((counts == np.round(counts)).all())
-            heads = (Column("label"), *(Column(word, "count" if whole else "number") for word in self.scale))
-            if whole:
-                rows = tuple((word, *map(int, row)) for word, *row in rows)
+            heads = (Column("label"), *(Column(word, "count") for word in self.scale))
             title = "all pairs of assessors" if first == "all" else f"rows: {first}, columns: {second}"
             tables.append(Table(heads, rows, f"Labels of the same items, {title}", self.notes))
         return tuple(tables)
@@ -188,7 +185,7 @@ def confusion(labels: LabelsLike, *, by_pair: bool = False, pair: tuple[str, str
     labels counts r (r − 1) times. `by_pair` has a matrix for each pair instead, `pair` one for two assessors.
 
     >>> confusion([("t1", "anna", 1), ("t1", "ben", 0), ("t2", "anna", 0), ("t2", "ben", 0)]).counts.tolist()
-    [[[2.0, 1.0], [1.0, 0.0]]]
+    [[[2, 1], [1, 0]]]
     """
     first, notes = first_labels(Labels.of(labels))
     check_paired(first)
@@ -199,11 +196,11 @@ def confusion(labels: LabelsLike, *, by_pair: bool = False, pair: tuple[str, str
     size = len(first.scale)
     if not by_pair and pair is None:
         _, k, m, times = label_pairs(first.counts().astype(np.float64))
-        counts = np.bincount(k * size + m, weights=times, minlength=size * size).astype(np.float64)
+        counts = np.bincount(k * size + m, weights=times, minlength=size * size).round().astype(np.int64)
         note = "each pair of assessors counts in both orders, so the matrix is symmetric"
         return Confusion(("all",), ("all",), first.scale, counts.reshape(1, size, size), (*notes, note))
     pairs = PairLabels.of(first)
-    matrices = pairs.confusions(size).astype(np.float64)
+    matrices = pairs.confusions(size)
     ends = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
     names = [(first.workers[i], first.workers[j]) for i, j in ends]
     if pair is not None:

@@ -10,6 +10,8 @@ from cranfield.cli.merge_options import METHODS
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
+USUAL = "majority,dawid-skene,aware"
+
 
 class MergeEffectVerb(LabelledOptions, Plotting):
     """Score runs with labels merged by several methods, and compare the rankings of runs.
@@ -34,10 +36,9 @@ cranfield merge-effect labels.csv runs/*.run -m AP --gold gold.qrels --resamples
 cranfield merge-effect labels.csv runs/*.run -m nDCG@10 --methods majority --scales 0/123,01/23 --show runs
 """
 
-    methods: str = option(
+    methods: str | None = option(
         "--methods NAMES",
-        "Methods, separated by commas: {names}, aware, aware:frobenius …",
-        default="majority,dawid-skene,aware",
+        f"Methods, separated by commas: {{names}}, aware; default: {USUAL}.",
         names=METHODS,
     )
     scales: str | None = option("--scales SCALES", "Coarser scales, separated by commas, such as 0/123,01/23 or >=50.")
@@ -64,7 +65,7 @@ cranfield merge-effect labels.csv runs/*.run -m nDCG@10 --methods majority --sca
         with self.progress("merging") as progress:
             effect = merge_effect(
                 labels, runs, self.wanted(), options=self.joining(), progress=progress,
-                methods=[word.strip() for word in self.methods.split(",") if word.strip()],
+                methods=[word.strip() for word in (self.methods or USUAL).split(",") if word.strip()],
                 scales=[word.strip() for word in (self.scales or "").split(",") if word.strip()],
                 **self.values(
                     "gold", "test", "correction", "alpha", "resamples", "level", "seed", "missing"

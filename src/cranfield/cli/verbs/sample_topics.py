@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import READING, RESULT, argument, option
+from cranfield.cli.declare import MORE, READING, RESULT, argument, option
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
@@ -61,6 +61,7 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
         "--normalise STEPS",
         "What spellings of one query may differ in: unicode, case, punctuation, separated by commas; or none.",
         default="unicode,case",
+        group=MORE,
     )
     near: str = option(
         "--near RULES",
@@ -72,9 +73,10 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
         "Queries are near in their words if they share so many: the size of the intersection divided by that of the "
         "union of their sets of words; 1: only if the sets are equal.",
         default=0.8,
+        group=MORE,
     )
-    since: str | None = option("--since DATE", "Only queries from this time on, such as 2026-01-31.")
-    until: str | None = option("--until DATE", "Only queries before this time.")
+    since: str | None = option("--since DATE", "Only queries from this time on, such as 2026-01-31.", group=READING)
+    until: str | None = option("--until DATE", "Only queries before this time.", group=READING)
     encoding: str = option(
         "--encoding NAME", "The encoding of the log.", default="utf-8", group=READING, solves="encoding="
     )
