@@ -40,7 +40,7 @@ def as_dict(scores: Scores) -> dict[tuple[str, str], float]:
     }
 
 
-@pytest.mark.filterwarnings("ignore:.*topics without judgments ignored")
+@pytest.mark.filterwarnings("ignore:.*without judgments ignored")
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.05])
 def test_uniform_weights_give_the_mean_of_pytrec_eval_on_each_assessor(share: float) -> None:
     labels, runs, _ = simulated(seed=2, share=share)
@@ -143,7 +143,7 @@ def test_a_topic_that_an_assessor_did_not_label_is_scored_by_the_others() -> Non
         "order: score",
         "AWARE: 3 assessors, all with the same weight",
         "2 topics are not labelled by every assessor, and scored by those who labelled them: 1, 2",
-        "AP: undefined on 1 topic of an assessor, which are left out of the average over assessors",
+        "AP: undefined on 1 topic of an assessor, left out of the average over assessors",
     )
 
 
@@ -170,7 +170,7 @@ def test_weights_that_are_all_zero_become_equal() -> None:
     found = aware_weights(labels, runs, "RR", weights="tau")
     assert found.weight.tolist() == [[[0.5], [0.5]]]
     assert "2 assessors without a distance to random assessors, weight 0: anna, ben" in found.notes
-    assert "all weights are 0 on 1 measures, where assessors get the same weight" in found.notes
+    assert "all weights are 0 for 1 measure, where assessors get the same weight" in found.notes
 
 
 @pytest.mark.parametrize(

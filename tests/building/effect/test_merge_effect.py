@@ -207,7 +207,7 @@ def test_one_run_has_no_ranking() -> None:
         ("0+1/2+3", [0, 0, 1, 1]),
         (">=2", [0, 0, 1, 1]),
         (">=1>=2.5", [0, 1, 1, 2]),
-    ],  # fmt: skip
+    ],
 )
 def test_scales_collapse_labels(scale: str, expected: list[int]) -> None:
     labels = Labels.of([("t", f"w{i}", i) for i in range(4)])

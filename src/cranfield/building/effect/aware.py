@@ -81,8 +81,8 @@ def aware(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) 
     .. math:: s(r, t) = \sum_k w_k \, s_k(r, t) \Big/ \sum_k w_k
 
     where :math:`s_k(r, t)` is the score of run r on topic t with the labels of assessor k alone, and the sums are over
-    the assessors who have such a score. An assessor has none on a topic of which he labelled no document, or on which
-    the measure is undefined with his labels, such as AP without a relevant document.
+    the assessors who have such a score. Assessors have none on a topic of which they labelled no document, or on which
+    the measure is undefined with their labels, such as AP without a relevant document.
 
     `settings` are those of `aware_weights`. The result is like that of `evaluate`.
 
@@ -96,7 +96,7 @@ def aware(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) 
 def aware_weights(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) -> AwareWeights:
     r"""The weight of each assessor by which `aware` averages scores.
 
-    With weights by a distance, the weight of assessor k is the distance of his scores to those of the nearest random
+    With weights by a distance, the weight of assessor k is the distance of their scores to those of the nearest random
     assessor, raised to a power,
 
     .. math:: w_k \propto \left( \min_p \bar d(S_k, R_{k,p}) \right)^{\text{power}}
@@ -193,8 +193,8 @@ def weights_of(
         notes.append("there is one assessor, whose scores are taken as they are")
     total = raw.sum(axis=1, keepdims=True)
     if (empty := int((total == 0).sum())) and gap is not None:
-        what = "topics of measures" if by_topic else "measures"
-        notes.append(f"all weights are 0 on {empty} {what}, where assessors get the same weight")
+        what = counted(empty, "topic" if by_topic else "measure")
+        notes.append(f"all weights are 0 for {what}, where assessors get the same weight")
     weight = np.where(total > 0, raw / np.where(total > 0, total, 1.0), 1 / workers)
     counts = np.bincount(labels.worker, minlength=workers)
     return AwareWeights(
@@ -265,7 +265,7 @@ def _notes(joined: LabelledRuns, values: Array, alone: NDArray[np.bool_]) -> lis
             gone = np.isnan(values[:, m]).all(axis=(0, 1))
             rest = f"; {int(gone.sum())} have no score at all" if gone.any() else ""
             what = counted(cases, "topic of an assessor", "topics of assessors")
-            notes.append(f"{measure}: undefined on {what}, which are left out of the average over assessors{rest}")
+            notes.append(f"{measure}: undefined on {what}, left out of the average over assessors{rest}")
     if alone.any():
         what = counted(int(alone.any(axis=(0, 1)).sum()), "topic")
         notes.append(f"on {what} only assessors of weight 0 have a score; they get the same weight there")
