@@ -117,6 +117,17 @@ def test_intervals_are_percentiles_over_resampled_assessors() -> None:
     assert effect.stability[:, 0] == pytest.approx(stable)
 
 
+def test_a_value_outside_its_interval_is_explained() -> None:
+    outcomes = set()
+    for seed in range(8):
+        labels, runs, gold = simulated(seed=seed, assessors=3)
+        effect = merge_effect(labels, runs, "AP", methods=["majority"], gold=gold, resamples=3)
+        outside = not effect.tau.low.item() <= effect.tau.value.item() <= effect.tau.high.item()
+        assert outside == any(note.startswith("a τ is outside its interval") for note in effect.notes)
+        outcomes.add(outside)
+    assert outcomes == {True, False}
+
+
 def test_coarser_scales_are_methods_of_their_own() -> None:
     labels, runs, _ = simulated(seed=4, grades=4)
     effect = merge_effect(labels, runs, "AP", methods=["majority"], scales=["0/123", "012/3", ">=2"], resamples=0)

@@ -34,6 +34,10 @@ METHODS = ("majority", "dawid-skene", "aware")
 AWARE = "aware"
 EXPECTED = ":expected"
 GOLD = "the gold judgments"
+FEWER = (
+    "a τ is outside its interval: a resample has only about two thirds of the assessors, so its ranking is less sure "
+    "than that of all"
+)
 ORIGINAL = "original"
 """The name of the scale of labels as they were given."""
 
@@ -77,7 +81,9 @@ def merge_effect(
     test, correction, alpha: how pairs of runs are tested; see `compare`. The correction is over the pairs of a measure.
     resamples: how often assessors are drawn with replacement, as many as there are; an assessor who is drawn twice
         counts as two. Every method is applied to these labels, and its scores are compared with those of the reference
-        on the same labels, or with the gold judgments. Intervals are percentiles at `level`. 0: no intervals.
+        on the same labels, or with the gold judgments. Intervals are percentiles at `level`. 0: no intervals. A
+        resample has only about two thirds of the assessors, so its rankings are less sure than that of all assessors,
+        and intervals of correlations tend to be low.
 
     >>> labels = [("1", "d1", "anna", 1), ("1", "d2", "anna", 0), ("1", "d1", "ben", 1), ("1", "d2", "ben", 0),
     ...     ("1", "d1", "cleo", 0), ("1", "d2", "cleo", 1)]
@@ -113,7 +119,8 @@ def merge_effect(
     if resamples and draws is None:
         notes.append("there is one assessor, so assessors cannot be resampled and there are no intervals")
     done = 0 if draws is None else len(draws["tau"])
-    notes += _notes(study, values, variants, draws, level)
+    tau = np.stack([tau for tau, _ in agreement])
+    notes += _notes(study, values, variants, draws, tau, level)
     name = GOLD if fixed is not None else variants[0].name
     undefined = np.full((len(variants), len(lower)), np.nan)
 
@@ -128,7 +135,7 @@ def merge_effect(
         methods=tuple(variant.name for variant in variants), measures=study.names, runs=joined.runs,
         topics=tuple(joined.topics[t] for t in rows.tolist()), reference=name, means=interval(means, "means"),
         reference_means=reference, rank=np.stack([ranks(own, lower) for own in means]),
-        reference_rank=ranks(reference, lower), tau=interval(np.stack([tau for tau, _ in agreement]), "tau"),
+        reference_rank=ranks(reference, lower), tau=interval(tau, "tau"),
         tau_ap=interval(np.stack([ap for _, ap in agreement]), "tau_ap"),
         significant=np.abs(signs).sum(axis=2), reference_significant=np.abs(reference_signs).sum(axis=1),
         kept=interval(pairs[..., 0].astype(np.float64), "kept"), lost=pairs[..., 1], new=pairs[..., 2],
@@ -315,8 +322,10 @@ def _percentiles(draws: Array, level: float) -> tuple[Array, Array]:
 
 
 def _notes(
-    study: _Study, values: Sequence[Array], variants: Sequence[_Variant], draws: dict[str, Array] | None, level: float
-) -> list[str]:
+    study: _Study, values: Sequence[Array], variants: Sequence[_Variant], draws: dict[str, Array] | None, tau: Array,
+    level: float,
+) -> list[str]:  # fmt: skip
+    """What a reader of the numbers must know."""
     how = study.how
     correction = "" if how.correction == "none" else f", {how.correction}"
     notes = [f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}"]
@@ -329,6 +338,9 @@ def _notes(
     if draws is not None:
         number = counted(len(draws["tau"]), "resample")
         notes.append(f"[low, high]: {level:.0%} percentile intervals from {number} of assessors, seed {study.seed}")
+        low, high = _percentiles(draws["tau"], level)
+        if ((tau < low) | (tau > high)).any():
+            notes.append(FEWER)
         if lost := int(np.isnan(draws["tau"]).sum()):
             notes.append(f"{lost} of {draws['tau'].size} τ with resampled assessors are undefined, and left out")
         notes.append("stability: mean τ of the rankings with resampled assessors and the ranking with all of them")

@@ -18,8 +18,8 @@ class AwareVerb(LabelledOptions, Printing):
 
     Weights are the same for all assessors, or learned without gold labels: the weight of an assessor is the distance of
     their scores to those of the nearest of some random assessors, who call a document relevant with probability 0.05,
-    0.2 or 0.5. Distances: frobenius (all scores), rmse (mean scores of runs), kl (distribution of scores), tau and tau-ap
-    (rankings of runs). --weights FILE reads lines of assessor, weight.
+    0.2 or 0.5. Distances: frobenius (all scores), rmse (mean scores of runs), kl (distribution of scores), tau and
+    tau-ap (rankings of runs). --weights FILE reads lines of assessor, weight.
 
     An assessor who labelled no document of a topic, or with whose labels a measure is undefined, does not count there.
     With -q -f csv the scores of topics are printed, which --scores of other verbs reads.
