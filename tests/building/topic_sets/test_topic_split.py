@@ -128,6 +128,8 @@ def test_an_empty_part_is_noted() -> None:
         (lambda: split_topics("ab", classes={"c": "x"}), "no topic has a class"),
         (lambda: split_topics("ab", classes={"a": "x"}, by_id=True), "classes need parts of exact sizes"),
         (lambda: split_files([], "x"), "there are no files to split"),
+        (lambda: split_files(["-"], "x"), "standard input has no name"),
+        (lambda: split_files(["a/qrels.txt", "b/qrels.txt"], "x", kinds={}), "a/qrels.txt"),
     ],
 )
 def test_wrong_calls_are_refused(call: object, message: str) -> None:

@@ -104,6 +104,8 @@ def split_files(
 
 
 def _read(path: str, kind: str | None) -> _File:
+    if path == "-":
+        raise UsageError("split_files: standard input has no name for the files of its parts; give a file")
     if kind is None:
         try:
             kind = kind_of(path)
