@@ -61,6 +61,12 @@ def test_weights_without_gold_come_from_agreement_with_the_majority() -> None:
     assert merged.posterior[0].tolist() == pytest.approx([0.8, 0.2])
 
 
+def test_a_label_that_is_one_of_two_most_frequent_ones_is_half_right() -> None:
+    """Both have half a right label of one, and (2, 1) imaginary labels: 2.5 / 4."""
+    merged = merge([("t", "a", 0), ("t", "b", 1)], "weighted", weight="accuracy")
+    assert merged.worker_values["weight"].tolist() == [0.625, 0.625]
+
+
 def test_the_binomial_vote_estimates_a_success_probability() -> None:
     """Labels 0, 2, 2 are 4 successes in 3 · 2 trials: p = 2/3, and grades are Binomial(2, 2/3)."""
     merged = merge([("t", "a", 0), ("t", "b", 2), ("t", "c", 2), ("u", "a", 1)], "bmv")
@@ -82,6 +88,7 @@ def test_majorities_that_are_not_significant_can_stay_undecided() -> None:
     merged = merge(rows, "bmv", alpha=0.05)
     assert merged.label.tolist() == [1, -1, -1]
     assert "2 items are undecided" in merged.notes
+    assert merge(rows, "bmv", alpha=0.05, gold={"five": 1}).label.tolist() == [1, 1, -1]
 
 
 @pytest.mark.parametrize("method", known_merging_methods())

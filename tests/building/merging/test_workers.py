@@ -142,6 +142,7 @@ class TestPlan:
         worst = plan_labels(data.labels, count=1).items[0]
         other = plan_labels(data.labels, count=60, gold={worst: 0})
         assert worst not in other.items
+        assert plan_labels([("t", "a", 0), ("u", "b", 1)], stop="margin", gold={"t": 0}).items == ("u",)
 
     def test_the_assessor_with_most_information_is_asked(self) -> None:
         """A literal version, for every open item: H of the mixture of rows, less the mean of H of the rows."""

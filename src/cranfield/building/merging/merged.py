@@ -73,10 +73,8 @@ class Merged(Record):
 
     @cached_property
     def probability(self) -> Array:
-        """The probability of the merged label; of the most probable one if the item is undecided."""
-        best = np.where(np.isnan(self.posterior).any(axis=1), np.nan, self.posterior.max(axis=1, initial=0.0))
-        chosen = np.take_along_axis(self.posterior, np.maximum(self.label, 0)[:, None], axis=1)[:, 0]
-        return np.asarray(np.where(self.label >= 0, chosen, best))
+        """The probability of the most probable label of each item."""
+        return np.asarray(self.posterior.max(axis=1))
 
     @cached_property
     def entropy(self) -> Array:
