@@ -94,7 +94,7 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
         "coefficients": agreement.agreement(labels, ["percent", "ac1"], resamples=20),
         "topics": agreement.topic_agreement(labels, ["percent"], resamples=20),
         "assessors": agreement.each_assessor(labels, resamples=20),
-        "over time": agreement.agreement_over_time(labels, resamples=20),
+        "over time": agreement.agreement_over_time(labels),
         "groups": agreement.group_agreement(labels, resamples=20),
         "pairs of assessors": agreement.pair_agreement(labels),
         "confusion": agreement.confusion(labels),
