@@ -108,6 +108,14 @@ def test_scores_of_a_part_are_those_of_the_whole_on_its_topics(tmp_path: Path) -
     assert part.means().tolist() == whole.select(topics=split.topics("test")).means().tolist()
 
 
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        Qrels.from_dict({"1": {"d1": 1}}).write(tmp_path / folder / "qrels.txt")
+    with pytest.raises(CranfieldError, match="several files are called qrels.txt, and a part has one; rename one"):
+        split_files([tmp_path / "a" / "qrels.txt", tmp_path / "b" / "qrels.txt"], tmp_path / "parts")
+
+
 def test_topics_without_a_class_are_a_class() -> None:
     split = split_topics(["1", "2", "3", "4"], {"x": 1, "y": 1}, classes={"1": "a", "2": "a"})
     assert split.notes == ("2 topics without a class, split as one class: 3, 4",)
@@ -129,7 +137,6 @@ def test_an_empty_part_is_noted() -> None:
         (lambda: split_topics("ab", classes={"a": "x"}, by_id=True), "classes need parts of exact sizes"),
         (lambda: split_files([], "x"), "there are no files to split"),
         (lambda: split_files(["-"], "x"), "standard input has no name"),
-        (lambda: split_files(["a/qrels.txt", "b/qrels.txt"], "x", kinds={}), "a/qrels.txt"),
     ],
 )
 def test_wrong_calls_are_refused(call: object, message: str) -> None:
