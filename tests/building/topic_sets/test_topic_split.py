@@ -112,7 +112,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         Qrels.from_dict({"1": {"d1": 1}}).write(tmp_path / folder / "qrels.txt")
-    with pytest.raises(CranfieldError, match="several files are called qrels.txt, and a part has one; rename one"):
+    with pytest.raises(CranfieldError, match=r"several files are called qrels\.txt, and a part has one; rename one"):
         split_files([tmp_path / "a" / "qrels.txt", tmp_path / "b" / "qrels.txt"], tmp_path / "parts")
 
 
