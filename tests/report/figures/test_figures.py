@@ -43,6 +43,7 @@ from cranfield.report.figures import (
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
+    describe_method_ranks,
     describe_posterior_entropy,
     describe_power,
     describe_powered,
@@ -150,6 +151,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "judge ranks": describe_judge_ranks(judge_data.ranks(systems)),
         "leniency": describe_topic_leniency(judge_data.topics()),
         "powered": describe_powered(judge_data.powered(systems)),
+        "methods": describe_method_ranks(
+            {"method": ["majority", "aware"] * systems, "run": twice, "rank": range(1, 2 * systems + 1)}
+        ),
         "robustness": describe_robustness(
             {"measure": twice, "kept": [1, 0.5] * systems, "tau": rng.random(2 * systems)}
         ),
