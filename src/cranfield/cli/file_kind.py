@@ -17,9 +17,11 @@ def kind_of_file(path: str, how: str) -> str:
     `how` is for the message if neither helps: the options with which to say it.
     """
     from cranfield.collection.convert import kind_of
+    from cranfield.collection.source import is_pipe
 
-    if path == "-":
-        raise UsageError(f"the kind of standard input cannot be detected; say {how}")
+    if is_pipe(path):
+        name = "standard input" if path == "-" else path
+        raise UsageError(f"the kind of {name} cannot be detected, because it can be read only once; say {how}")
     try:
         return kind_of(path)
     except UsageError:
@@ -32,9 +34,9 @@ def kind_of_file(path: str, how: str) -> str:
 
 
 def _first_lines(path: str) -> list[str]:
-    from cranfield.collection.source import load, unmarked
+    from cranfield.collection.source import beginning, unmarked
 
-    text = unmarked(bytes(load(path)[: 1 << 20])).decode("utf-8", "replace")
+    text = unmarked(bytes(beginning(path)[: 1 << 20])).decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     return lines[:INSPECTED]
 

@@ -260,7 +260,8 @@ class Lists(Ranked):
     )
     topic_numbers: str | None = option(
         "--topic-numbers FILE",
-        "Parameters by topic: topic and N, the documents to read, for WSS and LastRel; or a header line topic,N,alpha "
+        "Parameters by topic: topic and N, the documents to read or in the collection, for WSS, LastRel, ESL, "
+        "Accuracy and others; or a header line topic,N,alpha "
         '(alpha for alpha-nDCG(alpha="topic")).',
         group=SIDE,
     )
@@ -287,10 +288,16 @@ class Lists(Ranked):
         "Legal (.probs) and Million Query (prels) tracks.",
         group=SIDE,
     )
+    together: str | None = option(
+        "--together FILE",
+        "Documents that are relevant only together: lines of topic, set and doc. A set counts once, at the rank of its "
+        "last document.",
+        group=SIDE,
+    )
     dimensions: list[str] | None = option(
         "--dimension NAME=FILE",
-        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM and "
-        "MM. May be repeated.",
+        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM, "
+        "MM and TOMA. May be repeated.",
         group=SIDE,
     )
 
@@ -306,6 +313,7 @@ class Lists(Ranked):
             "intent_types": self.intent_types,
             "empty_intents": self.empty_intents,
             "topic_numbers": self.topic_numbers,
+            "together": self.together,
             "lengths": self.lengths,
             "strata": self.strata,
             "inclusion": self.inclusion,

@@ -150,6 +150,7 @@ class AlphaSharpNDCGIA(AlphaSharpIA):
         *("alpha#-IA", "α#-IA", "alpha♯-IA", "α♯-IA"),
     )
     weight = staticmethod(log_discount)
+    top_down = True
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)
 
 
@@ -175,6 +176,7 @@ class AlphaSharpNERRIA(AlphaSharpIA):
     name = "alpha#-nERR-IA"
     aliases = ("AlphaSharpNERRIA", "α#-nERR-IA", "alpha♯-nERR-IA", "α♯-nERR-IA")
     weight = staticmethod(reciprocal)
+    top_down = True
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)
 
 
@@ -200,4 +202,5 @@ class AlphaSharpNNRBPIA(AlphaSharpIA, RankBiased):
 
     name = "alpha#-nNRBP-IA"
     aliases = ("AlphaSharpNNRBPIA", "α#-nNRBP-IA", "alpha♯-nNRBP-IA", "α♯-nNRBP-IA")
+    top_down = True
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)
