@@ -14,7 +14,7 @@ class Sample:
     runs: tuple[str, ...]
     topics: str
     notes: str
-    """JSON-lines with the texts (`doc_id`, `title`, `text`) of the first documents of the runs for topics 101 to 112."""
+    """JSON-lines with the texts (`doc_id`, `title`, `text`) of the first documents for topics 101 to 112."""
     intents: str
     """The intents of three topics, between tabs: topic, intent, text, type (inf or nav), probability."""
 
