@@ -33,6 +33,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def plain_number(value: float) -> str:
+    """A number with all its digits, without a decimal point if it is whole.
+
+    >>> plain_number(2.0), plain_number(12345678.0), plain_number(0.12345678)
+    ('2', '12345678', '0.12345678')
+    """
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
 _CUT = Repr()
 _CUT.maxlevel, _CUT.maxstring, _CUT.maxother, _CUT.maxlong = 2, 80, 80, 40
 _CUT.maxlist = _CUT.maxtuple = _CUT.maxset = _CUT.maxfrozenset = _CUT.maxdict = 4

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cranfield import CranfieldError
@@ -141,3 +142,14 @@ def test_a_label_outside_the_scale_is_an_error(tmp_path: Path) -> None:
 def test_items_without_topics_cannot_become_qrels() -> None:
     with pytest.raises(CranfieldError, match="the topics of items are unknown"):
         Labels.of([("t1", "anna", 1)]).to_qrels(np.array([1.0]))
+
+
+def test_numbers_keep_all_their_digits() -> None:
+    """A column of whole numbers with a missing cell is a column of floats in pandas."""
+    frame = pd.DataFrame({"task": [12345671.0, 12345672.0], "worker": ["a", "a"], "label": [0.12345671, 0.12345672]})
+    labels = Labels.of(frame)
+    assert labels.items == ("12345671", "12345672")
+    assert labels.scale == ("0.12345671", "0.12345672")
+    assert labels.values.tolist() == [0.12345671, 0.12345672]
+    judged = Labels.of({"a": {"1": {"d1": 12345671, "d2": 12345672}}, "b": {"1": {"d1": 12345671}}})
+    assert judged.scale == ("12345671", "12345672")

@@ -15,6 +15,11 @@ from cranfield.record import Record
 VALUES = np.random.default_rng(0).random((12, 3))
 VALUES[3, 1] = np.nan
 SCORES = cf.Scores.from_matrix(VALUES, runs=["<b>a</b>", "x&y", "c|d_1%"], measure="AP")
+ODD_QRELS = {str(topic): {"d1": 1, "d2": 0, "d3": 1} for topic in range(3)}
+ODD_RUNS = {
+    "<b>a</b>": {str(topic): {"d1": 3.0, "d2": 2.0, "d3": 1.0} for topic in range(3)},
+    "x&y": {str(topic): {"d2": 3.0, "d1": 2.0} for topic in range(3)},
+}
 TWO: dict[str, Any] = {"systems": ("<b>a</b>", "x&y")}
 FEW: dict[str, Any] = {"resamples": 200}
 
@@ -32,6 +37,7 @@ RECORDS = {
     "friedman": comparison.friedman(SCORES),
     "kruskal-wallis": comparison.kruskal_wallis(SCORES),
     "bootstrap anova": comparison.bootstrap_anova(SCORES, **FEW),
+    "documents": comparison.document_bootstrap(ODD_QRELS, ODD_RUNS, "AP", **FEW),
     "applied": comparison.apply_test(SCORES, test="tost", margin=0.1),
     "power": comparison.topic_set_size(SCORES, difference=0.05),
     "curve": comparison.topic_set_size(SCORES, difference=0.05).curve(),

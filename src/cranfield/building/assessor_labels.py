@@ -18,7 +18,7 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.structured import is_frame
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
-from cranfield.text import counted, listed
+from cranfield.text import counted, listed, plain_number
 from cranfield.types import Array, Index64
 
 LabelsLike = Any
@@ -312,7 +312,7 @@ def _coded(columns: LabelColumns, scale: Sequence[Any] | None) -> tuple[Index64,
         if numeric:  # "1" and "1.0" are one label
             values = sorted(set(keys))  # type: ignore[type-var]
             position = {i: values.index(key) for i, key in enumerate(keys)}
-            named = tuple(f"{value:g}" for value in values)
+            named = tuple(map(plain_number, values))  # type: ignore[arg-type]
         else:
             named = tuple(words[i] for i in order)
         return np.array([position[i] for i in range(len(words))], dtype=np.int64)[code], named, numeric

@@ -21,7 +21,7 @@ from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
 from cranfield.collection.structured import frame_columns, parquet_table
 from cranfield.errors import DataError, UsageError
-from cranfield.text import counted, listed, shown
+from cranfield.text import counted, listed, plain_number, shown
 from cranfield.types import Array
 
 LABEL_COLUMNS = {
@@ -219,7 +219,7 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bool | np.bool_):
         return str(int(value))
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+    return plain_number(value) if isinstance(value, float | np.floating) else str(value)
 
 
 def _filled(names: list[str], role: str, origin: str, lines: list[int] | None) -> list[str]:
@@ -296,7 +296,7 @@ def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike], on_duplica
             topics.append(topic)
             docs.append(doc)
             workers.append(str(name))
-            labels.append(f"{grade:g}")
+            labels.append(plain_number(grade))
     return LabelColumns(docs, workers, labels, topics)
 
 

@@ -1,5 +1,6 @@
 """The effect of merging on rankings, against loops over public functions."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from cranfield.building.assessor_labels import Labels
 from cranfield.building.effect import aware, collapse, merge_effect
 from cranfield.building.effect.merge_effect import with_assessors
 from cranfield.building.merging import merge
+from cranfield.comparison.registry import find_test
 from tests.building.effect.simulated_labels import simulated
 
 pytestmark = pytest.mark.filterwarnings("ignore::cranfield.errors.NotedWarning")
@@ -250,3 +252,29 @@ def test_wrong_scales_are_refused(scale: str, message: str) -> None:
     labels = Labels.of([("t", f"w{i}", i) for i in range(4)])
     with pytest.raises(CranfieldError, match=message):
         collapse(labels, scale)
+
+
+def test_tests_that_fail_are_counted() -> None:
+    """One topic: no test is possible. Two methods and two measures, once for all assessors and once for 3 resamples."""
+    labels, runs, _ = simulated(seed=1)
+    one = [row for row in labels if row[0] == "q0"]
+    effect = merge_effect(one, runs, ["AP", "nDCG@5"], methods=["majority", "aware"], resamples=3)
+    (note,) = (note for note in effect.notes if "test failed" in note)
+    assert note.startswith("the t test failed 16 of 16 times (methods, measures and resamples); these pairs count as")
+    assert "AP: 1 topic with scores of all runs, a test needs 2 or more" in note
+    assert effect.significant.sum() == 0
+
+
+def test_the_reason_of_a_test_that_raises_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels, runs, _ = simulated(seed=1)
+    assert not any("test failed" in note for note in merge_effect(labels, runs, "AP", resamples=0).notes)
+
+    def fail(*_: Any) -> None:
+        raise CranfieldError("too few topics for this test")
+
+    test = find_test("t")
+    monkeypatch.setattr("cranfield.building.effect.merge_effect.find_test", lambda _: replace(test, run=fail))
+    effect = merge_effect(labels, runs, "AP", methods=["majority", "aware"], resamples=0)
+    (note,) = (note for note in effect.notes if "test failed" in note)
+    assert "failed 2 of 2 times" in note
+    assert note.endswith("AP: too few topics for this test")

@@ -10,7 +10,7 @@ from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import merge, plan_labels, rate_workers
 from cranfield.building.merging.label_plan import shrunk_confusion
-from cranfield.building.merging.worker_report import majority_of_others, wilson
+from cranfield.building.merging.worker_report import majority_of_others, spammer_scores, wilson
 from tests.building.merging.simulated import simulated
 
 # a is always right, b always says 1, c is right in 3 of 4; gold is 0, 1, 0, 1.
@@ -224,3 +224,25 @@ class TestPlan:
 def test_alpha_of_the_report_is_checked() -> None:
     with pytest.raises(CranfieldError, match="alpha == 0, must be above 0 and below 1"):
         rate_workers(ROWS, alpha=0)
+
+
+def test_spammer_scores_are_distances_of_all_pairs_of_rows() -> None:
+    merged = merge(simulated(seed=3, classes=4)[0], "dawid-skene", worker_prior=(1, 1))
+    table = merged.confusion
+    for w, score in enumerate(spammer_scores(merged).tolist()):
+        slow = sum(((table[w, c] - table[w, d]) ** 2).sum() for c in range(4) for d in range(c)) / (4 * 3)
+        assert score == pytest.approx(slow, nan_ok=True)
+
+
+def test_a_plan_does_not_trust_labels_that_nobody_checks() -> None:
+    alone = [("t1", "a", 1), ("t2", "b", 0), ("t3", "c", 1)]
+    with pytest.raises(CranfieldError, match="every item has a single label and no gold label.*stop='margin'"):
+        plan_labels(alone)
+    assert plan_labels(alone, stop="margin").open_items == 3
+    assert plan_labels(alone, gold={"t1": 1}).closed_items >= 1
+
+
+def test_finished_items_with_a_single_label_are_counted() -> None:
+    rows = [("t1", "a", 1), ("t1", "b", 1), ("t2", "a", 0), ("t2", "b", 0), ("t3", "a", 1), ("t4", "b", 0)]
+    plan = plan_labels(rows, method="majority")
+    assert "2 items without need of more labels have a single label, which nobody checks" in plan.notes

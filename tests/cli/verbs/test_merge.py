@@ -190,3 +190,31 @@ def test_several_qrels_are_merged(cranfield: Cranfield, tmp_path: Path) -> None:
     result = cranfield("merge", *paths)
     assert result.out == "1 0 d1 1\n"
     assert Labels.read(*paths).workers == ("ann", "ben", "cy")
+
+
+def test_a_table_is_not_written_to_a_file_of_judgments(cranfield: Cranfield, tmp_path: Path) -> None:
+    labels, path = tmp_path / "tasks.csv", tmp_path / "merged.qrels"
+    labels.write_text("task,worker,label\n1:d1,a,1\n1:d1,b,0\n")
+    result = cranfield("merge", str(labels), "-o", str(path))
+    assert result.code != 0
+    assert "the topics of items are unknown" in result.err
+    assert "--separator TEXT" in result.err
+    assert not path.exists()
+    assert cranfield("merge", str(labels), "--separator", ":", "-o", str(path)).code == 0
+    assert path.read_text() == "1 0 d1 0\n"
+    assert cranfield("merge", str(labels), "-o", str(tmp_path / "merged.txt")).code == 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "rows", "option"),
+    [
+        ("merge", "t1,a,1\nt1,b,1\n", "--scale LABELS"),
+        ("workers --next 2", "t1,a,1\nt2,b,0\n", "--stop RULE"),
+    ],
+)
+def test_errors_name_the_option_that_helps(
+    cranfield: Cranfield, tmp_path: Path, verb: str, rows: str, option: str
+) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text(f"task,worker,label\n{rows}")
+    assert f"on the command line: {option}" in cranfield(*verb.split(), str(labels)).err

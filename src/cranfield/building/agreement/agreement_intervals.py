@@ -61,6 +61,16 @@ def intervals(
         # The mean of κ over few items each is biased, and more so in a resample: reflect the interval at the value.
         for i in (i for i in at if settings.coefficients[i].error == "cohen"):
             low[i], high[i] = 2 * values[i] - high[i], min(1.0, 2 * values[i] - low[i])
+    outside = [
+        one.name
+        for i, one in enumerate(settings.coefficients)
+        if one.error == "cohen" and (values[i] < low[i] or values[i] > high[i])
+    ]
+    if outside:
+        without += (
+            f"{listed(outside)}: the value lies outside its interval, as the reflected interval corrects the bias of κ "
+            "over few common items and the value does not; use Conger's κ",
+        )
     undefined = np.isnan(state.result).sum(axis=0)
     partly = [
         f"{one.name} ({number:,})"

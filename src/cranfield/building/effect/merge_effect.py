@@ -164,6 +164,9 @@ class _Study:
         self.names = tuple(map(str, joined.measures))
         self.lower = [lower_is_better(name) for name in self.names]
         self.unconverged = 0
+        self.tests = 0
+        self.untested: list[str] = []
+        """Why the pairs of a measure under a method could not be tested, for each time."""
 
     def scores(self, labels: Labels, drawn: Index64 | None) -> tuple[Array, Index64, list[Array]]:
         """Means (variants × measures × runs), signs of significant pairs, and scores of each variant.
@@ -178,8 +181,13 @@ class _Study:
         """measures × pairs."""
         joined = self.joined
         topics = [joined.topics[t] for t in self.rows.tolist()]
-        parts = zip(values, self.names, strict=True)
-        return np.stack([self.how.signs(own, joined.runs, topics, name) for own, name in parts])
+        every = []
+        for own, name in zip(values, self.names, strict=True):
+            signs, reason = self.how.signs(own, joined.runs, topics, name)
+            self.tests += 1
+            self.untested += [f"{name}: {reason}"] if reason else []
+            every.append(signs)
+        return np.stack(every)
 
     def _values(self, variant: _Variant, drawn: Index64 | None) -> Array:
         everyone = np.arange(len(variant.labels.workers))
@@ -329,6 +337,12 @@ def _notes(
     how = study.how
     correction = "" if how.correction == "none" else f", {how.correction}"
     notes = [f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}"]
+    if study.untested:
+        times = f"{len(study.untested):,} of {counted(study.tests, 'time')}"
+        notes.append(
+            f"the {how.test.name} test failed {times} (methods, measures and resamples); these pairs count as not "
+            f"significant: {listed(dict.fromkeys(study.untested))}"
+        )
     for variant, own in zip(variants, values, strict=True):
         for m, name in enumerate(study.names):
             if count := int(np.isnan(own[m]).any(axis=0).sum()):

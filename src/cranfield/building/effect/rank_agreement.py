@@ -15,6 +15,7 @@ from cranfield.comparison.registry import PairTest, TestSettings
 from cranfield.errors import CranfieldError
 from cranfield.meta.agreement.coefficients import tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
+from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 
@@ -52,26 +53,30 @@ class Significance:
     correction: str
     settings: TestSettings
 
-    def signs(self, values: Array, runs: Sequence[str], topics: Sequence[str], measure: str) -> Index64:
+    def signs(
+        self, values: Array, runs: Sequence[str], topics: Sequence[str], measure: str
+    ) -> tuple[Index64, str | None]:
         """For each pair of runs 1 or -1 if the first is significantly higher or lower, else 0.
 
-        values: runs × topics. Topics on which a run has no score are left out; with fewer than two, no pair differs.
+        If the pairs cannot be tested, all are 0, and the reason is returned too. values: runs × topics. Topics on which
+        a run has no score are left out.
         """
         first, second = all_pairs(len(runs))
         matrix = Matrix(values.T, tuple(topics), tuple(runs), measure)
-        complete = ~np.isnan(matrix.values).any(axis=1)
-        if complete.sum() < 2:
-            return np.zeros(len(first), dtype=np.int64)
+        untested = np.zeros(len(first), dtype=np.int64)
+        complete = int((~np.isnan(matrix.values).any(axis=1)).sum())
+        if complete < 2:
+            return untested, f"{counted(complete, 'topic')} with scores of all runs, a test needs 2 or more"
         matrix = matrix.complete()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 p = self.test.run(matrix, first, second, self.settings).p
-            except CranfieldError:  # such as too few topics for the test
-                return np.zeros(len(first), dtype=np.int64)
+            except CranfieldError as error:  # such as too few topics for the test
+                return untested, str(error)
         differs = adjust(p, self.correction) <= self.settings.alpha
         means = matrix.values.mean(axis=0)
-        return np.where(differs, np.sign(means[first] - means[second]), 0).astype(np.int64)
+        return np.where(differs, np.sign(means[first] - means[second]), 0).astype(np.int64), None
 
 
 def pair_counts(reference: Index64, other: Index64) -> tuple[int, int, int, int]:

@@ -14,7 +14,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
 from cranfield.errors import DataError, UsageError
-from cranfield.text import counted, listed
+from cranfield.text import counted, listed, plain_number
 from cranfield.types import Index64
 
 GoldLike = Mapping[Any, Any] | Qrels | PathLike
@@ -53,8 +53,8 @@ def gold_of(gold: GoldLike | None, labels: Labels) -> tuple[Index64, tuple[str, 
         if at < 0:
             raise DataError(
                 origin, line,
-                f"gold label {word!r} of {name} is not on the scale {', '.join(labels.scale)} of the labels; pass a "
-                "scale that has it",
+                f"gold label {word!r} of {name} is not on the scale {', '.join(labels.scale)} of the labels; pass all "
+                "labels that are allowed by scale=",
             )  # fmt: skip
         i = place[name]
         if known[i] >= 0 and known[i] != at:
@@ -99,7 +99,7 @@ def _entries(gold: GoldLike, labels: Labels) -> tuple[str, list[Entry]]:
     if not isinstance(gold, Mapping | Qrels):
         raise UsageError(f"{type(gold).__name__} cannot be read as gold: give a path, qrels, or a dict {{task: label}}")
     judgments = Qrels.of(gold)
-    return judgments.name, [(None, f"{j.topic} {j.doc}", f"{j.grade:g}") for j in judgments]
+    return judgments.name, [(None, f"{j.topic} {j.doc}", plain_number(j.grade)) for j in judgments]
 
 
 def _name(task: Any) -> str:
@@ -107,7 +107,9 @@ def _name(task: Any) -> str:
 
 
 def _word(label: Any) -> str:
-    return f"{label:g}" if isinstance(label, float | np.floating) else str(int(label) if label is True else label)
+    return (
+        plain_number(label) if isinstance(label, float | np.floating) else str(int(label) if label is True else label)
+    )
 
 
 def _from_gold_file(path: PathLike) -> tuple[str, list[Entry]]:

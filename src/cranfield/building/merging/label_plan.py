@@ -126,6 +126,13 @@ def plan_labels(
         raise UsageError("plan_labels: there is one assessor, whom nobody checks; ask a second one first")
     if merged is None:
         merged = merge(labels, method, gold=gold, **settings)
+    sizes = np.bincount(labels.item, minlength=len(labels.items))
+    alone = (sizes == 1) & (merged.gold < 0)
+    if stop == "posterior" and alone.all():
+        raise UsageError(
+            "plan_labels: every item has a single label and no gold label, so nobody is checked and no probability "
+            "can be trusted; get second labels of some items first, or use stop='margin'"
+        )
     closed = _closed(labels, merged, stop, probability, margin, slack)
     tables, mean = shrunk_confusion(merged)
     more = np.where(closed, 0, _more(merged, mean, probability))
@@ -136,6 +143,8 @@ def plan_labels(
     rule = f"probability {probability:g}" if stop == "posterior" else f"margin {margin:g}·√t - {slack:g}·t"
     state = f"{counted(len(is_open), 'item needs', 'items need')} more labels, {int(closed.sum()):,} do not ({rule})"
     notes = [*merged.notes, f"{state}; about {more.sum():,} labels in all"]
+    if single := int((closed & alone).sum()):
+        notes.append(f"{counted(single, 'item')} without need of more labels have a single label, which nobody checks")
     if nobody := sum(not name for name in worker):
         notes.append(f"{counted(nobody, 'item')} without an assessor who could be asked")
     return LabelPlan(

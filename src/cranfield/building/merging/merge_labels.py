@@ -101,7 +101,7 @@ def _check_labels(labels: Labels, method: MergingMethod) -> None:
     if len(labels.scale) < 2:
         raise UsageError(
             f"{method.name}: all {counted(len(labels), 'label')} are {labels.scale[0]!r}, so there is nothing to "
-            "decide; pass a scale with the labels that were possible"
+            "decide; pass the labels that were possible by scale="
         )
     if method.ordered and not labels.ordered:
         raise UsageError(

@@ -9,6 +9,11 @@ from cranfield.cli.printing import TABLE_FORMATS, Plotting, warn_of_notes
 from cranfield.errors import UsageError
 
 
+def named_qrels(path: str | None) -> bool:
+    """Does the name of a file say that it holds judgments?"""
+    return path is not None and any(part.lower() in ("qrels", "qrel") for part in path.split(".")[1:])
+
+
 class MergeVerb(LabelSource, MergeOptions, Plotting):
     """Merge the labels of several assessors into one label per item.
 
@@ -59,7 +64,7 @@ cranfield merge labels.csv --method dawid-skene --plot confusion.svg --figure co
         with self.progress("merging") as progress:
             merged = merge(labels, self.method, alpha=self.alpha, progress=progress, **self.merge_settings())
         if self.format == "auto":
-            if self.expected:
+            if self.expected or named_qrels(self.output):
                 labels.need_topics()
             self.format = "qrels" if labels.topics else "table"
         if self.format == "qrels":

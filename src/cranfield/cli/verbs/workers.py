@@ -40,7 +40,11 @@ cranfield workers labels.csv --next 100 --stop margin -f csv -o next.csv
     method: str = option("--method NAME", "How labels are merged: {names}.", default="dawid-skene", names=METHODS)
     next: int | None = option("--next N", "List the N items that need another label most, and whom to ask.")
     stop: str = option(
-        "--stop RULE", "When an item is finished: {names}.", default="posterior", choices=("posterior", "margin")
+        "--stop RULE",
+        "When an item is finished: {names}.",
+        default="posterior",
+        choices=("posterior", "margin"),
+        solves="stop=",
     )
     probability: float = option("--probability P", "For --stop posterior: the least probability.", default=0.95)
     margin: float = option("--margin C", "For --stop margin: the factor of √t.", default=2.0)

@@ -130,7 +130,8 @@ def drifting_accuracy(problem: Problem) -> Fit:
     `window` labels, at most 40 of them, over which the accuracy is constant; t is the number of the window and ℓ is
     `length`. Wrong labels are equally probable. The log-odds f are the most probable ones, found by Newton's method. An
     assessor who tires, or learns, is so weighted by the accuracy at that time; one who does not is a one-coin assessor
-    with a prior. Methods of the literature put the Gaussian process on features of items; this one needs only times.
+    with a prior. This is a model of this package, not that of Li and de Rijke: methods of the literature put the
+    Gaussian process on features of items, and this one needs only times.
     Reference: after Li & de Rijke, Extending Label Aggregation Models with a Gaussian Process to Denoise Crowdsourcing
     Labels, SIGIR 2023, and Rasmussen & Williams, Gaussian Processes for Machine Learning, 2006, ch. 3
 

@@ -87,7 +87,7 @@ def ordinal(problem: Problem) -> Fit:
     the probability of a slip. A label next to the true one is therefore a smaller mistake than a distant one, which a
     table of confusion has to learn from many labels. Lakshminarayanan and Teh also let thresholds and the precision of
     items vary, and let the truth be continuous; here it is one of the grades, so that probabilities can be compared
-    with those of other methods.
+    with those of other methods. It is a simpler model of this package, not theirs.
     Reference: Lakshminarayanan & Teh, Inferring Ground Truth from Multi-annotator Ordinal Data: A Probabilistic
     Approach, arXiv:1305.0015, 2013
 
