@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from reprlib import Repr
+from typing import SupportsFloat
 
 _CONTROL = ("Cc", "Cs", "Zl", "Zp")
 _INVISIBLE = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -33,13 +34,14 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def plain_number(value: float) -> str:
+def plain_number(value: SupportsFloat) -> str:
     """A number with all its digits, without a decimal point if it is whole.
 
     >>> plain_number(2.0), plain_number(12345678.0), plain_number(0.12345678)
     ('2', '12345678', '0.12345678')
     """
-    return str(int(value)) if float(value).is_integer() else str(value)
+    number = float(value)
+    return str(int(number)) if number.is_integer() else str(value)
 
 
 _CUT = Repr()

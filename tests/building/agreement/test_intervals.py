@@ -157,3 +157,19 @@ def test_a_large_crowd_has_no_cohen_by_default_and_no_interval_on_request() -> N
     asked = agreement(labels, ["cohen"], resamples=20)
     assert np.isnan(asked.low[0])
     assert any("Cohen's κ over pairs has no interval" in note for note in asked.notes)
+
+
+def test_a_value_outside_its_reflected_interval_is_noted() -> None:
+    """κ of pairs with 3 to 6 common items is biased; a narrow interval around the corrected value shows it."""
+    rng = np.random.default_rng(15)
+    rows = [
+        (f"t{i}", worker, int(rng.integers(0, 5)))
+        for i in range(40)
+        for worker in rng.choice(list("abcdef"), 2, replace=False)
+    ]
+    narrow = agreement(rows, ["cohen"], resamples=200, level=0.2)
+    assert narrow.values[0] > narrow.high[0]
+    assert any("cohen: the value lies outside its interval" in note for note in narrow.notes)
+    wide = agreement(rows, ["cohen"], resamples=200)
+    assert wide.low[0] < wide.values[0] < wide.high[0]
+    assert not any("outside its interval" in note for note in wide.notes)

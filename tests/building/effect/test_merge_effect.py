@@ -1,5 +1,6 @@
 """The effect of merging on rankings, against loops over public functions."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -258,6 +259,7 @@ def test_tests_that_fail_are_counted() -> None:
     """One topic: no test is possible. Two methods and two measures, once for all assessors and once for 3 resamples."""
     labels, runs, _ = simulated(seed=1)
     one = [row for row in labels if row[0] == "q0"]
+    runs = {name: {"q0": lists["q0"]} for name, lists in runs.items()}
     effect = merge_effect(one, runs, ["AP", "nDCG@5"], methods=["majority", "aware"], resamples=3)
     (note,) = (note for note in effect.notes if "test failed" in note)
     assert note.startswith("the t test failed 16 of 16 times (methods, measures and resamples); these pairs count as")
@@ -273,7 +275,8 @@ def test_the_reason_of_a_test_that_raises_is_told(monkeypatch: pytest.MonkeyPatc
         raise CranfieldError("too few topics for this test")
 
     test = find_test("t")
-    monkeypatch.setattr("cranfield.building.effect.merge_effect.find_test", lambda _: replace(test, run=fail))
+    module = sys.modules["cranfield.building.effect.merge_effect"]  # the package has a function of this name
+    monkeypatch.setattr(module, "find_test", lambda _: replace(test, engine=fail))
     effect = merge_effect(labels, runs, "AP", methods=["majority", "aware"], resamples=0)
     (note,) = (note for note in effect.notes if "test failed" in note)
     assert "failed 2 of 2 times" in note

@@ -219,7 +219,7 @@ class TestWorseThanVoting:
     ("call", "message"),
     [
         (lambda: merge(VOTES, "dawid-sken"), "no method 'dawid-sken'; did you mean 'dawid-skene'"),
-        (lambda: merge([("t1", "a", 1), ("t1", "b", 1)]), "all 2 labels are '1', .* pass a scale"),
+        (lambda: merge([("t1", "a", 1), ("t1", "b", 1)]), "all 2 labels are '1', .* by scale="),
         (lambda: merge([("t1", "a", "yes"), ("t1", "b", "no")], "ordinal"), "with an order, but 'no', 'yes' are words"),
         (lambda: merge([("t1", "a", "yes"), ("t1", "b", "no")], "bmv"), "bmv needs labels with an order"),
         (lambda: merge(VOTES, ties="first"), "majority: ties == 'first', must be one of 'lowest'"),
