@@ -247,3 +247,12 @@ def test_finished_items_with_a_single_label_are_counted() -> None:
     rows = [("t1", "a", 1), ("t1", "b", 1), ("t2", "a", 0), ("t2", "b", 0), ("t3", "a", 1), ("t4", "b", 0)]
     plan = plan_labels(rows, method="majority")
     assert "2 items without need of more labels have a single label, which nobody checks" in plan.notes
+
+
+@pytest.mark.parametrize(("wrong", "flag"), [(1, "few"), (4, "few"), (5, "spam?")])
+def test_a_few_wrong_checks_make_nobody_a_spammer(wrong: int, flag: str) -> None:
+    """Somebody who is always wrong is never right by chance; (1/2)^4 = 0.0625, (1/2)^5 = 0.031."""
+    items = [f"t{i}" for i in range(wrong)]
+    rows = [(item, "bad", 0) for item in items] + [(item, "good", 1) for item in items]
+    report = rate_workers(rows, gold=dict.fromkeys(items, 1), method="majority")
+    assert report.flag[report.workers.index("bad")] == flag

@@ -72,14 +72,18 @@ class WorkerReport(Record):
     def flag(self) -> NDArray[Any]:
         """`spam?` if an assessor is no better than chance, `few` if there are too few checks to tell, else empty."""
         flags = np.full(len(self.workers), "", dtype=object)
-        flags[~(self.p < self.alpha)] = "spam?"
-        flags[~(self.best_p < self.alpha)] = "few"
+        failed = ~(self.p < self.alpha)
+        flags[failed] = "spam?"
+        flags[failed & ~(self.best_p < self.alpha)] = "few"
         return flags
 
     @property
     def best_p(self) -> Array:
-        """The p of an assessor whose checks are all right: if it is not below α, nobody could pass the test."""
-        return np.asarray(np.where(self.checks > 0, self.chance**self.checks, np.nan))
+        """The p of an assessor whose checks are all right: if it is not below α, nobody could pass the test.
+
+        Chance counts as ½ or more here: that of one wrong check is 0, and one check must not make anybody a spammer.
+        """
+        return np.asarray(np.where(self.checks > 0, np.maximum(self.chance, 0.5) ** self.checks, np.nan))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """A row per assessor."""
