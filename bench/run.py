@@ -227,6 +227,15 @@ def merging(folder: Path, repeats: int) -> Part:
     return Part("merging the labels of assessors", rows, targets)
 
 
+def machine_judges(folder: Path, repeats: int) -> Part:
+    from bench.machine import CONTESTANTS, LIMITS
+
+    data.ad_hoc(folder)  # made before the clock starts
+    rows = in_turns("bench.machine", CONTESTANTS, repeats, str(folder))
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("machine judges: prediction-powered intervals and an audit", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -238,6 +247,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "meta": meta,
     "building": building,
     "merging": merging,
+    "machine": machine_judges,
 }
 
 

@@ -41,13 +41,18 @@ from cranfield.report.figures import (
     describe_informativeness,
     describe_interaction,
     describe_intervals,
+    describe_judge_confusion,
+    describe_judge_ranks,
+    describe_method_ranks,
     describe_posterior_entropy,
     describe_power,
+    describe_powered,
     describe_precision_recall,
     describe_rank_changes,
     describe_robustness,
     describe_spacing,
     describe_swap_rates,
+    describe_topic_leniency,
     describe_worker_accuracy,
     describe_worker_confusion,
 )
@@ -57,6 +62,7 @@ from cranfield.report.figures.label_placement import placed, short_names
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores
+from tests.report.figures import test_judge_figures as judge_data
 
 NAN = math.nan
 EQUAL = [("i1", "x", 1), ("i1", "y", 1)]
@@ -141,6 +147,13 @@ def figures(systems: int) -> dict[str, Figure]:
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),
         "ranks": describe_rank_changes({"system": names, "before": range(systems), "after": range(systems)}),
+        "judge confusion": describe_judge_confusion(judge_data.confusion()),
+        "judge ranks": describe_judge_ranks(judge_data.ranks(systems)),
+        "leniency": describe_topic_leniency(judge_data.topics()),
+        "powered": describe_powered(judge_data.powered(systems)),
+        "methods": describe_method_ranks(
+            {"method": ["majority", "aware"] * systems, "run": twice, "rank": range(1, 2 * systems + 1)}
+        ),
         "robustness": describe_robustness(
             {"measure": twice, "kept": [1, 0.5] * systems, "tau": rng.random(2 * systems)}
         ),
