@@ -88,7 +88,7 @@ def plan_labels(
     r"""The `count` items that need another label most, how many labels they need, and whom to ask.
 
     stop: with `posterior`, an item is closed if its label has at least the given `probability`. With `margin`, it is
-        closed if the votes of the two most frequent labels differ by so much after t labels (as in Abraham et al. 2016):
+        closed if the votes of the two most frequent labels differ by so much after t labels (see Abraham et al.):
 
         .. math:: V_1 - V_2 \ge C \sqrt{t} - \varepsilon t
 
