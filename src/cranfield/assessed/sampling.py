@@ -2,8 +2,8 @@
 
 Strata are column 2 of the judgments: every document of the pool has a line, and grade -1 means that it was not drawn.
 Since column 2 may also hold judging rounds, it is read as strata only if that is asked for, or if most grades are -1.
-Probabilities come from a separate file; or from the judgments, in the format `sampled`, which also says that column 2 is
-the stratum.
+Probabilities come from a separate file; or from the judgments themselves, in the format `sampled`, in which column 2 is
+always the stratum.
 """
 
 from __future__ import annotations

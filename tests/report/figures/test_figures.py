@@ -29,6 +29,7 @@ from cranfield.report.figures import (
     describe_correlations,
     describe_curves,
     describe_differences,
+    describe_discovery,
     describe_diversity,
     describe_effects,
     describe_efficiency,
@@ -96,6 +97,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),
         "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),
+        "discovery": describe_discovery(
+            {"method": twice, "judgments": [0, 9] * systems, "share": rng.random(2 * systems)}
+        ),
         "interaction": describe_interaction(
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),

@@ -90,19 +90,12 @@ def _fixed(
     allowed = sizes if per_topic is None else np.minimum(sizes, per_topic)
     allowed = np.maximum(allowed - spent, 0)
     if budget is not None:
-        allowed = _evenly(budget - int(spent.sum()), allowed, spent)
+        allowed = shared(budget - int(spent.sum()), allowed, load=spent)
     free = policy.order[~known[policy.order]]
     order = _places(lists, free)
     kept = order <= allowed[lists.topic[free]]
     free, order = free[kept], order[kept]
     return _pool(lists, free, order, lists.first[free], policy.estimate()[free], method, seed, notes)
-
-
-def _evenly(total: int, allowed: Index64, spent: Index64) -> Index64:
-    """Divide what is left of a budget so that all topics have as many judgments as possible, and as evenly."""
-    if total <= 0:
-        return np.zeros_like(allowed)
-    return np.asarray(np.maximum(shared(total + int(spent.sum()), allowed + spent) - spent, 0))
 
 
 def _sample(
@@ -148,11 +141,12 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
     }.items():
         if topics := [topic for topic, reason in stopped if reason == why]:
             notes.append(f"{counted(len(topics), 'topic')} {what}: {listed(topics)}")
-    have = counted(pooling.judged, "judgment")
-    notes.append(
-        f"{pooling.method} chooses each document by the judgments before it; these {len(offers):,} documents are "
-        f"chosen with {have}. Judge them, then make the next batch from all judgments"
-    )
+    if offers:
+        notes.append(
+            f"{pooling.method} chooses each document by the judgments before it: "
+            f"{counted(len(offers), 'document is', 'documents are')} chosen with "
+            f"{counted(pooling.judged, 'judgment')}; judge them, then make the next batch from all judgments"
+        )
     places = np.array([_place(lists, one.topic, one.doc) for one in offers], dtype=np.int64)
     entry = np.array([lists.entry(one.topic, one.run, one.rank) for one in offers], dtype=np.int64)
     order = _places(lists, places) + pooling.policy.learned[lists.topic[places]]

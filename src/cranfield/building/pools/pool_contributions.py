@@ -83,8 +83,8 @@ def pool_contributions(
     relevant = documents.grade >= rel
     unique = pool.owner == np.arange(len(names))[:, None]
     outside = int((~pool.contributed.any(axis=0)).sum())
-    depth_note = "whole lists" if depth is None else f"the first {depth} documents"
-    notes = [*documents.lists.notes, f"{depth_note} of each list; {counted(int(relevant.sum()), 'relevant document')}"]
+    where = "whole lists" if depth is None else f"the first {depth} documents of each list"
+    notes = [*documents.lists.notes, f"{where}; {counted(int(relevant.sum()), 'relevant document')} in all"]
     if outside:
         notes.append(f"{counted(outside, 'judged document is', 'judged documents are')} in no list to that depth")
 

@@ -102,6 +102,15 @@ class Method:
         return f"{self.name}({shown})" if shown else self.name
 
 
+def split_methods(text: str) -> list[str]:
+    """The names between commas, except commas between brackets.
+
+    >>> split_methods("depth, epsilon-greedy(c=1,d=0.5)")
+    ['depth', 'epsilon-greedy(c=1,d=0.5)']
+    """
+    return [part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip()]
+
+
 def read_strata(text: str) -> tuple[Stratum, ...]:
     """Strata from text: the deepest rank of each, with or without the share to draw.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cranfield.assessed.segments import position_in_segment, starts_of
 from cranfield.building.pools.fixed_order import FixedOrder
 from cranfield.building.pools.pool_policy import steady, summed
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
@@ -24,23 +25,20 @@ class Stratum(NamedTuple):
     share: float | None = None
 
 
-def shared(total: int, sizes: Index64) -> Index64:
-    """Divide a number as evenly as the sizes allow; what is left over goes to the first.
+def shared(total: int, sizes: Index64, load: Index64 | None = None) -> Index64:
+    """Divide a number as evenly as the sizes allow; what is left over goes to the first. `load` is there already.
 
     >>> shared(10, np.array([2, 9, 9])).tolist()
     [2, 4, 4]
+    >>> shared(5, np.array([9, 9, 9]), load=np.array([4, 0, 0])).tolist()
+    [0, 3, 2]
     """
-    sizes = np.asarray(sizes, dtype=np.int64)
-    total = int(min(total, sizes.sum()))
-    given = np.zeros_like(sizes)
-    while (rest := total - int(given.sum())) > 0:
-        hungry = np.flatnonzero(given < sizes)
-        each = rest // len(hungry)
-        if each == 0:
-            given[hungry[:rest]] += 1
-        else:
-            given[hungry] = np.minimum(given[hungry] + each, sizes[hungry])
-    return given
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    level = position_in_segment(starts_of(np.asarray(sizes, dtype=np.int64)))
+    if load is not None:
+        level = level + load[owner]
+    first = np.lexsort((owner, level))[: max(total, 0)]
+    return np.asarray(np.bincount(owner[first], minlength=len(sizes)), dtype=np.int64)
 
 
 class Sampled(FixedOrder):

@@ -81,8 +81,10 @@ class PoolSimulation(Record):
         columns = {name: labels(getattr(one, name) for one in self.outcomes) for name in names}
         for name in KeptPairs._fields:
             columns[name] = labels(getattr(one.pairs, name) for one in self.outcomes)
-        for name in ("left_out_change", "left_out_ranks") if self.by else ():
-            columns[name] = labels(getattr(one, name) for one in self.outcomes)
+        if self.by:
+            columns["left_out_change"] = labels(one.left_out_change for one in self.outcomes)
+            ranks = labels(one.left_out_ranks for one in self.outcomes)
+            columns["left_out_ranks"] = ranks if np.isnan(ranks).any() else ranks.astype(np.int64)
         return columns
 
     def table(self) -> Table:
@@ -215,7 +217,7 @@ class Simulation:
                         float(tau[m]),
                         self.pairs.compare(m, values[b][m]),
                         **more,
-                    )  # fmt: skip
+                    )
                 )
         judged = np.flatnonzero(place)
         order = judged[np.lexsort((self.lists.topic[judged], place[judged]))]

@@ -20,9 +20,10 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import runs_of
 from cranfield.errors import UsageError
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index, Index64, Progress
 
 Mask = NDArray[np.bool_]
+NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,8 @@ class PooledLists:
         if not names:
             raise UsageError("no runs given")
         lists = _numbered(pooled, tuple(distinct_names(names, paths)))
+        if not lists.size:
+            raise UsageError(f"{counted(len(names), 'run')} without any document: {listed(lists.runs)}")
         if topics is not None:
             lists = lists.of_topics(topics)
         return replace(lists, notes=(*lists.notes, *lists._about_runs()))
@@ -169,13 +172,22 @@ class PooledLists:
         lists = self.only(np.isin(self.topic, kept))
         return replace(lists._of_rows(kept), notes=(*self.notes, *notes))
 
-    def only(self, documents: Mask, runs: Mask | None = None) -> PooledLists:
-        """The lists with some of their documents, at their old ranks; runs that are left out have empty lists."""
-        entries = documents[self.document] if runs is None else documents[self.document] & runs[self.run]
-        if runs is not None:
-            documents = documents & (np.bincount(self.document[entries], minlength=self.size) > 0)
-        kept = np.flatnonzero(documents)
-        number = np.cumsum(documents) - 1
+    def only(self, documents: Mask) -> PooledLists:
+        """The lists with some of their documents, at their old ranks."""
+        return self._taken(np.flatnonzero(documents), documents[self.document])
+
+    def of_runs(self, runs: Mask) -> tuple[PooledLists, Index64]:
+        """The lists of some runs, and the old number of each document; the other runs keep empty lists."""
+        entries = runs[self.run]
+        best = best_ranks(self.document[entries], self.rank[entries], self.run[entries], self.size, len(self.runs))
+        kept = np.flatnonzero(best < NEVER)
+        kept = kept[np.lexsort((best[kept], self.topic[kept]))]
+        return self._taken(kept, entries), kept
+
+    def _taken(self, kept: Index64, entries: Mask) -> PooledLists:
+        """Some entries, and the documents that they are about in their new order."""
+        number = np.full(self.size, -1)
+        number[kept] = np.arange(len(kept))
         rows = np.repeat(np.arange(len(self.list_start) - 1), np.diff(self.list_start))[entries]
         return replace(
             self,
@@ -266,6 +278,13 @@ class _Names:
         return np.asarray(grade[self.row])
 
 
+def best_ranks(document: Index, rank: Index, run: Index, documents: int, runs: int) -> Index64:
+    """A number per document that orders them by best rank, then by run; `NEVER` if there is no entry."""
+    best = np.full(documents, NEVER)
+    np.minimum.at(best, document, rank * runs + run)
+    return best
+
+
 def _numbered(pooled: _core.PooledDocuments, runs: tuple[str, ...]) -> PooledLists:
     """The lists with documents numbered by topic, best rank and run."""
     table = pooled.documents()
@@ -274,8 +293,7 @@ def _numbered(pooled: _core.PooledDocuments, runs: tuple[str, ...]) -> PooledLis
     entry_topic, entry_run = np.repeat(pooled.list_topic, sizes), np.repeat(pooled.list_run, sizes)
     rank = np.arange(len(entry_topic)) - np.repeat(pooled.list_start[:-1], sizes) + 1
     row = topic_start[entry_topic] + pooled.document
-    best = np.full(len(table), np.iinfo(np.int64).max)
-    np.minimum.at(best, row, rank * len(runs) + entry_run)
+    best = best_ranks(row, rank, entry_run, len(table), len(runs))
     row_topic = np.repeat(np.arange(len(topics)), np.diff(topic_start))
     order = np.lexsort((best, row_topic))
     number = np.empty(len(table), dtype=np.int64)
@@ -306,9 +324,8 @@ def lists_of_judged(documents: JudgedDocuments, depth: int | None) -> tuple[Pool
     hits = np.flatnonzero(lists.rank <= depth) if depth else np.arange(len(lists.rank))
     run, topic = lists.run[lists.row[hits]].astype(np.int64), lists.topic[lists.row[hits]].astype(np.int64)
     rank, judged = lists.rank[hits].astype(np.int64), lists.document[hits].astype(np.int64)
-    best = np.full(len(documents), np.iinfo(np.int64).max)
-    np.minimum.at(best, judged, rank * len(lists.runs) + run)
-    kept = np.flatnonzero(best < np.iinfo(np.int64).max)
+    best = best_ranks(judged, rank, run, len(documents), len(lists.runs))
+    kept = np.flatnonzero(best < NEVER)
     kept = kept[np.lexsort((best[kept], documents.topic[kept]))]
     number = np.full(len(documents), -1)
     number[kept] = np.arange(len(kept))

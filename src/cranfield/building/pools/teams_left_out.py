@@ -11,6 +11,7 @@ import numpy as np
 from cranfield.assessed.lists import Assessed
 from cranfield.building.pools.pool_methods import Method
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
+from cranfield.comparison.differences import noise
 from cranfield.evaluation.evaluator import values_of
 from cranfield.meta.judgments import rescoring
 from cranfield.scores import summary as summaries
@@ -72,13 +73,11 @@ class TeamsLeftOut:
     def _masks(self, method: Method, teams: Sequence[int]) -> Iterator[list[Mask]]:
         """For each team and budget, which documents are judged if its runs are not pooled."""
         simulation, lists = self.simulation, self.simulation.lists
-        every = np.ones(lists.size, dtype=bool)
         parts, numbers = [], []
         for team in teams:
-            others = self.group != team
-            found = np.bincount(lists.document[others[lists.run]], minlength=lists.size) > 0
-            parts.append(lists.only(every, others))
-            numbers.append(simulation.judged[found])
+            part, kept = lists.of_runs(self.group != team)
+            parts.append(part)
+            numbers.append(simulation.judged[kept])
         stacked, judged = PooledLists.stacked(parts), np.concatenate(numbers)
         allowed = [
             np.concatenate([simulation.allowed(budget, part) for part in parts]) for budget in simulation.budgets
@@ -105,8 +104,9 @@ class TeamsLeftOut:
         sign = np.where(self.simulation.lower, -1.0, 1.0)[:, None]
         means = summaries.mean(values) * sign
         others = means[:, np.setdiff1d(np.arange(means.shape[1]), members)]
+        close = np.array([noise(row) for row in means])[:, None, None]
         ahead = [
-            (others[:, None, :] > scores[:, :, None]).sum(axis=-1)
+            (others[:, None, :] > scores[:, :, None] + close).sum(axis=-1)
             for scores in (means[:, members], means[:, members] + change * sign)
         ]
         return np.asarray(ahead[1] - ahead[0], dtype=np.float64)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from cranfield.report.figures.describe.box_plots import describe_boxes
+from cranfield.report.figures.describe.discovery_curves import describe_discovery
 from cranfield.report.figures.describe.diversity_plane import describe_diversity
 from cranfield.report.figures.describe.efficiency_front import describe_efficiency
 from cranfield.report.figures.describe.grids import (
@@ -34,8 +35,8 @@ from cranfield.report.figures.figure import Axis, Figure, Reference
 __all__ = [
     "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl", "describe_axioms",
     "describe_boxes", "describe_components", "describe_concordance", "describe_correlations", "describe_curves",
-    "describe_differences", "describe_diversity", "describe_effects", "describe_efficiency", "describe_heat",
-    "describe_informativeness", "describe_interaction",
-    "describe_intervals", "describe_power", "describe_precision_recall", "describe_rank_changes",
-    "describe_robustness", "describe_spacing", "describe_swap_rates",
+    "describe_differences", "describe_discovery", "describe_diversity", "describe_effects", "describe_efficiency",
+    "describe_heat", "describe_informativeness", "describe_interaction", "describe_intervals",
+    "describe_power", "describe_precision_recall", "describe_rank_changes", "describe_robustness",
+    "describe_spacing", "describe_swap_rates",
 ]  # fmt: skip
