@@ -168,16 +168,8 @@ async def history(request: Request, session: Session) -> Response:
     )
     blind = site.store.settings().mode == "preferences"
     entries = [
-        {
-            "topic": topic,
-            "doc": "" if blind else doc,
-            "state": state,
-            "grade": grade,
-            "reason": reason,
-            "at": at,
-            "offer": id,
-        }
-        for topic, doc, state, grade, _, reason, at, id in rows
+        {"topic": topic, "doc": "" if blind else doc, "state": state, "grade": grade, "reason": reason, "offer": id}
+        for topic, doc, state, grade, reason, id in rows
     ]
     return JSONResponse({"judgments": entries})
 
@@ -243,6 +235,7 @@ def snippet(document: Document, query: str) -> str:
     low = text.casefold()
     places = [low.find(word.replace(" ", "").casefold()) for word in phrases(query)]
     start = max(0, min([place for place in places if place >= 0], default=0) - SNIPPET // 3)
+    start = text.find(" ", start) + 1 if start and " " in text[start:] else start
     cut = text[start : start + SNIPPET]
     return f"{'…' if start else ''}{cut}{'…' if start + SNIPPET < len(text) else ''}"
 

@@ -149,6 +149,8 @@ class Offers:
         if before is not None and before.counted:
             self._count[item] -= 1
             self.counted -= 1
+            if not self._count[item]:
+                self.proposals.forget(*item)
         if row.purpose == "repeat":
             (person.repeated.discard if row.state == "none" else person.repeated.add)(item)
         elif row.state in ("none", "later"):

@@ -247,7 +247,7 @@ async function search(event) {
     const { results } = await outbox.get(`/api/search?q=${encodeURIComponent(words)}`);
     $("search-count").textContent = results.length === 20 ? "The best 20 documents" : `${results.length} document${results.length === 1 ? "" : "s"}`;
     $("search-results").replaceChildren(...results.map((one) => make("li", {},
-      make("button", { type: "button", class: "quiet grow", dir: "auto", onclick: () => judgeFound(one.doc, words) }, make("strong", {}, one.title || one.doc), " ", one.snippet))));
+      make("button", { type: "button", class: "quiet grow", dir: "auto", onclick: () => judgeFound(one.doc, words) }, make("strong", {}, one.title || one.doc), make("span", {}, ` ${one.snippet}`))));
   } catch (error) {
     $("search-count").textContent = error.message;
   }
@@ -335,7 +335,7 @@ $("keys-on").checked = keysOn;
 $("keys-on").addEventListener("change", () => { keysOn = $("keys-on").checked; localStorage.setItem("cranfield/keys", keysOn ? "on" : "off"); });
 if ($("topics")) $("topics").addEventListener("change", () => fill($("topics").value));
 setInterval(() => { if (!document.hidden && item) fill(); }, 240000); // keeps the leases of an open page
-if (matchMedia("(max-width: 48rem)").matches) $("topic-box").open = false;
+if (matchMedia("(max-width: 48rem)").matches) for (const box of document.querySelectorAll(".topic details")) box.open = false;
 
 for (const entry of outbox.waiting) judged.add(entry.offer);
 merge(state);
