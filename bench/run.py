@@ -202,6 +202,15 @@ def meta(folder: Path, repeats: int) -> Part:
     return Part("meta-evaluation, 129 systems x 50 topics x 20 measures", rows, targets)
 
 
+def serve(folder: Path, repeats: int) -> Part:
+    from bench.serving import BARE, CONTESTANTS, LIMITS, SERVED
+
+    rows = in_turns("bench.serving", CONTESTANTS, repeats)
+    targets = [Target("of the speed of bare commits, judgments by HTTP", ratio(rows, BARE, SERVED), at_least=0.7)]
+    targets += [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("judging in the browser", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -211,6 +220,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "scale": scale,
     "compare": compare,
     "meta": meta,
+    "serve": serve,
 }
 
 

@@ -21,15 +21,18 @@ PAGES = ["/", "/judge", "/organise", "/organise/log", "/organise/export/log", "/
 CALLS = ["/api/judge", "/api/undo", "/api/offers", "/api/find", "/api/nugget"]
 READS = ["/api/history", "/api/item?offer=1", "/api/search?q=x"]
 SCRIPTS = [
-    "<script>alert(1)</script>", "</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "javascript:alert(1)",
-    "{{ 7 * 7 }}", "{% raw %}", "<!--", "\u2028alert(1)", "<svg onload=alert(1)>", "'-alert(1)-'", "<a href='javascript:alert(1)'>x</a>",
+    "<script>alert(1)</script>", "</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>',
+    "javascript:alert(1)", "{{ 7 * 7 }}", "{% raw %}", "<!--", "\u2028alert(1)", "<svg onload=alert(1)>", "'-alert(1)-'",
+    "<a href='javascript:alert(1)'>x</a>",
 ]  # fmt: skip
 SQL = [
-    "' OR '1'='1", "'; DROP TABLE judgment; --", '" OR ""="', "1); DELETE FROM pool; --", "%' UNION SELECT password FROM assessor --",
+    "' OR '1'='1", "'; DROP TABLE judgment; --", '" OR ""="', "1); DELETE FROM pool; --",
+    "%' UNION SELECT password FROM assessor --",
     "\\'; --", "x\x00y", "NEAR(a b)", 'a" OR "b', "title:secret", "a AND b NOT c", "*", "^a", "(", "a*", "-a",
 ]  # fmt: skip
 PATHS = [
-    "../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "/etc/passwd", "....//....//etc/passwd", "%2e%2e/%2e%2e/etc/passwd",
+    "../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "/etc/passwd", "....//....//etc/passwd",
+    "%2e%2e/%2e%2e/etc/passwd",
     "..\\..\\etc\\passwd", "app.css%00.png", "templates/../../store.py", "../store.py", "../templates/judge.html",
 ]  # fmt: skip
 

@@ -182,11 +182,15 @@ class Database:
 
     def _commit(self, batch: list[tuple[Callable[[Connection], Any], Future[Any]]]) -> None:
         """Make changes in one transaction, and answer after its commit."""
-        connection, outcomes = self._writer, []
+        connection = self._writer
+        outcomes: list[tuple[Future[Any], Any, Exception | None]] = []
         try:
             connection.begin()
-            for change, future in batch:
-                outcomes.append((future, *_in_savepoint(connection, change)))
+            if len(batch) == 1:  # if it fails, there is nothing else to keep
+                outcomes.append((batch[0][1], batch[0][0](connection), None))
+            else:
+                for change, future in batch:
+                    outcomes.append((future, *_in_savepoint(connection, change)))
             connection.run("COMMIT")
         except BaseException as error:
             self._abandon()

@@ -14,10 +14,11 @@ from cranfield.building.serve.judgment_log import (
     COUNTED,
     Entry,
     LogRow,
+    add,
     by_request,
     last_of_chain,
     log_rows,
-    record,
+    repeated,
     select,
     undo,
 )
@@ -98,7 +99,7 @@ class Judging:
             if topic is not None and topic not in offers.topics:
                 raise UsageError(f"there is no topic {shown(topic)}")
             given = offers.give(connection, assessor, self.clock(), most=most, topic=topic)
-            return self._given(connection, offers, assessor, None, given)
+            return self._given(offers, assessor, None, given)
 
         return self._submit(change)
 
@@ -107,26 +108,25 @@ class Judging:
 
         def change(connection: Connection, offers: Offers) -> Given:
             now = self.clock()
-            known = by_request(connection, entry.request)
-            judged = entry if known else self._placed(connection, entry)
-            place = (entry.topic, entry.doc, entry.assessor, judged.purpose)
-            before = None if known else last_of_chain(connection, *place)
-            row = record(connection, judged, overlap=offers.settings.overlap, now=now)
-            if known is None:
-                offers.judged(connection, row, before)
+            row = repeated(connection, entry)
+            if row is None:
+                placed = self._placed(connection, entry)
+                last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, placed.purpose)
+                row = add(connection, placed, last, overlap=offers.settings.overlap, now=now)
+                offers.judged(connection, row, last)
             given = offers.give(connection, entry.assessor, now, most=most)
-            return self._given(connection, offers, entry.assessor, row, given)
+            return self._given(offers, entry.assessor, row, given)
 
         return self._submit(change)
 
     def _placed(self, connection: Connection, entry: Entry) -> Entry:
         """The entry with the purpose of its offer; a document that was never offered cannot be judged."""
+        which, value = ("id = ?", (entry.offer,)) if entry.offer is not None else ("state <> ''", ())
         rows = connection.run(
-            "SELECT id, purpose FROM offer WHERE topic = ? AND doc = ? AND assessor = ? ORDER BY id DESC",
-            (entry.topic, entry.doc, entry.assessor),
+            f"""SELECT id, purpose FROM offer WHERE topic = ? AND doc = ? AND assessor = ? AND {which}
+            ORDER BY id DESC LIMIT 1""",
+            (entry.topic, entry.doc, entry.assessor, *value),
         )
-        if entry.offer is not None:
-            rows = [row for row in rows if row[0] == entry.offer]
         if not rows:
             raise UsageError(f"document {shown(entry.doc)} of topic {shown(entry.topic)} was not offered to you")
         id, purpose = rows[0]
@@ -154,14 +154,14 @@ class Judging:
             if last is not None and last.state == "none":
                 self._offer_again(connection, offers, last, now)
             given = offers.give(connection, assessor, now, most=most)
-            return replace(self._given(connection, offers, assessor, last, given), undone=undone)
+            return replace(self._given(offers, assessor, last, given), undone=undone)
 
         return self._submit(change)
 
     @staticmethod
     def _offer_again(connection: Connection, offers: Offers, row: LogRow, now: float) -> None:
         """After an undo, the assessor has the document back at once."""
-        open_now = {(offer.topic, offer.doc) for offer in offers.open_offers(connection, row.assessor)}
+        open_now = {(offer.topic, offer.doc) for offer in offers.open_offers(row.assessor)}
         if (row.topic, row.doc) not in open_now and (
             row.purpose not in COUNTED or offers.has_room((row.topic, row.doc), row.assessor, now)
         ):
@@ -186,7 +186,7 @@ class Judging:
             else:
                 put_pool(connection, [PoolEntry(topic, doc, {}, "found", query)], by=assessor)
                 offer = offers.offer_found(connection, assessor, (topic, doc), now)
-            return self._given(connection, offers, assessor, None, [offer])
+            return self._given(offers, assessor, None, [offer])
 
         return self._submit(change)
 
@@ -194,9 +194,7 @@ class Judging:
         """Give back the documents that an assessor has not judged."""
         return self._submit(lambda connection, offers: offers.release(connection, assessor))
 
-    def _given(
-        self, connection: Connection, offers: Offers, assessor: str, row: LogRow | None, given: list[Offer]
-    ) -> Given:
+    def _given(self, offers: Offers, assessor: str, row: LogRow | None, given: list[Offer]) -> Given:
         return Given(row, tuple(given), offers.judged_by(assessor), offers.counted, offers.total())
 
 

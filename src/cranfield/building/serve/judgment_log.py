@@ -99,26 +99,35 @@ class LogRow:
 
 
 def record(connection: Connection, entry: Entry, *, overlap: int, now: float) -> LogRow:
-    """Add a judgment. It counts unless the document already has `overlap` judgments of others, or checks the assessor.
+    """Add a judgment, unless its request is known. See `add`."""
+    known = repeated(connection, entry)
+    if known is not None:
+        return known
+    last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, entry.purpose)
+    return add(connection, entry, last, overlap=overlap, now=now)
 
-    A judgment of the same document by the same assessor replaces the earlier one.
-    """
+
+def repeated(connection: Connection, entry: Entry) -> LogRow | None:
+    """The row of a judgment that is sent again; an error if its request was used for something else."""
     entry.check()
     before = by_request(connection, entry.request)
     wanted = entry.topic, entry.doc, entry.assessor, entry.state, entry.grade, entry.payload_text, entry.reason
-    if before is not None:
-        if before.contents != wanted:
-            raise UsageError(f"request {shown(entry.request)} was used for another judgment; a new one needs a new id")
-        return before
-    last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, entry.purpose)
+    if before is not None and before.contents != wanted:
+        raise UsageError(f"request {shown(entry.request)} was used for another judgment; a new one needs a new id")
+    return before
+
+
+def add(connection: Connection, entry: Entry, last: LogRow | None, *, overlap: int, now: float) -> LogRow:
+    """Add a judgment. It counts unless the document already has `overlap` judgments of others, or checks the assessor.
+
+    last: the last row about the document by the same assessor, which the judgment replaces.
+    """
     counted = (
         entry.purpose in COUNTED
         and entry.state == "graded"
         and (bool(last and last.counted and last.state == "graded") or has_room(connection, entry, overlap, now))
     )
-    return _insert(
-        connection, entry, "judge", int(counted), now, supersedes=last.id if last else None, restores=None
-    )  # fmt: skip
+    return _insert(connection, entry, "judge", int(counted), now, supersedes=last.id if last else None, restores=None)
 
 
 def undo(connection: Connection, assessor: str, request: str, *, overlap: int, now: float) -> LogRow | None:
@@ -160,44 +169,34 @@ def _insert(
     connection: Connection, entry: Entry, action: str, counted: int, now: float, *, supersedes: int | None,
     restores: int | None,
 ) -> LogRow:  # fmt: skip
-    (position,) = connection.run(
-        "SELECT COALESCE(MAX(position), 0) + 1 FROM judgment WHERE assessor = ?", (entry.assessor,)
-    )[0]
-    (guideline,) = connection.run("SELECT MAX(version) FROM guideline")[0]
     values = (
         entry.request, entry.topic, entry.doc, entry.assessor, action, entry.state, entry.grade, entry.payload_text,
-        entry.reason, entry.milliseconds, position, now, entry.purpose, counted, supersedes, restores, guideline,
-        entry.offer,
+        entry.reason, entry.milliseconds, now, entry.purpose, counted, supersedes, restores, entry.offer,
     )  # fmt: skip
-    names = ", ".join(FIELDS[1:])
-    marks = ", ".join("?" * len(values))
-    ((id,),) = connection.run(f"INSERT INTO judgment ({names}) VALUES ({marks}) RETURNING id", values)
-    return LogRow(id, *values)
+    names = [name for name in FIELDS[1:] if name not in ("position", "guideline")]
+    ((id, position, guideline),) = connection.run(
+        f"""INSERT INTO judgment ({", ".join(names)}, position, guideline) VALUES ({", ".join("?" * len(names))},
+        (SELECT COALESCE(MAX(position), 0) + 1 FROM judgment WHERE assessor = ?), (SELECT MAX(version) FROM guideline))
+        RETURNING id, position, guideline""",
+        (*values, entry.assessor),
+    )
+    given: dict[str, Any] = dict(zip(names, values, strict=True))
+    return LogRow(id=id, position=position, guideline=guideline, **given)
 
 
 def has_room(connection: Connection, entry: Entry, overlap: int, now: float) -> bool:
-    """May one more assessor judge the document? Others' judgments and open offers count."""
-    (judged,) = connection.run(
-        "SELECT COUNT(*) FROM current_qrels WHERE topic = ? AND doc = ? AND assessor <> ?",
-        (entry.topic, entry.doc, entry.assessor),
-    )[0]
-    (mine,) = connection.run(
-        "SELECT COUNT(*) FROM offer WHERE topic = ? AND doc = ? AND assessor = ? AND state = 'open' AND expires_at > ?",
-        (entry.topic, entry.doc, entry.assessor, now),
-    )[0]
-    if mine:
-        return bool(judged < overlap)
-    return bool(judged + leases_of_others(connection, entry.topic, entry.doc, entry.assessor, now) < overlap)
+    """May one more assessor judge the document? Judgments of others count, and so do their open offers.
 
-
-def leases_of_others(connection: Connection, topic: str, doc: str, assessor: str, now: float) -> int:
-    """How many other assessors have the document in front of them."""
-    (leases,) = connection.run(
-        """SELECT COUNT(*) FROM offer WHERE topic = ? AND doc = ? AND assessor <> ? AND state = 'open'
-        AND expires_at > ? AND purpose IN ('pool', 'found')""",
-        (topic, doc, assessor, now),
-    )[0]
-    return int(leases)
+    An assessor with an open offer has a place already, so that offers of others do not matter then.
+    """
+    lease = "SELECT COUNT(*) FROM offer WHERE topic = ? AND doc = ? AND state = 'open' AND expires_at > ?"
+    place = (entry.topic, entry.doc)
+    ((judged, mine, others),) = connection.run(
+        f"""SELECT (SELECT COUNT(*) FROM current_qrels WHERE topic = ? AND doc = ? AND assessor <> ?),
+        ({lease} AND assessor = ?), ({lease} AND assessor <> ? AND purpose IN ('pool', 'found'))""",
+        (*place, entry.assessor, *place, now, entry.assessor, *place, now, entry.assessor),
+    )
+    return bool(judged + (0 if mine else others) < overlap)
 
 
 def by_request(connection: Connection, request: str) -> LogRow | None:

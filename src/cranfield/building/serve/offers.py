@@ -22,6 +22,8 @@ Read = Callable[[str], list[Row]]
 """Runs a query."""
 AHEAD = 3
 """Documents that an assessor has at a time: one in view, the others fetched in advance."""
+RENEW_BELOW = 0.75
+"""Leases are renewed when less than this share of their time is left, not with every judgment."""
 REPEAT_AFTER = 5
 """A document is repeated at the earliest after this many other judgments."""
 
@@ -49,6 +51,8 @@ class _Assessor:
     repeated: set[Item] = field(default_factory=set)
     leases: dict[Item, float] = field(default_factory=dict)
     """The documents that the assessor has, and until when they are reserved."""
+    open: dict[Item, Offer] = field(default_factory=dict)
+    """The offers of these documents, the oldest first."""
     offers: int = 0
     start: dict[str, int] = field(default_factory=dict)
     """Where to look in the documents of each topic: all before are seen or have enough judgments."""
@@ -86,10 +90,11 @@ class Offers:
             if source == "found":
                 self._open((topic, doc))
         # What was proposed before the server stopped stays proposed, in its order.
-        for topic, doc, assessor, expires in read(
-            "SELECT topic, doc, assessor, expires_at FROM offer WHERE state = 'open' ORDER BY id"
+        for id, topic, doc, purpose, assessor, expires in read(
+            "SELECT id, topic, doc, purpose, assessor, expires_at FROM offer WHERE state = 'open' ORDER BY id"
         ):
             self._reserve(assessor, (topic, doc), expires)
+            self._people[assessor].open[topic, doc] = Offer(id, topic, doc, purpose)
             if (topic, doc) in self.pool:
                 self._open((topic, doc))
         for assessor, number in read("SELECT assessor, COUNT(*) FROM offer GROUP BY assessor"):
@@ -115,6 +120,7 @@ class Offers:
 
     def _unreserve(self, assessor: str, item: Item) -> None:
         self._people[assessor].leases.pop(item, None)
+        self._people[assessor].open.pop(item, None)
         by = self._leases.get(item, {})
         by.pop(assessor, None)
         if not by:
@@ -176,7 +182,8 @@ class Offers:
                 self.proposals.tell(row.topic, row.doc, row.grade)
         if row.action == "judge":
             person.topic = row.topic
-            self._unreserve(row.assessor, item)
+            if item in person.open:
+                self._unreserve(row.assessor, item)
             connection.run(
                 "UPDATE offer SET state = ? WHERE topic = ? AND doc = ? AND assessor = ? AND state = 'open'",
                 ("judged" if row.state != "later" else "later", row.topic, row.doc, row.assessor),
@@ -189,17 +196,19 @@ class Offers:
     ) -> list[Offer]:
         """The documents that an assessor has, filled up to `most`; leases are renewed."""
         expires = now + self.settings.lease
-        mine = self.open_offers(connection, assessor)
+        person = self._people[assessor]
         kept = []
-        for offer in mine:
+        for offer in list(person.open.values()):
             if offer.purpose in COUNTED and not self.has_room((offer.topic, offer.doc), assessor, now):
                 self._release(connection, offer, assessor)  # it expired, and others have it now
             else:
-                self._reserve(assessor, (offer.topic, offer.doc), expires)
                 kept.append(offer)
-        connection.run(
-            "UPDATE offer SET expires_at = ? WHERE assessor = ? AND state = 'open'", (expires, assessor)
-        )  # fmt: skip
+        if min(person.leases.values(), default=expires) < now + self.settings.lease * RENEW_BELOW:
+            for offer in kept:
+                self._reserve(assessor, (offer.topic, offer.doc), expires)
+            connection.run(
+                "UPDATE offer SET expires_at = ? WHERE assessor = ? AND state = 'open'", (expires, assessor)
+            )  # fmt: skip
         if topic is not None and topic != self._people[assessor].topic:
             self._people[assessor].topic = topic
             for offer in kept:
@@ -212,12 +221,9 @@ class Offers:
             kept.append(self._lease(connection, assessor, *chosen, now, expires))
         return kept
 
-    def open_offers(self, connection: Connection, assessor: str) -> list[Offer]:
+    def open_offers(self, assessor: str) -> list[Offer]:
         """The documents that an assessor has and has not judged, the oldest first."""
-        rows = connection.run(
-            "SELECT id, topic, doc, purpose FROM offer WHERE assessor = ? AND state = 'open' ORDER BY id", (assessor,)
-        )
-        return [Offer(*row) for row in rows]
+        return list(self._people[assessor].open.values())
 
     def offer_found(self, connection: Connection, assessor: str, item: Item, now: float) -> Offer:
         """Offer a document that the assessor found by search, or wants to judge again."""
@@ -228,14 +234,14 @@ class Offers:
 
     def lease(self, connection: Connection, assessor: str, item: Item, purpose: str, now: float) -> Offer:
         """Reserve a document for an assessor, who may have it already."""
-        for offer in self.open_offers(connection, assessor):
+        for offer in self.open_offers(assessor):
             if (offer.topic, offer.doc) == item:
                 return offer
         return self._lease(connection, assessor, item, purpose, now, now + self.settings.lease)
 
     def release(self, connection: Connection, assessor: str) -> None:
         """Give back all documents that an assessor has not judged."""
-        for offer in self.open_offers(connection, assessor):
+        for offer in self.open_offers(assessor):
             self._release(connection, offer, assessor)
 
     def _release(self, connection: Connection, offer: Offer, assessor: str) -> None:
@@ -256,7 +262,8 @@ class Offers:
             VALUES (?, ?, ?, ?, ?, ?, ?, 'open') RETURNING id""",
             (*item, assessor, purpose, self._estimate.get(item), now, expires),
         )
-        return Offer(id, *item, purpose)
+        offer = person.open[item] = Offer(id, *item, purpose)
+        return offer
 
     def has_room(self, item: Item, assessor: str, now: float) -> bool:
         """May this assessor still judge the document?"""

@@ -6,7 +6,6 @@ Runs, ranks, estimates, the purpose of an offer and the grades of others stay on
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -30,9 +29,8 @@ class Pages:
 
     def topic(self, id: str) -> dict[str, Any]:
         """A topic as the page shows it."""
-        rows = self.store.database.read("SELECT data FROM topic WHERE id = ?", id)
-        data: Mapping[str, Any] = json.loads(rows[0][0]) if rows else {"id": id}
-        shown = {name: data.get(name, "") for name in ("id", "title", "description", "narrative")}
+        data = self.store.topic_data(id)
+        shown = {name: data[name] for name in ("id", "title", "description", "narrative")}
         return {**shown, "words": marked_words(f"{shown['title']}")}
 
     def item(self, offer: Offer, assessor: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from cranfield.building.serve.store import Store
 from cranfield.errors import UsageError
 from cranfield.frames import need
 
+SWITCH = 0.0005
+"""Seconds after which a thread lets others run: the thread that writes waits for the one that answers, and is short."""
 PORT = 8500
 """The port that is used unless it is taken."""
 
@@ -121,6 +124,7 @@ def serve(store: Store, address: Address, ready: Callable[[str], None], *, log: 
             backlog=512,
         )  # fmt: skip
         server = uvicorn.Server(config)
+        sys.setswitchinterval(SWITCH)
         ready(url(address, listening.getsockname()[1], site.open_to_key))
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
         before = signal.getsignal(signal.SIGINT)

@@ -76,6 +76,8 @@ class Store:
     def __init__(self, where: str) -> None:
         self.database: Database = open_database(where)
         self.origin = self.database.engine.origin
+        self._settings: Settings | None = None
+        self._topic_data: dict[str, Mapping[str, Any]] = {}
         try:
             self.database.write(self._make)
         except BaseException:
@@ -132,8 +134,10 @@ class Store:
         self.database.write(lambda connection: self._set(connection, name, value))
 
     def settings(self) -> Settings:
-        """The settings of the project."""
-        return Settings.from_json(self.fact("settings") or Settings().to_json())
+        """The settings of the project; read once."""
+        if self._settings is None:
+            self._settings = Settings.from_json(self.fact("settings") or Settings().to_json())
+        return self._settings
 
     def set_settings(self, settings: Settings) -> None:
         """Replace the settings. The mode cannot change once something is judged."""
@@ -145,6 +149,7 @@ class Store:
                 "start another database"
             )
         self.keep_fact("settings", settings.to_json())
+        self._settings = settings
 
     # ---- topics, intents and nuggets
 
@@ -166,7 +171,16 @@ class Store:
             put_facets(connection, intents, keep=True)
 
         self.database.write(change)
+        self._topic_data.clear()
         return len(rows)
+
+    def topic_data(self, id: str) -> Mapping[str, Any]:
+        """The texts of a topic; read once."""
+        if id not in self._topic_data:
+            rows = self.database.read("SELECT data FROM topic WHERE id = ?", id)
+            data = json.loads(rows[0][0]) if rows else {"id": id, "title": "", "description": "", "narrative": ""}
+            self._topic_data[id] = data
+        return self._topic_data[id]
 
     def topics(self) -> Topics:
         """The topics, in their order."""
