@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
-    "stats", "pool-bias", "validate", "convert", "completion",
+    "stats", "pool-bias", "agree", "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
 

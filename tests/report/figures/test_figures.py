@@ -13,6 +13,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.assessed.lists import Assessed
+from cranfield.building import agreement
+from cranfield.building.assessor_labels import Labels
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
@@ -22,6 +24,7 @@ from cranfield.report.figures import (
     describe_agreement,
     describe_alike,
     describe_asl,
+    describe_assessor_agreement,
     describe_axioms,
     describe_boxes,
     describe_components,
@@ -52,6 +55,8 @@ from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, sty
 from cranfield.scores.scores import Scores
 
 NAN = math.nan
+EQUAL = [("i1", "x", 1), ("i1", "y", 1)]
+THREE = [*EQUAL, ("i1", "z", 0)]
 
 
 def scores(systems: int, topics: int = 12, measure: str = "AP") -> Scores:
@@ -63,6 +68,28 @@ def measured(measures: int) -> Scores:
     """Scores of five systems on 12 topics."""
     values = np.random.default_rng(3).random((measures, 5, 12))
     return Scores([f"m{i}" for i in range(measures)], [f"run{i}" for i in range(5)], map(str, range(12)), values)
+
+
+def assessor_figures(names: list[str]) -> dict[str, Figure]:
+    """Return a figure of each result about assessors with these names."""
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, 40)
+    rows = [
+        (f"t{i % 4}", f"d{i}", name, int(truth[i] if rng.random() < 0.7 else rng.integers(0, 3)))
+        for i in range(40)
+        for name in names
+    ]
+    labels = Labels.of(rows).with_assessors({name: ["crowd", "experts"][i % 2] for i, name in enumerate(names)})
+    results = {
+        "coefficients": agreement.agreement(labels, ["percent", "ac1"], resamples=20),
+        "topics": agreement.topic_agreement(labels, ["percent"], resamples=20),
+        "assessors": agreement.each_assessor(labels, resamples=20),
+        "over time": agreement.agreement_over_time(labels, resamples=20),
+        "groups": agreement.group_agreement(labels, resamples=20),
+        "pairs of assessors": agreement.pair_agreement(labels),
+        "confusion": agreement.confusion(labels),
+    }
+    return {name: describe_assessor_agreement(result) for name, result in results.items()}
 
 
 def figures(systems: int) -> dict[str, Figure]:
@@ -116,6 +143,7 @@ def figures(systems: int) -> dict[str, Figure]:
                 "other concordance": 1 - some[1:],
             }
         ),
+        **assessor_figures(names),
         "agreement": describe_agreement({"measure": names, "agreement": some, "low": some - 0.1, "high": some + 0.1}),
         "informativeness": describe_informativeness({"measure": twice, "rms": rng.random(2 * systems)}),
         "axioms": describe_axioms({"measure": names, "axiom": ["swap"] * systems, "holds": some > 0.5}),
@@ -315,6 +343,9 @@ def test_rank_changes_and_shares_of_variance_are_computed() -> None:
         (lambda: describe_spacing({"AP": [1]}, ["0", "1"]), "AP has 1 scores, but there are 2 lists"),
         (lambda: describe_spacing({"AP": [NAN, 1]}, ["0", "1"]), "AP has no score for list 0"),
         (lambda: describe_boxes(scores(2), "nDCG"), "no measure 'nDCG'"),
+        (lambda: describe_assessor_agreement({"kappa": [1]}), "dict is not a result of cranfield.building.agreement"),
+        (lambda: describe_assessor_agreement(agreement.each_assessor(EQUAL)), "nothing to draw: all values are undef"),
+        (lambda: describe_assessor_agreement(agreement.confusion(THREE, by_pair=True)), "one matrix, but there are 3"),
         (lambda: describe_diversity({"system": ["a"], "I-rec": [NAN], "D-nDCG": [1]}), "no system has both"),
     ],
 )  # fmt: skip
