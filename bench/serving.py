@@ -247,7 +247,8 @@ def status_of_many() -> float:
         )
         connection.executemany(
             """INSERT INTO judgment (request, topic, doc, assessor, action, state, grade, reason, milliseconds,
-            position, judged_at, purpose, counted) VALUES (?, '1', ?, ?, 'judge', 'graded', ?, '', 900, ?, ?, 'pool', 1)""",
+            position, judged_at, purpose, counted)
+            VALUES (?, '1', ?, ?, 'judge', 'graded', ?, '', 900, ?, ?, 'pool', 1)""",
             (
                 (f"request-{number}", f"e{number}", f"w{number % 20}", number % 3, number // 20, float(number))
                 for number in range(MANY)

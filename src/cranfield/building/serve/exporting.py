@@ -159,7 +159,7 @@ def _intents(store: Store) -> str:
             for facet, weight in zip(facets, known, strict=True)
         ]
     for topics, what in (
-        (equal, "lack a probability: all intents are equally likely"),
+        (equal, "are missing, so that all intents are equally likely"),
         (scaled, "were scaled to sum to 1"),
     ):
         if topics:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.building.agreement.assessor_pairs import PairAgreement, pair_agreement
 from cranfield.building.serve.store import Store
 from cranfield.record import Record
 from cranfield.table import Column, Table
@@ -224,19 +225,16 @@ def pace(store: Store, assessor: str, window: int = WINDOW) -> list[Step]:
     return steps
 
 
-def labels_of(store: Store, most: int = 50_000) -> list[tuple[str, str, str, float]]:
-    """(topic, document, assessor, grade) of the last judgments, for agreement; gold judged by all is included."""
+def live_agreement(store: Store, most: int = 50_000) -> PairAgreement | None:
+    """Agreement of each pair of assessors on the last documents that both judged; None if there are none yet.
+
+    Gold documents, which all assessors get, count as well.
+    """
     rows = store.database.read(
         """SELECT topic, doc, assessor, grade FROM standing_judgment
         WHERE state = 'graded' AND grade IS NOT NULL AND purpose <> 'repeat' ORDER BY id DESC LIMIT ?""",
         most,
     )
-    return [(topic, doc, assessor, grade) for topic, doc, assessor, grade in rows]
-
-
-def shared_labels(labels: Iterable[tuple[str, str, str, float]]) -> list[tuple[str, str, str, float]]:
-    """Only the labels of documents that several assessors judged."""
-    by_item: dict[tuple[str, str], list[tuple[str, str, str, float]]] = defaultdict(list)
-    for label in labels:
-        by_item[label[:2]].append(label)
-    return [label for group in by_item.values() if len(group) > 1 for label in group]
+    judged = Counter((topic, doc) for topic, doc, _, _ in rows)
+    shared = sorted((row for row in rows if judged[row[0], row[1]] > 1), key=lambda row: row[2])
+    return pair_agreement(shared) if shared else None

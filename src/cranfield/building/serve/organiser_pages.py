@@ -16,8 +16,7 @@ from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import Session
 from cranfield.building.serve.exporting import EXPORTS, export_text
 from cranfield.building.serve.judging_modes import facet_kind
-from cranfield.building.serve.judging_status import labels_of, pace, shared_labels, status
-from cranfield.building.serve.pair_agreement import pair_agreement
+from cranfield.building.serve.judging_status import live_agreement, pace, status
 from cranfield.building.serve.store import Facet
 from cranfield.building.serve.web_app import Site, for_role, site_of
 from cranfield.errors import UsageError
@@ -51,7 +50,7 @@ def _overview(site: Site) -> dict[str, Any]:
         "state": state,
         "people": people,
         "topics": state.by_topic().rows,
-        "pairs": pair_agreement(shared_labels(labels_of(site.store)))[:50],
+        "agreement": live_agreement(site.store),
         "charts": [chart for name in state.assessors if (chart := _chart(site, name))],
         "guidelines": guidelines,
         "version": version,

@@ -47,7 +47,7 @@ class Guard:
         self.headers = {
             "content-security-policy": policy,
             "x-content-type-options": "nosniff",
-            "referrer-policy": "no-referrer",
+            "referrer-policy": "same-origin",  # with no-referrer, browsers do not say that our own forms are ours
             "cross-origin-opener-policy": "same-origin",
             "cross-origin-resource-policy": "same-origin",
             "permissions-policy": "camera=(), microphone=(), geolocation=()",

@@ -247,7 +247,7 @@ async function search(event) {
     const { results } = await outbox.get(`/api/search?q=${encodeURIComponent(words)}`);
     $("search-count").textContent = results.length === 20 ? "The best 20 documents" : `${results.length} document${results.length === 1 ? "" : "s"}`;
     $("search-results").replaceChildren(...results.map((one) => make("li", {},
-      make("button", { type: "button", class: "quiet grow", dir: "auto", onclick: () => judgeFound(one.doc, words) }, make("strong", {}, one.title || one.doc), make("span", {}, ` ${one.snippet}`))));
+      make("button", { type: "button", class: "quiet grow", dir: "auto", onclick: () => judgeFound(one.doc, words) }, make("strong", {}, one.title || one.doc), make("span", {}, ` ${one.snippet}`)))));
   } catch (error) {
     $("search-count").textContent = error.message;
   }

@@ -25,22 +25,19 @@ cranfield judge status judgments.db -f json
     what: str = options.show("assessors", "topics", "agreement", help="{names}.")
 
     def run(self) -> None:
-        from cranfield.building.serve.judging_status import labels_of, shared_labels, status
+        from cranfield.building.serve.judging_status import live_agreement, status
         from cranfield.building.serve.opening import existing
-        from cranfield.building.serve.pair_agreement import pair_agreement
-        from cranfield.table import Column, Table
+        from cranfield.errors import UsageError
 
         with existing(self.database) as store:
             if self.what == "agreement":
-                pairs = pair_agreement(shared_labels(labels_of(store)))
-                numbers = (Column("documents", "count"), Column("agreement", "number"), Column("kappa", "number"))
-                heads = (Column("first"), Column("second"), *numbers)
-                rows = tuple((one.first, one.second, one.documents, one.agreement, one.kappa) for one in pairs)
-                note = () if rows else ("no document was judged by two assessors",)
-                self.show(Table(heads, rows, "Agreement", note))
+                result = live_agreement(store)
+                if result is None:
+                    raise UsageError(f"{self.database}: no document was judged by two assessors")
+                self.show(result.table())
                 return
             state = status(store)
-            if self.format == "json":
-                self.emit(state.to_json())
-            else:
-                self.show(state.by_topic() if self.what == "topics" else state.table())
+        if self.format == "json":
+            self.emit(state.to_json())
+        else:
+            self.show(state.by_topic() if self.what == "topics" else state.table())
