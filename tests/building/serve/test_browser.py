@@ -60,10 +60,11 @@ def visit(browser: Any, request: pytest.FixtureRequest) -> Callable[..., Any]:
         page.fill("[name=name]", name)
         page.fill("[name=password]", PASSWORD)
         page.keyboard.press("Enter")
-        page.wait_for_selector("#document h1, #document .sides, #finished:not([hidden])")
+        page.wait_for_selector("#document .docid, #finished:not([hidden])")
         pages.append(context)
         return page
 
+    open_page.errors = errors  # type: ignore[attr-defined]
     yield open_page
     for context in pages:
         context.close()
@@ -318,6 +319,9 @@ def test_hostile_documents_run_nothing(path: str, visit: Any) -> None:
         assert page.get_attribute("#document iframe", "sandbox") == ""
         page.wait_for_timeout(200)
         assert "hacked" not in page.title()
+        blocked = "|".join(visit.errors)
+        assert "img-src data:" in blocked  # the browser says that it did not even load the image
+        visit.errors.clear()
 
 
 def test_grades_for_several_lines_by_keyboard(path: str, visit: Any) -> None:

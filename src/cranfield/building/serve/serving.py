@@ -87,6 +87,7 @@ def bound(address: Address) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind((host, port))
+            made.listen(512)  # so that a browser that is faster than the server waits for it
             return made
         except OSError as error:
             made.close()

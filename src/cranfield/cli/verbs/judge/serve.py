@@ -49,30 +49,40 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         "The method that chooses documents of --runs: {names}.",
         names="building.pools.pool_methods:known_methods",
     )
-    depth: int | None = option("--depth N", "The documents of each list of --runs; default: 100.")
+    depth: int | None = option("--depth N", "The documents of each list of --runs; default: 100.", group=MORE)
     mode: str | None = option("--mode MODE", "What is judged: {names}.", names="building.serve.judging_settings:MODES")
     grades: str | None = option(
         "--grades LIST", "The grades: their number, or their meanings, lowest first: 'not relevant, relevant'."
     )
     dimensions: str | None = option(
-        "--dimensions LIST", "The dimensions of mode dimensions, with commas.", solves="dimensions: there are none"
+        "--dimensions LIST",
+        "The dimensions of mode dimensions, with commas.",
+        solves="dimensions: there are none",
+        group=MORE,
     )
     overlap: int | None = option("--overlap N", "How many assessors judge each document; default: 1.")
     budget: int | None = option("--budget N", "The most judgments; default: the whole pool.")
     guidelines: str | None = option("--guidelines FILE", "A text for assessors.", reads=True)
     gold: str | None = option("--gold FILE", "Qrels with known grades, to check assessors with.", reads=True)
-    gold_rate: float | None = option("--gold-rate X", "The share of gold documents among those offered.")
-    repeat_rate: float | None = option("--repeat-rate X", "The share of documents that an assessor gets a second time.")
+    gold_rate: float | None = option("--gold-rate X", "The share of gold documents among those offered.", group=MORE)
+    repeat_rate: float | None = option(
+        "--repeat-rate X", "The share of documents that an assessor gets a second time.", group=MORE
+    )
     intents: str | None = option(
         "--intents FILE",
         "Intents: lines of topic, intent, text, type, probability.",
         reads=True,
         solves="a file of intents",
+        group=MORE,
     )
     nuggets: str | None = option(
-        "--nuggets FILE", "Nuggets: lines of topic, nugget, text, type, weight.", reads=True, solves="a file of nuggets"
+        "--nuggets FILE",
+        "Nuggets: lines of topic, nugget, text, type, weight.",
+        reads=True,
+        solves="a file of nuggets",
+        group=MORE,
     )
-    title: str | None = option("--title TEXT", "The name of the project.")
+    title: str | None = option("--title TEXT", "The name of the project.", group=MORE)
     seed: int | None = option("--seed N", "Seed of the random numbers; default: 0.", group=MORE)
     lease: float | None = option(
         "--lease S", "Seconds that a document is kept for somebody who does nothing; default: 900.", group=MORE
@@ -122,10 +132,10 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
             try:
                 serve(store, address, self.ready)
             except UsageError as error:
-                if "has no passwords" in str(error):
-                    command = f"cranfield judge account {self.database} NAME --role organiser"
-                    error.add_note(f"on the command line: {command}")
-                raise
+                if "has no passwords" not in str(error):
+                    raise
+                command = f"cranfield judge account {self.database} NAME --role organiser"
+                raise UsageError(f"{error}, on the command line: {command}") from None
 
     def sources(self) -> Any:
         """What is read, and the settings that were given."""
