@@ -202,6 +202,20 @@ def meta(folder: Path, repeats: int) -> Part:
     return Part("meta-evaluation, 129 systems x 50 topics x 20 measures", rows, targets)
 
 
+def building(folder: Path, repeats: int) -> Part:
+    from bench.building import CONTESTANTS, LIMITS, RATIOS
+
+    qrels, runs = data.ad_hoc(folder)
+    warm({str(path) for path in (qrels, *runs)})
+    rows = in_turns("bench.building", CONTESTANTS, repeats, str(folder))
+    targets = [
+        Target(f"times {other}, {label}", ratio(rows, label, other), at_most=limit)
+        for label, (other, limit) in RATIOS.items()
+    ]
+    targets += [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part(f"{len(runs)} runs x {data.MANY_TOPICS} topics x {data.MANY_DEPTH:,} documents", rows, targets)
+
+
 def serve(folder: Path, repeats: int) -> Part:
     from bench.serving import BARE, CONTESTANTS, LIMITS, SERVED
 
@@ -220,18 +234,19 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "scale": scale,
     "compare": compare,
     "meta": meta,
+    "building": building,
     "serve": serve,
 }
 
 
-def in_turns(module: str, labels: Iterable[str], repeats: int) -> dict[str, dict[str, Any]]:
-    """Run the contestants of a module that makes its own data, round after round."""
+def in_turns(module: str, labels: Iterable[str], repeats: int, *words: str) -> dict[str, dict[str, Any]]:
+    """Run the contestants of a module, round after round; `words` are passed on after the label."""
     tries: dict[str, list[dict[str, Any]]] = {label: [] for label in labels}
     for _ in range(repeats):
         for label, so_far in tries.items():
             if sum(run.get("spent", PATIENCE) for run in so_far) < PATIENCE:
                 print(f"  {label} ...", file=sys.stderr, flush=True)
-                so_far.append(alone(module, label))
+                so_far.append(alone(module, label, *words))
     return {label: best_of(runs) for label, runs in tries.items()}
 
 

@@ -67,9 +67,10 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that importing the package stays fast."""
     if name.startswith("__"):
         raise AttributeError(name)
-    if name not in _MODULE and find_spec(f"cranfield.{name}"):
-        return import_module(f"cranfield.{name}")
-    module = import_module(f"cranfield.{_MODULE.get(name, 'measures')}")
+    with _fork.IMPORTING:
+        if name not in _MODULE and find_spec(f"cranfield.{name}"):
+            return import_module(f"cranfield.{name}")
+        module = import_module(f"cranfield.{_MODULE.get(name, 'measures')}")
     try:
         value = getattr(module, name)
     except AttributeError:

@@ -137,7 +137,7 @@ class Table:
         if column.kind == "probability" and 0 < cell < (least := 10.0**-self._shown_digits):
             return (f"<{least:.{self._shown_digits}f}",)
         if column.kind in ("number", "probability"):
-            return (f"{cell:.{self._shown_digits}f}",)
+            return (f"{cell:z.{self._shown_digits}f}",)  # z: no -0.0000
         return (f"{cell:g}" if isinstance(cell, float) and column.kind == "text" else f"{cell:.0f}",)
 
     def _shown(self) -> list[list[str]]:

@@ -214,3 +214,12 @@ def test_arrays_must_have_the_same_shape() -> None:
         cf.assess_arrays([[1, 2]], [[1, 2, 3]])
     with pytest.raises(cf.DataError, match="NaN at query 0, document 1"):
         cf.assess_arrays([[1, 2]], [[1.0, np.nan]])
+
+
+def test_a_topic_that_several_runs_lack_or_add_is_counted_once() -> None:
+    run = {"q1": {"d": 1.0}, "q9": {"d": 1.0}}
+    with pytest.warns(cf.CranfieldWarning) as warned:
+        cf.join({"q1": {"d": 1}, "q2": {"d": 1}}, {"a": run, "b": run})
+    messages = [str(warning.message) for warning in warned]
+    assert "1 judged topic missing from runs: a (q2), b (q2)" in messages
+    assert "1 topic without judgments ignored: a (q9), b (q9)" in messages

@@ -45,6 +45,8 @@ VERBS = [
     ("eval", "-m", "AP", "-q"),
     ("compare", "-m", "AP"),
     ("anova", "-m", "AP"),
+    ("test", "-m", "AP", "--margin", "0.1"),
+    ("power", "-m", "AP", "-d", "0.1"),
     ("meta", "power", "-m", "AP", "-B", "50"),
     ("meta", "swap", "-m", "AP", "-B", "20"),
     ("meta", "correlate", "-m", "AP,P@5", "-B", "20"),
@@ -158,3 +160,18 @@ def test_intents_of_a_class_stay_intents(cranfield: Cranfield) -> None:
     alone = printed(cranfield, "meta", "ranks", "div.easy", "easy.one", "--qrels-format", "diversity").rstrip("\n")
     both = printed(cranfield, "meta", "ranks", "div.qrels", "one", "--by", "classes")
     assert alone in both
+
+
+def test_tests_of_tests_for_each_class(cranfield: Cranfield) -> None:
+    """Topics 1 to 8 and 9 to 16; each half alone is the witness."""
+    scores = [
+        (run, topic, (topic * (5 + number) % 11) / 10) for topic in range(1, 17) for number, run in enumerate("ab")
+    ]
+    for name, topics in (("all", range(1, 17)), ("low", range(1, 9)), ("high", range(9, 17))):
+        lines = [f"AP,{run},{topic},{value}" for run, topic, value in scores if topic in topics]
+        Path(f"{name}.csv").write_text("\n".join(["measure,run,topic,value", *lines]))
+    Path("halves").write_text("".join(f"{topic} {'low' if topic < 9 else 'high'}\n" for topic in range(1, 17)))
+    words = ("meta", "tests", "-t", "t,sign", "--scores")
+    low, high = (printed(cranfield, *words, f"{name}.csv").rstrip("\n") for name in ("low", "high"))
+    both = printed(cranfield, *words, "all.csv", "--by", "halves")
+    assert both == f"low (8 topics)\n{low}\n\nhigh (8 topics)\n{high}\n"

@@ -192,6 +192,32 @@ def test_a_child_that_is_forked_while_a_thread_computes_a_cached_value_does_not_
     assert (result.stdout, result.stderr) == ("0\n", "")
 
 
+@posix
+def test_a_child_that_is_forked_while_a_thread_imports_does_not_hang() -> None:
+    """A module has a lock while it is imported; modules are imported on first use."""
+    code = """
+        import os, signal, sys, threading
+        import cranfield as cf
+
+        thread = threading.Thread(target=lambda: cf.evaluate)
+        thread.start()
+        while "cranfield.evaluation.evaluator" not in sys.modules:
+            pass
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            cf.evaluate
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        thread.join()
+        print(status)
+    """
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], capture_output=True, text=True
+    )
+    assert (result.stdout, result.stderr) == ("0\n", "")
+
+
 # -- CSV
 
 HOSTILE = ("=1+1", "+1", "-2", "@SUM(A1)", " =1", "bm25")

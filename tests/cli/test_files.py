@@ -133,12 +133,22 @@ def test_validate_without_files(cranfield: Cranfield) -> None:
     assert cranfield("validate", "-").code == 2
 
 
+def test_validate_names_the_option_that_reads_tags_as_runs(cranfield: Cranfield, tmp_path: Path) -> None:
+    path = tmp_path / "two.run"
+    path.write_text("1 Q0 a 1 2 t1\n2 Q0 b 1 2 t2\n")
+    assert "split_tags=True; on the command line: --split-tags [several-tags]" in cranfield("validate", str(path)).out
+    assert "on the command line" not in cranfield("validate", str(path), "--split-tags").out
+
+
 @pytest.mark.parametrize(
     ("name", "content", "kind"),
     [
         ("x", b"1 Q0 a 1 2.5 tag\n", "run"),
         ("x", b"1 0 a 1\n1 0 b 0\n", "qrels"),
         ("x", b"1 0 17 1\n1 0 18 0\n", "qrels"),
+        ("x", b"1 1.5  a 1\n1 2  b 0\n", "qrels"),  # the round in which a document was judged
+        ("x", b"1 1 a L1\n1 2 b L0\n", "qrels"),  # intents
+        ("x", b"1 0.5 a 0.5\n1 1 b -1\n", "qrels"),
         ("x", b"1 a 1 9.5\n1 b 2 8.5\n", "run"),
         ("x", b"1 a 1\n1 b 2\n2 a 1\n", "run"),
         ("x", b"1 a 0\n1 b 1\n2 a 1\n2 c 1\n", "qrels"),

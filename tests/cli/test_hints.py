@@ -69,3 +69,24 @@ def test_the_option_is_named_once(
     assert result.code in (1, 2)
     assert result.err.count(option) == 1
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "eval --sample --run-format x",
+            "--run-format == 'x', must be one of trec, msmarco, msmarco-scored, beir, json",
+        ),
+        (
+            "eval --sample --qrels-format x",
+            "--qrels-format == 'x', must be one of trec, diversity, msmarco, beir, sampled, json",
+        ),
+        ("compare --sample --effect x", "--effect == 'x', must be one of 'd_z', 'd_av'"),
+    ],
+)
+def test_a_wrong_value_is_said_of_the_option_that_has_it(cranfield: Cranfield, words: str, message: str) -> None:
+    done = cranfield(*words.split())
+    assert done.code == 2
+    assert done.err.startswith(f"error: {message}")
+    assert "on the command line" not in done.err

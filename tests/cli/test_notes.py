@@ -13,6 +13,8 @@ VERBS = [
     "meta swap --sample -m AP -B 20",
     "meta concord --sample -m AP,RR --gold P@5",
     "meta gtheory --sample -m AP",
+    "meta scale --sample -m AP",
+    "power --sample -m AP -d 0.1",
 ]
 """In the sample, the run dense lacks topic 114, and topic 113 has no relevant document: AP is undefined."""
 
@@ -24,6 +26,19 @@ def test_missing_topics_and_undefined_scores_are_noted_once(cranfield: Cranfield
     (missing,) = [line for line in done.out.splitlines() if "missing" in line and "dense" in line]
     assert "114" in missing
     assert len([line for line in done.out.splitlines() if "undefined" in line or "has no score" in line]) == 1
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_csv_notes_missing_topics_and_undefined_scores_once(cranfield: Cranfield, verb: str) -> None:
+    lines = cranfield(*verb.split(), "-f", "csv").err.splitlines()
+    assert len([line for line in lines if "dense" in line and "114" in line]) == 1
+    assert len([line for line in lines if "113" in line]) == 1
+
+
+def test_csv_of_each_topic_has_no_notes_so_that_warnings_are_printed(cranfield: Cranfield) -> None:
+    missing, undefined = cranfield("eval", "--sample", "-m", "AP", "-q", "-f", "csv").err.splitlines()
+    assert missing == "warning: 1 judged topic missing from runs: dense (114)"
+    assert undefined.startswith("warning: AP: undefined on 1 of 24 topics (113)")
 
 
 @pytest.mark.parametrize("more", [["-f", "json"], ["-f", "csv"], ["-o", "table.txt"]])

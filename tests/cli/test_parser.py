@@ -24,6 +24,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("eval", "q", {"qrels": "q"}),
     ("eval", "q r1 r2 r3", {"qrels": "q", "runs": ["r1", "r2", "r3"]}),
     ("eval", "q r -m AP -m nDCG@10", {**QR, "measures": ["AP", "nDCG@10"]}),
+    ("meta correlate", "q r -c tau-b -c rbo,tau-a", {**QR, "coefficient": "tau-b,rbo,tau-a"}),
+    ("meta robust", "q r --depths 5 --depths 10", {**QR, "depths": "5,10"}),
     ("eval", "-m AP q --measure RR r", {**QR, "measures": ["AP", "RR"]}),
     ("eval", "q -m AP r1 --quiet r2", {"qrels": "q", "runs": ["r1", "r2"], "measures": ["AP"], "quiet": True}),
     ("eval", "q r --measure=P(rel=2)@5", {**QR, "measures": ["P(rel=2)@5"]}),

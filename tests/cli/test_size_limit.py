@@ -98,3 +98,86 @@ def test_several_streams_in_one_file_count_together() -> None:
 def test_a_size_that_is_not_one_is_refused(cranfield: Cranfield) -> None:
     done = cranfield("eval", "qrels", "qrels", "--max-size", "much")
     assert (done.code, done.err) == (2, "error: --max-size much: expected a number of bytes, such as 500M or 20G\n")
+
+
+# -- every other reader also looks at the first block first
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "message"),
+    [
+        (["validate", "-"], "y", "the kind of standard input cannot be detected"),
+        (["validate", "--runs", "-"], "y", "1 column, expected 6"),
+        (["validate", "--qrels", "-"], "y", "1 column, expected 4"),
+        (["validate", "--topics", "-"], "y", "neither markup, JSON nor tabs"),
+        (["validate", "--topics", "-"], "<y", "no tags in the first 65,536 bytes"),
+        (["validate", "--topics", "-"], "1\ta\tb", "3 columns between tabs, expected 2"),
+        (["validate", "--topics", "-"], '{"id" "1"}', "is not valid JSON"),
+        (["convert", "-", "out.tsv", "--kind", "topics"], "y", "neither markup, JSON nor tabs"),
+        (["convert", "-", "out.run", "--kind", "run"], "y", "1 column, expected 6"),
+        (["eval", "qrels", "-", "-m", "AP"], '{"1": {"d1" 1}}', "is not valid JSON"),
+        (["eval", "qrels", "run", "-m", "U", "--lengths", "-"], "y", "1 column, expected"),
+        (["fairness", "qrels", "run", "--groups", "-"], "y", "1 column, expected"),
+        (["compare", "--scores", "-"], "y", "'y', expected scores"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the program yes")
+def test_every_reader_refuses_an_endless_pipe(words: list[str], text: str, message: str) -> None:
+    """Without the check, the pipe is read up to the limit, with another message."""
+    Path("run").write_bytes(b"1 Q0 d1 1 9 a\n")
+    with subprocess.Popen(["yes", text], stdout=subprocess.PIPE) as endless:
+        command = [sys.executable, "-m", "cranfield", *words]
+        done = subprocess.run(command, stdin=endless.stdout, capture_output=True, text=True, timeout=60)
+        endless.kill()
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+    assert "more than" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "message"),
+    [
+        (["validate", "bomb.gz"], b"a bomb\n", "cannot tell whether it is a run, qrels or topics"),
+        (["validate", "--topics", "bomb.gz"], b"a bomb\n", "neither markup, JSON nor tabs"),
+        (["validate", "--runs", "bomb.gz"], b"no line end ", "the line is longer than 65,536 bytes"),
+        (["eval", "qrels", "run", "-m", "U", "--lengths", "bomb.gz"], b"a\n", "1 column, expected"),
+        (["eval", "qrels", "run", "-m", "WSS@1", "--topic-numbers", "bomb.gz"], b"a\n", "1 column, expected"),
+    ],
+)
+def test_every_reader_refuses_a_bomb_at_its_first_block(
+    cranfield: Cranfield, words: list[str], content: bytes, message: str
+) -> None:
+    """Before the limit of its size is reached."""
+    Path("run").write_bytes(RUN)
+    Path("bomb.gz").write_bytes(gzip.compress(content * 5_000_000))
+    done = cranfield(*words, "--max-size", "6M")
+    assert done.code != 0
+    assert message in done.out + done.err
+    assert "more than" not in done.out + done.err
+
+
+def test_a_long_packed_file_with_a_few_faults_is_validated_to_its_end(cranfield: Cranfield) -> None:
+    Path("long.run.gz").write_bytes(gzip.compress(b"oops\n" + RUN + b"1 Q0 d x y z\n"))
+    done = cranfield("validate", "--runs", "long.run.gz")
+    assert "long.run.gz:1: error: 1 column" in done.out
+    assert "long.run.gz:200002: error: the score is 'y'" in done.out
+
+
+def test_long_packed_files_of_each_kind_pass_the_check_of_their_first_block() -> None:
+    """Each is larger than a block, and the block ends within a line, a string, a number or a quoted cell."""
+    documents = [f"d{number}" for number in range(20_000)]
+    json_run = b'{"1": {' + b", ".join(b'"%s": %d' % (doc.encode(), -n) for n, doc in enumerate(documents)) + b"}}"
+    lines = b"".join(b'{"topic": "1", "doc": "d%d", "score": %d}\n' % (n, -n) for n in range(20_000))
+    for name, content in {"a.json.gz": json_run, "a.jsonl.gz": lines}.items():
+        Path(name).write_bytes(gzip.compress(content))
+        assert len(cf.Run.read(name)) == 20_000
+    topics = {
+        "topics.tsv.gz": "".join(f"{n}\ttopic {n}\n" for n in range(9_000)),
+        "topics.json.gz": "[" + ",".join(f'{{"id": "{n}", "title": "topic {n}"}}' for n in range(9_000)) + "]",
+        "topics.jsonl.gz": "".join(f'{{"id": "{n}", "title": "topic {n}"}}\n' for n in range(9_000)),
+        "topics.xml.gz": "<t>" + "".join(f"<topic><num>{n}</num><title>é {n}</title></topic>" for n in range(9_000))
+        + "</t>",
+    }  # fmt: skip
+    for name, text in topics.items():
+        Path(name).write_bytes(gzip.compress(text.encode()))
+        assert len(cf.Topics.read(name)) == 9_000, name

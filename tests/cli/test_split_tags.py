@@ -62,7 +62,7 @@ def test_every_format_and_reader_follows_the_rule(cranfield: Cranfield, suffix: 
     with pytest.warns(CranfieldWarning, match="30 tags"):
         assert cf.evaluate("qrels", path, ["AP"]).runs == ("again",)
     assert len(cf.read_runs(path, split_tags=True)) == TOPICS
-    with pytest.warns(CranfieldWarning, match="870 judged topics missing from runs"):
+    with pytest.warns(CranfieldWarning, match="30 judged topics missing from runs"):
         assert len(cf.evaluate("qrels", path, ["AP"], split_tags=True).runs) == TOPICS
 
 

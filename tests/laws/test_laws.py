@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.assessed.hits_by_intent import with_intents
+from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import score_cut_lists
 from cranfield.errors import UsageError
-from cranfield.evaluation.explained_intents import terms_by_intent
-from cranfield.evaluation.explanation import _prefix_scores, _running_scores
 from cranfield.measures import MEASURES, Measure, parse
-from tests.laws.instances import ALL, ENDS_AT_THE_BEST, STOPS_WHEN_SATISFIED
+from tests.laws.instances import ALL, ENDS_AT_THE_BEST, NEEDS, STOPS_WHEN_SATISFIED
 from tests.oracles.joined import collections, graded_lists, joined, side_by_side
 
 Graded = tuple[list[float | None], list[float]]
@@ -173,27 +173,23 @@ def test_evaluating_changes_nothing() -> None:
 INTENTS = [{"1": 2}, None, {"1": 1, "2": 1}, {"2": 3}, {"1": 1}, {}, {"2": 1, "3": 1}, {"1": 3, "2": 2}]
 
 
-@pytest.mark.parametrize("form", ["{}-IA", "D-{}", "DIN-{}", "D#-{}", "DIN#-{}"])
+@pytest.mark.parametrize("form", ["{}", "{}-IA", "D-{}", "DIN-{}", "D#-{}", "DIN#-{}", "{}#"])
 @pytest.mark.parametrize("cutoff", ["", "@3"])
-def test_measures_by_intent_that_add_top_down_score_a_cut_list_by_the_sum_down_to_there(form: str, cutoff: str) -> None:
-    """What `explain` adds up for one list, against the score of every cut list by itself."""
+def test_the_scores_of_cut_lists_by_intent_are_those_of_the_lists_themselves(form: str, cutoff: str) -> None:
+    """What `explain` computes from the whole list, against the score of every cut list by itself."""
     lists = with_intents(INTENTS, [{"3": 2}, {"2": 1}], {"1": 0.5, "2": 0.3, "3": 0.2}, ["2"])
+    lists = lists.replace(lengths=Lengths.one([90, 10, 70, 30, 80, 20, 60, 50], len(INTENTS)))
     checked = 0
     for name in MEASURES:
         try:
-            measure = parse(form.format(name) + cutoff)
+            measure = parse(form.format(name) + NEEDS.get(name, cutoff))
         except UsageError:
             continue
-        views = measure.split_views()[1]
-        if not measure.top_down or measure.needs or not all(view.top_down for view in views):
-            continue
-        terms = terms_by_intent(measure, views, lists)
-        assert terms is not None, measure
-        running = _running_scores(terms, len(INTENTS))
-        for view in reversed(views):
-            running = view.running(running, lists, measure.rank_cutoff)
-        np.testing.assert_allclose(running, _prefix_scores(measure, lists, len(INTENTS)), err_msg=str(measure))
-        checked += 1
+        if measure.needs in ("", "intents", "lengths"):
+            scores = measure.evaluate_prefixes(lists, len(INTENTS))
+            cut_lists = score_cut_lists(measure.evaluate, lists, len(INTENTS))
+            np.testing.assert_allclose(scores, cut_lists, rtol=1e-12, atol=1e-12, err_msg=str(measure))
+            checked += 1
     assert checked > 5
 
 
@@ -208,13 +204,11 @@ def test_thirty_two_bit_arrays_score_the_same() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(graded=graded_lists(lowest=-1))
-def test_measures_that_add_top_down_score_a_cut_list_by_the_sum_down_to_there(graded: Graded) -> None:
-    """What `explain` adds up for these measures, against the score of every cut list by itself."""
+def test_the_scores_of_cut_lists_are_those_of_the_lists_themselves(graded: Graded) -> None:
+    """What `explain` computes from the whole list, against the score of every cut list by itself."""
     grades, missed = graded
+    whole = Assessed.one(grades, missed)
     for measure in ALL:
-        if measure.top_down:
-            terms = measure.terms(Assessed.one(grades, missed))
-            assert terms is not None, measure
-            for cut, score in enumerate(_running_scores(terms, len(grades)).tolist(), 1):
-                unseen = [grade for grade in grades[cut:] if grade is not None]
-                assert same(score, measure.evaluate(Assessed.one(grades[:cut], [*missed, *unseen]))[0]), (measure, cut)
+        for cut, score in enumerate(measure.evaluate_prefixes(whole, len(grades)).tolist(), 1):
+            unseen = [grade for grade in grades[cut:] if grade is not None]
+            assert same(score, measure.evaluate(Assessed.one(grades[:cut], [*missed, *unseen]))[0]), (measure, cut)

@@ -186,3 +186,9 @@ def sum_in_order(values: list[float]) -> float:
     for value in values:
         total += value
     return total
+
+
+def test_a_gain_too_large_for_a_float_is_refused() -> None:
+    with pytest.raises(UsageError, match="the gain of grade 5000 is too large for a float"):
+        DCG(gain="exp").of([5000, 1])
+    assert DCG(gain="exp").of([1000]) == 2.0**1000 - 1

@@ -285,3 +285,11 @@ def test_tables_do_not_import_heavy_packages() -> None:
     code = f"import sys, cranfield.report.tables; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_number_that_rounds_to_zero_has_no_sign() -> None:
+    table = Table(
+        (Column("difference", "number"),), ((-4.6e-18,), (Estimate("AP", "a", -0.00001, -0.2, 0.2, 2, 0, 0),))
+    )
+    assert table.text().split() == ["difference", "0.0000", "0.0000", "[-0.2000,", "0.2000]"]
+    assert "-0.0000" not in table.latex() + table.markdown() + table.html()

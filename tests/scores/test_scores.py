@@ -786,3 +786,9 @@ def test_an_integer_too_large_for_a_number_is_an_error(tmp_path: Path) -> None:
     path.write_text('{"a": {"1": {"AP": ' + "1" * 400 + "}}}")
     with pytest.raises(DataError, match="is not a number"):
         Scores.read(path)
+
+
+def test_missing_lists_of_a_file_are_skipped_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    small("zero").write(path)
+    assert Scores.read(path, missing="skip").means().tolist() == small("skip").means().tolist()

@@ -100,10 +100,10 @@ class Dimensions(Attachment):
             raise UsageError(f"{caller}: {no_judgments(name)}; there are {', '.join(self.names)}")
         return self.names.index(name)
 
-    def hits(self, dimension: int, retrieved: Index) -> tuple[Index, Index]:
-        """The retrieved documents that a dimension judges: the row of each, and its place in the arrays."""
+    def hits(self, grade: Array, retrieved: Index) -> tuple[Index, Index]:
+        """The retrieved documents with a `grade` (NaN: none): the row of each, and its place in the arrays."""
         row, at = self._of_rows(retrieved)
-        judged = ~np.isnan(self.grade[dimension, self.document[at]])
+        judged = ~np.isnan(grade[self.document[at]])
         return row[judged], at[judged]
 
     def _of_rows(self, retrieved: Index) -> tuple[Index, Index]:

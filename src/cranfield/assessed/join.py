@@ -20,6 +20,7 @@ from cranfield.assessed.joined_runs import join_runs
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.sampling import AS_STRATA, has_strata, sample_of
 from cranfield.assessed.segments import Judged
+from cranfield.assessed.together import sets_together
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.errors import CranfieldWarning, DataError, UsageError
@@ -51,6 +52,10 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     for message in _odd_grades(judgments, grade):
         warnings.warn(message, CranfieldWarning, stacklevel=2)
     notes = (*judgments.notes, *prepared.notes)
+    if options.together is not None:
+        if prepared.attachments:
+            raise UsageError(f"together cannot be combined with {' and '.join(prepared.attachments)}")
+        lists = sets_together(options.together, judgments, prepared.judged).read(lists)
     if not notes and not prepared.attachments:
         return lists
     attachments = {name: attachment.joined(lists) for name, attachment in prepared.attachments.items()}
@@ -130,10 +135,11 @@ def is_sample(qrels: Qrels, options: JoinOptions) -> bool:
 def _warn_of_few_intents(qrels: Qrels, judged: int) -> None:
     """Warn if hardly any of the judged documents has two labels in column 2, which may be the round of judging."""
     again = len(qrels) - judged
+    have = "has" if again == 1 else "have"
     if again * FEW < judged:
         warnings.warn(
             f"{qrels.path or 'the judgments'}: column 2 is read as the intent, because {again:,} of {judged:,} "
-            "documents have two labels in a topic; if it is a round or an iteration, read the judgments with "
+            f"documents {have} two labels in a topic; if it is a round or an iteration, read the judgments with "
             "format='trec'",
             CranfieldWarning,
             stacklevel=2,

@@ -50,7 +50,7 @@ class JoinOptions:
     inclusion: Any = None
     """Probabilities with which documents were drawn for judging, for statAP: {topic: {doc: probability}}, or a file."""
     dimensions: Any = None
-    """Judgments in further dimensions of relevance, for uRBP, cRBP, CAM and MM: {name: qrels}."""
+    """Judgments in further dimensions of relevance, for uRBP, cRBP, CAM, MM and TOMA: {name: qrels}."""
     scores: bool = False
     """Keep the scores of all retrieved documents, for ADM; `evaluate` and `explain` set this if a measure needs it."""
     sampled: bool = False
@@ -59,8 +59,12 @@ class JoinOptions:
     """Intents without relevant documents: `renormalise` leaves them out and gives their probability to the others;
     `keep` keeps them with their probability, as NTCIREVAL does, though no document can serve them."""
     topic_numbers: Any = None
-    """Parameters that differ by topic: N for WSS and LastRel, alpha for measures with `alpha="topic"`. {name: {topic:
-    number}}, or a file with lines `topic N` or a header `topic,N,alpha`."""
+    """Parameters that differ by topic: N for WSS, LastRel, ESL, Accuracy and others, alpha for measures with
+    `alpha="topic"`. {name: {topic: number}}, or a file with lines `topic N` or a header `topic,N,alpha`."""
+
+    together: Any = None
+    """Sets of documents that are relevant only together: {topic: {set: [document]}}, or a file with lines `topic set
+    doc`. A set counts once, at the rank of its last document."""
 
     def __post_init__(self) -> None:
         if self.order is not None:

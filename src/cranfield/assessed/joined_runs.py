@@ -389,11 +389,11 @@ class RunJoiner:
             if missing[run].any()
         ]
         if absent:
-            count = counted(int(missing.sum()), "judged topic")
+            count = counted(int(missing.any(axis=0).sum()), "judged topic")
             _warn(f"{count} missing from runs: {listed(absent, 3, 'runs')}", NotedWarning)
         ignored = [f"{name} ({listed(extra)})" for name, extra in zip(lists.runs, unjudged, strict=True) if extra]
         if ignored:
-            count = counted(sum(map(len, unjudged)), "topic")
+            count = counted(len(set().union(*unjudged)), "topic")
             lacking = [lists.topics[topic] for topic in np.flatnonzero(missing.any(axis=0))]
             spelled = _spelled_differently([topic for extra in unjudged for topic in extra], lacking)
             _warn(f"{count} without judgments ignored: {listed(ignored, 3, 'runs')}{spelled}")

@@ -53,6 +53,8 @@ class JudgedDocuments:
         """
         options = options or JoinOptions()
         judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
+        if options.together is not None:
+            raise UsageError("together: judgments of sets of documents cannot be changed document by document")
         if options.dimensions is not None or is_sample(judgments, options):
             kind = "in several dimensions" if options.dimensions is not None else "of a sample"
             raise UsageError(f"judgments {kind} cannot be changed document by document; give plain judgments")

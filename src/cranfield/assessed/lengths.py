@@ -20,8 +20,9 @@ from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.segments import position_in_segment
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column, repeated_column
 from cranfield.collection.columns import shown
-from cranfield.collection.side_files import read_side_file
-from cranfield.collection.source import load
+from cranfield.collection.first_block import check_lines
+from cranfield.collection.side_files import SideTable, read_side_file
+from cranfield.collection.source import Buffer, load, shown_path
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.text import counted, listed
@@ -163,12 +164,19 @@ def _from_frame(frame: Any, origin: str) -> LengthTable:
 
 
 def _from_file(path: str) -> LengthTable:
-    buffer = load(path)
+    def read(data: Buffer) -> SideTable:
+        return read_side_file(
+            path, EXPECTED, range(2, 1000), data=data, separators=", ;", comments=False, header=_looks_named
+        )
+
+    def check(head: bytes) -> None:
+        if not head.startswith(b"PAR1"):
+            check_lines(head, shown_path(path), EXPECTED, read)
+
+    buffer = load(path, check)
     if bytes(buffer[:4]) == b"PAR1":
         return _from_frame(parquet_table(buffer, path), path)
-    file = read_side_file(
-        path, EXPECTED, range(2, 1000), data=buffer, separators=", ;", comments=False, header=_looks_named
-    )
+    file = read(buffer)
     if file.header is not None:
         columns_at = _named(file.header, file.origin, file.header_line)
     else:

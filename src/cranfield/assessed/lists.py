@@ -40,6 +40,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+def _ideal_of_sets(topic: Index, gains: Array, size: Index) -> tuple[Index, Array]:
+    """The topic and gain at each rank of ideal lists in which a set of documents gains at its last document.
+
+    Sets with the highest gain per document come first. If all gains are equal, no list is better.
+    """
+    order = np.lexsort((-gains, -gains / size, topic))
+    topic, gains, size = topic[order], gains[order], size[order]
+    by_rank = np.zeros(int(size.sum()))
+    by_rank[np.cumsum(size) - 1] = gains
+    return np.repeat(topic, size), by_rank
+
+
 ROW_COLUMNS = ("run", "topic", "retrieved", "missing", "set_of_row")
 HIT_COLUMNS = ("rank", "grade", "tie_first", "tie_last", "weight", "place", "document")
 ATTACHMENTS = ("lengths", "scores", "intents", "sample", "dimensions", "topic_numbers")
@@ -209,10 +222,14 @@ class Assessed:
 
         def make() -> Hits:
             if cutoff is None:
-                return Hits(self.rows, self.row, self.rank, self.grade, self.weight)
+                return self.as_hits(self.row, self.rank, self.grade, self.weight)
             return self.hits().where(self.rank <= cutoff) if cutoff < self.deepest else self.hits()
 
         return self._once(("hits", cutoff), make)
+
+    def as_hits(self, row: Index, rank: Index, grade: Array, weight: Array | None) -> Hits:
+        """Hits of these lists."""
+        return Hits(self.rows, row, rank, grade, weight)
 
     @property
     def deepest(self) -> int:
@@ -267,6 +284,9 @@ class Assessed:
             gains = gain(self.judged.grade)
             worth = gains > 0
             topic, gains = self.judged.topic[worth], gains[worth]
+            if self.judged.size is not None:
+                by_rank = _ideal_of_sets(topic, gains, self.judged.size[worth].astype(np.int64))
+                return Ideal(segment_starts(by_rank[0], len(self.judged.start) - 1), by_rank[1], self.set_of_row)
             best_first = np.lexsort((-gains, topic))
             return Ideal(segment_starts(topic, len(self.judged.start) - 1), gains[best_first], self.set_of_row)
 

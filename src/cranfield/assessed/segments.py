@@ -173,6 +173,11 @@ class Hits:
         out, has_hits = self.value_at_nth(values, np.ones(self.rows))
         return np.where(has_hits, out, default)
 
+    def last(self, values: ArrayLike) -> Array:
+        """`values` of the last hit in each list; 0 for lists without hits."""
+        size = np.diff(self.start)
+        return np.where(size > 0, self.value_at_nth(values, np.maximum(size, 1))[0], 0.0)
+
     def value_at_nth(self, values: ArrayLike, nth: Array | Index) -> tuple[Array, NDArray[np.bool_]]:
         """`values` of the `nth` hit of each list (0 if it has fewer hits), and which lists have that many hits."""
         at = self.start[:-1] + nth.astype(np.int64) - 1
@@ -197,14 +202,17 @@ class Judged:
 
     start: NDArray[np.int64]
     grade: Array
+    size: Array | None = None
+    """How many ranks each takes in an ideal list, for sets of documents; None: each takes one."""
     _counts: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @staticmethod
-    def of(topic: Index, grade: ArrayLike, topics: int) -> Judged:
+    def of(topic: Index, grade: ArrayLike, topics: int, size: Array | None = None) -> Judged:
         """From one entry per judged document, in any order."""
         grades = np.asarray(grade, dtype=np.float64)
         best_first = np.lexsort((-grades, topic))
-        return Judged(segment_starts(np.asarray(topic), topics), grades[best_first])
+        size = None if size is None else size[best_first]
+        return Judged(segment_starts(np.asarray(topic), topics), grades[best_first], size)
 
     @cached_property
     def topic(self) -> NDArray[np.int64]:

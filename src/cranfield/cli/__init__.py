@@ -124,7 +124,8 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     from cranfield.cli.declare import declared
     from cranfield.cli.guard import OK
     from cranfield.cli.parser import parsed
-    from cranfield.errors import CranfieldError, UsageError
+    from cranfield.cli.printing import Note
+    from cranfield.errors import CranfieldError, NotedWarning, UsageError
 
     if not words and any(parameter.required for parameter in declared(verb)):
         return print_usage(verb, prog)
@@ -136,12 +137,17 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     if getattr(command, "quiet", False):
         warnings.simplefilter("ignore")
     elif getattr(command, "repeats_warnings", False) and getattr(command, "shows_notes", False):
-        from cranfield.errors import NotedWarning
-
         warnings.simplefilter("ignore", NotedWarning)
     shown = warnings.showwarning
+    prints_notes = getattr(command, "repeats_warnings", False) and getattr(command, "prints_notes", False)
+    held: list[tuple[Any, ...]] = []  # until a note repeats them, or nothing does
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        if prints_notes and isinstance(message, NotedWarning):
+            held.append((message, *where))
+            return
+        if isinstance(message, Note):
+            held.clear()
         hint = way_out(str(message), verb, command)
         shown(f"{message}; {hint}" if hint else message, *where, **more)
 
@@ -158,6 +164,8 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         raise
     finally:
         warnings.showwarning = shown
+        for warning in held:
+            shown(*warning)
 
 
 def print_usage(verb: type[Verb], prog: str) -> int:

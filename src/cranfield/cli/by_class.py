@@ -22,7 +22,7 @@ Part = tuple[str, int, str]
 """The name of a class, the number of its topics, and the text of its result."""
 
 
-NOT_WITH = ("plot", "write", "collections", "across", "shards", "facet", "gains")
+NOT_WITH = ("plot", "write", "collections", "across", "shards", "facet", "gains", "pool", "variance")
 """Options that need one result, or scores of several files."""
 Split = TypeVar("Split", bound="Scores | _Lists")
 

@@ -17,9 +17,11 @@ def kind_of_file(path: str, how: str) -> str:
     `how` is for the message if neither helps: the options with which to say it.
     """
     from cranfield.collection.convert import kind_of
+    from cranfield.collection.source import is_pipe
 
-    if path == "-":
-        raise UsageError(f"the kind of standard input cannot be detected; say {how}")
+    if is_pipe(path):
+        name = "standard input" if path == "-" else path
+        raise UsageError(f"the kind of {name} cannot be detected, because it can be read only once; say {how}")
     try:
         return kind_of(path)
     except UsageError:
@@ -32,9 +34,9 @@ def kind_of_file(path: str, how: str) -> str:
 
 
 def _first_lines(path: str) -> list[str]:
-    from cranfield.collection.source import load, unmarked
+    from cranfield.collection.source import beginning, unmarked
 
-    text = unmarked(bytes(load(path)[: 1 << 20])).decode("utf-8", "replace")
+    text = unmarked(bytes(beginning(path)[: 1 << 20])).decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
     return lines[:INSPECTED]
 
@@ -44,6 +46,8 @@ def _by_columns(lines: list[str]) -> str | None:
 
     >>> _by_columns(["301 0 FBIS3-1 1", "301 0 FBIS3-2 0"])
     'qrels'
+    >>> _by_columns(["301 1.5 FBIS3-1 1", "301 2 FBIS3-2 0"])
+    'qrels'
     >>> _by_columns(["301 FBIS3-1 1", "301 FBIS3-2 2", "302 FT911-7 1"])
     'run'
     """
@@ -52,7 +56,7 @@ def _by_columns(lines: list[str]) -> str | None:
         return "topics"
     widths = {len(row) for row in rows}
     if widths == {4}:
-        if {row[1] for row in rows} <= {"0", "Q0"} and all(_is_grade(row[3]) for row in rows):
+        if _are_judgments(rows):
             return "qrels"
         return "run" if _counts_up([row[0] for row in rows], [row[2] for row in rows]) else None
     if widths == {3}:
@@ -66,6 +70,13 @@ def _are_titles(cells: list[list[str]], words: list[list[str]]) -> bool:
     """Is each line an id, a tab and a text that does not always end in a number?"""
     two = all(len(row) == 2 and len(row[0].split()) == 1 for row in cells)
     return two and not all(re.fullmatch(r"[-+.\d]+", row[-1]) for row in words)
+
+
+def _are_judgments(rows: list[list[str]]) -> bool:
+    """Is each line a topic, a label, a document and a grade, rather than a topic, a document, a rank and a score?"""
+    if not all(_is_grade(row[3].partition(".")[0]) for row in rows):
+        return False
+    return {row[1] for row in rows} <= {"0", "Q0"} or not any(row[2].isdecimal() for row in rows)
 
 
 def _is_grade(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, flag, option
+from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, declared, flag, option
 from cranfield.cli.measure_names import chosen, score_names
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
@@ -52,6 +52,7 @@ def missing() -> Any:
         "Judged topics that a run does not contain: {names} (score them as an empty list, or leave them out).",
         default="zero",
         names="scores.score_files:MISSING_RULES",
+        solves="missing='skip'",
         group=READING,
     )
 
@@ -184,6 +185,14 @@ class Files(Sized):
         solves="on_duplicate=",
     )
 
+    def check(self) -> None:
+        super().check()
+        for parameter in declared(type(self)):
+            value = getattr(self, parameter.name)
+            if parameter.name in ("run_format", "qrels_format") and value not in (None, *parameter.values()):
+                formats = ", ".join(parameter.values())
+                raise UsageError(f"{parameter.spellings[-1]} == {value!r}, must be one of {formats}")
+
     def read_qrels(self, path: str) -> Qrels:
         """The judgments in a file."""
         from cranfield.collection.qrels import Qrels
@@ -251,7 +260,8 @@ class Lists(Ranked):
     )
     topic_numbers: str | None = option(
         "--topic-numbers FILE",
-        "Parameters by topic: topic and N, the documents to read, for WSS and LastRel; or a header line topic,N,alpha "
+        "Parameters by topic: topic and N, the documents to read or in the collection, for WSS, LastRel, ESL, "
+        "Accuracy and others; or a header line topic,N,alpha "
         '(alpha for alpha-nDCG(alpha="topic")).',
         group=SIDE,
     )
@@ -278,10 +288,16 @@ class Lists(Ranked):
         "Legal (.probs) and Million Query (prels) tracks.",
         group=SIDE,
     )
+    together: str | None = option(
+        "--together FILE",
+        "Documents that are relevant only together: lines of topic, set and doc. A set counts once, at the rank of its "
+        "last document.",
+        group=SIDE,
+    )
     dimensions: list[str] | None = option(
         "--dimension NAME=FILE",
-        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM and "
-        "MM. May be repeated.",
+        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM, "
+        "MM and TOMA. May be repeated.",
         group=SIDE,
     )
 
@@ -297,6 +313,7 @@ class Lists(Ranked):
             "intent_types": self.intent_types,
             "empty_intents": self.empty_intents,
             "topic_numbers": self.topic_numbers,
+            "together": self.together,
             "lengths": self.lengths,
             "strata": self.strata,
             "inclusion": self.inclusion,
@@ -456,7 +473,8 @@ def read_score_files(files: Sequence[str], measures: Sequence[str] | None, missi
 
     wanted = score_names(measures)
     name = wanted[0] if len(wanted) == 1 else "score"
-    parts = [Scores.read(path, measure=name) for path in files]
+    rule = None if missing == "zero" else missing
+    parts = [Scores.read(path, measure=name, missing=rule) for path in files]
     # A score that a file lacks is not 0: only an evaluation knows that a run lacked the topic.
     scores = parts[0] if len(parts) == 1 else Scores.combine(*parts, missing="skip" if missing == "zero" else missing)
     return scores.select(measures=wanted) if wanted else scores

@@ -18,6 +18,14 @@ class _Parser(argparse.ArgumentParser):
         raise misuse(self.prog, message)
 
 
+class _Join(argparse.Action):
+    """`-c tau-b -c rbo` means the same as `-c tau-b,rbo`."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, value: Any, spelling: object = None) -> None:
+        before = getattr(namespace, self.dest, None)
+        setattr(namespace, self.dest, f"{before},{value}" if before else value)
+
+
 def misuse(prog: str, message: str) -> UsageError:
     """The error for words that cannot be parsed."""
     return UsageError(f"{message}; see: {prog} --help")
@@ -60,7 +68,8 @@ def _argparser(parameters: Sequence[Parameter], prog: str) -> argparse.ArgumentP
         if one.kind == "bool":
             parser.add_argument(*one.spellings, dest=one.name, action="store_true")
         elif one.spellings:
-            action = "append" if one.kind == "list" else "store"
+            joins = one.metavar.endswith(",...")
+            action: Any = "append" if one.kind == "list" else _Join if joins else "store"
             parser.add_argument(*one.spellings, dest=one.name, action=action, type=_TYPES.get(one.kind, str))
     return parser
 

@@ -73,6 +73,11 @@ class Output(Verb):
         return self.output is None and self.format not in (*DATA_FORMATS, *WITHOUT_NOTES)
 
     @property
+    def prints_notes(self) -> bool:
+        """Are notes printed on standard error, because a table in this format cannot hold them?"""
+        return self.format in ("csv", "tsv")
+
+    @property
     def for_programs(self) -> bool:
         """Is the format one that programs read?"""
         return self.format in DATA_FORMATS

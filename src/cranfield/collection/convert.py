@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cranfield import check
@@ -15,8 +16,17 @@ from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.collection.run import Run, runs_of
-from cranfield.collection.source import PathLike, first_line, load, read_bytes, without_compression, write_bytes
-from cranfield.collection.topics import FORMATS, Topics
+from cranfield.collection.source import (
+    HEAD,
+    STDIN,
+    PathLike,
+    beginning,
+    first_line,
+    read_bytes,
+    without_compression,
+    write_bytes,
+)
+from cranfield.collection.topics import FORMATS, Topics, check_block
 from cranfield.errors import UsageError
 
 KINDS = ("run", "qrels", "topics")
@@ -51,7 +61,7 @@ def convert(
     if kind is not None:
         check.one_of("convert", KINDS, kind=kind)
     source, target = os.fspath(src), os.fspath(dst)
-    thing: Any = read_bytes(source) if source == "-" else source
+    thing: Any = read_bytes(source, partial(_check_block, kind=kind, format=from_)) if source == "-" else source
     kind = kind or kind_of(thing, from_)
     if kind == "topics":
         topics = Topics.read(thing, from_)
@@ -105,6 +115,15 @@ def only_kind(format: str | None) -> str | None:
     return kinds[0] if len(kinds) == 1 else None
 
 
+def _check_block(head: bytes, kind: str | None, format: str | None) -> None:
+    """Raise an error if the first block of standard input cannot be read, before the rest is read."""
+    kind = kind or (kind_of(head, format) if len(head) >= HEAD else "topics")
+    if kind == "topics":
+        check_block(head, STDIN, format)
+    else:
+        formats.check_block(head, kind, format, STDIN)
+
+
 def kind_of(thing: Any, format: str | None = None) -> str:
     """Detect whether a file holds a run, qrels or topics; an error if the content leaves it open.
 
@@ -114,7 +133,7 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     if kind := only_kind(format):
         return kind
     path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
-    buffer = thing if isinstance(thing, bytes) else load(thing)
+    buffer = thing if isinstance(thing, bytes) else beginning(thing)
     first = first_line(buffer)
     if first.lstrip().startswith(b"<"):
         return "topics"

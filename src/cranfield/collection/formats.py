@@ -19,6 +19,7 @@ from cranfield import _core
 from cranfield.collection import structured, writing
 from cranfield.collection.column_names import header_delimiter
 from cranfield.collection.columns import Columns, with_way_out
+from cranfield.collection.first_block import check_json, whole_lines
 from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.source import (
     DATA_LINE,
@@ -247,18 +248,26 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>", *, check_kind: bool
     return layout
 
 
-def check_block(head: bytes, kind: str, format: str | None, path: str) -> None:
-    """Raise an error if the first block of a file cannot be read, before the rest is read: a pipe may have no end."""
-    lines = head[: head.rfind(b"\n") + 1]
-    if len(head) < HEAD or not (b"\0" in head or DATA_LINE.search(lines)):
-        return  # it is the whole file, or one long line, as JSON may be, or there are only comments so far
+def check_block(head: bytes, kind: str, format: str | None, path: str, *, every_line: bool = True) -> None:
+    """Raise an error if the first block of a file cannot be read, before the rest is read: a pipe may have no end.
+
+    every_line: one line that cannot be read is enough; otherwise only if no line can be read.
+    """
+    if len(head) < HEAD or not (b"\0" in head or DATA_LINE.search(head)):
+        return  # it is the whole file, or there are only comments so far
     chosen = named(format, kind) if format else detect(head, kind, path)
     if isinstance(chosen, Structured):
+        if chosen.name in ("json", "jsonl"):
+            check_json(head, path, several=chosen.name == "jsonl")
         return
+    lines = whole_lines(head, path, f"{kind} (lines of {chosen.expected})")
     if kind == "qrels":
         lines = bytes(levels_as_numbers(lines)[0])
-    for _, line, message in chosen.read(lines, kind, on_duplicate="first", threads=1)[1]:
-        raise DataError(path, line, with_way_out(explained(message, lines, line)))
+    most = 1 if every_line else len(lines)
+    table, faults = chosen.read(lines, kind, on_duplicate="first", threads=1, most_faults=most)
+    if every_line or not len(table):
+        for _, line, message in faults:
+            raise DataError(path, line, with_way_out(explained(message, lines, line)))
 
 
 def _check_kind(head: bytes, kind: str, path: str, line: int) -> None:

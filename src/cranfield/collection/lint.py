@@ -19,7 +19,7 @@ from cranfield.collection.lint_bytes import byte_findings
 from cranfield.collection.lint_entries import entry_findings, ids_alike, plain_id
 from cranfield.collection.lint_findings import SEVERITIES, Finding
 from cranfield.collection.records import Reading, from_buffer
-from cranfield.collection.source import Buffer, PathLike, load
+from cranfield.collection.source import Buffer, PathLike, load, shown_path
 from cranfield.collection.topics import Topics
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError
 from cranfield.text import counted, listed
@@ -67,7 +67,8 @@ class File:
 def _check_file(path: str, kind: str, findings: list[Finding], *, split_tags: bool = False) -> File | None:
     """Add all findings about one run or qrels file; return what could be read."""
     try:
-        buffer = load(path)
+        shown = shown_path(path)
+        buffer = load(path, lambda head: formats.check_block(head, kind, None, shown, every_line=False))
         format = formats.detect(buffer, kind, path)
         if isinstance(format, formats.Layout) or not format.magic:
             findings.extend(byte_findings(path, buffer))

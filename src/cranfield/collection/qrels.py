@@ -229,7 +229,10 @@ class Qrels(Records):
     def _content(self) -> dict[str, Any]:
         labels = ["0" if label == "Q0" else label for label in self.row_labels or ["0"] * len(self)]
         keys = list(zip(self.table.docs(0, len(self)), labels, strict=True))
-        return self._by_topic(keys, self.values.tolist())
+        values: list[Any] = self.values.tolist()
+        if len(self.probabilities):
+            values = list(zip(values, self.probabilities.tolist(), strict=True))
+        return self._by_topic(keys, values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         reduced: tuple[Any, ...] = super().__reduce__()

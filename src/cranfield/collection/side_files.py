@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
+from cranfield.collection.first_block import check_lines
 from cranfield.collection.source import Buffer, PathLike, load, shown_path, text_of
 from cranfield.errors import DataError
 from cranfield.text import counted
@@ -60,7 +61,16 @@ def read_side_file(
     fits: a further condition on the cells of a line; a separator that does not meet it is not used.
     """
     origin = shown_path(os.fspath(path))
-    lines, numbers = _lines(text_of(load(path) if data is None else data, origin), comments)
+
+    def read(data: Buffer) -> SideTable:
+        return read_side_file(
+            path, expected, columns, data=data, separators=separators, mixed=mixed, comments=comments, filled=filled,
+            header=header, fits=fits,
+        )  # fmt: skip
+
+    if data is None:
+        data = load(path, lambda head: check_lines(head, origin, f"lines of {expected}", read))
+    lines, numbers = _lines(text_of(data, origin), comments)
     if not lines:
         raise DataError(origin, None, f"is empty, expected lines of {expected}")
 

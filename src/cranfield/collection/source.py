@@ -125,9 +125,32 @@ def _drained(stream: IO[bytes], name: str, check: Check | None) -> Buffer:
     return unpacked(bytes(data), name, check) if packed else data
 
 
-def read_bytes(path: PathLike) -> bytes:
-    """Return the whole content of a file, unpacked."""
-    return _copied(load(path))
+def read_bytes(path: PathLike, check: Check | None = None) -> bytes:
+    """Return the whole content of a file, unpacked; `check` is as for `load`."""
+    return _copied(load(path, check))
+
+
+BEGINNING = 1 << 20
+
+
+def beginning(path: PathLike) -> Buffer:
+    """The content of a file, or the first `BEGINNING` bytes if it is compressed, to see what it is."""
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            kind = compression(file.read(MAGIC_LENGTH)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+            if kind is not None:
+                file.seek(0)
+                return _unpacked(file.read(), kind, name, BEGINNING)
+    except (OSError, ValueError):
+        pass  # which loading reports
+    return load(path)
+
+
+def is_pipe(path: PathLike) -> bool:
+    """Whether it is standard input, a pipe or a device, which can be read only once."""
+    name = os.fspath(path)
+    return name == "-" or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
 
 
 def _copied(buffer: Buffer) -> bytes:

@@ -20,7 +20,8 @@ from typing import Any, TypeAlias
 
 from cranfield import check
 from cranfield.collection import topic_markup, topic_tables
-from cranfield.collection.source import read_bytes, unpacked, without_compression, write_bytes
+from cranfield.collection.first_block import check_json
+from cranfield.collection.source import HEAD, read_bytes, shown_path, unpacked, without_compression, write_bytes
 from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
 from cranfield.errors import DataError, UsageError
 
@@ -183,7 +184,8 @@ class Topics(Mapping[str, Topic]):
         {'1': 'obama family tree', '2': 'french lick resort and casino'}
         """
         path = "<bytes>" if isinstance(source, bytes) else os.fspath(source)
-        data = unpacked(source, path) if isinstance(source, bytes) else read_bytes(source)
+        check_head = partial(check_block, path=shown_path(path), format=format, encoding=encoding)
+        data = unpacked(source, path, check_head) if isinstance(source, bytes) else read_bytes(source, check_head)
         text = _decoded(data, path, encoding)
         if not text.strip():
             raise DataError(path, None, "is empty, expected topics")
@@ -285,6 +287,24 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
         line = text.count("\n", 0, bad_character.start()) + 1
         raise DataError(path, line, f"{bad_character[0]!r} is not a character: a binary file, expected topics")
     return text.lstrip("\ufeff")
+
+
+def check_block(head: bytes, path: str, format: str | None = None, encoding: str | None = None) -> None:
+    """Raise an error if the first block cannot be topics, before the rest is read: a pipe may have no end."""
+    if len(head) < HEAD or not head.strip():
+        return
+    lines = head[: head.rfind(b"\n") + 1] or head  # of markup and JSON, one line may be all
+    text = _decoded(lines if len(lines) < len(head) else head[:-4], path, encoding)
+    kind = _detected(text, path) if format is None else format
+    if kind in ("json", "jsonl"):
+        check_json(head, path)
+    elif kind == "tsv":
+        if not head.count(b"\n"):
+            raise DataError(path, 1, f"the line is longer than {HEAD:,} bytes, expected an id, a tab and a title")
+        for _ in _FORMATS["tsv"].read(text, path):
+            pass
+    elif kind in ("sgml", "xml") and not re.search(r"</?[A-Za-z][^<>]*>|<[?!]", text):
+        raise DataError(path, 1, f"no tags in the first {HEAD:,} bytes, expected topics as {kind}")
 
 
 def _format_named(path: str) -> str | None:

@@ -10,6 +10,7 @@ from cranfield.comparison.apply_test import apply_test
 from cranfield.comparison.compare import compare
 from cranfield.comparison.corrections import adjust, benjamini_hochberg, bonferroni, family_wise_error, holm
 from cranfield.comparison.data import Matrix
+from cranfield.comparison.document_sampling import document_bootstrap
 from cranfield.comparison.effects import omega_squared, paired_effect, unpaired_effect
 from cranfield.comparison.intervals import difference_interval, mean_interval
 from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
@@ -32,7 +33,8 @@ from cranfield.comparison.test_result import Assumption, Effect, Interval, TestR
 __all__ = [
     "Assumption", "Comparison", "Effect", "Interval", "Matrix", "TestResult", "achieved_power", "adjust", "anova",
     "apply_test", "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova",
-    "bootstrap_shift", "compare", "detectable_difference", "difference_interval", "estimated_variance",
+    "bootstrap_shift", "compare", "detectable_difference", "difference_interval", "document_bootstrap",
+    "estimated_variance",
     "family_wise_error", "friedman", "holm", "known_tests", "kruskal_wallis", "mean_interval", "mixed",
     "omega_squared", "one_sample_t", "one_way",
     "paired_bootstrap", "paired_effect", "paired_t", "permutation", "pooled_variance", "randomisation",

@@ -78,6 +78,9 @@ SAMPLE_TESTS: dict[str, SampleTest] = {
     )
 }
 """The tests that `apply_test` knows, by name."""
+DOCUMENTS = "documents"
+"""The test over samples of documents, which needs judgments and runs: `document_bootstrap`."""
+TEST_NAMES = (*SAMPLE_TESTS, DOCUMENTS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ from cranfield.comparison.assumptions import check_matrices
 from cranfield.comparison.corrections import adjust, find_correction, interval_alpha
 from cranfield.comparison.data import NAN_RULES, Matrix, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
-from cranfield.comparison.effects import paired_effects
+from cranfield.comparison.effects import PAIRED_EFFECTS, paired_effects
 from cranfield.comparison.methods.wilcoxon_and_sign import widened
 from cranfield.comparison.registry import PairTest, TestSettings, find_test, own_settings
 from cranfield.comparison.resampling import check_resampling
@@ -72,6 +72,7 @@ def compare(
     check_alpha("compare", alpha)
     check_alternative("compare", alternative)
     check.one_of("compare", NAN_RULES, nan=nan)
+    check.one_of("compare", PAIRED_EFFECTS, effect=effect)
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = find_test(test)
     own = own_settings(chosen, margin=margin, zeros=zeros, method=method, continuity=continuity)

@@ -51,6 +51,7 @@ def evaluate(
     dimensions: Any = None,
     empty_intents: str = "renormalise",
     topic_numbers: Any = None,
+    together: Any = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -83,6 +84,7 @@ def evaluate(
         dimensions=dimensions,
         empty_intents=empty_intents,
         topic_numbers=topic_numbers,
+        together=together,
     )
     return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 

@@ -12,18 +12,14 @@ from cranfield import check
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import Hits, ranges, row_blocks
+from cranfield.assessed.segments import Hits
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
 from cranfield.evaluation.explained_intents import intents_by_rank, notes_by_intent, terms_by_intent
-from cranfield.measures import Measure, Terms
-from cranfield.measures.base import divide
+from cranfield.measures import Measure
 from cranfield.text import listed
 from cranfield.types import Array, Index64
-
-HITS_AT_ONCE = 1 << 22
-"""How many hits of cut lists are scored at once, to bound memory."""
 
 
 @dataclass(frozen=True)
@@ -173,13 +169,7 @@ def _explain(
     shown = min(length, depth or measure.rank_cutoff or length)
     places = _places(read, int(lists.retrieved[0]))[:shown]
     terms = terms_by_intent(measure, by_intent, read)
-    adds_up = all(view.top_down for view in by_intent) and not (by_intent and measure.needs)
-    if terms is not None and measure.top_down and adds_up:
-        so_far = _running_scores(terms, shown)
-        for view in reversed(by_intent):
-            so_far = view.running(so_far, read, measure.rank_cutoff)
-    else:
-        so_far = _prefix_scores(measure.replace(views=by_intent), read, shown)
+    so_far = measure.replace(views=by_intent).evaluate_prefixes(read, shown)
     columns: dict[str, Array] = {}
     hits = read.hits()
     if terms is not None:
@@ -250,25 +240,3 @@ def _places(read: Assessed, documents: int) -> Index64:
         unused[read.place] = False
         places[places < 0] = np.flatnonzero(unused)
     return places
-
-
-def _running_scores(terms: Terms, shown: int) -> Array:
-    """The score of the list cut after each rank, for a measure whose documents count the same in every cut."""
-    hits = terms.hits
-    adds = np.broadcast_to(terms.adds, len(hits)) * (1.0 if hits.weight is None else hits.weight)
-    total: Array = np.cumsum(np.bincount(hits.rank, adds, minlength=shown + 1))[1 : shown + 1].astype(np.float64)
-    return divide(total + terms.unretrieved, terms.over)
-
-
-def _prefix_scores(measure: Measure, read: Assessed, shown: int) -> Array:
-    """The score of the list cut after each rank; many cuts are scored at once, as lists of their own."""
-    cuts = np.arange(1, shown + 1)
-    sizes = np.searchsorted(read.rank, cuts, side="right")
-    scores = []
-    for begin, end in row_blocks(sizes + 1, HITS_AT_ONCE):
-        size = sizes[begin:end]
-        rows = np.zeros(end - begin, dtype=np.int64)
-        prefixes = read.take_hits(rows, ranges(rows, size), np.repeat(np.arange(end - begin), size))
-        cut = prefixes.replace(retrieved=cuts[begin:end], place=None, tie_first=None, tie_last=None)
-        scores.append(measure.evaluate(cut))
-    return np.concatenate(scores)

@@ -52,12 +52,12 @@ def shard_scores(
     check.whole("shards", shards=shards)
     if shards < 2:
         raise check.wrong("", "shards", shards, "a whole number, 2 or more")
-    for name in ("dimensions", "topic_numbers"):
+    for name in ("dimensions", "topic_numbers", "together"):
         if options.get(name) is not None:
             raise UsageError(f"{name} are of the whole collection, and cannot be cut into shards; leave them out")
     rules = JoinOptions(**options)
     whole = Evaluator(qrels, measures, missing=missing, options=rules)
-    whole_runs = _read(runs, rules)
+    whole_runs = runs_in_memory(runs, rules)
     lists = whole.assess(whole_runs, progress)
     judged = shards_of(whole.qrels, shards, seed)
     runs_by_shard = {name: shards_of(run, shards, seed) for name, run in whole_runs.items()}
@@ -89,7 +89,7 @@ def _or_empty(run: Run, qrels: Qrels) -> Run:
     return Run.from_dict({topic: {} for topic in qrels.topics}, run.name)
 
 
-def _read(runs: Any, rules: JoinOptions) -> dict[str, Run]:
+def runs_in_memory(runs: Any, rules: JoinOptions) -> dict[str, Run]:
     """All runs in memory, under different names."""
     read = [
         run

@@ -9,11 +9,12 @@ from cranfield.fairness.attention import GEOMETRIC, TREC, Attention
 from cranfield.fairness.audit import MEASURES, Audit, audit
 from cranfield.fairness.equity import EquityOfAttention, equity_of_attention
 from cranfield.fairness.expected import Exposure, GroupExposure, expected_exposure, exposure
+from cranfield.fairness.pairwise import dissatisfaction
 from cranfield.fairness.ranked_group import RankedGroupFairness, fair_ranking, ranked_group_fairness
 from cranfield.fairness.representation import awrf, jensen_shannon, pairwise_parity, prefix_fairness
 
 __all__ = [
     "GEOMETRIC", "MEASURES", "TREC", "Attention", "Audit", "EquityOfAttention", "Exposure", "GroupExposure",
-    "RankedGroupFairness", "audit", "awrf", "equity_of_attention", "expected_exposure", "exposure", "fair_ranking",
-    "jensen_shannon", "pairwise_parity", "prefix_fairness", "ranked_group_fairness",
+    "RankedGroupFairness", "audit", "awrf", "dissatisfaction", "equity_of_attention", "expected_exposure",
+    "exposure", "fair_ranking", "jensen_shannon", "pairwise_parity", "prefix_fairness", "ranked_group_fairness",
 ]  # fmt: skip

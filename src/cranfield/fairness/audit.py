@@ -19,6 +19,7 @@ from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Rankings, m
 from cranfield.fairness.equity import equity_of_attention
 from cranfield.fairness.expected import expected_exposure, exposure
 from cranfield.fairness.groups import Groups
+from cranfield.fairness.pairwise import COLUMNS, dissatisfaction
 from cranfield.fairness.ranked_group import ranked_group_fairness
 from cranfield.fairness.representation import awrf, pairwise_parity, prefix_fairness
 from cranfield.frames import Tidy
@@ -33,6 +34,7 @@ EXPOSURE = ("exposure", "share", "members", "mean", "merit", "per_merit")
 OF_GROUPS = {
     "exposure": EXPOSURE,
     "parity": ("parity",),
+    "dissatisfaction": COLUMNS,
     "rND": ("rND",),
     "rKL": ("rKL",),
     "rRD": ("rRD",),
@@ -42,8 +44,9 @@ OF_GROUPS = {
 MEASURES = (*OF_RUNS, *OF_GROUPS)
 BY_PREFIX = {"rND", "rKL", "rRD"}
 WITHOUT_GROUPS = ("EE-D", "EE-R", "EE-L", "equity")
-ON_REQUEST = {"FA*IR"}
-"""Measures that are not computed by default, because they need a further number."""
+NEED_PROPORTION = {"FA*IR"}
+ON_REQUEST = NEED_PROPORTION | {"dissatisfaction"}
+"""Measures that are not computed by default, because they need a further number or have many columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +158,8 @@ def audit(
     runs: {name: rankings}, or a list of runs. With `draws` they are all rankings of one system.
     groups: {document: group}, a frame or a file (see `Groups.of`). Documents without a group are put in
     `missing_group`; without it, they are an error.
-    measures: AWRF, EE-D, EE-R, EE-L, equity (of runs); exposure, parity, rND, rKL, rRD, FA*IR (of groups). Default: all
-    except FA*IR.
+    measures: AWRF, EE-D, EE-R, EE-L, equity (of runs); exposure, parity, dissatisfaction, rND, rKL, rRD, FA*IR (of
+    groups). Default: all except FA*IR and dissatisfaction.
     individual: compute EE and equity on documents even if groups are given.
     protected: the groups that rND, rKL, rRD and FA*IR are computed for. Default: all.
     proportion: the least share of a group in a fair ranking, for FA*IR, which tests it at level `alpha`.
@@ -175,9 +178,9 @@ def audit(
     if tests_share and proportion is None:
         raise UsageError("FA*IR needs the least share of a group in a fair ranking; give proportion=, such as 0.5")
     for option, value, users in (
-        ("protected", protected, BY_PREFIX | ON_REQUEST),
+        ("protected", protected, BY_PREFIX | NEED_PROPORTION),
         ("target", target, {"AWRF"}),
-        ("proportion", proportion, ON_REQUEST),
+        ("proportion", proportion, NEED_PROPORTION),
     ):
         if value is not None and not users & chosen:
             needed = ", ".join(sorted(users))
@@ -221,6 +224,11 @@ def audit(
             scores = pairwise_parity(rankings, table)
             for g, name in enumerate(names):
                 put(of_groups["parity"][r, :, g], scores, f"parity({name})")
+        if "dissatisfaction" in chosen:
+            scores = dissatisfaction(judgments, rankings, table, attention=by_rank, rel=rel)
+            for column in COLUMNS:
+                for g, name in enumerate(names):
+                    put(of_groups[column][r, :, g], scores, f"{column}({name})")
         for name in watched if BY_PREFIX & chosen else ():
             scores = prefix_fairness(rankings, table, name, step=step)
             for measure in of_groups.keys() & set(scores.measures):
@@ -298,7 +306,12 @@ def _notes(
     wanted = "the topic's relevant documents" if target is None else "the given shares"
     notes: list[tuple[set[str], str]] = [
         ({*WITHOUT_GROUPS}, f"EE and equity are computed on {'documents' if subjects is None else 'groups'}"),
-        ({*WITHOUT_GROUPS, "exposure"}, f"attention: {by_rank}"),
+        ({*WITHOUT_GROUPS, "exposure", "dissatisfaction"}, f"attention: {by_rank}"),
+        (
+            {"dissatisfaction"},
+            "dissatisfied: the share of pairs with a document of lower merit above a member; inter: "
+            "of another group, intra: of the same; lost: the attention lost by it",
+        ),
         ({"AWRF"}, f"AWRF: target: {wanted}; attention: {for_awrf}"),
         ({"equity"}, "equity is summed over the topics in order; it is not a mean"),
         (BY_PREFIX, f"rND, rKL, rRD: the first {step}, {2 * step}, ... documents"),

@@ -12,8 +12,9 @@ import numpy as np
 
 from cranfield import check
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column
-from cranfield.collection.side_files import read_side_file
-from cranfield.collection.source import load
+from cranfield.collection.first_block import check_lines
+from cranfield.collection.side_files import SideTable, read_side_file
+from cranfield.collection.source import Buffer, load, shown_path
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
@@ -131,13 +132,20 @@ def _from_frame(frame: Any, origin: str) -> Groups:
 
 
 def _from_file(path: str) -> Groups:
-    buffer = load(path)
+    def read(data: Buffer) -> SideTable:
+        return read_side_file(
+            path, EXPECTED, [2, 3], data=data, separators="\t, ;", comments=False,
+            header=lambda cells: column_key(cells[0]) in NAMES["doc"] and column_key(cells[1]) in NAMES["group"],
+        )  # fmt: skip
+
+    def check(head: bytes) -> None:
+        if not head.startswith(b"PAR1"):
+            check_lines(head, shown_path(path), EXPECTED, read)
+
+    buffer = load(path, check)
     if bytes(buffer[:4]) == b"PAR1":
         return _from_frame(parquet_table(buffer, path), path)
-    file = read_side_file(
-        path, EXPECTED, [2, 3], data=buffer, separators="\t, ;", comments=False,
-        header=lambda cells: column_key(cells[0]) in NAMES["doc"] and column_key(cells[1]) in NAMES["group"],
-    )  # fmt: skip
+    file = read(buffer)
     return _from_triples(map(_triple, file.rows), file.origin, file.lines)
 
 

@@ -29,6 +29,7 @@ from cranfield.measures.incomplete import (
     rpref_relative,
     rpref_relative2,
 )
+from cranfield.measures.multi_aspect import TOMA
 from cranfield.measures.multidimensional import CAM, MM, cRBP, uRBP
 from cranfield.measures.naming.known_names import names
 from cranfield.measures.naming.parse import parse, parse_many
@@ -66,7 +67,7 @@ MEASURES = tuple(sorted(REGISTRY, key=str.lower))
 __all__ = [
     "ADM", "AP", "AP11", "BPM", "CAM", "CG", "CWL", "DCG", "DEFAULT", "EBR", "ERR", "ERRIA", "ESL", "GAP", "IFT",
     "INSQ", "INST", "MEASURES", "MM", "NCU", "NERR8", "NERR9", "NERR10", "NERR11", "NRBP", "NWRR", "PMP", "PRES", "RBP",
-    "RBTO", "RBU", "REGISTRY", "RR", "SBTO", "SDCG", "TBG", "WRR", "WSS", "Accuracy", "AlphaDCG", "AlphaNDCG",
+    "RBTO", "RBU", "REGISTRY", "RR", "SBTO", "SDCG", "TBG", "TOMA", "WRR", "WSS", "Accuracy", "AlphaDCG", "AlphaNDCG",
     "AlphaSharpNDCGIA", "AlphaSharpNERRIA", "AlphaSharpNNRBPIA", "CWLMeasure", "Compat", "Confusion", "Curve", "Curves",
     "Discount", "E", "EfP", "F", "Fallout", "FunctionMeasure", "G", "Gain", "IPrec", "IRec", "Judged", "LastRel",
     "Measure", "NumNonrelRet", "NumRel", "NumRelRet", "NumRet", "O", "P", "Pmeasure", "Pplus", "PplusQ", "Properties",

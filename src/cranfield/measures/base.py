@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, FrozenInstanceError, dataclass, field
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
 
@@ -17,6 +18,7 @@ from cranfield.assessed.dimensions import Dimensions
 from cranfield.assessed.hits_by_intent import intents_of, with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import Prefixes, score_cut_lists
 from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
 from cranfield.assessed.topic_numbers import topic_numbers_of
@@ -60,6 +62,12 @@ class Terms:
 
     def score(self) -> Array:
         return divide(self.hits.sum(self.adds) + self.unretrieved, self.over)
+
+    def running(self, ranks: int) -> Array:
+        """The scores of a single list cut after each rank, if a document adds the same in every cut list."""
+        adds = np.broadcast_to(self.adds, len(self.hits)) * (1.0 if self.hits.weight is None else self.hits.weight)
+        total = np.cumsum(np.bincount(self.hits.rank, adds, minlength=ranks + 1))[1 : ranks + 1].astype(np.float64)
+        return divide(total + self.unretrieved, self.over)
 
 
 def divide(above: Array, below: Array | float) -> Array:
@@ -125,8 +133,9 @@ class Measure(metaclass=MeasureType):
     only_relevant: ClassVar[bool] = False
     """Whether documents below grade `rel` never matter, so that they can be left out."""
     top_down: ClassVar[bool] = False
-    """Whether what a document adds (`terms`) depends only on its rank, the documents above it and the judgments, and
-    the divisor only on the judgments. Then `explain` adds up, instead of scoring the list cut at every rank."""
+    """Whether the score counts with sums over hits in which a document counts by its rank, the documents above it and
+    the judgments, and with the number of retrieved documents of the list. Then `score` also works for `Prefixes`, and
+    `explain` adds up instead of scoring a copy of the list for every rank."""
     estimates: ClassVar[bool] = False
     """Whether it estimates from a sample of the pool, in which a negative grade means that a document was not drawn."""
     uses_intent_types: ClassVar[bool] = False
@@ -253,6 +262,15 @@ class Measure(metaclass=MeasureType):
             raise UsageError(f"{type(self).__name__} defines neither terms() nor score()")
         return terms.score()
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """The scores of the first of the lists, cut after rank 1, 2, ... up to `ranks`; views not applied.
+
+        Time grows with the number of ranks if the measure is `top_down`; other measures override this if they can.
+        """
+        if self.top_down:
+            return self.score(Prefixes.of(lists, ranks))
+        return score_cut_lists(self.score, lists, ranks)
+
     def evaluate(self, lists: Assessed) -> Array:
         """One number per list (row), read through this measure's views."""
         score: Callable[[Assessed], Array] = self.score
@@ -264,6 +282,18 @@ class Measure(metaclass=MeasureType):
             view = view.for_measure(self, score)
             score = view.around(score, additive=additive, cutoff=self.rank_cutoff)
             additive = False  # ranks as another view reads them depend on the other documents
+        return score(lists)
+
+    def evaluate_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """The scores of the first of the lists, cut after rank 1, 2, ... up to `ranks`, read through the views."""
+        if ranks == 0:
+            return np.zeros(0)
+        if not all(view.top_down for view in self.views):
+            return score_cut_lists(self.evaluate, lists, ranks)
+
+        score: Callable[[Assessed], Array] = partial(self.score_prefixes, ranks=ranks)
+        for view in reversed(self.views):
+            score = view.for_measure(self, score).around_prefixes(score, self.rank_cutoff)
         return score(lists)
 
     def cwl_settings(self) -> dict[str, Any] | None:

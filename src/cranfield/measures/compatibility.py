@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import Hits, position_in_segment
-from cranfield.measures.base import Measure, Properties, Terms, measure
+from cranfield.measures.base import Measure, Properties, Terms, divide, measure
 from cranfield.measures.parameters import Persistence
 from cranfield.measures.ranked import persistence
 from cranfield.types import Array
@@ -40,24 +41,41 @@ class Compat(Measure):
     def declares(self, default: Properties) -> Properties:
         return default.replace(normalised=self.normalize)
 
-    def terms(self, lists: Assessed) -> Terms:
+    def _depth(self, lists: Assessed) -> tuple[Array, NDArray[np.int64]]:
+        """For each list, the number of relevant documents and the depth D."""
         judged = lists.judged
         relevant = judged.count(judged.grade > 0)[lists.set_of_row]
         depth = np.maximum(lists.retrieved, relevant).astype(np.int64)
-        if self.k is not None:
-            depth = np.minimum(depth, self.k)
+        return relevant, depth if self.k is None else np.minimum(depth, self.k)
+
+    def _largest(self, relevant: Array, depth: NDArray[np.int64], weight: Array, overlap: Array) -> Array:
+        """What the sum over depths is divided by."""
+        if not self.normalize:
+            return np.where(depth > 0, weight[depth], 1.0)
+        inside = np.minimum(depth, relevant.astype(np.int64))
+        return np.asarray(weight[inside] + relevant * (overlap[depth] - overlap[inside]))
+
+    def terms(self, lists: Assessed) -> Terms:
+        relevant, depth = self._depth(lists)
         weight, overlap = self.tables(int(depth.max(initial=0)))
         hits = lists.hits().where((lists.grade > 0) & (lists.rank <= depth[lists.row]))
         ideal = _ideal_rank(lists, hits)
         both = np.minimum(np.maximum(hits.rank, ideal), depth[hits.row] + 1)  # beyond the depth adds nothing
         adds = overlap[depth[hits.row]] - overlap[both - 1]
-        inside = np.minimum(depth, relevant.astype(np.int64))
-        if self.normalize:
-            over = weight[inside] + relevant * (overlap[depth] - overlap[inside])
-        else:
-            over = np.where(depth > 0, weight[depth], 1.0)
         columns = {"ideal rank": ideal.astype(np.float64), "in both from": both.astype(np.float64)}
-        return Terms(hits, adds, over, columns)
+        return Terms(hits, adds, self._largest(relevant, depth, weight, overlap), columns)
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """A document in both lists from depth b on adds overlap(D) - overlap(b - 1), so the sum needs no D per hit."""
+        cut = Prefixes.of(lists, ranks)
+        relevant, depth = self._depth(cut)
+        weight, overlap = self.tables(int(depth.max(initial=0)))
+        hits = cut.hits().where((cut.grade > 0) & (cut.rank <= int(depth[-1])))
+        both = np.maximum(hits.rank, _ideal_rank(cut, hits))
+        inside = both <= int(depth[-1])  # without a cutoff all are: D is at least the rank, and at least R
+        hits, both = hits.where(inside), both[inside]
+        total = overlap[depth] * hits.count - hits.sum(overlap[both - 1])
+        return divide(total, self._largest(relevant, depth, weight, overlap))
 
     def tables(self, depth: int) -> tuple[Array, Array]:
         """The sums of p^(d-1) and of p^(d-1) / d over d = 1, 2, ..., for every depth."""

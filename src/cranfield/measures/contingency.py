@@ -9,6 +9,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.topic_numbers import numbers_of_topics
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, divide, measure
 from cranfield.measures.parameters import Whole
@@ -33,8 +34,15 @@ class Confusion:
         return f"Confusion({', '.join(f'{name}={value.tolist()}' for name, value in cells.items())})"
 
 
-def confusion(lists: Assessed, rel: float = 1, N: int | None = None, cutoff: int | None = None) -> Confusion:
-    """The confusion matrix (relevant or not, retrieved or not) of every list; `N` is the size of the collection.
+def collection_size(caller: str, lists: Assessed, N: int | None) -> Array | None:
+    """The size of the collection for each list, from the parameter or the table of topics; None if neither gives it."""
+    return numbers_of_topics(lists, "N", caller) if N is None else np.full(lists.rows, float(N))
+
+
+def confusion(lists: Assessed, rel: float = 1, N: int | Array | None = None, cutoff: int | None = None) -> Confusion:
+    """The confusion matrix (relevant or not, retrieved or not) of every list.
+
+    `N` is the size of the collection: one number, or one per list.
 
     >>> confusion(Assessed.one([1, 0, None], missed=[1]), N=10)
     Confusion(true_positive=[1.0], false_positive=[2.0], false_negative=[1.0], true_negative=[6.0])
@@ -43,16 +51,20 @@ def confusion(lists: Assessed, rel: float = 1, N: int | None = None, cutoff: int
     false_positive, missed = num_retrieved(lists, cutoff) - true_positive, lists.num_rel(rel) - true_positive
     if N is None:
         return Confusion(true_positive, false_positive, missed)
-    check.positive("confusion", N=N)
-    rest = N - true_positive - false_positive - missed
+    sizes = np.broadcast_to(np.asarray(N, dtype=np.float64), lists.rows)
+    check.positive("confusion", N=float(sizes.min(initial=np.inf)))
+    rest = sizes - true_positive - false_positive - missed
     if len(rest) and rest.min() < -1e-6:  # the counts are means over tied documents: the last bit can be off
-        raise collection_too_small(N, int(N - rest.min()))
+        worst = int(rest.argmin())
+        topic = "" if np.ndim(N) == 0 else lists.topics[lists.topic[worst]]
+        raise collection_too_small(int(sizes[worst]), int(sizes[worst] - rest[worst]), topic)
     return Confusion(true_positive, false_positive, missed, np.maximum(rest, 0.0))
 
 
-def collection_too_small(N: int, documents: int) -> UsageError:
+def collection_too_small(N: int, documents: int, topic: str = "") -> UsageError:
+    which = f"topic {topic!r}" if topic else "a topic"
     return UsageError(
-        f"N == {N}, but a topic has {documents} documents retrieved or relevant; give the size of the whole collection"
+        f"N == {N}, but {which} has {documents} documents retrieved or relevant; give the size of the whole collection"
     )
 
 
@@ -66,10 +78,11 @@ class _OfCollection(Measure):
     """A warning about another measure of the same name."""
 
     def table(self, lists: Assessed) -> tuple[Array, Array, Array, Array]:
-        if self.N is None:
+        sizes = collection_size(self.name, lists, self.N)
+        if sizes is None:
             needs = f"{self.name} needs the number of documents in the collection: write {self.name}(N=528155)"
-            raise UsageError(needs + self.another)
-        cells = confusion(lists, self.rel, self.N, self.k)
+            raise UsageError(f"{needs}, or give topic_numbers=, a file with lines of topic and N{self.another}")
+        cells = confusion(lists, self.rel, sizes if self.N is None else self.N, self.k)
         assert cells.true_negative is not None
         return cells.true_positive, cells.false_positive, cells.false_negative, cells.true_negative
 
@@ -80,7 +93,8 @@ class Accuracy(_OfCollection):
 
     .. math:: \frac{TP + TN}{N}
 
-    `N`, the size of the collection, must be given. It is close to 1 for any run on a large collection.
+    `N`, the size of the collection, must be given; it can differ by topic, in a table of topics (`topic_numbers`). The
+    score is close to 1 for any run on a large collection.
     No relevant documents: the fraction of the collection that was not retrieved.
     Reference: Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, chapter 8
 
@@ -89,6 +103,7 @@ class Accuracy(_OfCollection):
     """
 
     another = " (ir_measures has a different measure of this name)"
+    top_down = True
     properties = Properties(additive=True, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -102,7 +117,7 @@ class Fallout(_OfCollection):
 
     .. math:: \frac{FP}{FP + TN}
 
-    `N`, the size of the collection, must be given.
+    `N`, the size of the collection, must be given; it can differ by topic, in a table of topics (`topic_numbers`).
     No relevant documents: the fraction of the collection that was retrieved.
     Reference: Cleverdon, Mills & Keen, Factors Determining the Performance of Indexing Systems, 1966
 
@@ -110,6 +125,7 @@ class Fallout(_OfCollection):
     0.25
     """
 
+    top_down = True
     properties = Properties(additive=True, better="lower", scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -123,7 +139,7 @@ class Specificity(_OfCollection):
 
     .. math:: \frac{TN}{FP + TN}
 
-    `N`, the size of the collection, must be given.
+    `N`, the size of the collection, must be given; it can differ by topic, in a table of topics (`topic_numbers`).
     No relevant documents: the fraction of the collection that was not retrieved.
     Reference: Fawcett, Pattern Recognition Letters 27(8), 2006, doi:10.1016/j.patrec.2005.10.010
 
@@ -131,6 +147,7 @@ class Specificity(_OfCollection):
     0.75
     """
 
+    top_down = True
     properties = Properties(additive=True, scale="interval")
 
     def score(self, lists: Assessed) -> Array:

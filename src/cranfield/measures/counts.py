@@ -24,6 +24,7 @@ class NumRet(Measure):
     """
 
     aliases = ("num_ret",)
+    top_down = True
     properties = Properties(recall_free=True, additive=True, high=np.inf, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
@@ -47,6 +48,7 @@ class NumRel(Measure):
 
     aliases = ("num_rel",)
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(additive=True, high=np.inf, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
@@ -92,6 +94,7 @@ class Judged(Measure):
     0.5
     """
 
+    top_down = True
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
@@ -113,6 +116,7 @@ class Unjudged(Measure):
     0.5
     """
 
+    top_down = True
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:

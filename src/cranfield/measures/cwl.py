@@ -14,6 +14,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import score_cut_lists
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures import continuation
@@ -248,6 +249,11 @@ class CWLMeasure(Measure):
             for rows, vectors in self.blocks(lists, unknown=1.0):
                 out[rows] = vectors.report(plain) - out[rows]
         return self.defined(lists, out)
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """Below the last rank that is read, the score does not change."""
+        scores = score_cut_lists(self.score, lists, min(ranks, self.reading_depth))
+        return np.pad(scores, (0, ranks - len(scores)), mode="edge")
 
     def defined(self, lists: Assessed, scores: Array) -> Array:
         """The scores, with NaN where the measure is undefined."""

@@ -10,7 +10,6 @@ from cranfield import check
 from cranfield.assessed.hits_by_intent import intents_of
 from cranfield.assessed.intents import Intents
 from cranfield.assessed.lists import Assessed
-from cranfield.errors import UsageError
 from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.novelty import Novelty, RankBiased, log_discount, reciprocal
@@ -36,15 +35,7 @@ class Share:
     gain: Gain
 
     def __call__(self, intents: Intents) -> Array:
-        return intents.once(("share", self), lambda: self._gains(intents) * self._weights(intents)[intents.intent])
-
-    def _gains(self, intents: Intents) -> Array:
-        with np.errstate(over="ignore"):
-            gains = self.gain(intents.grade)
-        if not np.isfinite(gains).all():
-            grade = intents.grade[~np.isfinite(gains)][0]
-            raise UsageError(f"gain == {self.gain}: the gain of grade {grade:g} is too large for a float; give a table")
-        return gains
+        return intents.once(("share", self), lambda: self.gain(intents.grade) * self._weights(intents)[intents.intent])
 
     def _weights(self, intents: Intents) -> Array:
         entries = np.bincount(intents.intent, minlength=len(intents))
@@ -159,6 +150,7 @@ class AlphaSharpNDCGIA(AlphaSharpIA):
         *("alpha#-IA", "α#-IA", "alpha♯-IA", "α♯-IA"),
     )
     weight = staticmethod(log_discount)
+    top_down = True
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)
 
 
@@ -184,6 +176,7 @@ class AlphaSharpNERRIA(AlphaSharpIA):
     name = "alpha#-nERR-IA"
     aliases = ("AlphaSharpNERRIA", "α#-nERR-IA", "alpha♯-nERR-IA", "α♯-nERR-IA")
     weight = staticmethod(reciprocal)
+    top_down = True
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)
 
 
@@ -209,4 +202,5 @@ class AlphaSharpNNRBPIA(AlphaSharpIA, RankBiased):
 
     name = "alpha#-nNRBP-IA"
     aliases = ("AlphaSharpNNRBPIA", "α#-nNRBP-IA", "alpha♯-nNRBP-IA", "α♯-nNRBP-IA")
+    top_down = True
     properties = Properties(graded=True, diminishing=True, intent_probabilities=True, high=np.inf)

@@ -47,6 +47,7 @@ class IRec(DiversityMeasure):
         *("IRec", "I-recall", "intent-recall", "Intent-recall"),
         *("StRecall", "strec", "S-rec", "S-recall", "subtopic-recall", "Subtopic-recall"),
     )
+    top_down = True
     properties = normalised_unless_cut(Properties(normalised=True, recall_free=True, diminishing=True))
 
     def terms(self, lists: Assessed) -> Terms:
@@ -142,6 +143,15 @@ class PplusQ(DiversityMeasure):
         hits, adds = sum_over_intents(lists, by_intent, Hits(by_intent.rows, row, rank, value), value)
         return Terms(hits, adds, has_intents(lists), {"intents": hits.grade})
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        intents, by_intent = intents_of(lists), ByIntent(lowest=self.rel).read(lists, self.k)
+        total = np.zeros(ranks)
+        for row, intent in enumerate(by_intent.set_of_row.tolist()):
+            measure = self._by_type()[int(intents.navigational[intent])]
+            scores = measure.score_prefixes(by_intent.take(np.array([row])), ranks)
+            total += intents.probability[intent] * np.nan_to_num(scores)
+        return divide(total, has_intents(lists)[0])
+
     def remarks(self, lists: Assessed) -> list[str]:
         """Q for every informational intent, P+ and its preferred rank for every navigational one."""
         by_intent, intents = ByIntent(lowest=self.rel).apply(lists, self.k), intents_of(lists)
@@ -179,6 +189,7 @@ class EfP(DiversityMeasure):
 
     name = "Ef-P"
     aliases = ("EfP", "effective-precision", "Effective-precision")
+    top_down = True
     properties = Properties(recall_free=True)
     uses_intent_types = True
 
@@ -211,6 +222,7 @@ class PMP(DiversityMeasure):
 
     rel: float = 1
 
+    top_down = True
     properties = Properties(recall_free=True, intent_probabilities=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -243,6 +255,7 @@ class RBU(DiversityMeasure):
     effort: Probability = 0.03
     max_grade: Positive | None = None
 
+    top_down = True
     properties = Properties(graded=True, diminishing=True, low=-1.0, intent_probabilities=True)
 
     def terms(self, lists: Assessed) -> Terms:

@@ -48,6 +48,7 @@ class ADM(Measure):
     max_grade: Positive | None = None
 
     needs: ClassVar[str] = "scores"
+    top_down = True
     properties = Properties(graded=True)
 
     def check(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
@@ -86,6 +87,16 @@ def down_to_preferred(hits: Hits) -> tuple[NDArray[np.bool_], Array]:
     return hits.nth <= count[hits.row], count
 
 
+def at_preferred(hits: Hits, values: Array) -> Array:
+    """`values` at the preferred document of one list cut after each rank; `hits` are those of `Prefixes`."""
+    if not len(hits):
+        return np.zeros(hits.rows)
+    best = np.maximum.accumulate(hits.grade)
+    better = np.concatenate(([True], hits.grade[1:] > best[:-1]))
+    at = np.maximum.accumulate(np.where(better, np.arange(len(hits)), 0))
+    return hits.last(values[at])
+
+
 class _BlendedRatio(Measure):
     """The base class of O, P-measure and P+: Q's blended ratio at some of the relevant documents."""
 
@@ -155,6 +166,10 @@ class Pmeasure(_BlendedRatio):
         ratios = self.ratios(lists)
         return _only(ratios, preferred(ratios.hits))
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        ratios = self.ratios(Prefixes.of(lists, ranks))
+        return at_preferred(ratios.hits, ratios.adds)
+
 
 @measure
 class Pplus(_BlendedRatio):
@@ -182,6 +197,10 @@ class Pplus(_BlendedRatio):
         ratios = self.ratios(lists)
         counts, count = down_to_preferred(ratios.hits)
         return _only(ratios, np.flatnonzero(counts), np.maximum(count, 1.0))
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        ratios = self.ratios(Prefixes.of(lists, ranks))
+        return at_preferred(ratios.hits, ratios.hits.running(ratios.adds) / ratios.hits.nth)
 
 
 class _Penalised(Measure):

@@ -69,7 +69,12 @@ class Gain:
         if self.kind == "linear":
             return np.maximum(grade, 0.0)
         if self.kind == "exp":
-            return np.exp2(np.maximum(grade, 0.0)) - 1.0
+            with np.errstate(over="ignore"):
+                gains = np.exp2(np.maximum(grade, 0.0)) - 1.0
+            if not np.isfinite(gains).all():
+                large = grade[~np.isfinite(gains)][0]
+                raise UsageError(f"gain == exp: the gain of grade {large:g} is too large for a float; give a table")
+            return gains
         grades, worths = (np.array(column) for column in zip(*self.table, strict=True))
         at = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
         listed = grades[at] == grade

@@ -147,6 +147,7 @@ class bpref_relative(_Preference):
     0.25
     """
 
+    top_down = True
     properties = Properties()
 
     def terms(self, lists: Assessed) -> Terms:

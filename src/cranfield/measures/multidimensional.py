@@ -45,7 +45,7 @@ class BiasedRBP(Measure):
 
     def terms(self, lists: Assessed) -> Terms:
         factors = self.factors()
-        dimensions = _dimensions_of(lists, self.name, factors[-1][0])
+        dimensions = dimensions_of(lists, self.name, factors[-1][0])
         columns = [dimensions.column(name, self.name) for name, _ in factors]
         keep = np.ones(len(lists.row), dtype=bool) if self.k is None else lists.rank <= self.k
         hits, document = lists.hits().where(keep), documents_of(lists)[keep]
@@ -76,7 +76,7 @@ def _gain(dimensions: Dimensions, column: int, kind: str, rel: float) -> Array:
     return np.asarray(np.maximum(np.nan_to_num(grade), 0.0) / (dimensions.largest[column] or 1.0))
 
 
-def _dimensions_of(lists: Assessed, caller: str, name: str | None = None) -> Dimensions:
+def dimensions_of(lists: Assessed, caller: str, name: str | None = None) -> Dimensions:
     if lists.dimensions is None:
         raise UsageError(f"{caller}: {no_judgments(name)}")
     return lists.dimensions
@@ -113,6 +113,7 @@ class uRBP(_TwoDimensions):
     """
 
     aliases = ("uRBPgr",)
+    top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True)
     dimension = "understandability"
 
@@ -134,6 +135,7 @@ class cRBP(_TwoDimensions):
     """
 
     aliases = ("cRBPgr",)
+    top_down = True
     properties = Properties(graded=True, recall_free=True, additive=True)
     dimension = "credibility"
 
@@ -201,16 +203,25 @@ class OverDimensions(Measure):
 
     def by_dimension(self, lists: Assessed, inner: Measure | None = None) -> dict[str, Array]:
         """The scores of the inner measure in each dimension with a weight; NaN if a topic is not judged in it."""
-        dimensions = _dimensions_of(lists, self.name)
+        dimensions = dimensions_of(lists, self.name)
         scores = {}
         for name in self.shares(dimensions):
             judged = dimensions.judged[dimensions.column(name, self.name)][lists.topic]
             scores[name] = np.where(judged, (inner or self.inner).evaluate(judged_in(lists, name)), np.nan)
         return scores
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        dimensions = dimensions_of(lists, self.name)
+        shares, scores = self.shares(dimensions), []
+        for name in shares:
+            judged = dimensions.judged[dimensions.column(name, self.name), lists.topic[0]]
+            values = self.inner.evaluate_prefixes(judged_in(lists, name), ranks) if judged else np.nan
+            scores.append(np.broadcast_to(values, ranks))
+        return self.mean(np.stack(scores), np.array(list(shares.values()))[:, None])
+
     def score(self, lists: Assessed, inner: Measure | None = None) -> Array:
         values = np.stack(list(self.by_dimension(lists, inner).values()))
-        shares = np.array(list(self.shares(_dimensions_of(lists, self.name)).values()))
+        shares = np.array(list(self.shares(dimensions_of(lists, self.name)).values()))
         return self.mean(values, shares[:, None])
 
     def mean(self, values: Array, share: Array) -> Array:
@@ -223,7 +234,7 @@ class OverDimensions(Measure):
 
     def remarks(self, lists: Assessed) -> list[str]:
         """The score and weight of each dimension, for the first list."""
-        shares = self.shares(_dimensions_of(lists, self.name))
+        shares = self.shares(dimensions_of(lists, self.name))
         return [
             f"{name}: {self.inner} {values[0]:.4f}, weight {shares[name]:.4f}"
             for name, values in self.by_dimension(lists).items()
@@ -241,28 +252,32 @@ class OverDimensions(Measure):
 
 def judged_in(lists: Assessed, name: str) -> Assessed:
     """The same lists with the judgments of one dimension."""
-    dimensions = _dimensions_of(lists, "dimensions")
+    dimensions = dimensions_of(lists, "dimensions")
     if name == RELEVANCE:
         return lists
 
     def build() -> Assessed:
-        column = dimensions.column(name, "dimensions")
-        row, at = dimensions.hits(column, lists.retrieved)
-        known = ~np.isnan(dimensions.grade[column])
-        return lists.replace(
-            row=row,
-            rank=dimensions.rank[at],
-            grade=dimensions.grade[column, dimensions.document[at]],
-            judged=Judged.of(dimensions.topic[known], dimensions.grade[column, known], len(lists.topics)),
-            set_of_row=lists.topic,
-            tie_first=None if dimensions.tie_first is None else dimensions.tie_first[at],
-            tie_last=None if dimensions.tie_last is None else dimensions.tie_last[at],
-            place=None,
-            document=None,
-            dimensions=None,
-        )
+        return with_grades(lists, dimensions, dimensions.grade[dimensions.column(name, "dimensions")])
 
     return lists._once(("dimension", name), build)
+
+
+def with_grades(lists: Assessed, dimensions: Dimensions, grade: Array) -> Assessed:
+    """The same lists with other grades of the documents, one for each of `dimensions`; NaN is unjudged."""
+    row, at = dimensions.hits(grade, lists.retrieved)
+    known = ~np.isnan(grade)
+    return lists.replace(
+        row=row,
+        rank=dimensions.rank[at],
+        grade=grade[dimensions.document[at]],
+        judged=Judged.of(dimensions.topic[known], grade[known], len(lists.topics)),
+        set_of_row=lists.topic,
+        tie_first=None if dimensions.tie_first is None else dimensions.tie_first[at],
+        tie_last=None if dimensions.tie_last is None else dimensions.tie_last[at],
+        place=None,
+        document=None,
+        dimensions=None,
+    )
 
 
 @measure

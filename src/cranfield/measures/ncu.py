@@ -69,6 +69,7 @@ class NCU(Measure):
     }
     """The names of four special cases in NTCIREVAL."""
     aliases = tuple(members)
+    top_down = True
     properties = Properties(graded=True, normalised=True)
 
     def declares(self, default: Properties) -> Properties:

@@ -170,6 +170,7 @@ class AlphaDCG(Novelty):
     name = "alpha-DCG"
     aliases = ("AlphaDCG", "alpha_DCG", "α-DCG")
     weight = staticmethod(log_discount)
+    top_down = True
     properties = Properties(recall_free=True, diminishing=True, high=np.inf)
 
     def declares(self, default: Properties) -> Properties:
@@ -250,6 +251,7 @@ class AlphaNDCG(Novelty):
     name = "alpha-nDCG"
     aliases = ("AlphaNDCG", "alpha_nDCG", "α-nDCG", "alpha-NDCG")
     weight = staticmethod(log_discount)
+    top_down = True
     properties = Properties(normalised=True, diminishing=True, high=GREEDY)
 
     def declares(self, default: Properties) -> Properties:
@@ -311,6 +313,7 @@ class NRBP(RankBiased):
     0.75
     """
 
+    top_down = True
     properties = Properties(recall_free=True, diminishing=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -333,6 +336,7 @@ class nNRBP(RankBiased):
     1.0
     """
 
+    top_down = True
     properties = Properties(normalised=True, diminishing=True, high=GREEDY)
 
 
@@ -372,6 +376,11 @@ class _ERROverIntents(Novelty):
             return None if terms is None else replace(terms, over=terms.over * self.normaliser_of_grades(lists))
         hits, adds, columns = self.discounted(lists)
         return Terms(hits, adds, self.normaliser(lists), columns)
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """A document adds the same in every cut list, and the divisor depends only on the judgments."""
+        terms = self.terms(lists)
+        return super().score_prefixes(lists, ranks) if terms is None else terms.running(ranks)
 
     def remarks(self, lists: Assessed) -> list[str]:
         return ByIntent().remarks(lists, self.plain) if self.dialect == "graded" else []

@@ -57,6 +57,7 @@ class EBR(_Satisfied):
 
     beta: NotNegative = 1
 
+    top_down = True
     properties = Properties(graded=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -82,6 +83,7 @@ class iRBU(_Satisfied):
 
     p: Persistence = 0.99
 
+    top_down = True
     properties = Properties(graded=True, recall_free=True, diminishing=True)
 
     def terms(self, lists: Assessed) -> Terms:

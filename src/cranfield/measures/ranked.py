@@ -10,6 +10,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
@@ -305,6 +306,19 @@ def interpolated(lists: Assessed, rel: float, cutoff: int | None, recall: float,
     return np.where(relevant > 0, hits.value_at_nth(best, enough)[0], np.nan)
 
 
+def interpolated_by_prefix(
+    lists: Assessed, ranks: int, rel: float, cutoff: int | None, recall: float, dialect: str
+) -> Array:
+    """Interpolated precision at a recall point of the first of the lists, cut after each of its first ranks."""
+    cut = Prefixes.of(lists, ranks)
+    hits, relevant = cut.relevant(rel, cutoff), float(cut.num_rel(rel)[0])
+    if not relevant:
+        return np.full(ranks, np.nan)
+    enough = max(int(needed(recall, np.array([relevant]), dialect)[0]), 1)
+    precision = np.where(hits.nth >= enough, hits.nth / hits.rank, 0.0)
+    return hits.last(np.maximum.accumulate(precision))
+
+
 @measure
 class IPrec(Measure):
     r"""Interpolated precision at a recall point: the best precision at that recall or beyond.
@@ -334,6 +348,9 @@ class IPrec(Measure):
         if self.cutoff is None:
             raise UsageError("IPrec needs a recall point: write IPrec@0.1")
         return interpolated(lists, self.rel, None, float(self.cutoff), self.dialect)
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        return interpolated_by_prefix(lists, ranks, self.rel, None, float(self.cutoff or 0.0), self.dialect)
 
 
 ELEVEN = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -377,6 +394,12 @@ class AP11(Measure):
         total = np.zeros(lists.rows)
         for point in reversed(self.points):  # trec_eval adds from high recall to low
             total += interpolated(lists, self.rel, self.k, point, self.dialect)
+        return total / len(self.points)
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        total = np.zeros(ranks)
+        for point in reversed(self.points):
+            total += interpolated_by_prefix(lists, ranks, self.rel, self.k, point, self.dialect)
         return total / len(self.points)
 
 
@@ -480,6 +503,7 @@ class RBPres(Measure):
 
     p: Persistence = 0.8
 
+    top_down = True
     properties = Properties(recall_free=True, additive=True, better="neither", scale="interval iff p = 1/2")
 
     def score(self, lists: Assessed) -> Array:

@@ -8,10 +8,10 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.topic_numbers import numbers_of_topics
+from cranfield.assessed.prefixes import Prefixes
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.measures.base import DEEPEST_CUTOFF, Measure, Properties, Terms, measure, normalised_unless_cut
-from cranfield.measures.contingency import confusion
+from cranfield.measures.contingency import collection_size, confusion
 from cranfield.measures.parameters import Whole
 from cranfield.measures.ranked import needed
 from cranfield.text import counted, listed
@@ -25,9 +25,9 @@ def documents_to_read(caller: str, lists: Assessed, N: int | None) -> Array | No
 
     Warns, with their number, if lists have more documents than that.
     """
-    sizes = numbers_of_topics(lists, "N", caller) if N is None else np.full(lists.rows, float(N))
-    if sizes is None:
-        return None
+    sizes = collection_size(caller, lists, N)
+    if sizes is None or isinstance(lists, Prefixes):  # of a list that has been scored whole, with a warning
+        return sizes
     longer = np.flatnonzero(lists.retrieved > sizes)
 
     def warn() -> bool:
@@ -83,7 +83,8 @@ class ESL(Measure):
     are still `wanted`; j others are above it. `ESL[ties]` uses the levels of tied scores (exact for up to 1,000 orders
     of a list's tied documents, sampled beyond that); plain ESL treats every document as a level. If a list has too few
     relevant documents, the search goes on in the rest of the collection in random order; `N` is the size of the
-    collection. Without `N`, or if the topic has too few relevant documents, the length is undefined. Lower is better.
+    collection, which can differ by topic, in a table of topics (`topic_numbers`). Without `N`, or if the topic has too
+    few relevant documents, the length is undefined. Lower is better.
     No relevant documents: undefined.
     Reference: Cooper, American Documentation 19(1), 1968, doi:10.1002/asi.5090190108
 
@@ -96,10 +97,11 @@ class ESL(Measure):
     rel: float = 1
 
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(better="lower", high=np.inf)
 
     def terms(self, lists: Assessed) -> Terms | None:
-        if self.N is not None:
+        if collection_size(self.name, lists, self.N) is not None:
             return None  # the rest of the collection is not at any hit
         hits = lists.relevant(self.rel)
         reached = hits.count >= self.wanted
@@ -108,9 +110,10 @@ class ESL(Measure):
         return Terms(hits, others, reached.astype(np.float64), {"non-relevant before it": others})
 
     def score(self, lists: Assessed) -> Array:
-        if self.N is None:
+        sizes = collection_size(self.name, lists, self.N)
+        if sizes is None:
             return super().score(lists)
-        cells = confusion(lists, self.rel, self.N)
+        cells = confusion(lists, self.rel, sizes if self.N is None else self.N)
         assert cells.true_negative is not None
         retrieved, missed = cells.true_positive, cells.false_negative
         wanted = np.full(lists.rows, float(self.wanted))
@@ -146,6 +149,7 @@ class WSS(Measure):
 
     aliases = ("wss",)
     cutoff_kind = "recall"
+    top_down = True
     properties = Properties(low=-1.0)
 
     def check(self) -> None:
@@ -211,6 +215,7 @@ class LastRel(Measure):
 
     aliases = ("last_rel",)
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(better="lower", high=np.inf)
 
     def check(self) -> None:

@@ -80,6 +80,7 @@ class xinfAP(_Stratified):
 
     aliases = ("xInfAP", "XinfAP")
     cutoff_kind = "none"
+    top_down = True
     properties = Properties()
 
     def terms(self, lists: Assessed) -> Terms:
@@ -124,6 +125,7 @@ class infNDCG(_Stratified):
     gain: GainLike = LINEAR
 
     aliases = ("infnDCG", "infndcg")
+    top_down = True
     properties = Properties(graded=True, additive=True, high=np.inf)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -176,6 +178,7 @@ class statAP(Measure):
     estimates: ClassVar[bool] = True
     aliases = ("StatAP", "statMAP")
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(high=np.inf)
 
     def terms(self, lists: Assessed) -> Terms:

@@ -34,6 +34,7 @@ class P(Measure):
     rel: float = 1
 
     aliases = ("Precision", "SetP", "set_P")
+    top_down = True
     properties = Properties(recall_free=True, additive=True, scale="interval")
     only_relevant = True
 
@@ -114,6 +115,7 @@ class F(_Effectiveness):
     True
     """
 
+    top_down = True
     properties = Properties(additive=True, scale="interval")
 
     def terms(self, lists: Assessed) -> Terms:
@@ -134,6 +136,7 @@ class E(_Effectiveness):
     0.5
     """
 
+    top_down = True
     properties = Properties(additive=True, better="lower", scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -156,6 +159,7 @@ class Success(Measure):
     rel: float = 1
 
     aliases = ("success", "HitRate", "Hit")
+    top_down = True
     properties = Properties(normalised=True, recall_free=True, diminishing=True)
 
     def score(self, lists: Assessed) -> Array:
@@ -207,6 +211,7 @@ class gP(Measure):
 
     gain: GainLike = LINEAR
 
+    top_down = True
     properties = Properties(
         graded=True, recall_free=True, additive=True, scale="interval iff the grades are on a ratio scale"
     )
@@ -263,6 +268,7 @@ class SetAP(Measure):
     rel: float = 1
 
     aliases = ("set_map",)
+    top_down = True
     properties = Properties()
 
     def score(self, lists: Assessed) -> Array:

@@ -77,6 +77,7 @@ class TBG(_Reading):
     overhead: NotNegative = 7.8
     rel: float = 1
 
+    top_down = True
     properties = Properties(recall_free=True, high=np.inf, lengths=True)
     unit = "words"
 
@@ -159,6 +160,7 @@ class U(_Reading):
     norm: float | str | None = None
 
     aliases = ("U-measure", "Umeasure")
+    top_down = True
     properties = Properties(graded=True, recall_free=True, diminishing=True, high=np.inf, lengths=True, nonlinear=True)
     unit = "characters"
 

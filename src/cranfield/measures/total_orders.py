@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import Prefixes
+from cranfield.assessed.segments import distinct
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR
@@ -88,6 +92,21 @@ class SBTO(_TotalOrder):
             over = np.where(best > 0, best, 1.0)
         return Terms(hits, adds, over, {"place in the set": place})
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """Documents of one grade g at the places a + 1 to b of the set add C(g + N - a, g) - C(g + N - b, g)."""
+        cut = Prefixes.of(lists, ranks)
+        highest, length = self.highest(cut), self.length(cut)
+        hits, grade = gained(cut, LINEAR, self.k)
+        before, total = np.zeros(ranks), np.zeros(ranks)
+        for level in distinct(grade)[::-1].tolist():
+            after, chosen = before + hits.where(grade == level).count, np.full(ranks, level)
+            from_here, below = (_choose(level + length - place, chosen) for place in (before, after))
+            total, before = total + from_here - below, after
+        if not self.normalize:
+            return total
+        best = _choose(length + highest, np.full(ranks, float(highest))) - 1.0
+        return total / np.where(best > 0, best, 1.0)
+
     def note(self, lists: Assessed) -> str | None:
         return super().note(lists) if self.normalize else None
 
@@ -121,3 +140,11 @@ class RBTO(_TotalOrder):
         with np.errstate(over="ignore"):
             weight = self.finite(base ** (length[hits.row] - hits.rank))
         return Terms(hits, grade * weight, 1.0, {"weight": weight})
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """One more document is one more digit at the end of the number."""
+        if self.normalize or self.k is not None:
+            return self.score(Prefixes.of(lists, ranks))
+        base, (hits, grade) = self.highest(lists) + 1.0, gained(lists, LINEAR, ranks)
+        digits = np.bincount(hits.rank, grade, ranks + 1)[1:]
+        return np.fromiter(accumulate(digits.tolist(), lambda number, digit: number * base + digit), np.float64, ranks)

@@ -7,10 +7,12 @@ import math
 import numpy as np
 
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import position_in_segment
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
+from cranfield.measures.contingency import collection_size
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.parameters import NotNegative, Probability, Whole
 from cranfield.measures.ranked import AP, discounted, persistence
@@ -38,6 +40,7 @@ class SetF(Measure):
     rel: float = 1
 
     aliases = ("set_F",)
+    top_down = True
     properties = Properties(additive=True, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
@@ -53,7 +56,8 @@ class Utility(Measure):
 
     .. math:: a\,TP + b\,FP + c\,FN + d\,TN
 
-    `d` needs `N`, the number of documents in the collection.
+    `d` needs `N`, the number of documents in the collection, which can differ by topic, in a table of topics
+    (`topic_numbers`).
     No relevant documents: the same sum.
     Reference: Hull, The TREC-7 Filtering Track, 1998
 
@@ -69,14 +73,19 @@ class Utility(Measure):
     rel: float = 1
 
     aliases = ("utility",)
+    top_down = True
     properties = Properties(additive=True, low=-np.inf, high=np.inf, scale="interval")
 
     def score(self, lists: Assessed) -> Array:
-        if self.d != 0 and self.N is None:
-            raise UsageError(f"Utility: d == {self.d!r} needs N, the number of documents in the collection")
+        sizes = collection_size(self.name, lists, self.N) if self.d != 0 else 0.0
+        if sizes is None:
+            raise UsageError(
+                f"Utility: d == {self.d!r} needs N, the number of documents in the collection; give it for each topic "
+                "as topic_numbers=, a file with lines of topic and N"
+            )
         hits, retrieved = lists.relevant(self.rel, self.k).count, num_retrieved(lists, self.k)
         relevant = lists.num_rel(self.rel)
-        left_out = (self.N or 0.0) + hits - retrieved - relevant
+        left_out = sizes + hits - retrieved - relevant
         worth = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
         return worth + self.d * left_out if self.d else worth
 
@@ -98,6 +107,7 @@ class RelativeP(Measure):
     rel: float = 1
 
     aliases = ("SetRelativeP", "SetRelP", "set_relative_P", "relative_P")
+    top_down = True
     properties = Properties(normalised=True, additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
@@ -122,6 +132,7 @@ class NumNonrelRet(Measure):
     rel: float = 1
 
     aliases = ("num_nonrel_judged_ret",)
+    top_down = True
     properties = Properties(recall_free=True, additive=True, high=np.inf, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
@@ -222,6 +233,7 @@ class nDCGrel(Measure):
     gain: GainLike = LINEAR
 
     aliases = ("ndcg_rel",)
+    top_down = True
     properties = normalised_unless_cut(Properties(graded=True, normalised=True))
 
     def score(self, lists: Assessed) -> Array:
@@ -276,6 +288,20 @@ class Rndcg(Measure):
         points = (each + longer * (each > 0)).astype(np.float64)
         return divide(np.where(longer, total + whole, total), points)
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        cut, gain = Prefixes.of(lists, ranks), Gain.of(self.gain)
+        hits, left, _ = discounted(cut, gain, LOG2, self.k)
+        dcg, ideal, best = hits.sum(left), cut.ideal(gain), _running_ideal_dcg(cut, gain)
+        of_topic = slice(*ideal.start[cut.set_of_row[0] : cut.set_of_row[0] + 2])
+        gains, best = ideal.gain[of_topic], best[of_topic]
+        ends = np.flatnonzero(np.append(np.diff(gains) != 0, True)) if len(gains) else np.zeros(0, dtype=np.int64)
+        total = np.zeros(ranks)
+        for end in ends.tolist():  # the number of the last document of a gain, from 0; a list ends at its cut
+            total += dcg[np.minimum(end, np.arange(ranks))] / best[end]
+        longer = num_retrieved(cut, self.k) >= len(gains) + 2
+        whole = divide(dcg, ranked.ideal_dcg(cut, gain, LOG2, None))
+        return divide(np.where(longer, total + whole, total), (len(ends) + longer * (len(ends) > 0)).astype(np.float64))
+
 
 def _value_at(hit_row: Index, hit_rank: Index, running: Array, row: Index, rank: Index) -> Array:
     """The running value of the last hit of each `row` at `rank` or above; 0 if there is no such hit."""
@@ -304,6 +330,7 @@ class yaap(Measure):
     rel: float = 1
 
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(low=-np.inf, high=np.inf)
 
     def score(self, lists: Assessed) -> Array:
@@ -328,6 +355,7 @@ class ideal_dcg(Measure):
 
     gain: GainLike = LINEAR
 
+    top_down = True
     properties = Properties(graded=True, additive=True, high=np.inf, better="neither")
 
     def score(self, lists: Assessed) -> Array:
@@ -347,6 +375,7 @@ class unj(Measure):
     0.25
     """
 
+    top_down = True
     properties = Properties(recall_free=True, additive=True, better="neither", scale="ratio")
 
     def score(self, lists: Assessed) -> Array:
@@ -371,6 +400,7 @@ class rbp_resid(Measure):
     p: Probability = 0.9
 
     cutoff_kind = "none"
+    top_down = True
     properties = Properties(recall_free=True, better="neither")
 
     def score(self, lists: Assessed) -> Array:

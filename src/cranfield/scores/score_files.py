@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from cranfield import check
+from cranfield import _core, check
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
+from cranfield.collection.first_block import check_json, whole_lines
 from cranfield.collection.source import read_bytes, stem, without_compression
 from cranfield.collection.structured import parquet_table, parsed_json
 from cranfield.errors import DataError
@@ -74,7 +75,7 @@ class ScoreFile:
         return DataError(self.path, line, message)
 
     def _text(self) -> str:
-        data = read_bytes(self.path)
+        data = read_bytes(self.path, self._check_block)
         try:
             text = data.decode("utf-8").lstrip("\ufeff")
         except UnicodeDecodeError as error:
@@ -83,6 +84,16 @@ class ScoreFile:
         if not text.strip():
             raise self._fault(None, "is empty, expected scores")
         return text
+
+    def _check_block(self, head: bytes) -> None:
+        """Raise an error if the first block cannot be scores, before the rest is read: a pipe may have no end."""
+        if self.format in (None, "json") and head.lstrip().startswith(b"{"):
+            check_json(head, self.path)
+            return
+        lines = whole_lines(head, self.path, "lines of scores")
+        words = [re.split(rb"[\s,;]+", line.strip()) for line in lines.splitlines() if line.strip()]
+        if words and all(len(cells) == 1 and _core.parse_number(cells[0]) is None for cells in words):
+            raise self._fault(1, f"{words[0][0].decode('utf-8', 'replace')!r}, expected scores")
 
     def _rows(self, text: str, sep: str | None) -> _Rows:
         """The cells of each line that is not blank; without `sep`, the first line shows the separator."""

@@ -105,6 +105,16 @@ class ByIntent(View):
 
         return aware
 
+    def around_prefixes(self, score: Score, cutoff: int | None) -> Score:
+        def aware(lists: Assessed) -> Array:
+            by_intent, probability = self.read(lists, cutoff), intents_of(lists).probability
+            scores = [score(by_intent.take(np.array([row]))) for row in range(by_intent.rows)]
+            shares = zip(scores, probability[by_intent.set_of_row].tolist(), strict=True)
+            total = sum(share * np.nan_to_num(values) for values, share in shares)
+            return np.asarray(total) if by_intent.rows else np.full(len(score(lists)), np.nan)
+
+        return aware
+
     def _blocks(self, lists: Assessed, cutoff: int | None) -> list[tuple[int, int]]:
         """Blocks of rows with about `MOST_ENTRIES` entries each.
 
@@ -209,8 +219,12 @@ class Sharp(View):
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         return lambda lists: self.gamma * intent_recall(lists, cutoff) + (1 - self.gamma) * score(lists)
 
-    def running(self, scores: Array, lists: Assessed, cutoff: int | None) -> Array:
-        return self.gamma * running_intent_recall(lists, cutoff, len(scores)) + (1 - self.gamma) * scores
+    def around_prefixes(self, score: Score, cutoff: int | None) -> Score:
+        def mixed(lists: Assessed) -> Array:
+            scores = score(lists)
+            return self.gamma * running_intent_recall(lists, cutoff, len(scores)) + (1 - self.gamma) * scores
+
+        return mixed
 
     def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
         recall = float(intent_recall(lists, measure.rank_cutoff)[0])

@@ -13,7 +13,7 @@ from cranfield.assessed.segments import ranges, row_blocks
 from cranfield.assessed.tied_orders import TiedOrders, chosen_orders, in_order_of_grades, tie_bounds, tied_rows
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index
-from cranfield.views.view import Score, Scorer, View
+from cranfield.views.view import Score, Scorer, View, refuse_sets
 
 MOST_HITS = 4_000_000
 """Hits are copied to all ranks of their ties for lists with up to this many copies at a time, to bound memory."""
@@ -72,6 +72,15 @@ class Ties(View):
         return int(np.argmax(values) if self.reading == "best" else np.argmin(values))
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
+        inside = self._around(score, additive=additive, cutoff=cutoff)
+
+        def checked(lists: Assessed) -> Array:
+            refuse_sets(lists, str(self))
+            return inside(lists)
+
+        return checked
+
+    def _around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         if self.reading == "expected":
             return partial(_expected_sum if additive else _expected, score)
         if self.score is None:

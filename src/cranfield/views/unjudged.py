@@ -13,7 +13,7 @@ from cranfield.assessed.segments import Judged, position_in_segment, ranges
 from cranfield.assessed.tied_orders import tied_groups
 from cranfield.errors import UsageError
 from cranfield.types import Index
-from cranfield.views.view import Score, View
+from cranfield.views.view import Score, View, refuse_sets
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Unjudged(View):
         return in_blocks
 
     def apply(self, lists: Assessed) -> Assessed:
+        refuse_sets(lists, str(self))
         grade_of_unjudged = max(lists.max_grade, 1.0) if self.reading == "best" else 0.0
         start = lists.document_start
         row, rank = np.repeat(np.arange(lists.rows), lists.retrieved), position_in_segment(start)

@@ -6,9 +6,16 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from cranfield.assessed.lists import Assessed
+from cranfield.errors import UsageError
 from cranfield.types import Array
 
 Score = Callable[[Assessed], Array]
+
+
+def refuse_sets(lists: Assessed, view: str) -> None:
+    """Raise an error for lists with documents that are relevant only together, whose grades depend on the order."""
+    if lists.judged.size is not None:
+        raise UsageError(f"view {view!r} cannot be combined with documents that are relevant only together")
 
 
 class Scorer(Protocol):
@@ -38,8 +45,8 @@ class View:
     one_list_per_intent: ClassVar[bool] = False
     """Whether it scores a list once for each intent."""
     top_down: ClassVar[bool] = False
-    """Whether it reads a document by the documents above it and the judgments alone. Then `explain` adds up the terms
-    of measures that are `top_down`, instead of scoring the list cut at every rank."""
+    """Whether it reads a document by the documents above it and the judgments alone. Then `around_prefixes` gives the
+    scores of a list cut after every rank from the whole list."""
     keeps_bounds: ClassVar[bool] = True
     """Whether the worst and best scores of unjudged documents stay bounds."""
 
@@ -64,9 +71,9 @@ class View:
         """The lists as `explain` shows them, and notes about them."""
         return self.apply(lists), []
 
-    def running(self, scores: Array, lists: Assessed, cutoff: int | None) -> Array:
-        """The scores of one list cut after each rank, from those of the list as this view reads it."""
-        return scores
+    def around_prefixes(self, score: Score, cutoff: int | None) -> Score:
+        """The scores of one list cut after each rank, from `score`, which gives those of a list read by this view."""
+        return lambda lists: score(self.apply(lists))
 
     def remarks(self, lists: Assessed, measure: Scorer) -> list[str]:
         """How the view changes the score of one list, for `explain`; `measure` has no views."""

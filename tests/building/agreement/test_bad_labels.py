@@ -155,4 +155,4 @@ def test_too_many_pairs_to_resample_leave_cohen_without_an_interval(monkeypatch:
     result = agreement(PAIR, ["cohen", "ac1"])
     assert np.isnan(result.low[0])
     assert np.isfinite(result.low[1])
-    assert "Cohen's κ has no interval: 1 pairs of assessors are too many to resample" in result.notes
+    assert "Cohen's κ has no interval: 1 pair of assessors are too many to resample" in result.notes

@@ -95,7 +95,7 @@ def test_agreement_over_time_by_hand() -> None:
     rows = [("i1", "x", 1, 10), ("i2", "x", 0, 20), ("i3", "x", 1, 30), ("i4", "x", 1, 40)]
     rows += [("i4", "y", 0, 1), ("i3", "y", 1, 2), ("i2", "y", 0, 3), ("i1", "y", 1, 4)]
     labels = Labels.of([dict(zip(("task", "worker", "label", "time"), row, strict=True)) for row in reversed(rows)])
-    result = agreement_over_time(labels, windows=2, resamples=200)
+    result = agreement_over_time(labels, windows=2)
     by_name = dict(zip(result.assessors, result.values.tolist(), strict=True))
     assert by_name == {"all": [0.75, 0.75], "x": [1.0, 0.5], "y": [0.5, 1.0]}
     # Places 0, 1/3, 2/3, 1 and agreement 1, 1, 1, 0: slope Σ(p - 1/2)(a - 3/4) / Σ(p - 1/2)² = -(3/8 + 1/8) / (5/9).
@@ -122,7 +122,7 @@ def test_fatigue_is_found_and_its_absence_too() -> None:
 def test_seconds_are_averaged_in_each_window() -> None:
     columns = ("task", "worker", "label", "seconds")
     rows = [("i1", "x", 1, 10), ("i2", "x", 0, 4), ("i1", "y", 1, ""), ("i2", "y", 0, 6)]
-    result = agreement_over_time([dict(zip(columns, row, strict=True)) for row in rows], windows=2, resamples=0)
+    result = agreement_over_time([dict(zip(columns, row, strict=True)) for row in rows], windows=2)
     assert result.seconds[1].tolist() == [10, 4]
     assert np.isnan(result.seconds[2, 0])
     assert result.seconds[2, 1] == 6
@@ -131,7 +131,7 @@ def test_seconds_are_averaged_in_each_window() -> None:
 def test_labels_without_a_time_are_counted() -> None:
     columns = ("task", "worker", "label", "time")
     rows = [("i1", "x", 1, 1), ("i2", "x", 0, ""), ("i1", "y", 1, 1), ("i2", "y", 0, 2)]
-    result = agreement_over_time([dict(zip(columns, row, strict=True)) for row in rows], windows=1, resamples=0)
+    result = agreement_over_time([dict(zip(columns, row, strict=True)) for row in rows], windows=1)
     assert "1 label without a time, left out" in result.notes
     assert result.counts.ravel().tolist() == [3, 1, 2]
 
@@ -186,7 +186,7 @@ def test_json_latex_and_frames_of_all_results() -> None:
         agreement(labels, resamples=20),
         topic_agreement(labels, resamples=20),
         each_assessor(labels, resamples=20),
-        agreement_over_time(labels, resamples=20),
+        agreement_over_time(labels),
         group_agreement(labels, resamples=20),
         pair_agreement(labels),
         confusion(labels),
@@ -194,3 +194,24 @@ def test_json_latex_and_frames_of_all_results() -> None:
     ):
         assert len(result.to_dict()["rows"]) == len(result.to_pandas())
         assert r"\begin{tabular}" in result.to_latex()
+
+
+@pytest.mark.peers
+def test_the_change_over_time_and_its_error_are_those_of_statsmodels() -> None:
+    import statsmodels.api as sm
+
+    from cranfield.building.agreement.agreement_over_time import _slope
+
+    rng = np.random.default_rng(1)
+    place = np.linspace(0, 1, 60)
+    agreed = (rng.random(60) < 0.9 - 0.5 * place).astype(np.float64)
+    fitted = sm.OLS(agreed, sm.add_constant(place)).fit(cov_type="HC1")
+    assert _slope(place, agreed) == pytest.approx((fitted.params[1], fitted.bse[1]))
+
+
+def test_the_interval_of_a_window_is_that_of_a_mean() -> None:
+    """x agrees with y on 1, 0, 1, 1: mean 3/4, variance 1/4, standard error √(1/4 / 4) = 1/4."""
+    rows = [(f"i{i}", "y", 1) for i in range(4)] + [(f"i{i}", "x", label) for i, label in enumerate([1, 0, 1, 1])]
+    result = agreement_over_time(rows, windows=1)
+    x = result.assessors.index("x")
+    assert (result.low[x, 0], result.high[x, 0]) == pytest.approx((0.75 - 1.959964 / 4, 1.0))

@@ -134,3 +134,26 @@ def test_coefficients_of_topics_are_those_of_their_labels_alone() -> None:
         assert (result.high[t] >= result.values[t]).all()
     assert result.mean == pytest.approx(result.values.mean(axis=0))
     assert result.labels.sum() == len(labels)
+
+
+def test_equal_rows_are_drawn_together_with_the_same_distribution() -> None:
+    """With 100 rows of two kinds, the sums have the mean and the variance of 100 draws."""
+    matrix = np.repeat([[1.0, 0.0], [0.0, 3.0]], [70, 30], axis=0)
+    sums = bootstrap(matrix, lambda sums: sums, 20_000, 1).result
+    assert sums.mean(axis=0) == pytest.approx([70, 90], rel=0.01)
+    assert sums.var(axis=0) == pytest.approx([100 * 0.7 * 0.3, 9 * 100 * 0.7 * 0.3], rel=0.05)
+    assert (sums[:, 0] + sums[:, 1] / 3 == 100).all()
+
+
+def test_a_large_crowd_has_no_cohen_by_default_and_no_interval_on_request() -> None:
+    """300 assessors with 10 labels each: two of them share at most a few items."""
+    rng = np.random.default_rng(0)
+    rows = {(f"i{rng.integers(0, 1000)}", f"w{g}"): int(rng.integers(0, 2)) for g in range(300) for _ in range(10)}
+    labels = Labels.of([(*key, label) for key, label in rows.items()])
+    result = agreement(labels, resamples=20)
+    assert "cohen" not in result.names
+    assert "conger" in result.names
+    assert any(note.startswith("no Cohen's κ: pairs of assessors share") for note in result.notes)
+    asked = agreement(labels, ["cohen"], resamples=20)
+    assert np.isnan(asked.low[0])
+    assert any("Cohen's κ over pairs has no interval" in note for note in asked.notes)

@@ -60,6 +60,7 @@ def test_topic_and_document_are_enough(tmp_path: Path) -> None:
         ("topic\tdoc\nq\ta\nq\tb\nq\ta\n", "4: document 'a' appears twice for topic 'q', first on line 2"),
         ("topic\tdoc\nq\t\n", "2: the document is empty"),
         ("topic\tdoc\trank\nq\ta\tx\n", "2: the rank is 'x', expected a number"),
+        ("topic\tdoc\nq\t" + "a" * 200_000 + "\n", "2: cannot be read as a table"),
         ("topic\tdoc\tstratum\nq\ta\t1\n", "needs both columns"),
         ("topic\tdoc\tstratum\tprobability\nq\ta\t1\t0\n", "2: the probability is '0', must be above 0"),
         ("topic\tdoc\tstratum\tprobability\nq\ta\t1\t\n", "2: the probability is '', must be above 0"),

@@ -182,6 +182,14 @@ def test_wrong_calls_are_clear_errors(options: dict[str, object], message: str |
         simulate_pools(qrels, runs, **options)  # type: ignore[arg-type]
 
 
+def test_a_pool_without_judged_documents_finds_nothing() -> None:
+    runs = {name: {"q": {f"{name}{n}": float(-n) for n in range(3)}} for name in "xyz"}
+    result = simulate_pools({"q": {"elsewhere": 1}}, runs, ["depth", "hedge", "max-mean", "sample"], [3], "P@2")
+    for outcome in result.outcomes:
+        assert (outcome.judgments, outcome.relevant, outcome.share) == (0, 0, 0)
+    assert any("1 relevant document is in no list to depth 100" in note for note in result.notes)
+
+
 # -- holes and contributions
 
 

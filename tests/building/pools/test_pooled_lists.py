@@ -9,7 +9,8 @@ import pytest
 
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
-from cranfield.building.pools.pooled_lists import PooledLists, lists_of_judged
+from cranfield.building.pools.judged_lists import lists_of_judged
+from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError, UsageError
 from tests.building.pools.small_pools import as_runs, random_lists, random_relevance

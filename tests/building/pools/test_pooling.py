@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -103,22 +101,6 @@ def test_the_lowest_relevant_grade_counts() -> None:
         offer = Pooling(PooledLists.of(runs), "max-mean", rel=rel).replay([("q", "a", 1)]).next()
         assert offer is not None
         assert offer.estimate == pytest.approx(estimate)
-
-
-@pytest.mark.parametrize("name", ORDERED)
-def test_the_next_document_of_a_large_pool_is_found_at_once(name: str) -> None:
-    """100,000 documents of 100 runs: far below a second for 20 judgments; bench/ has the limit."""
-    runs = {f"r{r}": {"q": {f"d{r}-{n}": float(-n) for n in range(1000)}} for r in range(100)}
-    lists = PooledLists.of(runs, depth=None)
-    assert lists.size == 100_000
-    pooling = Pooling(lists, name)
-    pooling.next()
-    began = time.perf_counter()
-    for _ in range(20):
-        offer = pooling.next()
-        assert offer is not None
-        pooling.tell("q", offer.doc, 0)
-    assert time.perf_counter() - began < 4
 
 
 # -- whole pools

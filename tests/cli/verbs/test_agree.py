@@ -76,7 +76,7 @@ def test_breakdowns_have_the_numbers_of_python(cranfield: Cranfield, table: str,
     groups = group_agreement(labels.with_assessors(assessors), resamples=0)
     assert [by_group[0]["percent"], by_group[2]["percent"]] == pytest.approx(groups.percent[[0, 2]].tolist())
     assert by_group[1]["percent"] is None  # the crowd is one assessor
-    by_time = rows(cranfield, table, "--by", "time", "--windows", "3", "-B", "0")
+    by_time = rows(cranfield, table, "--by", "time", "--windows", "3")
     assert [name for name in by_time[0] if name.startswith("window")] == ["window 1", "window 2", "window 3"]
 
 
@@ -101,7 +101,8 @@ def test_confusions_of_all_pairs_and_of_each(cranfield: Cranfield, table: str) -
         (("--by", "time", "-c", "alpha"), "--coefficient applies to the table of all labels and to --by topic"),
         (("--weights", "linear"), "--weights applies only to --by assessor"),
         (("--windows", "3"), "--windows applies only to --by time"),
-        (("--pairs", "--unit", "topic"), "--unit and --interval apply only to the table of all labels"),
+        (("--pairs", "--unit", "topic"), "--unit and --intervals apply only to the table of all labels"),
+        (("--pairs", "-B", "10"), "--resamples and --seed do not apply"),
         (("--by", "group"), "on the command line: --assessors FILE"),
         (("--scale", "0,,1"), "--scale 0,,1: expected labels separated by commas"),
         (("--scale", "0,1"), "label '2' is not on the scale 0, 1"),
@@ -136,6 +137,6 @@ def test_repeated_items_give_self_agreement(cranfield: Cranfield, tmp_path: Path
 @pytest.mark.parametrize("words", [(), ("--by", "topic"), ("--by", "assessor"), ("--by", "time"), ("--pairs",)])
 def test_figures_are_written(cranfield: Cranfield, table: str, tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "figure.svg"
-    done = cranfield("agree", table, *words, "-B", "50", "--plot", str(path))
+    done = cranfield("agree", table, *words, "--plot", str(path))
     assert done.code == 0, done.err
     assert "<svg" in path.read_text()

@@ -265,6 +265,20 @@ def test_random_topics_are_fitted_by_reml(cranfield: Cranfield, folder: Path, va
     assert float(table["topic"]["variance"]) == pytest.approx((theirs["topic"].ms - theirs["error"].ms) / 4, rel=1e-6)
 
 
+def test_scores_that_a_file_lacks_are_left_out_on_request(cranfield: Cranfield, tmp_path: Path) -> None:
+    scores = np.random.default_rng(2).random((3, 7)).round(3).tolist()
+    lines = [f"AP,{run},{topic},{scores[i][topic - 1]}" for i, run in enumerate("abc") for topic in range(1, 8)]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(["measure,run,topic,value", *lines[2:]]))  # a lacks topics 1 and 2
+    words = ("anova", "--scores", str(path), "--random", "topic")
+    skipped = cranfield(*words, "--missing", "skip")
+    assert (skipped.err, "19 scores" in skipped.out) == ("", True)
+    zero = cranfield(*words)
+    assert "21 scores" in zero.out
+    assert "2 of 21 lists have no score and count as 0: a 1, a 2" in zero.err
+    assert "--missing RULE" in zero.err
+
+
 def test_random_topics_with_pairs_means_and_json(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
     words = ("anova", "--scores", "matrix.csv", "--random", "topic")
     pairs = rows(cranfield(*words, "--pairs", "-f", "csv").out)

@@ -74,3 +74,29 @@ def test_a_score_without_an_arcsine_is_named(cranfield: Cranfield, tmp_path: Pat
     done = cranfield("compare", "-s", str(path), "--transform", "arcsine")
     assert done.code == 2
     assert "score of a on topic 302 is 1.7, must be between 0 and 1 for arcsine" in done.err
+
+
+def test_documents_are_resampled_beside_the_test_over_topics(cranfield: Cranfield) -> None:
+    done = cranfield("test", "--sample", "-m", "AP", "--test", "documents", "-B", "50", "--baseline", "bm25")
+    header, *rows = done.out.splitlines()
+    assert header.split("  ")[0] == "first"
+    assert [row.split()[:2] for row in rows[:3]] == [["coord", "bm25"], ["dense", "bm25"], ["fusion", "bm25"]]
+    by_topic = cranfield("test", "--sample", "-m", "AP", "--test", "documents", "-B", "50", "--per-topic", "-f", "csv")
+    assert by_topic.out.splitlines()[0] == "first,second,topic,difference,error,p"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--margin", "0.1"], "--margin does not apply to --test documents"),
+        (["-m", "AP", "-m", "RR"], "--test documents takes one measure, but there are 2"),
+        (["--alternative", "less"], "--alternative less: --test documents is two-sided"),
+    ],
+)
+def test_options_of_other_tests_are_refused_for_documents(cranfield: Cranfield, words: list[str], message: str) -> None:
+    done = cranfield("test", "--sample", "--test", "documents", *words)
+    assert message in done.err
+
+
+def test_per_topic_is_for_documents_only(cranfield: Cranfield) -> None:
+    assert "--per-topic applies only to --test documents" in cranfield("test", "--sample", "--per-topic").err

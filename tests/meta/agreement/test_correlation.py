@@ -131,6 +131,13 @@ def test_p_of_tau_uses_the_variance_with_ties() -> None:
                 assert rank_correlation(x, y, coefficient).p == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.parametrize("n", range(3, 60))
+def test_a_ranking_that_ties_all_systems_has_no_p(n: int) -> None:
+    result = rank_correlation([1.0] * n, [0] * (n - 2) + [1, 1])
+    assert math.isnan(result.value)
+    assert math.isnan(result.p)
+
+
 def test_p_of_the_matrix_agrees_with_scipy_for_tied_means() -> None:
     rng = np.random.default_rng(4)
     scores = Scores("abc", map(str, range(20)), "1", rng.integers(0, 4, (3, 20, 1)) / 4)

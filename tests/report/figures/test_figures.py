@@ -84,7 +84,7 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
         "coefficients": agreement.agreement(labels, ["percent", "ac1"], resamples=20),
         "topics": agreement.topic_agreement(labels, ["percent"], resamples=20),
         "assessors": agreement.each_assessor(labels, resamples=20),
-        "over time": agreement.agreement_over_time(labels, resamples=20),
+        "over time": agreement.agreement_over_time(labels),
         "groups": agreement.group_agreement(labels, resamples=20),
         "pairs of assessors": agreement.pair_agreement(labels),
         "confusion": agreement.confusion(labels),
@@ -277,6 +277,11 @@ def test_diversity_takes_means_of_scores() -> None:
     assert (table["I-rec@10"].item(), table["D-nDCG@10"].item(), table["D#-nDCG@10"].item()) == (0.75, 0.5, 0.625)
     with pytest.raises(UsageError, match="no measure begins with I-rec"):
         describe_diversity(data["D-nDCG@10"])
+
+
+def test_diversity_counts_the_topics_with_scores() -> None:
+    data = Scores(["I-rec@10", "D-nDCG@10"], ["a"], ["1", "2"], [[[0.5, NAN]], [[0.25, NAN]]])
+    assert describe_diversity(data).subtitle.startswith("means over 1 topic;")
 
 
 def test_spacing_of_all_lists_of_four_is_that_of_ferro_and_maistro_figure_19() -> None:
@@ -527,6 +532,24 @@ def test_rank_changes_of_many_systems_show_those_that_move() -> None:
     assert ">s50<" not in drawn
     assert figure.subtitle.endswith("2 of 126 systems change rank, by up to 1; the others are not shown")
     assert len(figure.columns()["system"]) == 126
+
+
+def test_rank_changes_of_many_systems_that_do_not_move_show_the_first() -> None:
+    ranks = np.arange(1, 127)
+    figure = describe_rank_changes({"system": [f"s{i}" for i in ranks], "before": ranks, "after": ranks})
+    drawn = rendered(figure, "svg").decode()
+    assert ">s30<" in drawn
+    assert ">s31<" not in drawn
+    assert figure.subtitle.endswith("no rank changes; the first 30 of 126 systems are shown")
+
+
+@pytest.mark.parametrize("lists", [4, 40])
+def test_spacing_has_the_colours_of_the_measures(lists: int) -> None:
+    scores = np.linspace(0, 1, lists)
+    figure = describe_spacing({"RR": scores, "nDCG@10": scores}, [f"{i:02d}" for i in range(lists)])
+    drawn = rendered(figure, "svg").decode()
+    for number in style_numbers(["RR", "nDCG@10"], "measure").values():
+        assert drawn.count(f'"{style(number)["color"]}"') >= lists
 
 
 def test_long_names_are_shortened_beside_points() -> None:

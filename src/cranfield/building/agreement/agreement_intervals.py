@@ -41,11 +41,15 @@ def intervals(
     resampled = settings
     if statistics.by_pair:
         width = len(statistics.pair_labels.first) * len(statistics.labels.scale) ** 2
-        if width * settings.resamples > MOST_RESAMPLED:
+        scattered = statistics.pair_labels.scattered
+        if scattered or width * settings.resamples > MOST_RESAMPLED:
             kept = tuple(one for one in settings.coefficients if one.error != "cohen")
             resampled, statistics = replace(settings, coefficients=kept), replace(statistics, by_pair=False)
-            pairs = f"{len(statistics.pair_labels.first):,}"
-            without = (f"Cohen's κ has no interval: {pairs} pairs of assessors are too many to resample",)
+            pairs = counted(len(statistics.pair_labels.first), "pair")
+            if not scattered:
+                without = (f"Cohen's κ has no interval: {pairs} of assessors are too many to resample",)
+    if not resampled.coefficients:
+        return none, none, without
     matrix = statistics.matrix[filled]
     state = bootstrap(
         matrix, lambda sums: resampled.computed(statistics, sums), settings.resamples, settings.seed, progress

@@ -6,13 +6,10 @@ import numpy as np
 
 from cranfield.building.agreement.agreement_settings import AgreementSettings
 from cranfield.building.agreement.chance_corrected import cohen_of
-from cranfield.building.agreement.item_statistics import FEW, ItemStatistics, PairLabels
+from cranfield.building.agreement.item_statistics import RELIABLE, ItemStatistics, PairLabels
 from cranfield.building.assessor_labels import Labels
 from cranfield.text import counted, listed
 from cranfield.types import Array
-
-RELIABLE = 30
-"""A note says so if pairs of assessors have fewer common items in the median."""
 
 
 def size_note(labels: Labels, paired: int) -> str:
@@ -64,10 +61,14 @@ def _pair_notes(statistics: ItemStatistics) -> list[str]:
     every, used = PairLabels.of(statistics.labels), statistics.pair_labels
     if len(every.first) < 2:
         return []
-    notes = ["Cohen's κ over pairs: the interval is a basic (reflected) bootstrap, as κ of few items is biased"]
+    notes = []
+    if used.scattered:
+        notes.append("Cohen's κ over pairs has no interval, as pairs share few of the items; use Conger's κ")
+    else:
+        notes.append("Cohen's κ over pairs: the interval is a basic (reflected) bootstrap, as κ of few items is biased")
     if len(used.first) < len(every.first):
         left_out = f"{len(every.first) - len(used.first):,} of {counted(len(every.first), 'pair')}"
-        notes.append(f"Cohen's κ leaves out {left_out} of assessors with fewer than {FEW} common items")
+        notes.append(f"Cohen's κ leaves out {left_out} of assessors, with fewer than {every.least:g} common items")
     median = float(np.median(used.num_items))
     if median < RELIABLE:
         notes.append(f"pairs of assessors share {median:g} items (median), which are few for Cohen's κ")

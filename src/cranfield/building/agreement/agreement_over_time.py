@@ -13,14 +13,12 @@ from cranfield.building.agreement.agreement_settings import check_paired
 from cranfield.building.agreement.chance_corrected import divided
 from cranfield.building.agreement.other_labels import OtherLabels
 from cranfield.building.agreement.repeated_labels import first_labels
-from cranfield.building.agreement.unit_bootstrap import bootstrap, percentile_interval
 from cranfield.building.assessor_labels import Labels, LabelsLike
-from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64
 
 ALL = "all"
 
@@ -29,7 +27,7 @@ ALL = "all"
 class AgreementOverTime(Record):
     """The agreement of each assessor with the others, in windows over the order of his labels."""
 
-    facts = ("windows", "level", "resamples", "seed")
+    facts = ("windows", "level")
 
     assessors: tuple[str, ...]
     """The first is `all`: the labels of all assessors, at their places in the order of their assessor."""
@@ -47,8 +45,6 @@ class AgreementOverTime(Record):
     seconds: Array
     """assessors × windows: mean seconds per label; NaN if they are unknown."""
     level: float
-    resamples: int
-    seed: int
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -87,25 +83,23 @@ def agreement_over_time(
     labels: LabelsLike,
     *,
     windows: int = 5,
-    resamples: int = 1_000,
     level: float = 0.95,
-    seed: int = 0,
-    progress: Progress | None = None,
 ) -> AgreementOverTime:
     """Agreement of each assessor with the others, in windows over the order of his labels.
 
     The labels of an assessor are ordered by time, or as they are given if there are no times, and divided into
     `windows` with equally many labels. The agreement of a label is the share of the others who gave the item the same
     label. The change is the slope of a least-squares line from the first label to the last: below 0, agreement falls,
-    such as with fatigue, or because harder items come later. Intervals are bootstrap percentiles over the labels.
+    such as with fatigue, or because harder items come later. Intervals are the value ± z times its standard error; that
+    of the change allows for unequal variances (White, Econometrica 48(4), 1980, doi:10.2307/1912934).
 
     >>> given = [("t1", "anna", 1), ("t2", "anna", 1), ("t1", "ben", 1), ("t2", "ben", 0)]
-    >>> agreement_over_time(given, windows=2, resamples=0).values[1].tolist()  # anna
+    >>> agreement_over_time(given, windows=2).values[1].tolist()  # anna
     [1.0, 0.0]
     """
     check.whole("agreement_over_time", windows=windows)
-    if resamples:
-        check_resampling("agreement_over_time", resamples, seed, None)
+    if not 0 < level < 1:
+        raise check.wrong("agreement_over_time", "level", level, "between 0 and 1, both excluded")
     first, notes = first_labels(Labels.of(labels))
     check_paired(first)
     if first.time is not None and np.isnan(first.time).all():
@@ -117,39 +111,31 @@ def agreement_over_time(
     timed = ~np.isnan(place)
     parts = [np.flatnonzero(timed), *(rows[timed[rows]] for rows in others.of_assessors())]
     shape = (len(parts), windows)
-    values, low, high, means = np.full((4, *shape), np.nan)
-    change, change_low, change_high = np.full((3, len(parts)), np.nan)
-    counts = np.zeros(shape, dtype=np.int64)
+    counts, values, errors, means = np.zeros((4, *shape))
+    change, change_error = np.full((2, len(parts)), np.nan)
     for a, rows in enumerate(parts):
-        terms = _terms(place[rows], window[rows], others.agreed[rows], windows)
-        whole = _computed(terms.sum(axis=0, keepdims=True), windows)[0]
-        change[a], values[a] = whole[0], whole[1:]
-        counts[a] = np.bincount(window[rows], minlength=windows)
+        counts[a], values[a], errors[a] = _window_means(window[rows], others.agreed[rows], windows)
+        change[a], change_error[a] = _slope(place[rows], others.agreed[rows])
         spent = seconds[others.at[rows]]
-        known = ~np.isnan(spent)
-        total = np.bincount(window[rows][known], weights=spent[known], minlength=windows)
-        means[a] = divided(total, np.bincount(window[rows][known], minlength=windows).astype(np.float64))
-        if resamples and len(rows) > 1:
-            state = bootstrap(terms, lambda sums: _computed(sums, windows), resamples, [seed, a])
-            ends = percentile_interval(state.result, level)
-            (change_low[a], low[a]), (change_high[a], high[a]) = ((end[0], end[1:]) for end in ends)
-        if progress is not None:
-            progress(a + 1, len(parts))
+        means[a] = _window_means(window[rows][~np.isnan(spent)], spent[~np.isnan(spent)], windows)[1]
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
     notes += ("the order of labels: " + ("by time" if first.time is not None else "as given, as there are no times"),)
     notes += (
         f"agreement: the mean share of the others who gave the same label; {windows} windows of equally many labels",
     )
     notes += ("change: from the first to the last label, by least squares; below 0, agreement falls",)
-    if resamples:
-        notes += (f"intervals: percentile bootstrap over labels, level {100 * level:g}%, seed {seed}",)
+    notes += (f"intervals: value ± z × standard error (of the change: White 1980), level {100 * level:g}%",)
     if untimed:
         notes += (f"{counted(untimed, 'label')} without a time, left out",)
     short = [name for name, rows in zip(first.workers, parts[1:], strict=True) if len(rows) < 2 * windows]
     if short:
         notes += (f"fewer than two labels per window that others gave too: {listed(short, noun='assessors')}",)
     return AgreementOverTime(
-        (ALL, *first.workers), windows, counts, values, low, high, change, change_low, change_high, means, level,
-        resamples, seed, notes,
+        (ALL, *first.workers), windows, counts.astype(np.int64), values, np.maximum(values - z * errors, 0.0),
+        np.minimum(values + z * errors, 1.0), change, change - z * change_error, change + z * change_error, means,
+        level, notes,
     )  # fmt: skip
 
 
@@ -169,16 +155,27 @@ def _places(labels: Labels, windows: int) -> tuple[Array, Index64, int]:
     return place, window, int((~known).sum())
 
 
-def _terms(place: Array, window: Index64, agreed: Array, windows: int) -> Array:
-    """labels × numbers: the terms of a least-squares line, and for each window its number and agreement."""
-    member = np.eye(windows)[window]
-    line = np.stack([np.ones(len(place)), place, agreed, place * place, place * agreed], axis=1)
-    return np.concatenate([line, member, member * agreed[:, None]], axis=1)
+def _window_means(window: Index64, values: Array, windows: int) -> tuple[Array, Array, Array]:
+    """The number of values of each window, their mean, and its standard error; NaN with too few values."""
+    count = np.bincount(window, minlength=windows).astype(np.float64)
+    mean = divided(np.bincount(window, weights=values, minlength=windows), count)
+    squares = np.bincount(window, weights=(values - mean[window]) ** 2, minlength=windows)
+    return count, mean, np.sqrt(divided(squares, count * (count - 1)))
 
 
-def _computed(sums: Array, windows: int) -> Array:
-    """resamples × (1 + windows): the slope, and the agreement in each window."""
-    n, x, y, xx, xy = sums[:, :5].T
-    slope = divided(n * xy - x * y, n * xx - x * x)
-    means = divided(sums[:, 5 + windows :], sums[:, 5 : 5 + windows])
-    return np.concatenate([slope[:, None], means], axis=1)
+def _slope(x: Array, y: Array) -> tuple[float, float]:
+    """The slope of the least-squares line, and its standard error for values of unequal variance (White 1980, HC1).
+
+    >>> slope, error = _slope(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.0, 0.0]))
+    >>> slope, round(error**2, 4)  # residuals 1/6, -1/3, 1/6: (2 × (1/2 × 1/6)²) / (1/2)² × 3
+    (-1.0, 0.1667)
+    """
+    n = len(x)
+    if n < 3 or np.ptp(x) == 0:
+        return np.nan, np.nan
+    centred = x - x.mean()
+    spread = float((centred**2).sum())
+    slope = float(centred @ y) / spread
+    residual = y - y.mean() - slope * centred
+    variance = float(((centred * residual) ** 2).sum()) / spread**2 * n / (n - 2)
+    return slope, float(np.sqrt(variance))

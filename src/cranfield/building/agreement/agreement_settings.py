@@ -15,7 +15,7 @@ from cranfield.building.agreement.chance_corrected import (
     check_values,
     coefficient_of,
 )
-from cranfield.building.agreement.item_statistics import ItemStatistics, num_label_pairs
+from cranfield.building.agreement.item_statistics import ItemStatistics, PairLabels, num_label_pairs
 from cranfield.building.assessor_labels import Labels
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import DataError, UsageError
@@ -122,6 +122,10 @@ def _chosen(labels: Labels, names: Iterable[str] | None) -> tuple[tuple[Coeffici
     if too_many:
         kept = [one for one in kept if one.error != "cohen"]
         notes.append(f"{num_label_pairs(labels):,} pairs of labels are too many for Cohen's κ; Conger's κ is similar")
+    elif (pairs := PairLabels.of(labels).supported()).scattered:
+        kept = [one for one in kept if one.error != "cohen"]
+        median = f"{np.median(pairs.num_items):g}"
+        notes.append(f"no Cohen's κ: pairs of assessors share {median} items (median), too few; Conger's κ is there")
     return tuple(kept), tuple(notes)
 
 

@@ -16,6 +16,8 @@ Sparse = Any
 """A sparse matrix of scipy."""
 FEW = 10
 """Pairs of assessors with fewer common items are left out of Cohen's κ, if others have twice as many."""
+RELIABLE = 30
+"""Cohen's κ of pairs with fewer common items is biased by more than a little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +215,20 @@ class PairLabels:
 
     def supported(self) -> PairLabels:
         """The pairs whose κ means something: `FEW` common items, or half as many as any pair has if that is less."""
-        return self.of_pairs(self.num_items >= min(FEW, self.num_items.max(initial=0) / 2))
+        return self.of_pairs(self.num_items >= self.least)
+
+    @property
+    def least(self) -> float:
+        """The fewest common items of a pair that counts in Cohen's κ."""
+        return float(min(FEW, self.num_items.max(initial=0) / 2))
+
+    @property
+    def scattered(self) -> bool:
+        """Do pairs share so few of all items that the mean of their κ is biased, as in a large crowd?"""
+        if len(self.first) < 2:
+            return False
+        median = float(np.median(self.num_items))
+        return median < RELIABLE and len(np.unique(self.item)) > RELIABLE * median / 3
 
     def confusions(self, size: int) -> Index64:
         """pairs × scale × scale: how many items have label k of the first and l of the second assessor."""

@@ -48,7 +48,7 @@ class Depth(FixedOrder):
 
     name = "depth"
     estimates = "none"
-    source = "Sparck Jones & van Rijsbergen 1975; Ferro & Peters 2019, Fig. 5"
+    source = "Sparck Jones & van Rijsbergen 1975; Ferro & Maistro 2024, Fig. 5"
 
     def weights(self) -> Array:
         return -np.asarray(self.lists.rank[self.lists.first], dtype=np.float64)

@@ -134,10 +134,10 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
     offers = _within_budget(pooling, offers)
     stopped = [(topic, why) for topic in lists.topics if (why := pooling.why_stopped(topic)) is not None]
     for why, what in {
-        "budget": "have spent their budget",
-        "patience": f"end after {pooling.patience} non-relevant documents in a row",
-        "least": f"end because the next estimate is below {pooling.least}",
-        "empty": "have no unjudged document left",
+        "budget": "with their budget spent",
+        "patience": f"with {pooling.patience} non-relevant documents in a row, which ends them",
+        "least": f"with a next estimate below {pooling.least}, which ends them",
+        "empty": "without an unjudged document",
     }.items():
         if topics := [topic for topic, reason in stopped if reason == why]:
             notes.append(f"{counted(len(topics), 'topic')} {what}: {listed(topics)}")

@@ -161,10 +161,13 @@ def _rows(text: str, origin: str) -> Iterator[tuple[int, list[str]]]:
         raise DataError(origin, 1, f"no header, expected the line {' '.join(FIELDS[:6])} first, with tabs")
     reader = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter=delimiter or "\t")
     line = 1
-    for cells in reader:
-        if cells:
-            yield line, cells
-        line = reader.line_num + 1
+    try:
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(origin, line, f"cannot be read as a table: {error}") from None
 
 
 def _pool_of(origin: str, lines: list[int], rows: list[list[str]], places: dict[str, int]) -> Pool:

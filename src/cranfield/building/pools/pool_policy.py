@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from cranfield import check
 from cranfield.assessed.segments import ranges
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
 from cranfield.types import Array, Index64
@@ -54,8 +55,10 @@ class Policy:
     parameters: ClassVar[dict[str, Parameter]] = {}
 
     def __init__(self, lists: PooledLists, *, seed: int = 0, sizes: Index64 | None = None, **values: Any) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise check.wrong("", "seed", seed, "a whole number, 0 or more")
         self.lists = lists
-        self.seed = seed
+        self.seed = int(seed)
         self.values: dict[str, Any] = {name: one.default for name, one in self.parameters.items()} | values
         self.judged = np.zeros(lists.size, dtype=bool)
         self.left = np.diff(lists.start).astype(np.int64)

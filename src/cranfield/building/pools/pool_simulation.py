@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
+from cranfield.building.pools.judged_lists import lists_of_judged
 from cranfield.building.pools.kept_pairs import KeptPairs, SignificantPairs
 from cranfield.building.pools.pool_methods import Method
 from cranfield.building.pools.pool_samples import Stratum, shared
-from cranfield.building.pools.pooled_lists import Mask, PooledLists, lists_of_judged
+from cranfield.building.pools.pooled_lists import Mask, PooledLists
 from cranfield.building.pools.simulated_judging import judging_order
 from cranfield.building.pools.teams_left_out import TeamsLeftOut
 from cranfield.collection.run_table import Belongs, belongs
@@ -73,6 +74,8 @@ class PoolSimulation(Record):
     seed: int
     by: str = ""
     """`run` or `team` if these were left out, else empty."""
+    pooled: str = ""
+    """What was pooled, in words: the numbers of runs and topics, and the depth."""
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -171,7 +174,9 @@ def simulate_pools(
             progress(number + 1, len(chosen))
     notes = (*scorer.full.notes, *simulation.notes(chosen), *pairs.notes)
     by = "" if groups is None else "run" if teams is None else "team"
-    return PoolSimulation(tuple(outcomes), curves, per_topic, test, pairs.correction, alpha, seed, by, notes)
+    size = f"{counted(len(scorer.full.runs), 'run')}, {counted(len(scorer.full.topics), 'topic')}"
+    pooled = f"{size}, {'whole lists' if depth is None else f'depth {depth}'}; topics are judged in turn"
+    return PoolSimulation(tuple(outcomes), curves, per_topic, test, pairs.correction, alpha, seed, by, pooled, notes)
 
 
 @dataclass
@@ -268,4 +273,5 @@ class Simulation:
         if any(method.policy.samples for method in methods):
             yield "samples are scored like other pools here: documents that were not drawn count as unjudged"
         if self.groups is not None:
-            yield "left out: the score of a run without its team in the pool minus that with it, mean over runs"
+            whom = "itself" if len(self.groups[0]) == len(self.scorer.full.runs) else "its team"
+            yield f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,10 +15,9 @@ from numpy.typing import NDArray
 from cranfield import _core, check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import distinct_names, each_run
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.segments import segment_starts, starts_of
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import runs_of
+from cranfield.collection.run import Run, runs_of
 from cranfield.errors import UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index, Index64, Progress
@@ -46,7 +46,7 @@ class PooledLists:
     list_start: Index64
     document: Index64
     rank: Index64
-    names: _Names = field(repr=False)
+    names: DocumentNames = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @staticmethod
@@ -74,8 +74,8 @@ class PooledLists:
         pooled = _core.PooledDocuments()
         names, paths, threads = [], [], options.threads or os.cpu_count() or 1
         sources = each_run(runs)
-        for number, (name, source) in enumerate(sources):
-            for run in runs_of(source, name, **({} if _is_run(source) else reading)):
+        for number, together in enumerate(_read(sources, reading, threads)):
+            for run in together:
                 try:
                     pooled.add(run.table, options.order or "score", options.precision == 32, depth or 0, threads)
                 except ValueError as error:
@@ -244,14 +244,23 @@ class PooledLists:
                 )
 
 
-def _is_run(source: Any) -> bool:
-    from cranfield.collection.run import Run
+def _read(sources: Sequence[tuple[str | None, Any]], reading: Mapping[str, Any], threads: int) -> Iterator[list[Run]]:
+    """The runs of each source in turn; a few files are read at a time."""
 
-    return isinstance(source, Run)
+    def read(source: tuple[str | None, Any]) -> list[Run]:
+        name, thing = source
+        return runs_of(thing, name, **({} if isinstance(thing, Run) else reading))
+
+    if len(sources) == 1 or not all(isinstance(thing, str | os.PathLike) for _, thing in sources):
+        yield from map(read, sources)
+        return
+    with ThreadPoolExecutor(threads) as readers:
+        for begin in range(0, len(sources), 2 * threads):  # so that few are in memory
+            yield from readers.map(read, sources[begin : begin + 2 * threads])
 
 
 @dataclass(frozen=True, eq=False)
-class _Names:
+class DocumentNames:
     """The ids of documents: rows of a table of the core."""
 
     table: _core.Table
@@ -265,8 +274,8 @@ class _Names:
         names = self.table.docs(low, high)
         return [names[row] for row in (rows - low).tolist()]
 
-    def take(self, documents: Index64) -> _Names:
-        return _Names(self.table, self.row[documents])
+    def take(self, documents: Index64) -> DocumentNames:
+        return DocumentNames(self.table, self.row[documents])
 
     def grades(self, judged: _core.Judged) -> Array:
         joined = _core.join_tables(judged, [self.table], "file", False, 0)
@@ -307,39 +316,5 @@ def _numbered(pooled: _core.PooledDocuments, runs: tuple[str, ...]) -> PooledLis
         segment_starts(lists[by_list], len(topics) * len(runs)),
         number[row[by_list]],
         rank[by_list].astype(np.int64),
-        _Names(table, order),
+        DocumentNames(table, order),
     )
-
-
-def lists_of_judged(documents: JudgedDocuments, depth: int | None) -> tuple[PooledLists, Index64]:
-    """The judged documents among the first `depth` of every list, at their ranks; and their numbers in `documents`.
-
-    >>> judged = JudgedDocuments.of({"q": {"b": 0, "c": 1}}, {"mine": {"q": {"a": 3, "b": 2, "c": 1}}})
-    >>> lists, _ = lists_of_judged(judged, depth=2)
-    >>> lists.docs(0), lists.rank.tolist()
-    (['b'], [2])
-    """
-    lists = documents.lists
-    assert lists.document is not None
-    hits = np.flatnonzero(lists.rank <= depth) if depth else np.arange(len(lists.rank))
-    run, topic = lists.run[lists.row[hits]].astype(np.int64), lists.topic[lists.row[hits]].astype(np.int64)
-    rank, judged = lists.rank[hits].astype(np.int64), lists.document[hits].astype(np.int64)
-    best = best_ranks(judged, rank, run, len(documents), len(lists.runs))
-    kept = np.flatnonzero(best < NEVER)
-    kept = kept[np.lexsort((best[kept], documents.topic[kept]))]
-    number = np.full(len(documents), -1)
-    number[kept] = np.arange(len(kept))
-    row = topic * len(lists.runs) + run
-    order = np.lexsort((rank, row))
-    line = np.zeros(len(documents), dtype=np.int64)
-    line[documents.document] = np.arange(len(documents.document))
-    pooled = PooledLists(
-        tuple(lists.topics),
-        tuple(lists.runs),
-        segment_starts(documents.topic[kept], len(lists.topics)),
-        segment_starts(row[order], len(lists.topics) * len(lists.runs)),
-        number[judged[order]],
-        rank[order],
-        _Names(documents.qrels.table, line[kept]),
-    )
-    return pooled, kept

@@ -77,6 +77,8 @@ class Pooling:
                 f"least == {least:g}, but the estimate of {self.method.name} is not a probability of relevance; "
                 "use a method of bandits, or another rule to stop"
             )
+        if least is not None:
+            check.between("", low=0, high=1, least=least)
         self.budget, self.per_topic, self.patience, self.least, self.rel = budget, per_topic, patience, least, rel
         sizes = sizes_within(lists, budget, per_topic)
         self.policy: Policy = self.method.make(lists, seed=seed, sizes=sizes, strata=strata)

@@ -183,7 +183,7 @@ class MaxMeanNonStationary(MaxMean):
     """
 
     name = "mm-ns"
-    parameters: ClassVar = {"rate": Parameter(0, 0, 1, "what is left of the counts of a run at its next judgment")}
+    parameters: ClassVar = {"rate": Parameter(0.5, 0, 1, "what is left of the counts of a run at its next judgment")}
 
     def credit(self, arms: Index64, relevant: Array) -> None:
         rate = self.values["rate"]

@@ -66,7 +66,7 @@ cranfield agree labels.csv --confusion --pairs
         group=MORE,
     )
     interval: str = option(
-        "--interval KIND",
+        "--intervals KIND",
         "Intervals: {names} (percentiles of resamples, or from standard errors where there is a formula).",
         default="bootstrap",
         choices=("bootstrap", "normal"),
@@ -88,7 +88,9 @@ cranfield agree labels.csv --confusion --pairs
         if self.windows != 5 and self.by != "time":
             raise UsageError("--windows applies only to --by time")
         if (self.unit or self.interval != "bootstrap") and (self.by or self.pairs or self.confusion):
-            raise UsageError("--unit and --interval apply only to the table of all labels")
+            raise UsageError("--unit and --intervals apply only to the table of all labels")
+        if (self.resamples != 1000 or self.seed) and (self.by == "time" or self.pairs or self.confusion):
+            raise UsageError("--resamples and --seed do not apply: this table has no resampled intervals")
         if self.plot and self.confusion and self.pairs:
             raise UsageError("--plot draws one matrix; leave out --pairs, or leave out --confusion")
 
@@ -117,7 +119,7 @@ cranfield agree labels.csv --confusion --pairs
             if self.by == "assessor":
                 return measured.each_assessor(labels, weights=self.weights, **settings)
             if self.by == "time":
-                return measured.agreement_over_time(labels, windows=self.windows, **settings)
+                return measured.agreement_over_time(labels, windows=self.windows, level=self.level)
             if self.by == "group":
                 return measured.group_agreement(labels, **settings)
             return measured.agreement(labels, names, **self.values("relevant", "unit", "interval"), **settings)

@@ -26,9 +26,12 @@ class FairnessVerb(options.Ranked, Printing):
     disparity, relevance, and the loss against a fair policy, where 0 is fair. equity sums attention minus relevance
     over topics; 0 is fair. exposure gives for each group its attention, share, members, attention per member (mean),
     relevant part (merit) and attention per merit. parity is how often a member of a group is ranked above another
-    document; one half is fair. rND, rKL and rRD compare a group's part of the first 10, 20, ... documents with its part
-    of all; 0 is fair. FA*IR tests whether every prefix of a ranking has enough members of a group for a least share of
-    --proportion: fair is the share of rankings that pass, fair p the p-value.
+    document; one half is fair. dissatisfaction is how often a document of lower merit stands above a member of a
+    group: in all pairs (dissatisfied), in those with other groups (inter) or with its own (intra), and the attention
+    that members lose by it (lost); a fair ranking treats groups alike. rND, rKL and rRD compare a group's part of the
+    first 10, 20, ... documents with its part of all; 0 is fair. FA*IR tests whether every prefix of a ranking has
+    enough members of a group for a least share of --proportion: fair is the share of rankings that pass, fair p the
+    p-value.
     """
 
     summary = "how attention is shared among groups of documents"
@@ -37,6 +40,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m AWRF --target north=1,south=1
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m rND -m rKL --protected south --per-topic
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m 'FA*IR' --protected south --proportion 0.4 --depth 50
+cranfield fairness qrels.txt bm25.run --groups regions.tsv -m dissatisfaction
 cranfield fairness qrels.txt draws/*.run --draws -m EE-L --attention geometric --p 0.8
 cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairness.csv
 """
@@ -52,7 +56,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
     )
     measures: list[str] | None = option(
         "--measure, -m NAME",
-        "{names}; default: all except FA*IR. May be repeated.",
+        "{names}; default: all except FA*IR and dissatisfaction. May be repeated.",
         names="fairness.audit:MEASURES",
     )
     draws: bool = flag("--draws", "The runs are random rankings by one system: print one row for all of them.")

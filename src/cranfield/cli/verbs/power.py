@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.measure_names import measure_names
 from cranfield.cli.printing import Plotting
@@ -23,13 +24,14 @@ POINTS = 40
 """The number of points on a drawn curve."""
 
 
-class PowerVerb(options.Source, Plotting):
+class PowerVerb(ByClass, options.Source, Plotting):
     """Compute how many topics you need to detect a difference, or what a number of topics can detect.
 
     Give --difference, --topics or both; the quantity left out is the answer. The variance comes from the scores of runs
     on a collection, or from --variance. Below the answer are the power and difference for other numbers of topics.
     """
 
+    repeats_warnings = True
     summary = "how many topics are needed, and what they can detect"
     examples = """
 cranfield power qrels.txt runs/*.run -m AP -d 0.05  # how many topics to detect this difference?

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
@@ -60,7 +60,8 @@ cranfield validate runs/*.run --show error --format json
                 what = str(error).removeprefix(f"{path}: ")
                 unknown.append(Finding(path, None, "error", "unknown-kind", what))
         paths = [path for several in kinds.values() for path in several] + [finding.path for finding in unknown]
-        findings = unknown + check_files(kinds["qrels"], kinds["run"], kinds["topics"], split_tags=self.split_tags)
+        found = check_files(kinds["qrels"], kinds["run"], kinds["topics"], split_tags=self.split_tags)
+        findings = unknown + [self._with_option(finding) for finding in found]
         counts = Counter(finding.severity for finding in findings)
         shown = [f for f in findings if SEVERITIES.index(f.severity) <= SEVERITIES.index(self.severity)]
         if self.format == "json":
@@ -68,6 +69,13 @@ cranfield validate runs/*.run --show error --format json
         else:
             self.emit(text(shown, counts, len(paths)))
         return 1 if counts["error"] or (self.strict and counts["warning"]) else 0
+
+    def _with_option(self, finding: Finding) -> Finding:
+        """A finding whose message also names the option that helps."""
+        from cranfield.cli import way_out
+
+        hint = way_out(finding.message, type(self), self)
+        return replace(finding, message=f"{finding.message}; {hint}") if hint else finding
 
 
 def text(findings: list[Finding], counts: Counter[str], files: int) -> str:

@@ -194,22 +194,23 @@ def _gains_between(name: str, lowest: Any, highest: Any) -> dict[str, Any]:
     return {"max_grade": highest, **({"gain": table} if lowest else {})}
 
 
-# -- a measure over several dimensions: CAM(AP), MM(nDCG@10,weights={relevance:2,credibility:1})
+# -- a measure over several dimensions: CAM(AP), MM(nDCG@10,weights={relevance:2,credibility:1}), TOMA(Q)
 
 OVER_DIMENSIONS = re.compile(
-    r"""\s*(?P<name>CAM|MM)\s*\(\s*(?:inner\s*=\s*)?(?P<inner>.*?)\s*
-    (?:,?\s*weights\s*=\s*\{(?P<weights>[^{}]*)\}\s*)?\)(?P<rest>[^()]*)""",
+    r"""\s*(?P<name>CAM|MM|TOMA)\s*\(\s*(?:inner\s*=\s*)?(?P<inner>.*?)\s*
+    (?:,?\s*weights\s*=\s*\{(?P<weights>[^{}]*)\}\s*)?
+    (?P<words>(?:,?\s*(?:distance|grades)\s*=\s*["']?\w+["']?\s*)*)\)(?P<rest>[^()]*)""",
     re.VERBOSE | re.DOTALL,
 )
 WEIGHT = re.compile(r"""\s*(["']?)(?P<dimension>[^"':]+?)\1\s*:\s*(?P<weight>\S+)\s*""")
 
 
 def _parse_over_dimensions(text: str, match: re.Match[str], modules: bool) -> Measure:
-    """CAM or MM of another measure; what follows the closing bracket belongs to the measure inside."""
+    """CAM, MM or TOMA of another measure; what follows the closing bracket belongs to the measure inside."""
     kind = REGISTRY[match["name"]]
     inner = (match["inner"] or str(kind.parameters()["inner"])) + match["rest"]
     if OVER_DIMENSIONS.fullmatch(inner):
-        raise UsageError(f"{text!r}: {kind.name} is a mean over all dimensions; the measure inside must be of one")
+        raise UsageError(f"{text!r}: {kind.name} is a measure over all dimensions; the measure inside must be of one")
     settings: dict[str, Any] = {"inner": parse(inner, modules=modules)}
     if match["weights"] is not None:
         weights = settings["weights"] = {}
@@ -220,6 +221,9 @@ def _parse_over_dimensions(text: str, match: re.Match[str], modules: bool) -> Me
             if pair["dimension"] in weights:
                 raise UsageError(f"{text!r}: dimension {pair['dimension']!r} is weighted twice")
             weights[pair["dimension"]] = float(pair["weight"])
+    for name, word in re.findall(r"(\w+)\s*=\s*[\"']?(\w+)", match["words"]):
+        if settings.setdefault(name, word) != word:
+            raise UsageError(f"{text!r}: {name} is given twice")
     return kind(**settings)
 
 

@@ -28,7 +28,8 @@ class Axis:
     """The column of an axis, and its label.
 
     `low` and `high` fix its ends. A `share` is shown in percent; a `category` keeps the order of the column. The
-    `ticks`, if given, are the numbered places; with `open_end`, the last one stands for all values from there on.
+    `ticks`, if given, are the numbered places; with `open_end`, the last one stands for all values from there on. On a
+    `log` axis, which needs both ends, equal steps are equal ratios.
     """
 
     column: str
@@ -39,6 +40,7 @@ class Axis:
     reverse: bool = False
     ticks: tuple[float, ...] = ()
     open_end: bool = False
+    log: bool = False
 
     def __post_init__(self) -> None:
         check.one_of(f"axis {self.label!r}", AXIS_KINDS, kind=self.kind)

@@ -131,7 +131,11 @@ def quantitative(axis: Axis, *, channel: str, column: str | None = None, grid: b
     format = {"share": "~%", "count": ",~r"}.get(axis.kind, alt.Undefined)
     ends = {end: value for end, value in (("domainMin", axis.low), ("domainMax", axis.high)) if value is not None}
     encoding = alt.X if channel == "x" else alt.Y
-    scale = alt.Scale(zero=zero, nice=not ends, reverse=axis.reverse, **ends)
+    if axis.log:
+        format = "~g"
+        scale = alt.Scale(type="log", nice=False, reverse=axis.reverse, **ends)
+    else:
+        scale = alt.Scale(zero=zero, nice=not ends, reverse=axis.reverse, **ends)
     more: dict[str, Any] = {"labelExpr": "datum.value % 1 ? '' : datum.label"} if axis.kind == "count" else {}
     if axis.ticks:
         last = f"abs(datum.value - {axis.ticks[-1]}) < 1e-9"

@@ -60,6 +60,9 @@ def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in lines[1:]] == ["tau-b"] * 4 + ["tau-ap"] * 4
     assert cranfield("meta", "correlate", *FAST, "-m", "AP,RR", "-c", "d-rank", "--plot", str(path)).code == 0
     assert path.read_text().splitlines()[0] == "row,column,value"
+    path = tmp_path / "heat.svg"
+    assert cranfield("meta", "correlate", *FAST, "-m", "AP,RR", "-c", "d-rank", "--plot", str(path)).code == 0
+    assert "Distance between rankings of systems" in path.read_text()
 
 
 def test_from_saved_scores(cranfield: Cranfield, tmp_path: Path) -> None:

@@ -88,3 +88,8 @@ def test_without_arguments_a_usage_is_printed(cranfield: Cranfield) -> None:
     result = cranfield("meta", "gtheory")
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("usage: cranfield meta gtheory")
+
+
+def test_the_figure_says_how_many_systems_and_topics(cranfield: Cranfield, tmp_path: Path, shards: list[str]) -> None:
+    assert cranfield("meta", "gtheory", "--scores", shards[0], "--plot", str(tmp_path / "bars.svg")).code == 0
+    assert "4 systems, 20 topics" in (tmp_path / "bars.svg").read_text()

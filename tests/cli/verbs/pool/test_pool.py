@@ -106,6 +106,8 @@ def test_a_simulation_prints_a_table_and_draws_the_curves(cranfield: Cranfield) 
         ("depth", 5), ("depth", 20), ("mm-ns(rate=0.5)", 5), ("mm-ns(rate=0.5)", 20),
     ]  # fmt: skip
     assert rows[0]["judgments"] == 24 * 5
+    assert rows[0]["significant"] == rows[0]["kept"] + rows[0]["lost"] + rows[0]["reversed"]
+    assert -1 <= rows[0]["tau"] <= 1
     assert Path("curves.csv").read_text().splitlines()[0] == "method,judgments,share"
 
 
@@ -134,6 +136,8 @@ BAD = [
     (("pool", "x.run", "--method", "sample"), 2, "sample needs the number of documents to draw: give a budget"),
     (("pool", "x.run", "--method", "hedge", "--least", "0.5"), 2, "is not a probability"),
     (("pool", "x.run", "--strata", "10"), 2, "strata apply only to the method stratified"),
+    (("pool", "x.run", "--method", "mm", "--least", "2"), 2, "least == 2.0, must be between 0 and 1"),
+    (("pool", "x.run", "--method", "mm", "--seed", "-1"), 2, "seed == -1, must be a whole number, 0 or more"),
     (("pool", "x.run", "--topics", "9"), 2, "no run has any of the topics 9"),
     (("pool", "qrels.txt"), 1, "these are judgments, expected a run"),
     (("pool", "x.run", "--judged", "y.run"), 1, "this is a run, expected judgments"),

@@ -29,7 +29,7 @@ class ServeVerb(Quiet):
 cranfield judge serve judgments.db --topics topics.xml --pool pool.tsv --docs docs.jsonl
 cranfield judge serve judgments.db  # goes on with what is in the database
 cranfield judge serve judgments.db --topics topics.xml --docs docs/ --runs 'runs/*.run' --method max-mean --budget 500
-cranfield judge serve judgments.db --overlap 2 --gold gold.qrels --gold-rate 0.05 --repeat-rate 0.05
+cranfield judge serve judgments.db --overlap 2 --gold-qrels gold.qrels --gold-rate 0.05 --repeat-rate 0.05
 cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key key.pem
 """
 
@@ -43,7 +43,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         "The texts: JSON-lines or a table with id, title, text; a folder; irds:NAME; or an address with {doc}. May be "
         "repeated.",
     )
-    runs: list[str] = option("--runs RUN", "Runs from which --method chooses the documents. May be repeated.")
+    runs: list[str] = option("--runs, --run RUN", "Runs from which --method chooses the documents. May be repeated.")
     method: str | None = option(
         "--method NAME",
         "The method that chooses documents of --runs: {names}.",
@@ -52,7 +52,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
     depth: int | None = option("--depth N", "The documents of each list of --runs; default: 100.", group=MORE)
     mode: str | None = option("--mode MODE", "What is judged: {names}.", names="building.serve.judging_settings:MODES")
     grades: str | None = option(
-        "--grades LIST", "The grades: their number, or their meanings, lowest first: 'not relevant, relevant'."
+        "--grade-names LIST", "The grades: their number, or their meanings, lowest first: 'not relevant, relevant'."
     )
     dimensions: str | None = option(
         "--dimensions LIST",
@@ -63,7 +63,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
     overlap: int | None = option("--overlap N", "How many assessors judge each document; default: 1.")
     budget: int | None = option("--budget N", "The most judgments; default: the whole pool.")
     guidelines: str | None = option("--guidelines FILE", "A text for assessors.", reads=True)
-    gold: str | None = option("--gold FILE", "Qrels with known grades, to check assessors with.", reads=True)
+    gold: str | None = option("--gold-qrels FILE", "Qrels with known grades, to check assessors with.", reads=True)
     gold_rate: float | None = option("--gold-rate X", "The share of gold documents among those offered.", group=MORE)
     repeat_rate: float | None = option(
         "--repeat-rate X", "The share of documents that an assessor gets a second time.", group=MORE

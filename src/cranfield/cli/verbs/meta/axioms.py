@@ -24,7 +24,9 @@ cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
 """
 
     measures: list[str] | None = options.measures()
-    only: str | None = option("--only NAMES", "Some of {names}; separated by commas.", names="meta.axioms.axioms:MEANS")
+    only: str | None = option(
+        "--only NAME,...", "Some of {names}; separated by commas.", names="meta.axioms.axioms:MEANS"
+    )
     lists: bool = flag("--examples", "Show the lists behind each finding, as for a single measure.", group=RESULT)
 
     def given(self) -> bool:

@@ -102,7 +102,9 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 table = result.pairs() if self.pairs or self.for_programs else result.table()
         self.show(table)
         if self.names == [D_RANK]:
-            self._draw(distances.values, distances.measures, distances.measures)
+            title = "Distance between rankings of systems (d_rank)"
+            subtitle = "from the scores by the row\nto the ranking by the column"
+            self._draw(distances.values, distances.measures, distances.measures, title=title, subtitle=subtitle)
         elif self.plot:
             from cranfield.report.figures import describe_correlations
 
@@ -124,8 +126,8 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
         self.show(result.table())
         self._draw(result.values, result.measures, result.gains)
 
-    def _draw(self, values: Array, rows: tuple[str, ...], columns: tuple[str, ...]) -> None:
+    def _draw(self, values: Array, rows: tuple[str, ...], columns: tuple[str, ...], **texts: str) -> None:
         if self.plot:
             from cranfield.report.figures import describe_heat
 
-            describe_heat(values, rows, columns, what=self.names[0]).save(self.plot)
+            describe_heat(values, rows, columns, what=self.names[0], **texts).save(self.plot)

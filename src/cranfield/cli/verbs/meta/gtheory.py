@@ -62,8 +62,10 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
         self.show(self._table(result))
         if self.plot:
             from cranfield.report.figures import describe_components
+            from cranfield.text import counted
 
-            describe_components(result.columns(), component="source").save(self.plot)
+            sizes = ", ".join(counted(size, facet) for facet, size in result.studies[0].sizes.items())
+            describe_components(result.columns(), component="source", subtitle=sizes).save(self.plot)
 
     def _table(self, result: GStudies) -> Table:
         from cranfield.meta.meta_record import table_of

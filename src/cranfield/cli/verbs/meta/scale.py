@@ -35,6 +35,7 @@ class ScaleVerb(ByClass, options.Source, Plotting):
     measure; Ferrante, Ferro & Fuhr 2021) or replaced by ranks, and which keep their order on any scale.
     """
 
+    repeats_warnings = True
     summary = "whether a measure is on an interval scale"
     examples = """
 cranfield meta scale -m AP --length 4

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import option
 from cranfield.cli.printing import Printing
 
 
-class TestsVerb(options.Rescaled, Printing):
+class TestsVerb(ByClass, options.Rescaled, Printing):
     """Test the significance tests on simulated experiments with these scores: how often is each test right?
 
     Type I error: how often a test finds a difference where there is none. Power: how often it finds a difference that

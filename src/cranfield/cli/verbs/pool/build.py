@@ -29,7 +29,7 @@ class BuildVerb(options.Ranked, Quiet):
     the pool; those that were not drawn have no order.
 
     A parameter follows the method: rbp(p=0.95), rrf(k=60), hedge(beta=0.1), epsilon-greedy(c=0.01,d=0.1),
-    mm-ns(rate=0).
+    mm-ns(rate=0.5).
     """
 
     summary = "choose the documents to judge"
@@ -55,7 +55,7 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
         "--patience N", "Adaptive methods: a topic ends after N non-relevant documents in a row."
     )
     least: float | None = option(
-        "--least P", "Bandits: a topic ends if the next document is expected to be relevant with less than this."
+        "--least P", "Bandits: a topic ends if its next document is expected to be relevant with a probability below P."
     )
     strata: str | None = option(
         "--strata RANK[:SHARE],...",

@@ -76,8 +76,13 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
                 progress=progress,
                 **self.values("depth", "teams", "rel", "test", "correction", "alpha", "seed", "missing"),
             )
-        self.show(result.table())
+        if self.for_programs:
+            from cranfield.record import table_of
+
+            self.show(table_of(result.columns(), notes=result.notes))
+        else:
+            self.show(result.table())
         if self.plot:
             from cranfield.report.figures import describe_discovery
 
-            describe_discovery(result.curve()).save(self.plot)
+            describe_discovery(result.curve(), subtitle=result.pooled).save(self.plot)

@@ -35,7 +35,8 @@ def describe_diversity(
     if isinstance(data, Scores):
         means = dict(zip(data.measures, data.means(), strict=True))
         table: dict[str, Any] = {system: np.array(data.runs, dtype=object), **means}
-        basis = f"means over {counted(len(data.topics), 'topic')}; "
+        scored = int((~np.isnan(data.values)).any(axis=(0, 1)).sum())
+        basis = f"means over {counted(scored, 'topic')}; "
     else:
         table, basis = columns_of(data, system), ""
     recall = recall or _beginning_with("I-rec", table)

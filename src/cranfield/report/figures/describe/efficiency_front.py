@@ -13,6 +13,8 @@ from cranfield.text import counted
 from cranfield.types import Array
 
 ROOM = 0.08
+WIDE = 30.0
+"""If the slowest run takes more than this many times as long as the fastest, seconds are on a log scale."""
 
 
 def describe_efficiency(columns: Any, *, time: str = "mean") -> Figure:
@@ -39,13 +41,22 @@ def describe_efficiency(columns: Any, *, time: str = "mean") -> Figure:
     return Figure(
         "scatter",
         {"run": labels, "seconds": x, measures[0]: y, "front": front},
-        x=Axis("seconds", f"seconds per query ({TIMES.get(time, time)})", low=0.0, high=_end(x)),
+        x=_seconds(x, f"seconds per query ({TIMES.get(time, time)})"),
         y=Axis(measures[0], measures[0], low=_start(y), high=_end(y)),
         title=f"{measures[0]} against seconds per query, {counted(len(x), 'run')}",
-        subtitle="line: runs that no other run beats in both",
+        subtitle="filled, with a line: runs that no other run beats in both",
         also={"front": {"x": x[front], "y": y[front]}},
         notes=(f"{counted(left_out, 'run')} without a score or a time left out",) if left_out else (),
     )
+
+
+def _seconds(x: Array, label: str) -> Axis:
+    """The axis of seconds; logarithmic if they differ so much that fast runs would stand on one another."""
+    least, most = float(x.min()), float(x.max())
+    if least > 0 and most / least > WIDE:
+        room = (most / least) ** ROOM
+        return Axis("seconds", f"{label}, log scale", low=least / room, high=most * room, log=True)
+    return Axis("seconds", label, low=0.0, high=_end(x))
 
 
 def _end(values: Array) -> float:

@@ -10,7 +10,7 @@ from cranfield.report.figures.figure import Axis, Figure, columns_of, names, no_
 from cranfield.text import counted
 
 FEW = 30
-"""With more systems than this, the figure shows only those that move."""
+"""With more systems than this, the figure shows only those that move, or the first ones if none does."""
 
 
 def describe_rank_changes(
@@ -38,9 +38,10 @@ def describe_rank_changes(
     moved = int((change != 0).sum())
     extent = f"by up to {np.nanmax(np.abs(change)):g}"
     hidden = "; the others are not shown" if moved and moved < len(labels) and len(labels) > FEW else ""
-    outcome = (
-        f"{moved:,} of {counted(len(labels), 'system')} change rank, {extent}{hidden}" if moved else "no rank changes"
-    )
+    outcome = f"{moved:,} of {counted(len(labels), 'system')} change rank, {extent}{hidden}"
+    if not moved:
+        cut = f"; the first {FEW} of {len(labels):,} systems are shown" if len(labels) > FEW else ""
+        outcome = f"no rank changes{cut}"
     return Figure(
         "dumbbells",
         {"system": labels[order], "before": first[order], "after": second[order], "change": change},

@@ -12,7 +12,12 @@ from cranfield.text import counted
 
 
 def describe_components(
-    columns: Any, *, component: str = "component", variance: str = "variance", measure: str = "measure"
+    columns: Any,
+    *,
+    component: str = "component",
+    variance: str = "variance",
+    measure: str = "measure",
+    subtitle: str = "",
 ) -> Figure:
     """Show the share of each variance component (system, topic, their interaction ...) for every measure.
 
@@ -46,5 +51,6 @@ def describe_components(
         y=Axis("measure", "measure", "category"),
         by=Axis("component", "component", "category"),
         title="Variance components",
+        subtitle=subtitle,
         notes=(f"{counted(below, 'estimate')} below 0 drawn as 0",) if below else (),
     )

@@ -1,4 +1,4 @@
-"""Changes of rank: a line from 0 to the change in each row. If there are many rows, only those that move."""
+"""Changes of rank: a line from 0 to the change in each row. Of many rows, those that move, or the first ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def draw(figure: Figure) -> Any:
     alt = altair()
     change = figure.data["change"]
     moved = change != 0
-    shown = moved if len(change) > FEW and moved.any() else np.ones(len(change), dtype=bool)
+    first = np.arange(len(change)) < FEW
+    shown = moved if len(change) > FEW and moved.any() else first
     data = {name: column[shown] for name, column in figure.data.items()}
     ranks = zip(data["before"].tolist(), data["after"].tolist(), strict=True)
     data["ranks"] = np.array([f"{before:g} → {after:g}" for before, after in ranks], dtype=object)

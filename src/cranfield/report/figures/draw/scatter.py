@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.report.figures.figure import Axis, Figure
-from cranfield.report.figures.label_placement import placed, short_names
+from cranfield.report.figures.label_placement import Place, placed, short_names
 from cranfield.report.figures.theme import INK, SIZE, altair, finished, quantitative, references, rows
 from cranfield.types import Array
 
 SIDE = 400
+GREY = "#8c8c8c"
+MANY = 40
+"""With more points than this, only those on a front have names."""
 
 
 def draw(figure: Figure) -> Any:
@@ -25,9 +29,13 @@ def draw(figure: Figure) -> Any:
     at = {name: quantitative(axes[name], channel=name, column=name, grid=False) for name in ("x", "y")}
     tooltip = [alt.Tooltip("label:N", title=next(iter(figure.data)))]
     tooltip += [alt.Tooltip(f"{name}:Q", title=axis.label, format=".4f") for name, axis in axes.items()]
-    points = alt.Chart(rows(data)).mark_point(filled=True, color=INK, size=38, opacity=0.9)
-    layers = [*_iso_lines(figure, at), *_front(figure, at), *references(figure), points.encode(**at, tooltip=tooltip)]
-    places = placed(_pixels(data["x"], data["y"], figure), short.tolist(), SIDE, SIDE)
+    front = np.asarray(figure.data.get("front", np.ones(len(labels))), dtype=bool)
+    layers = [*_iso_lines(figure, at), *_front(figure, at), *references(figure)]
+    for these, style in ((~front, {"filled": False, "color": GREY}), (front, {"filled": True, "color": INK})):
+        if these.any():
+            points = alt.Chart(rows({name: column[these] for name, column in data.items()}))
+            layers.append(points.mark_point(size=38, opacity=0.9, **style).encode(**at, tooltip=tooltip))
+    places = _places(data["x"], data["y"], short.tolist(), front, figure)
     for place in dict.fromkeys(place for place in places if place is not None):
         here = np.array([other == place for other in places])
         names = alt.Chart(rows({name: column[here] for name, column in data.items()})).mark_text(
@@ -38,6 +46,17 @@ def draw(figure: Figure) -> Any:
     if not figure.references:
         chart = chart.add_params(alt.selection_interval(bind="scales"))
     return finished(chart, figure, width=SIDE)
+
+
+def _places(x: Array, y: Array, names: list[str], front: NDArray[np.bool_], figure: Figure) -> list[Place | None]:
+    """Return the places of names: those on the front choose first, and alone if there are too many points."""
+    points = _pixels(x, y, figure)
+    order = np.argsort(~front, kind="stable").tolist()
+    found = placed([points[i] for i in order], [names[i] for i in order], SIDE, SIDE)
+    places: list[Place | None] = [None] * len(points)
+    for i, place in zip(order, found, strict=True):
+        places[i] = place if front[i] or len(points) <= MANY else None
+    return places
 
 
 def _iso_lines(figure: Figure, at: dict[str, Any]) -> list[Any]:
@@ -69,6 +88,8 @@ def _pixels(x: Array, y: Array, figure: Figure) -> list[tuple[float, float]]:
 
     def along(values: Array, axis: Axis) -> Array:
         low, high = axis.low or 0.0, 1.0 if axis.high is None else axis.high
+        if axis.log:
+            values, low, high = np.log(values), float(np.log(low)), float(np.log(high))
         return (values - low) / (high - low) * SIDE
 
     return list(zip(along(x, figure.x).tolist(), (SIDE - along(y, figure.y)).tolist(), strict=True))

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures.figure import Axis, Figure, in_order
-from cranfield.report.figures.theme import INK, SIZE, WIDTH, altair, finished, quantitative, rows, text_width
+from cranfield.report.figures.theme import (
+    SIZE,
+    WIDTH,
+    altair,
+    finished,
+    quantitative,
+    rows,
+    style,
+    style_numbers,
+    text_width,
+)
 
 NAMED = 32
 """Lists are named beside their scores if there are at most this many."""
@@ -30,7 +40,7 @@ def _headed(figure: Figure, measures: list[str]) -> dict[str, str]:
 def _columns(figure: Figure, measures: list[str]) -> Any:
     """Draw a column per measure, with the lists named to the right of their scores."""
     alt = altair()
-    heads = _headed(figure, measures)
+    heads, styles = _headed(figure, measures), style_numbers(measures, "measure")
     panels = []
     for number, measure in enumerate(measures):
         selected = figure.data["measure"] == measure
@@ -40,7 +50,7 @@ def _columns(figure: Figure, measures: list[str]) -> Any:
         wide = max(text_width("0" * longest) * 0.85 + 16, text_width(heads[measure]) * 1.02)
         y = quantitative(Axis("score", figure.x.label if number == 0 else ""), channel="y", grid=False)
         base = alt.Chart(rows(data)).encode(y=y, x=alt.value(5), tooltip=["score:Q", "gap:Q", "ties:Q", "lists:N"])
-        spots = base.mark_square(color="#0072B2", size=34, opacity=1)
+        spots = base.mark_square(color=style(styles[measure])["color"], size=34, opacity=1)
         words = base.mark_text(
             align="left", baseline="middle", dx=7, fontSize=SIZE - 3, font="monospace", lineHeight=SIZE - 3
         ).encode(text="shown:N")
@@ -59,7 +69,8 @@ def _folded(text: str) -> list[str]:
 def _rug(figure: Figure, measures: list[str]) -> Any:
     """Draw a row per measure, with a stroke per score."""
     alt = altair()
-    heads = _headed(figure, measures)
+    heads, styles = _headed(figure, measures), style_numbers(measures, "measure")
+    colours = alt.Scale(domain=measures, range=[style(styles[measure])["color"] for measure in measures])
     data = {
         **figure.data,
         "head": np.array([heads[measure] for measure in figure.data["measure"].tolist()], dtype=object),
@@ -68,9 +79,10 @@ def _rug(figure: Figure, measures: list[str]) -> Any:
     thin = 1.0 if len(figure.data["score"]) / len(measures) < 120 else 0.5
     chart = (
         alt.Chart(rows(data))
-        .mark_tick(color=INK, thickness=thin, size=16, opacity=1)
+        .mark_tick(thickness=thin, size=16, opacity=1)
         .encode(
             x=quantitative(figure.x, channel="x", zero=True),
+            color=alt.Color("measure:N", scale=colours, legend=None),
             y=alt.Y("head:N", sort=list(heads.values()), title=None, axis=axis),
             tooltip=["measure:N", "score:Q", "gap:Q", "ties:Q", "lists:N"],
         )
