@@ -307,7 +307,7 @@ function action(key) {
   if (item && item.rows.length > 1 && (key === "ArrowDown" || key === "ArrowUp")) {
     return () => { row = Math.min(Math.max(row + (key === "ArrowDown" ? 1 : -1), 0), item.rows.length - 1); drawRows(); };
   }
-  if (item && state.mode === "nuggets" && (key === "j" || key === "k")) return () => notice(spans.move(key === "j" ? 1 : -1));
+  if (item && state.mode === "nuggets" && (key === "j" || key === "k")) return () => { $("spoken").textContent = spans.move(key === "j" ? 1 : -1); };
   if (item && state.mode === "nuggets" && key === "n") return newNugget;
   if (item && /^[0-9]$/.test(key)) {
     if (state.mode === "preferences") return { 0: () => send({ preferred: "tie" }), 1: () => send({ preferred: "left" }), 2: () => send({ preferred: "right" }) }[key];
