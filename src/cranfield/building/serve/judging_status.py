@@ -95,11 +95,17 @@ class Status(Record):
 
 
 def status(store: Store) -> Status:
-    """The state of a project. It reads sums, not judgments, so that a million of them take less than a second."""
+    """The state of a project. It reads sums, not judgments, so that a million of them take less than a second.
+
+    `CROSS JOIN` makes SQLite begin with the small table.
+    """
     settings, read = store.settings(), store.database.read
     pool: dict[str, int] = dict(read("SELECT topic, COUNT(*) FROM pool GROUP BY topic"))
     gold_in_pool: dict[str, int] = dict(
-        read("SELECT topic, COUNT(*) FROM pool JOIN gold USING (topic, doc) GROUP BY topic")
+        read(
+            """SELECT pool.topic, COUNT(*) FROM gold CROSS JOIN pool
+            WHERE pool.topic = gold.topic AND pool.doc = gold.doc GROUP BY pool.topic"""
+        )
     )
     documents = {topic: count - gold_in_pool.get(topic, 0) for topic, count in pool.items()}
     sums = _sums(store)
@@ -150,8 +156,8 @@ def _sums(store: Store) -> dict[tuple[str, str, str, str, int], int]:
         sums[tuple(key)] += number
     old = ", ".join(f"old.{name}" for name in groups.split(", "))
     for *key, number in store.database.read(
-        f"""SELECT {old}, COUNT(*) FROM judgment AS newer JOIN judgment AS old ON old.id = newer.supersedes
-        WHERE newer.supersedes IS NOT NULL GROUP BY {old}"""
+        f"""SELECT {old}, COUNT(*) FROM judgment AS newer CROSS JOIN judgment AS old
+        WHERE newer.supersedes > 0 AND old.id = newer.supersedes GROUP BY {old}"""
     ):
         sums[tuple(key)] -= number
     return {key: number for key, number in sums.items() if number and key[2] != "none"}
@@ -174,9 +180,9 @@ def agreement_with_gold(store: Store) -> dict[str, list[bool]]:
     """{assessor: for each judgment of a gold document, whether it gives the known grade}, in order."""
     found: dict[str, list[bool]] = defaultdict(list)
     for assessor, grade, known in store.database.read(
-        """SELECT assessor, j.grade, gold.grade FROM gold JOIN standing_judgment AS j
-        ON j.topic = gold.topic AND j.doc = gold.doc
-        WHERE j.state = 'graded' AND purpose <> 'repeat' ORDER BY position"""
+        """SELECT assessor, j.grade, gold.grade FROM gold CROSS JOIN standing_judgment AS j
+        WHERE j.topic = gold.topic AND j.doc = gold.doc AND j.state = 'graded' AND purpose <> 'repeat'
+        ORDER BY position"""
     ):
         found[assessor].append(grade == known)
     return found
@@ -186,9 +192,9 @@ def agreement_with_self(store: Store) -> dict[str, list[bool]]:
     """{assessor: for each repeated document, whether it got the same grade again}."""
     found: dict[str, list[bool]] = defaultdict(list)
     for assessor, again, first in store.database.read(
-        """SELECT r.assessor, r.grade, j.grade FROM standing_judgment AS r JOIN standing_judgment AS j
-        ON j.topic = r.topic AND j.doc = r.doc AND j.assessor = r.assessor AND j.purpose <> 'repeat'
-        WHERE r.purpose = 'repeat' AND r.state = 'graded' AND j.state = 'graded' ORDER BY r.position"""
+        """SELECT r.assessor, r.grade, j.grade FROM standing_judgment AS r CROSS JOIN standing_judgment AS j
+        WHERE r.purpose = 'repeat' AND r.state = 'graded' AND j.topic = r.topic AND j.doc = r.doc
+        AND j.assessor = r.assessor AND j.purpose <> 'repeat' AND j.state = 'graded' ORDER BY r.position"""
     ):
         found[assessor].append(again == first)
     return found

@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS judgment (
     offer BIGINT, UNIQUE (assessor, position));
 
 CREATE INDEX IF NOT EXISTS judgment_of_document ON judgment (topic, doc, assessor);
+CREATE INDEX IF NOT EXISTS repeated_judgment ON judgment (assessor, topic, doc) WHERE purpose = 'repeat';
 CREATE INDEX IF NOT EXISTS judgment_counts ON judgment (assessor, topic, state, purpose, counted, milliseconds);
 """
 """The statements that make the tables, each ended by a semicolon."""
