@@ -53,7 +53,7 @@ GROUPS = {
         "judge documents in the browser",
         "judge documents in the browser; see: cranfield judge help",
         "cranfield judge serve judgments.db --topics topics.xml --pool pool.tsv --docs docs.jsonl",
-        ("serve", "account", "status", "export", "import", "backup"),
+        ("demo", "serve", "account", "status", "export", "import", "backup"),
     ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
