@@ -117,8 +117,8 @@ def _sample(
     if strata:
         deeper = int((lists.rank[lists.first] > strata[-1].rank).sum())
         if deeper:
-            what = counted(deeper, "document with a best rank", "documents with best ranks")
-            notes.append(f"the last stratum, to rank {strata[-1].rank}, also has {what} below it")
+            what = counted(deeper, "document that is", "documents that are")
+            notes.append(f"the last stratum, to rank {strata[-1].rank}, also has {what} only at deeper ranks")
     if judged:
         notes.append("documents that are judged stay in the sample, because it is drawn without looking at judgments")
     order = np.zeros(lists.size, dtype=np.int64)
