@@ -176,6 +176,22 @@ def test_a_slow_answer_is_given_up_at_the_deadline_even_if_it_trickles(tmp_path:
     assert not result.entries
 
 
+def test_a_slow_answer_is_given_up_at_the_deadline_even_if_its_headers_trickle(tmp_path: Path) -> None:
+    def trickle(handler: BaseHTTPRequestHandler, doc: str, before: int) -> None:
+        handler.send_response(200)
+        handler.flush_headers()
+        for _ in range(100):
+            handler.wfile.write(b"X")
+            time.sleep(0.05)
+
+    began = time.monotonic()
+    with serving(trickle) as server:
+        patience = Patience(concurrency=1, attempts=1, first_wait=0.01)
+        result = ask(server, tmp_path / "log.jsonl", plan_of(["d1"]), timeout=0.3, patience=patience)
+    assert time.monotonic() - began < 4  # the headers take 5 seconds
+    assert result.failed == ((("1", "d1", "judge-1/default"), "no answer within 0.3 seconds"),)
+
+
 def test_a_question_that_always_fails_is_listed_and_the_others_are_answered(tmp_path: Path) -> None:
     def reply(handler: BaseHTTPRequestHandler, doc: str, before: int) -> None:
         if doc == "d2":

@@ -133,6 +133,14 @@ def test_leaving_out_teams_in_several_blocks_changes_nothing(monkeypatch: pytest
     assert whole == blocks
 
 
+def test_progress_counts_the_teams_that_are_left_out() -> None:
+    qrels, runs = collection(4)
+    calls: list[tuple[int, int]] = []
+    teams = {run: "AAB"[number % 3] for number, run in enumerate(runs)}
+    simulate_pools(qrels, runs, ["depth", "rrf"], [3], "AP", teams=teams, progress=lambda *call: calls.append(call))
+    assert calls == [(step, 6) for step in range(1, 7)]  # two methods: two teams, then the method itself
+
+
 def test_significant_pairs_are_those_of_a_corrected_t_test() -> None:
     rng = np.random.default_rng(0)
     values = rng.random((4, 20)) + np.array([0, 0, 0.5, 0.8])[:, None]
@@ -191,6 +199,13 @@ def test_a_pool_without_judged_documents_finds_nothing() -> None:
 
 
 # -- holes and contributions
+
+
+def test_notes_of_contributions_mention_a_depth_only_if_there_is_one() -> None:
+    runs = {"x": {"q": {"a": 2, "b": 1}}}
+    qrels = {"q": {"a": 1, "b": 0, "c": 1}}
+    assert pool_contributions(qrels, runs).notes[-1] == "1 judged document is in no list"
+    assert pool_contributions(qrels, runs, depth=1).notes[-1] == "2 judged documents are in no list to that depth"
 
 
 def test_holes_are_unjudged_documents_of_the_first_k() -> None:

@@ -101,7 +101,7 @@ def test_lists_of_judged_documents_keep_ranks(seed: int) -> None:
 def test_some_topics_only() -> None:
     lists = PooledLists.of(as_runs(random_lists(1)), topics=["t2", "t0", "t9"])
     assert lists.topics == ("t0", "t2")
-    assert any("no run has 1 topic: t9" in note for note in lists.notes)
+    assert any("1 topic is in no run: t9" in note for note in lists.notes)
     with pytest.raises(UsageError, match="no run has any of the topics t8"):
         PooledLists.of(as_runs(random_lists(1)), topics=["t8"])
 
@@ -116,7 +116,10 @@ def test_parts_below_one_another_are_the_same_lists() -> None:
 def test_the_same_run_twice_and_a_missing_topic_are_noted() -> None:
     run = {"q": {"a": 2.0, "b": 1.0}}
     notes = PooledLists.of({"x": run, "y": run, "z": {"p": {"c": 1.0}}}).notes
-    assert any("2 runs retrieve the same documents in the same order: x, y" in note for note in notes)
+    assert any(
+        "2 runs retrieve the same documents in the same order, as deep as they are pooled: x, y" in note
+        for note in notes
+    )
     assert any("3 lists are missing or empty" in note for note in notes)  # q of z, p of x and y
 
 

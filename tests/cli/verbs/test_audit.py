@@ -132,7 +132,7 @@ def test_figures(cranfield: Cranfield, folder: Path, collection: Sample, figure:
         (["good.qrels", "--show", "lengths"], 2, "--lengths FILE"),
         (["good.qrels", "--show", "judges"], 2, "give two machine files or more"),
         ([], 2, "no machine judgments: there is only the file of human judgments"),
-        (["RUN"], 2, "no machine judgments: all 1 files look like runs"),
+        (["RUN"], 2, "no machine judgments: 1 file looks like a run"),
         (["good.qrels", "--figure", "ranks", "--plot", "x.csv"], 2, "--figure ranks: there is none"),
         (["good.qrels", "--figure", "ranks"], 2, "--figure needs a file to draw to"),
         (["none.qrels"], 1, "none.qrels: no such file"),
@@ -200,3 +200,27 @@ def test_bad_input_of_ppi(
     done = cranfield("ppi", "some.qrels", "good.qrels", *collection.runs, *words)
     assert message in done.err
     assert done.code == 2
+
+
+def test_an_empty_file_is_named_and_not_taken_for_a_run(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
+    (folder / "empty.qrels").write_text("")
+    done = cranfield("audit", collection.qrels, "empty.qrels", *collection.runs)
+    assert (done.code, done.out) == (1, "")
+    assert "empty.qrels: is empty, expected machine judgments or a run" in done.err
+
+
+def test_rankings_of_one_topic_are_refused_with_what_they_need(
+    cranfield: Cranfield, folder: Path, collection: Sample
+) -> None:
+    lines = Path(collection.qrels).read_text().splitlines(keepends=True)
+    topic = lines[0].split()[0]
+    (folder / "one.qrels").write_text("".join(line for line in lines if line.split()[0] == topic))
+    done = cranfield("audit", "one.qrels", "good.qrels", *collection.runs, "--show", "rankings", "--quiet")
+    assert done.code == 2
+    assert "judgments of two topics or more" in done.err
+
+
+def test_the_level_is_checked_also_without_runs(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
+    done = cranfield("audit", collection.qrels, "good.qrels", "--alpha", "2")
+    assert done.code == 2
+    assert "alpha == 2" in done.err

@@ -7,8 +7,10 @@ import json
 import re
 import socket
 import ssl
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -98,9 +100,10 @@ class Endpoint:
         try:
             connection.connect()
             connection.sock.settimeout(_left(deadline))
-            connection.request("POST", self.path, body.encode("ascii"), headers)
-            connection.sock.settimeout(_left(deadline))
-            response = connection.getresponse()
+            with _shut_down_at(deadline, connection.sock):
+                connection.request("POST", self.path, body.encode("ascii"), headers)
+                connection.sock.settimeout(_left(deadline))
+                response = connection.getresponse()
             data = _read(response, connection, deadline)
         except ssl.SSLCertVerificationError as error:
             raise EndpointError(f"{self.url}: the certificate is not valid: {error.verify_message}") from None
@@ -109,6 +112,8 @@ class Endpoint:
         except socket.gaierror as error:
             raise AskError(f"the host is not found ({error.strerror})", again=True) from None
         except (OSError, http.client.HTTPException) as error:
+            if time.monotonic() >= deadline:
+                raise AskError(f"no answer within {self.timeout:g} seconds", again=True) from None
             reason = one_line(str(error)) or type(error).__name__
             raise AskError(f"the connection failed ({self._safe(reason)})", again=True) from None
         finally:
@@ -165,6 +170,19 @@ def _left(deadline: float) -> float:
     if left <= 0:
         raise TimeoutError
     return left
+
+
+@contextmanager
+def _shut_down_at(deadline: float, connected: socket.socket) -> Iterator[None]:
+    """End a connection at a deadline: it never times out by itself if a byte of the headers comes now and then."""
+    # Not the method of a TLS socket, which would change its state while another thread reads from it.
+    timer = threading.Timer(_left(deadline), socket.socket.shutdown, (connected, socket.SHUT_RDWR))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _read(response: http.client.HTTPResponse, connection: http.client.HTTPConnection, deadline: float) -> bytes:

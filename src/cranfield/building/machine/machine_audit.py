@@ -28,6 +28,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs
 from cranfield.collection.source import first_line, load
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.record import Record
@@ -113,6 +114,7 @@ def audit(
     >>> result.agreement.agreement.tolist(), result.agreement.leniency[0].tolist()
     ([0.8], [0.2])
     """
+    check_alpha("audit", alpha)
     judgments = Qrels.of(human)
     if not machines:
         raise UsageError("no machine judgments; give {name: judgments}")

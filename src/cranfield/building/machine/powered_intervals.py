@@ -168,7 +168,7 @@ def _notes(
     left_out = int(undefined.any(axis=0).sum()), int(np.isnan(rows.others).any(axis=0).sum())
     if any(left_out):
         notes.append(
-            f"a score is undefined on {left_out[0]} topics with both judgments and on {left_out[1]} with machine "
-            "judgments only: these are left out of the rows concerned"
+            f"a score is undefined on {counted(left_out[0], 'topic')} with both judgments and on {left_out[1]} with "
+            "machine judgments only: these are left out of the rows concerned"
         )
     return notes

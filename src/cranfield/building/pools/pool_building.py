@@ -108,8 +108,17 @@ def _sample(
     notes: list[str],
     judged: bool,
 ) -> Pool:
+    if any(one.share is not None for one in strata) and (budget is not None or per_topic is not None):
+        raise UsageError(
+            "the shares of strata say how many documents are drawn, so that a budget has no effect; leave out either"
+        )
     policy = method.make(lists, seed=seed, sizes=sizes_within(lists, budget, per_topic), strata=strata)
     assert isinstance(policy, Sampled)
+    if strata:
+        deeper = int((lists.rank[lists.first] > strata[-1].rank).sum())
+        if deeper:
+            what = counted(deeper, "document that is", "documents that are")
+            notes.append(f"the last stratum, to rank {strata[-1].rank}, also has {what} only at deeper ranks")
     if judged:
         notes.append("documents that are judged stay in the sample, because it is drawn without looking at judgments")
     order = np.zeros(lists.size, dtype=np.int64)
@@ -147,6 +156,11 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
             f"{counted(len(offers), 'document is', 'documents are')} chosen with "
             f"{counted(pooling.judged, 'judgment')}; judge them, then make the next batch from all judgments"
         )
+        left = min(pooling.budget or 0, lists.size) - pooling.judged - len(offers)
+        if left > 0:
+            notes.append(
+                f"a batch has up to {batch} documents of each topic; the budget leaves {left:,} for later batches"
+            )
     places = np.array([_place(lists, one.topic, one.doc) for one in offers], dtype=np.int64)
     entry = np.array([lists.entry(one.topic, one.run, one.rank) for one in offers], dtype=np.int64)
     order = _places(lists, places) + pooling.policy.learned[lists.topic[places]]
@@ -233,6 +247,8 @@ def _about_judged(lists: PooledLists, rows: list[tuple[str, str, float]]) -> Ite
 def _about_budget(lists: PooledLists, budget: int | None, per_topic: int | None) -> Iterator[str]:
     if budget is not None and budget > lists.size:
         yield f"the budget is {budget:,}, but the lists have {counted(lists.size, 'document')}: all are in the pool"
+    elif budget is not None and budget < (topics := int((np.diff(lists.start) > 0).sum())):
+        yield f"the budget is {budget:,}, fewer than the {topics:,} topics: some topics have no document in the pool"
     if per_topic is not None:
         small = [topic for topic, size in zip(lists.topics, np.diff(lists.start), strict=True) if size < per_topic]
         if small:

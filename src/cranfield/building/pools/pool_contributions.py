@@ -86,7 +86,8 @@ def pool_contributions(
     where = "whole lists" if depth is None else f"the first {depth} documents of each list"
     notes = [*documents.lists.notes, f"{where}; {counted(int(relevant.sum()), 'relevant document')} in all"]
     if outside:
-        notes.append(f"{counted(outside, 'judged document is', 'judged documents are')} in no list to that depth")
+        what = counted(outside, "judged document is", "judged documents are")
+        notes.append(f"{what} in no list{'' if depth is None else ' to that depth'}")
 
     def count(mask: NDArray[np.bool_]) -> Index64:
         return np.asarray(mask.sum(axis=1), dtype=np.int64)

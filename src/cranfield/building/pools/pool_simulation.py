@@ -166,12 +166,17 @@ def simulate_pools(
     pairs = SignificantPairs.of(scorer.full, test, correction, alpha, seed)
     simulation = Simulation(scorer, depth, rel, seed, tuple(strata), sorted(set(budgets)), per_topic, groups, pairs)
     outcomes, curves = [], {}
+    steps = 1 if groups is None else 1 + len(groups[0])
+
+    def tell(method: int, done: int, _: int) -> None:
+        if progress is not None:
+            progress(method * steps + done, len(chosen) * steps)
+
     for number, method in enumerate(chosen):
-        found, curve = simulation.of(method)
+        found, curve = simulation.of(method, partial(tell, number))
         outcomes += found
         curves[str(method)] = curve
-        if progress is not None:
-            progress(number + 1, len(chosen))
+        tell(number, steps, steps)
     notes = (*scorer.full.notes, *simulation.notes(chosen), *pairs.notes)
     by = "" if groups is None else "run" if teams is None else "team"
     size = f"{counted(len(scorer.full.runs), 'run')}, {counted(len(scorer.full.topics), 'topic')}"
@@ -199,12 +204,12 @@ class Simulation:
         self.relevant = self.documents.grade >= self.rel
         self.lower = [measure.properties.better == "lower" for measure in self.scorer.measures]
 
-    def of(self, method: Method) -> tuple[list[Outcome], Array]:
+    def of(self, method: Method, progress: Progress | None = None) -> tuple[list[Outcome], Array]:
         """The outcome of each budget and measure, and the discovery curve."""
         masks, place = self.masks(method, self.lists, self.judged)
         outcomes: list[Outcome] = []
         values = [self.scorer.values(self.documents.judged(keep=mask)) for mask in masks]
-        left_out = None if self.groups is None else TeamsLeftOut(self, *self.groups).of(method, values)
+        left_out = None if self.groups is None else TeamsLeftOut(self, *self.groups).of(method, values, progress)
         for b, budget in enumerate(self.budgets):
             before, after = rescoring.paired_means(self.scorer.full.values, values[b])
             tau = rescoring.tau(before, after)

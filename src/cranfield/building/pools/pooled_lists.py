@@ -168,7 +168,8 @@ class PooledLists:
         kept = [number for number, topic in enumerate(self.topics) if topic in set(names) and topic in known]
         if not kept:
             raise UsageError(f"no run has any of the topics {listed(names)}; the runs have {listed(self.topics)}")
-        notes = (f"no run has {counted(len(absent), 'topic')}: {listed(absent)}",) if absent else ()
+        what = counted(len(absent), "topic is", "topics are")
+        notes = (f"{what} in no run: {listed(absent)}",) if absent else ()
         lists = self.only(np.isin(self.topic, kept))
         return replace(lists._of_rows(kept), notes=(*self.notes, *notes))
 
@@ -239,8 +240,8 @@ class PooledLists:
         for names in same.values():
             if len(names) > 1:
                 yield (
-                    f"{counted(len(names), 'run')} retrieve the same documents in the same order: {listed(names)}; "
-                    "methods that count runs count them all"
+                    f"{counted(len(names), 'run')} retrieve the same documents in the same order, as deep as they are "
+                    f"pooled: {listed(names)}; methods that count runs count them all"
                 )
 
 

@@ -15,7 +15,7 @@ from cranfield.comparison.differences import noise
 from cranfield.evaluation.evaluator import values_of
 from cranfield.meta.judgments import rescoring
 from cranfield.scores import summary as summaries
-from cranfield.types import Array, Index, Index64
+from cranfield.types import Array, Index, Index64, Progress
 
 if TYPE_CHECKING:
     from cranfield.building.pools.pool_simulation import Simulation
@@ -51,7 +51,7 @@ class TeamsLeftOut:
     names: tuple[str, ...]
     group: Index
 
-    def of(self, method: Method, values: Sequence[Array]) -> LeftOutRuns:
+    def of(self, method: Method, values: Sequence[Array], progress: Progress | None = None) -> LeftOutRuns:
         """Leave out every team; `values` are the scores with all teams in the pool, for each budget."""
         shape = (len(values), *values[0].shape[:2])
         result = LeftOutRuns(np.full(shape, np.nan), np.full(shape, np.nan))
@@ -63,6 +63,8 @@ class TeamsLeftOut:
                     before, after = rescoring.paired_means(values[b][:, members], alone)
                     result.change[b][:, members] = after - before
                     result.ranks[b][:, members] = self._ranks_lost(values[b], members, after - before)
+                if progress is not None:
+                    progress(team + 1, len(self.names))
         return result
 
     def _blocks(self) -> Iterator[range]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -60,6 +62,7 @@ def words_of(key: str, stem: bool) -> list[str]:
     return list(map(singular, words)) if stem else words
 
 
+@lru_cache(maxsize=1 << 18)
 def singular(word: str) -> str:
     """An English word without the ending of the plural, by Harman's S stemmer (JASIS 42(1), 1991); "paris" stays.
 
@@ -85,22 +88,35 @@ def _near_in_words(words: Sequence[Sequence[str]], threshold: float) -> Index64:
     words. So if the words of both are in the same order, rare words first, they share one of their first few words:
     kept queries are indexed by these. (Prefix filtering: Bayardo, Ma & Srikant, WWW 2007.)
     """
-    frequency = Counter(word for query in words for word in set(query))
+    kept = np.arange(len(words), dtype=np.int64)
+    sets = [frozenset(query) for query in words]
+    partners = {size: list(_partners(size, threshold)) for size in set(map(len, sets))}
+    first_of: dict[frozenset[str], int] = {}
+    compared = []
+    for at, query_words in enumerate(sets):
+        if partners[len(query_words)]:
+            compared.append(at)
+        else:  # only queries with the same words are near
+            kept[at] = first_of.setdefault(query_words, at)
+    rest = np.array(compared, dtype=np.int64)
+    kept[rest] = rest[_near_in_indexed_words([sets[at] for at in compared], threshold, partners)]
+    return kept
+
+
+def _near_in_indexed_words(
+    words: Sequence[frozenset[str]], threshold: float, partners: Mapping[int, Sequence[tuple[int, int]]]
+) -> Index64:
+    """As `_near_in_words`, for queries that can also be near to queries with other words."""
+    frequency = Counter(chain.from_iterable(words))
     number = {word: at for at, (word, _) in enumerate(sorted(frequency.items(), key=lambda pair: (pair[1], pair[0])))}
     kept = np.empty(len(words), dtype=np.int64)
     same: dict[tuple[int, ...], int] = {}
     """The kept query with exactly this set of words."""
     index: dict[tuple[int, int], list[tuple[int, frozenset[int]]]] = {}
     """The kept queries with so many words, and with this word among the first few."""
-    partners: dict[int, list[tuple[int, int]]] = {}
     for at, query in enumerate(words):
-        ordered = tuple(sorted({number[word] for word in query}))
+        ordered = tuple(sorted([number[word] for word in query]))
         size, found = len(ordered), same.get(ordered, -1)
-        if size not in partners:
-            partners[size] = list(_partners(size, threshold))
-        if not partners[size]:  # only queries with the same words are near
-            kept[at] = found if found >= 0 else same.setdefault(ordered, at)
-            continue
         mine = frozenset(ordered)
         for other_size, shared in partners[size]:
             # Only the most frequent of the near queries counts, so that the result is the same as by comparing all.

@@ -106,16 +106,19 @@ class TypingErrors:
         """Groups of texts that are equal without the character at one place, so each is one error from the others."""
         if not len(self._long):
             return
-        hashes = np.concatenate([block.without(placed=True) for block in self._blocks()])
+        parts = [
+            (block.without(placed=True), block.row.astype(np.int32), block.place.astype(np.int32))
+            for block in self._blocks()
+        ]
+        hashes, rows, places = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        del parts
         repeated = np.sort(hashes)
         repeated = np.unique(repeated[1:][repeated[1:] == repeated[:-1]])
         if not len(repeated):
             return
         at = _Known(repeated).which(hashes)
-        row = np.concatenate([block.row for block in self._blocks()])[at]
-        place = np.concatenate([block.place for block in self._blocks()])[at]
         groups: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
-        for text, where in zip(row.tolist(), place.tolist(), strict=True):
+        for text, where in zip(rows[at].tolist(), places[at].tolist(), strict=True):
             number = int(self._long[text])
             name = self.texts[number]
             groups[where, name[:where] + name[where + 1 :], _digits(name)].append(number)

@@ -11,7 +11,8 @@ from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.file_kind import kind_of_file
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.building.machine.machine_audit import Audit
@@ -127,12 +128,18 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
 
         machines, runs = list(self.machines or []), list(self.runs or [])
         for path in expand(self.files or []):
+            if os.path.isfile(path) and not os.path.getsize(path):
+                raise DataError(path, None, "is empty, expected machine judgments or a run")
             kind = "qrels" if is_label_table(path) else kind_of_file(path, SAY)
             if kind == "topics":
                 raise UsageError(f"{path}: looks like topics, expected machine judgments or runs; say {SAY}")
             (runs if kind == "run" else machines).append(path)
         if not machines:
-            found = f"all {len(runs)} files look like runs" if runs else "there is only the file of human judgments"
+            found = (
+                counted(len(runs), "file looks like a run", "files look like runs")
+                if runs
+                else "there is only the file of human judgments"
+            )
             raise UsageError(
                 f"no machine judgments: {found}; add a file of machine judgments, or name it: --machine FILE"
             )
@@ -174,12 +181,13 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
         )
 
 
+TWO = "give two runs or more, and judgments of two topics or more that both judged"
 NEEDS = {
     "lengths": "give the lengths of documents: --lengths FILE",
     "judges": "give two machine files or more",
-    "rankings": "give two runs or more",
-    "changes": "give two runs or more",
-    "ranks": "give two runs or more",
+    "rankings": TWO,
+    "changes": TWO,
+    "ranks": TWO,
     "families": "give runs and their families: --families FILE",
 }
 """What a part needs."""

@@ -135,6 +135,11 @@ BAD = [
     (("pool", "x.run", "--method", "rrf", "--batch", "3"), 2, "applies only to adaptive methods"),
     (("pool", "x.run", "--method", "sample"), 2, "sample needs the number of documents to draw: give a budget"),
     (("pool", "x.run", "--method", "hedge", "--least", "0.5"), 2, "is not a probability"),
+    (
+        ("pool", "x.run", "--method", "stratified", "--strata", "1:1,3:0.5", "--budget", "3"),
+        2,
+        "the shares of strata say how many documents are drawn, so that a budget has no effect",
+    ),
     (("pool", "x.run", "--strata", "10"), 2, "strata apply only to the method stratified"),
     (("pool", "x.run", "--method", "mm", "--least", "2"), 2, "least == 2.0, must be between 0 and 1"),
     (("pool", "x.run", "--method", "mm", "--seed", "-1"), 2, "seed == -1, must be a whole number, 0 or more"),
@@ -162,7 +167,10 @@ def test_bad_input_is_a_clear_error(cranfield: Cranfield, words: tuple[str, ...]
 NOTED = [
     (("pool", "x.run", "y.run", "--budget", "99"), "the budget is 99, but the lists have 7 documents: all are"),
     (("pool", "x.run", "y.run", "--per-topic", "4"), "1 topic has fewer documents than the 4 per topic: 2"),
-    (("pool", "x.run", "y.run", "--topics", "1,7"), "no run has 1 topic: 7"),
+    (("pool", "x.run", "y.run", "--topics", "1,7"), "1 topic is in no run: 7"),
+    (("pool", "x.run", "y.run", "--budget", "1"), "the budget is 1, fewer than the 2 topics: some topics have no"),
+    (("pool", "x.run", "y.run", "--method", "mm", "--budget", "5", "--batch", "1"), "the budget leaves 3 for later"),
+    (("pool", "x.run", "y.run", "--method", "stratified", "--strata", "1:1"), "the last stratum, to rank 1, also has"),
     (("pool", "x.run", "x.run"), "2 runs retrieve the same documents in the same order"),
     (("pool", "holes", "qrels.txt", "y.run"), "1 different document to judge"),
 ]
@@ -173,3 +181,10 @@ def test_what_is_odd_is_counted(cranfield: Cranfield, words: tuple[str, ...], no
     done = cranfield(*words)
     assert done.code == 0
     assert note in done.err + done.out
+
+
+def test_a_file_of_topics_may_have_ids_with_blanks(cranfield: Cranfield) -> None:
+    Path("blank.tsv").write_text("topic\tdoc\tscore\trun\na b\td 1\t2\tx\na\td2\t1\tx\n")
+    Path("topics.tsv").write_text("a b\twhat is asked\n")
+    done = cranfield("pool", "blank.tsv", "--topics", "topics.tsv")
+    assert [line.split("\t")[:2] for line in done.out.splitlines()[1:]] == [["a b", "d 1"]]

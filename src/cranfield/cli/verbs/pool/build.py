@@ -109,7 +109,7 @@ def chosen_topics(text: str | None) -> list[str] | None:
         from cranfield.collection.source import load, text_of
 
         lines = text_of(load(text), text).splitlines()
-        names = [line.split("\t")[0].split()[0] for line in lines if line.strip()]
+        names = [(line.split("\t") if "\t" in line else line.split())[0].strip() for line in lines if line.strip()]
     else:
         names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
