@@ -7,6 +7,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/unlock.hpp"
 #include "documents.hpp"
 #include "greedy.hpp"
 #include "intents.hpp"
@@ -22,7 +23,7 @@ using DoublesIn = Column<double>;
 // Runs work() without the GIL.
 template <typename Work>
 auto unlocked(const Work& work) {
-    const nb::gil_scoped_release release;
+    const Unlocked without_gil;
     return work();
 }
 
