@@ -39,7 +39,7 @@ public:
             }
             if (!add(batch, begin)) break;
             for (const Source& source : batch) pieces_before += pieces_of(source);
-            if (reading_.watch && !reading_.watch(0)) break;  // a batch may take less time than passes between two calls of the watch
+            if (!reading_.watch(0)) break;  // a batch may take less time than passes between two calls of the watch
             if (begin == 0 && size >= together / 2 && end < sources.size())  // expect as many hits per byte in the other files
                 joined.reserve(static_cast<std::size_t>(1.05 * static_cast<double>(joined.hits()) * static_cast<double>(bytes) /
                                                         static_cast<double>(std::max<std::size_t>(1, size))));

@@ -206,9 +206,9 @@ inline OnDuplicate make_rule(const std::string& rule) {
 using Progress = nb::typed<nb::callable, void(std::size_t, std::size_t)>;
 
 // Lets Ctrl-C interrupt and shows progress while threads work without the GIL. When Python ends, the work stops and its thread
-// ends without a message; work that starts later has no watch, because Python must not run in the middle of it.
+// ends without a message; work that starts later is not stopped, and shows nothing: Python must not run in the middle of it.
 inline Watch make_watch(const nb::object& progress = nb::none(), std::size_t pieces = 0) {
-    if (python_is_ending) return {};
+    if (python_is_ending) return [](std::size_t) { return true; };
     return [progress, pieces](std::size_t done) {
         const nb::gil_scoped_acquire gil;
         if (python_is_ending) {
