@@ -60,9 +60,17 @@ def test_stand_ins_print_their_own_help(cranfield: Cranfield, verb: str) -> None
     [
         (("trec_eval", "qrels", "-"), "y", "-:1: 1 column, expected 6: topic Q0 doc rank score tag"),
         (("trec_eval", "-", "run"), "y", "-:1: 1 column, expected 4: topic iteration doc grade"),
-        (("trec_eval", "-R", "prefs", "-m", "prefs_simp", "-", "run"), "y", "-:1: 1 column, expected 5"),
+        (
+            ("trec_eval", "-R", "prefs", "-m", "prefs_simp", "-", "run"),
+            "y",
+            "standard input:1: 1 column, expected topic group subgroup doc level",
+        ),
         (("trec_eval", "-R", "qrels_prefs", "-m", "prefs_simp", "-", "run"), "y", "-:1: 1 column, expected 4"),
-        (("trec_eval", "-Z", "-", "qrels", "run"), "y", "-:1: 1 column, expected 4: topic measure mean deviation"),
+        (
+            ("trec_eval", "-Z", "-", "qrels", "run"),
+            "y",
+            "standard input:1: 1 column, expected topic measure mean deviation",
+        ),
         (("ndeval", "qrels", "-"), "y", "-:1: 1 columns, expected 6: topic Q0 doc rank score tag"),
         (("ndeval", "-", "run"), "y", "-:1: 1 columns, expected 4: topic intent doc grade"),
         (("gdeval", "zeros", "-"), "y", "-:1: 1 column, expected 6: topic Q0 doc rank score tag"),
