@@ -202,6 +202,40 @@ def meta(folder: Path, repeats: int) -> Part:
     return Part("meta-evaluation, 129 systems x 50 topics x 20 measures", rows, targets)
 
 
+def building(folder: Path, repeats: int) -> Part:
+    from bench.building import CONTESTANTS, LIMITS, RATIOS
+
+    qrels, runs = data.ad_hoc(folder)
+    warm({str(path) for path in (qrels, *runs)})
+    rows = in_turns("bench.building", CONTESTANTS, repeats, str(folder))
+    targets = [
+        Target(f"times {other}, {label}", ratio(rows, label, other), at_most=limit)
+        for label, (other, limit) in RATIOS.items()
+    ]
+    targets += [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part(f"{len(runs)} runs x {data.MANY_TOPICS} topics x {data.MANY_DEPTH:,} documents", rows, targets)
+
+
+def merging(folder: Path, repeats: int) -> Part:
+    from bench.merging import CONTESTANTS, FASTER
+
+    rows = in_turns("bench.merging", CONTESTANTS, repeats)
+    targets = [
+        Target(f"times faster than {peer}", ratio(rows, peer, ours), at_least=least)
+        for (ours, peer), least in FASTER.items()
+    ]
+    return Part("merging the labels of assessors", rows, targets)
+
+
+def machine_judges(folder: Path, repeats: int) -> Part:
+    from bench.machine import CONTESTANTS, LIMITS
+
+    data.ad_hoc(folder)  # made before the clock starts
+    rows = in_turns("bench.machine", CONTESTANTS, repeats, str(folder))
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("machine judges: prediction-powered intervals and an audit", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -211,17 +245,20 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "scale": scale,
     "compare": compare,
     "meta": meta,
+    "building": building,
+    "merging": merging,
+    "machine": machine_judges,
 }
 
 
-def in_turns(module: str, labels: Iterable[str], repeats: int) -> dict[str, dict[str, Any]]:
-    """Run the contestants of a module that makes its own data, round after round."""
+def in_turns(module: str, labels: Iterable[str], repeats: int, *words: str) -> dict[str, dict[str, Any]]:
+    """Run the contestants of a module, round after round; `words` are passed on after the label."""
     tries: dict[str, list[dict[str, Any]]] = {label: [] for label in labels}
     for _ in range(repeats):
         for label, so_far in tries.items():
             if sum(run.get("spent", PATIENCE) for run in so_far) < PATIENCE:
                 print(f"  {label} ...", file=sys.stderr, flush=True)
-                so_far.append(alone(module, label))
+                so_far.append(alone(module, label, *words))
     return {label: best_of(runs) for label, runs in tries.items()}
 
 

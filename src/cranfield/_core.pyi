@@ -398,3 +398,33 @@ def two_sample_differences(
     """
     For each resample, the summary of the first `in_x` values minus that of the others.
     """
+
+class PooledDocuments:
+    """
+    The first documents of every list of many runs, numbered topic by topic.
+    """
+
+    def __init__(self) -> None: ...
+    def add(self, table: Table, order: str, single_precision: bool, depth: int, threads: int) -> None:
+        """Add a run: the first `depth` documents of each list (0: all)."""
+
+    def documents(self) -> Table:
+        """The documents of every topic, in the order of their numbers."""
+
+    @property
+    def list_run(self) -> NDArray[numpy.int32]:
+        """For each list, the number of its run."""
+
+    @property
+    def list_topic(self) -> NDArray[numpy.int32]:
+        """For each list, the number of its topic."""
+
+    @property
+    def list_start(self) -> NDArray[numpy.int64]:
+        """Where each list begins, and where the last one ends."""
+
+    @property
+    def document(self) -> NDArray[numpy.int32]:
+        """
+        For each place of a list, best first, the number of the document within its topic.
+        """

@@ -357,6 +357,7 @@ _LATEX = str.maketrans(
         "δ": r"$\delta$",
         "Δ": r"$\Delta$",
         "ε": r"$\varepsilon$",
+        "κ": r"$\kappa$",
         "τ": r"$\tau$",
         "χ": r"$\chi$",
         "ω": r"$\omega$",

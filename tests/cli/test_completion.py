@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.cli import META_VERBS, STAND_INS, VERBS
+from cranfield.cli import GROUPS, STAND_INS, VERBS
 from tests.cli.conftest import Cranfield
 
 
@@ -39,9 +39,13 @@ def bash(script: str, words: str, folder: Path) -> set[str]:
 @pytest.mark.parametrize("script", ["bash"], indirect=True)
 def test_bash_completes_verbs_options_values_and_files(script: str, tmp_path: Path) -> None:
     (tmp_path / "bm25.run").touch()
-    assert bash(script, "cranfield ", tmp_path) == {*VERBS, *STAND_INS, "meta", "help"}
-    assert bash(script, "cranfield me", tmp_path) == {"measures", "meta"}
-    assert bash(script, "cranfield meta ", tmp_path) == set(META_VERBS)
+    assert bash(script, "cranfield ", tmp_path) == {*VERBS, *STAND_INS, *GROUPS, "help"}
+    assert bash(script, "cranfield me", tmp_path) == {"measures", "merge", "merge-effect", "meta"}
+    assert bash(script, "cranfield meta ", tmp_path) == set(GROUPS["meta"].verbs)
+    assert bash(script, "cranfield pool ", tmp_path) == set(GROUPS["pool"].verbs)
+    assert bash(script, "cranfield pool bm", tmp_path) == {"bm25.run"}
+    assert bash(script, "cranfield pool bm25.run --meth", tmp_path) == {"--method"}
+    assert bash(script, "cranfield pool simulate --meth", tmp_path) == {"--methods"}
     assert bash(script, "cranfield eval --stat", tmp_path) == {"--statistic"}
     assert bash(script, "cranfield eval --format ", tmp_path) >= {"json", "csv", "trec"}
     assert bash(script, "cranfield compare -t rand", tmp_path) == {"randomisation", "randomised-tukey"}
@@ -68,6 +72,7 @@ def test_fish_completes_by_verb(script: str) -> None:
 
     assert complete("cranfield me") == {"measures", "meta"}
     assert complete("cranfield meta sw") == {"swap"}
+    assert complete("cranfield pool simulate --meth") == {"--methods"}
     assert complete("cranfield compare --test rand") == {"randomisation", "randomised-tukey"}
     assert complete("cranfield meta power --show ov") == {"overlap"}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as package
-from cranfield.cli import META_VERBS, STAND_INS, VERBS, find, main
+from cranfield.cli import GROUPS, STAND_INS, VERBS, every_verb, find, main
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 
@@ -31,7 +31,7 @@ def test_the_console_script_is_this_main() -> None:
 def test_overview_names_every_verb_with_an_example(cranfield: Cranfield, words: tuple[str, ...]) -> None:
     result = cranfield(*words)
     assert result.code == 0
-    for verb in (*VERBS, *STAND_INS, "meta"):
+    for verb in (*VERBS, *STAND_INS, *GROUPS):
         assert re.search(rf"^ +{verb} ", result.out, re.MULTILINE)
         assert f"$ cranfield {verb}" in result.out
 
@@ -60,7 +60,7 @@ def test_examples_in_help_can_be_parsed(cranfield: Cranfield, tmp_path: Path, mo
     import shlex
 
     monkeypatch.chdir(tmp_path)  # some examples write a file
-    for verb in [*VERBS, *(f"meta {verb}" for verb in META_VERBS)]:
+    for verb in every_verb():
         for line in find(verb).examples.strip().splitlines():
             example = re.search(r"cranfield (.*?)(?: [|>].*|  #.*)?$", line)
             assert example, line

@@ -80,7 +80,7 @@ def test_the_option_is_named_once(
         ),
         (
             "eval --sample --qrels-format x",
-            "--qrels-format == 'x', must be one of trec, diversity, msmarco, beir, json",
+            "--qrels-format == 'x', must be one of trec, diversity, msmarco, beir, sampled, json",
         ),
         ("compare --sample --effect x", "--effect == 'x', must be one of 'd_z', 'd_av'"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.cli import META_VERBS, VERBS, find
+from cranfield.cli import every_verb, find
 from cranfield.cli.declare import Verb, argument, declared, flag, option
 from cranfield.cli.measure_names import chosen, measure_names
 from cranfield.cli.options import Lists
@@ -16,7 +16,7 @@ from cranfield.cli.parser import parsed
 from cranfield.errors import UsageError
 from cranfield.measures import DEFAULT, parse
 
-EVERY_VERB = [*VERBS, *(f"meta {verb}" for verb in META_VERBS)]
+EVERY_VERB = every_verb()
 QR: dict[str, Any] = {"qrels": "q", "runs": ["r"]}
 
 LINES: list[tuple[str, str, dict[str, Any]]] = [
@@ -179,7 +179,7 @@ def test_an_option_of_several_verbs_is_spelled_alike() -> None:
             if parameter.spellings:
                 short.setdefault(parameter.label, set()).add(" ".join(parameter.spellings[1:]))
     differ = {label: forms for label, forms in short.items() if len(forms) > 1}
-    assert differ.keys() <= {"--topics", "--persistence", "--width"}
+    assert differ.keys() <= {"--topics", "--persistence", "--width", "--per-topic"}
 
 
 def test_groups_of_options_are_inherited() -> None:

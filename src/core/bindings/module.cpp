@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
     cranfield::bind_joins(m);
     cranfield::bind_intents(m);
     cranfield::bind_resampling(m);
+    cranfield::bind_pools(m);
 }

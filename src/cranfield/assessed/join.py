@@ -127,7 +127,9 @@ def is_sample(qrels: Qrels, options: JoinOptions) -> bool:
     """Whether the judgments are read as a sample, because that is asked for or because most documents are not drawn."""
     if options.inclusion is not None or options.strata:
         return True
-    return qrels.labels_vary and not options.described_intents and has_strata(qrels, wanted=options.sampled)
+    if options.described_intents or not (qrels.labels_vary or len(qrels.probabilities)):
+        return False
+    return has_strata(qrels, wanted=options.sampled)
 
 
 def _warn_of_few_intents(qrels: Qrels, judged: int) -> None:

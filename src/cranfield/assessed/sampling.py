@@ -2,7 +2,8 @@
 
 Strata are column 2 of the judgments: every document of the pool has a line, and grade -1 means that it was not drawn.
 Since column 2 may also hold judging rounds, it is read as strata only if that is asked for, or if most grades are -1.
-Probabilities come from a separate file.
+Probabilities come from a separate file; or from the judgments themselves, in the format `sampled`, in which column 2 is
+always the stratum.
 """
 
 from __future__ import annotations
@@ -97,7 +98,11 @@ def has_strata(qrels: Qrels, *, wanted: bool = False) -> bool:
     >>> has_strata(Qrels.of(b"1 a d1 1\\n1 b d2 -1\\n1 b d3 -1\\n"))
     True
     """
-    if not qrels.labels_vary or qrels.plain or qrels.has_intents:
+    if qrels.plain or qrels.has_intents:
+        return False
+    if len(qrels.probabilities):
+        return True
+    if not qrels.labels_vary:
         return False
     not_drawn = int(np.count_nonzero(qrels.values == NOT_DRAWN))
     return not_drawn > 0 if wanted else not_drawn > len(qrels) / 2
@@ -119,7 +124,22 @@ def sample_of(qrels: Qrels, inclusion: Any = None) -> Sample:
     if inclusion is not None:
         names = [table.topics[number] for number in topic]
         probability = _Inclusion.of(inclusion).of_documents(names, table.docs(0, len(table)), grade)
+    elif len(qrels.probabilities):
+        probability = _own_probabilities(qrels, grade)
     return Sample(topic, grade, which - np.searchsorted(strata // labels, topic), probability)
+
+
+def _own_probabilities(qrels: Qrels, grade: Array) -> Array:
+    """The probabilities that judgments of a sample have; NaN for documents that were not drawn."""
+    probability = np.where(grade >= 0, qrels.probabilities, np.nan)
+    wrong = np.flatnonzero((grade >= 0) & ~((probability > 0) & (probability <= 1)))
+    if len(wrong):
+        row = int(wrong[0])
+        topic = qrels.topics[int(np.searchsorted(qrels.starts, row, side="right")) - 1]
+        doc, value = qrels.table.docs(row, row + 1)[0], qrels.probabilities[row]
+        what = f"probability {value:g}, must be a number above 0, at most 1, because the document was drawn"
+        raise DataError(qrels.path or qrels.name, None, f"topic {topic!r}, document {doc!r}: {what}")
+    return probability
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.building.assessor_files import Assessors, assessors_of
 from cranfield.building.label_files import LabelColumns, from_columns, from_file, from_judgments, from_rows
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike
@@ -24,6 +25,8 @@ LabelsLike = Any
 """Anything that `Labels.of` takes."""
 DUPLICATES = ("error", "first", "last", "keep")
 """What to do if an assessor labels an item twice, with different labels."""
+OTHER = "other"
+"""The group of assessors that have none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +95,7 @@ class Labels(Tidy):
             return thing
         if on_duplicate not in DUPLICATES:
             raise UsageError(f"on_duplicate == {on_duplicate!r}, must be one of {', '.join(DUPLICATES)}")
-        return cls._from(_columns(thing), scale, separator, on_duplicate)
+        return cls._from(_columns(thing, on_duplicate), scale, separator, on_duplicate)
 
     @classmethod
     def read(cls, *paths: PathLike, **options: Any) -> Labels:
@@ -143,8 +146,9 @@ class Labels(Tidy):
             words = self.scale[self.label[first]], self.scale[self.label[second]]
             raise DataError(
                 columns.origin, columns.line(int(second)),
-                f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; {counted(len(at), 'label')} "
-                "contradict an earlier one of the same assessor; keep the first or the last of them by on_duplicate=",
+                f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; "
+                f"{counted(len(at), 'label contradicts', 'labels contradict')} an earlier one of the same assessor; "
+                "keep the first or the last of them by on_duplicate=",
             )  # fmt: skip
         keep = np.ones(len(order), dtype=bool)
         if on_duplicate == "last":
@@ -212,6 +216,31 @@ class Labels(Tidy):
             seconds=part(self.seconds), cost=part(self.cost),
         )  # fmt: skip
 
+    def with_assessors(self, assessors: Assessors) -> Labels:
+        """The labels with groups of assessors and the cost of a label, from a dict or a file.
+
+        Assessors that are not mentioned are in the group `other`, and a note says so. A cost replaces one in the table.
+
+        >>> labels = Labels.of([("t1", "anna", 1), ("t1", "ben", 0)])
+        >>> labels.with_assessors({"anna": ("experts", 2.0), "ben": ("crowd", 0.1)}).group
+        ('experts', 'crowd')
+        """
+        known = assessors_of(assessors)
+        absent = [name for name in self.workers if name not in known]
+        if len(absent) == len(self.workers):
+            raise UsageError(
+                f"assessors: none of {listed(known)} gave a label; the labels are by {listed(self.workers)}"
+            )
+        notes = self.notes
+        if absent:
+            notes += (f"{counted(len(absent), 'assessor')} without a group, in group {OTHER}: {listed(absent)}",)
+        group = tuple(known[name].group if name in known else OTHER for name in self.workers)
+        costs = [known[name].cost if name in known else None for name in self.workers]
+        cost = np.array([np.nan if cost is None else cost for cost in costs])[self.worker]
+        if self.cost is not None:
+            cost = np.where(np.isnan(cost), self.cost, cost)
+        return replace(self, group=group, cost=None if np.isnan(cost).all() else cost, notes=notes)
+
     def matrix(self) -> Index64:
         """items × assessors: the position of the label on the scale, -1 if there is none; the last of repeated ones."""
         matrix = np.full((len(self.items), len(self.workers)), -1, dtype=np.int64)
@@ -255,17 +284,17 @@ def factorised(names: Sequence[Any]) -> tuple[Index64, tuple[Any, ...]]:
     return np.fromiter(map(number.__getitem__, names), dtype=np.int64, count=len(names)), distinct
 
 
-def _columns(thing: LabelsLike) -> LabelColumns:
+def _columns(thing: LabelsLike, on_duplicate: str) -> LabelColumns:
     if isinstance(thing, str | os.PathLike):
         return from_file(thing)
     if is_frame(thing):
         return from_columns(thing)
     if isinstance(thing, Mapping):
-        return from_judgments(thing)
+        return from_judgments(thing, on_duplicate)
     if isinstance(thing, Iterable):
         rows = list(thing)
         if rows and all(isinstance(row, str | os.PathLike) for row in rows):
-            return from_judgments(rows)
+            return from_judgments(rows, on_duplicate)
         return from_rows(rows)
     raise UsageError(
         f"{type(thing).__name__} cannot be read as labels: give a path, a frame, tuples or a dict of judgments"

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import compress
@@ -19,7 +20,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
 from cranfield.collection.structured import frame_columns, parquet_table
-from cranfield.errors import DataError
+from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
 from cranfield.types import Array
 
@@ -183,7 +184,7 @@ def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, li
             raise DataError(origin, None, no_column(role, names, LABEL_COLUMNS[role]))
 
     def text(role: str) -> list[str]:
-        return [_text(value) for value in columns[places[role]]]
+        return _texts(columns[places[role]])
 
     def numbers(role: str, read: Any) -> Array | None:
         return _numbers(columns[places[role]], role, read, origin, lines) if role in places else None
@@ -193,13 +194,21 @@ def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, li
         _filled(text("worker"), "worker", origin, lines),
         text("label"),
         _filled(text("topic"), "topic", origin, lines) if pair else None,
-        numbers("time", _seconds),
+        numbers("time", seconds_of),
         numbers("seconds", float),
         numbers("cost", float),
         text("group") if "group" in places else None,
         origin,
         lines,
     )
+
+
+def _texts(values: list[Any]) -> list[str]:
+    """Cells as text; a column of text, or of whole numbers, needs no look at each cell."""
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return list(values)
+    return list(map(str if kinds == {int} else _text, values))
 
 
 def _text(value: Any) -> str:
@@ -232,10 +241,10 @@ def _numbers(values: list[Any], role: str, read: Any, origin: str, lines: list[i
     return numbers
 
 
-def _seconds(value: Any) -> float:
+def seconds_of(value: Any) -> float:
     """A time in seconds: a number, or a date; a date without a zone is in UTC.
 
-    >>> _seconds("1970-01-01T00:01:00Z"), _seconds("12.5")
+    >>> seconds_of("1970-01-01T00:01:00Z"), seconds_of("12.5")
     (60.0, 12.5)
     """
     if isinstance(value, str):
@@ -265,21 +274,46 @@ def from_rows(rows: Iterable[Any]) -> LabelColumns:
     return _by_name(names, [list(column) for column in zip(*rows, strict=True)], "labels", None)
 
 
-def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike]) -> LabelColumns:
-    """The labels of assessors who each have judgments (qrels) of their own: {assessor: judgments}, or paths."""
+def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike], on_duplicate: str = "error") -> LabelColumns:
+    """The labels of assessors who each have judgments (qrels) of their own: {assessor: judgments}, or paths.
+
+    Unless `on_duplicate` is `error`, a file has lines of topic, iteration, doc, grade, and may repeat a document.
+    """
     if not isinstance(judgments, Mapping):
         stems = [stem(os.fspath(path)) for path in judgments]
         distinct = len(set(stems)) == len(stems)
         names = stems if distinct else [os.fspath(path) for path in judgments]
+        if repeated := [name for name, count in Counter(names).items() if count > 1]:
+            raise UsageError(f"{listed(repeated)} is given twice; each file holds the judgments of one assessor")
         judgments = dict(zip(names, judgments, strict=True))
     topics: list[str] = []
     docs: list[str] = []
     workers: list[str] = []
     labels: list[str] = []
     for name, thing in judgments.items():
-        for judgment in Qrels.of(thing):
-            topics.append(judgment.topic)
-            docs.append(judgment.doc)
+        is_path = isinstance(thing, str | os.PathLike)
+        for topic, doc, grade in _repeated(thing) if is_path and on_duplicate != "error" else _judged_once(thing):
+            topics.append(topic)
+            docs.append(doc)
             workers.append(str(name))
-            labels.append(f"{judgment.grade:g}")
+            labels.append(f"{grade:g}")
     return LabelColumns(docs, workers, labels, topics)
+
+
+def _judged_once(thing: Any) -> Iterator[tuple[str, str, float]]:
+    """topic, document and grade of judgments in which no document appears twice."""
+    try:
+        yield from ((one.topic, one.doc, one.grade) for one in Qrels.of(thing))
+    except DataError as error:
+        choices = "on_duplicate='first', 'last' or 'keep'"
+        raise DataError(error.path, error.line, error.what.replace("on_duplicate='first' or 'max'", choices)) from None
+
+
+def _repeated(path: PathLike) -> Iterator[tuple[str, str, float]]:
+    """topic, document and grade of each line of a file of judgments."""
+    table = read_side_file(path, "topic iteration doc grade", (4,))
+    for line, (topic, _, doc, grade) in table:
+        try:
+            yield topic, doc, float(grade)
+        except ValueError:
+            raise DataError(table.origin, line, f"grade {shown(grade)} is not a number") from None

@@ -6,21 +6,51 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
 
 VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
-    "stats", "pool-bias", "validate", "convert", "completion",
+    "stats", "pool-bias",
+    "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
+    "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
-META_VERBS = (
-    "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-    "predict", "tests", "reproduce", "study",
-)  # fmt: skip
-"""The verbs after `meta`; each is a file in `cranfield.cli.verbs.meta`."""
+
+
+class Group(NamedTuple):
+    """A word with verbs of its own, such as `meta`; each verb is a file in the folder `cranfield.cli.verbs.WORD`."""
+
+    title: str
+    """The heading of its overview."""
+    summary: str
+    example: str
+    verbs: tuple[str, ...]
+    default: str = ""
+    """The verb that is run if the next word is none of them; empty: that is an error."""
+
+
+GROUPS = {
+    "meta": Group(
+        "which measure should I trust?",
+        "evaluate the measures themselves; see: cranfield meta help",
+        "cranfield meta power qrels.txt runs/*.run",
+        (
+            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
+            "predict", "tests", "reproduce", "study",
+        ),
+    ),
+    "pool": Group(
+        "which documents should be judged?",
+        "choose the documents to judge; see: cranfield pool help",
+        "cranfield pool runs/*.run --depth 100 -o pool.tsv",
+        ("build", "join", "holes", "contributions", "simulate"),
+        default="build",
+    ),
+}  # fmt: skip
+"""Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {
     "trec_eval": (
         "replaces trec_eval: the same options, the same output",
@@ -31,7 +61,6 @@ STAND_INS = {
     "ntcireval": ("replaces the main commands of NTCIREVAL", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
-META = ("evaluate the measures themselves; see: cranfield meta help", "cranfield meta power qrels.txt runs/*.run")
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 
 
@@ -56,9 +85,21 @@ def run(words: list[str]) -> int:
 
         print(f"cranfield {__version__}")
         return 0
-    if verb == "meta":
-        return run_verb(rest, META_VERBS, "meta ")
+    if verb in GROUPS:
+        return run_group(verb, rest)
     return run_verb(words, VERBS)
+
+
+def run_group(word: str, words: list[str]) -> int:
+    """Run a verb of a group. Without one, a group that has a default runs that."""
+    group = GROUPS[word]
+    if not words or not group.default or words[0] in ("help", *group.verbs):
+        return run_verb(words, group.verbs, f"{word} ")
+    import os
+
+    if words[0].isalpha() and not os.path.exists(words[0]) and _closest(words[0], group.verbs):
+        raise unknown(words[0], group.verbs, f"{word} ")  # a misspelled verb, not the name of a file
+    return execute(find(f"{word} {group.default}"), f"cranfield {word}", words)
 
 
 def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
@@ -66,7 +107,7 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
     verb, *rest = words or ["help"]
     if verb in ("help", "-h", "--help"):
         if rest:
-            return run([*group.split(), rest[0], "--help"])
+            return run([*group.split(), *rest, "--help"])
         print(overview(verbs, group))
         return 0
     if verb not in verbs:
@@ -174,7 +215,7 @@ def way_out(message: str, verb: type[Verb], command: Verb | None = None) -> str:
 
 
 def find(verb: str) -> type[Verb]:
-    """The class of a verb, such as `EvalVerb` for `eval`, and that of `meta power` for `meta power`."""
+    """The class of a verb, such as `EvalVerb` for `eval`, and `PowerVerb` in the folder `meta` for `meta power`."""
     name = verb.rpartition(" ")[2]
     module = import_module(f"cranfield.cli.verbs.{verb.replace(' ', '.').replace('-', '_')}")
     found: type[Verb] = getattr(module, name.title().replace("-", "") + "Verb")
@@ -184,15 +225,21 @@ def find(verb: str) -> type[Verb]:
 def overview(verbs: Sequence[str], group: str = "") -> str:
     """All verbs, with an example each."""
     summaries = {verb: (one.summary, example(one)) for verb in verbs for one in [find(group + verb)]}
-    title = "which measure should I trust?" if group else "score and compare search results"
-    summaries |= {} if group else STAND_INS | {"meta": META}
+    title = GROUPS[group.strip()].title if group else "score and compare search results"
+    summaries |= {} if group else STAND_INS | {word: (one.summary, one.example) for word, one in GROUPS.items()}
     lines = [f"cranfield {group}".rstrip() + f": {title}", ""]
+    width = max(10, *map(len, summaries)) if group else 10
     for verb, (summary, command) in summaries.items():
-        lines += [f"  {verb:<10} {summary}", f"  {'':<10} $ {command}"]
+        lines += [f"  {verb:<{width}} {summary}", f"  {'':<{width}} $ {command}"]
     if not group:
         lines += ["", "A run is the results of one system; qrels are the judgments; a topic is a query."]
     start = "" if group else "; start with: cranfield demo"
     return "\n".join([*lines, "", f"cranfield {group}VERB --help shows the options of a verb{start}"])
+
+
+def every_verb() -> tuple[str, ...]:
+    """All verbs that take options, as they are called: `eval`, `meta power`."""
+    return (*VERBS, *(f"{word} {verb}" for word, group in GROUPS.items() for verb in group.verbs))
 
 
 def example(verb: type[Verb]) -> str:
@@ -202,12 +249,17 @@ def example(verb: type[Verb]) -> str:
 
 def unknown(verb: str, verbs: Sequence[str], group: str = "") -> Exception:
     """The error for a verb that does not exist, with the one that was probably meant."""
-    import difflib
-
     from cranfield.errors import UsageError
 
-    known = verbs if group else (*verbs, *STAND_INS, "meta")
+    known = verbs if group else (*verbs, *STAND_INS, *GROUPS)
     close = [] if group else [OTHER_WORDS[verb]] if verb in OTHER_WORDS else []
-    close = close or difflib.get_close_matches(verb[:20], known, n=1, cutoff=0.5)
+    close = close or _closest(verb, known)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
     return UsageError(f"no verb '{group}{verb}'; {hint} (cranfield {group}help lists them)")
+
+
+def _closest(word: str, known: Sequence[str]) -> list[str]:
+    """The known word that is most similar, if any is."""
+    import difflib
+
+    return difflib.get_close_matches(word[:20], known, n=1, cutoff=0.5)

@@ -115,6 +115,9 @@ class Structured:
     columns: tuple[str, ...] = ("topic", "label", "doc", "rank", "value", "name")
 
 
+SAMPLED = "topic stratum doc grade probability"
+"""The header of judgments of a sample. The core reads the probability as it reads the rank of a run."""
+
 RUNS = {
     layout.name: layout
     for layout in (
@@ -131,6 +134,7 @@ QRELS = {
         Layout("diversity", ("topic", "label", "doc", "value"), "topic intent doc grade", detected=False),
         Layout("msmarco", ("topic", "doc", "value"), "topic doc grade", written_with="\t"),
         Layout("beir", ("topic", "doc", "value"), "query-id corpus-id score", "\t", header=True),
+        Layout("sampled", ("topic", "label", "doc", "value", "rank"), SAMPLED, "\t", header=True),
     )
 }
 
@@ -179,7 +183,7 @@ def formats_of(kind: str) -> dict[str, Layout | Structured]:
     """All formats of runs or of qrels, by name.
 
     >>> list(formats_of("qrels"))
-    ['trec', 'diversity', 'msmarco', 'beir', 'json', 'jsonl', 'csv', 'tsv', 'parquet']
+    ['trec', 'diversity', 'msmarco', 'beir', 'sampled', 'json', 'jsonl', 'csv', 'tsv', 'parquet']
     """
     return {**(RUNS if kind == "run" else QRELS), **STRUCTURED}
 

@@ -129,7 +129,7 @@ def _irrelevant(entries: Entries) -> Iterator[Finding]:
 
 def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
     label = entries.table.label
-    if not len(label):
+    if not len(label) or len(entries.table.ranks):  # in a sample, it is the stratum
         return
     first = np.repeat(label[entries.table.list_start[:-1]], entries.sizes)
     varies = np.flatnonzero(label != first)

@@ -139,7 +139,7 @@ class Qrels(Records):
         """
         if self.by_intent:
             return tuple(self.table.labels) or ("0",)
-        if self.plain or not self.labels_vary:
+        if self.plain or not self.labels_vary or len(self.probabilities):
             return ()
         try:
             self.judged()  # stops at the first document that is judged twice
@@ -159,6 +159,15 @@ class Qrels(Records):
     def _as_named(self, names: Iterable[str]) -> Qrels:
         """The same judgments, by intent if the name of their column says so and there are several in a topic."""
         return self.with_intents() if INTENT_NAMES.intersection(names) and self.labels_vary else self
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probability with which each document was drawn to be judged; empty if the judgments are not a sample.
+
+        >>> Qrels.of(b"topic\\tstratum\\tdoc\\tgrade\\tprobability\\n1\\ta\\td1\\t1\\t0.5\\n").probabilities.tolist()
+        [0.5]
+        """
+        return self.table.ranks
 
     @property
     def has_intents(self) -> bool:
@@ -208,8 +217,9 @@ class Qrels(Records):
     def outgoing(self) -> Outgoing:
         """The data to write."""
         return Outgoing(
-            "qrels", self.name, self.columns(), self.to_dict, intents=self.has_intents, empty_topics=self.empty_topics
-        )
+            "qrels", self.name, self.columns(), self.to_dict, intents=self.has_intents, empty_topics=self.empty_topics,
+            probabilities=self.probabilities.tolist(),
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[Judgment]:
         columns = self.columns()
@@ -219,7 +229,10 @@ class Qrels(Records):
     def _content(self) -> dict[str, Any]:
         labels = ["0" if label == "Q0" else label for label in self.row_labels or ["0"] * len(self)]
         keys = list(zip(self.table.docs(0, len(self)), labels, strict=True))
-        return self._by_topic(keys, self.values.tolist())
+        values: list[Any] = self.values.tolist()
+        if len(self.probabilities):
+            values = list(zip(values, self.probabilities.tolist(), strict=True))
+        return self._by_topic(keys, values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         reduced: tuple[Any, ...] = super().__reduce__()

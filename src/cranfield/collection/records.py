@@ -23,6 +23,8 @@ from cranfield.text import counted
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
 PLAIN = "trec"
 """The format in which column 2 has no meaning, if it is chosen."""
+SAMPLED_FORMAT = "sampled"
+"""The format in which column 2 is the stratum, and column 5 the probability of having been drawn."""
 NO_LABEL = frozenset({"0", "Q0", ""})
 """The values of column 2 if it has no meaning."""
 
@@ -96,7 +98,7 @@ def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.T
         reading.notes.extend([note] if note else [])
     table, faults = format.read(
         buffer, kind, on_duplicate=reading.on_duplicate, threads=reading.threads, split_tags=reading.split_tags,
-        labels_count=reading.format != PLAIN,
+        labels_count=reading.format != PLAIN and format.name != SAMPLED_FORMAT,
     )  # fmt: skip
     for _, line, message in faults:
         raise DataError(origin, line, with_way_out(formats.explained(message, buffer, line)))

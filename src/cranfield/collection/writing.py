@@ -36,6 +36,8 @@ class Outgoing:
     scores_matter: bool = False
     """The scores do not follow from the ranks."""
     intents: bool = False
+    probabilities: Sequence[float] = ()
+    """For judgments of a sample, the probability with which each document was drawn."""
     empty_topics: Sequence[str] = ()
     """Topics without documents, which only {topic: {doc: value}} can hold."""
 
@@ -81,6 +83,8 @@ def losses(out: Outgoing, format: Layout | Structured) -> list[str]:
         "name": (out.several_runs, "several runs"),
     }
     lost = [what for role, (matters, what) in needed.items() if matters and role not in format.columns]
+    if out.probabilities and format.name != "sampled":
+        lost.append("the probabilities of a sample")
     if out.empty_topics and not (format.name == "json" and out.nests):
         lost.insert(0, f"topics without documents ({listed(out.empty_topics)})")
     return lost
@@ -93,11 +97,13 @@ def lines_of_columns(out: Outgoing, layout: Layout, path: str) -> bytes:
     """Lines with the columns of a layout."""
     _check_ids(out, layout.name, path, layout.delimiter, "label" in layout.columns)
     columns, size = out.columns, len(out.columns.docs)
+    if out.kind == "qrels" and "rank" in layout.columns and not out.probabilities:
+        raise DataError(path, None, f"{layout.name} needs the probabilities of a sample, which these judgments lack")
     by_role: dict[str, Callable[[], Sequence[str]]] = {
         "topic": lambda: columns.topics,
         "doc": lambda: columns.docs,
         "value": lambda: list(map(repr, columns.values)),
-        "rank": lambda: list(map(repr, out.ranks)),
+        "rank": lambda: list(map(repr, out.probabilities or out.ranks)),
         "label": lambda: (columns.labels or ["0"] * size) if out.kind == "qrels" else ["Q0"] * size,
         "name": lambda: columns.names or [out.name] * size,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from cranfield.cli import META_VERBS, STAND_INS, VERBS, find
+from cranfield.cli import GROUPS, STAND_INS, VERBS, every_verb, find
 from cranfield.cli.declare import HELP, Parameter, Verb, argument, declared
 from cranfield.cli.printing import emit
 
@@ -13,11 +13,13 @@ SHELLS = ("bash", "zsh", "fish")
 BASH = """\
 _cranfield() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
-    local verb=${{COMP_WORDS[1]}} at=1 words=""
-    if [[ $verb == meta ]]; then verb="meta ${{COMP_WORDS[2]}}" at=2; fi
+    local verb=${{COMP_WORDS[1]}} second=${{COMP_WORDS[2]}} at=1 words="" known=""
+    case "$verb" in
+{groups}
+    esac
     COMPREPLY=()
     if (( COMP_CWORD == 1 )); then words="{verbs}"
-    elif (( COMP_CWORD == at )); then words="{meta}"
+    elif (( COMP_CWORD == at )) && [[ $current != -* ]]; then words="$known"
     else
         case "$verb $previous" in
 {values}
@@ -38,13 +40,15 @@ FISH = """\
 function __cranfield_at
     set -l words (commandline -opc)
     set -l verb "$words[2]"
-    if test "$verb" = meta -a (count $words) -gt 2
-        set verb "meta $words[3]"
+    if test (count $words) -gt 2
+        switch "$verb"
+{groups}
+        end
     end
     test "$verb" = "$argv"
 end
 complete -c cranfield -n __cranfield_at -f -a '{verbs}'
-complete -c cranfield -n '__cranfield_at meta' -f -a '{meta}'"""
+{words}"""
 
 
 class CompletionVerb(Verb):
@@ -66,14 +70,14 @@ cranfield completion fish > ~/.config/fish/completions/cranfield.fish
         emit(fish() if self.shell == "fish" else bash(zsh=self.shell == "zsh"))
 
 
-def every_verb() -> dict[str, tuple[Parameter, ...]]:
+def parameters_by_verb() -> dict[str, tuple[Parameter, ...]]:
     """All verbs that take options, as they are called, with their parameters."""
-    return {verb: declared(find(verb)) for verb in (*VERBS, *(f"meta {verb}" for verb in META_VERBS))}
+    return {verb: declared(find(verb)) for verb in every_verb()}
 
 
 def first_words() -> str:
     """The words that may follow `cranfield`."""
-    return " ".join([*VERBS, "meta", *STAND_INS, "help"])
+    return " ".join([*VERBS, *GROUPS, *STAND_INS, "help"])
 
 
 def completed(parameter: Parameter) -> tuple[str, ...]:
@@ -84,7 +88,7 @@ def completed(parameter: Parameter) -> tuple[str, ...]:
 def bash(*, zsh: bool = False) -> str:
     """The script for bash; zsh runs the same function."""
     values, options = [], []
-    for verb, parameters in every_verb().items():
+    for verb, parameters in parameters_by_verb().items():
         for parameter in parameters:
             if parameter.spellings and (known := completed(parameter)):
                 after = "|".join(shlex.quote(f"{verb} {spelling}") for spelling in parameter.spellings)
@@ -92,16 +96,36 @@ def bash(*, zsh: bool = False) -> str:
         words = [*HELP, *(spelling for parameter in parameters for spelling in parameter.spellings)]
         words += [value for parameter in parameters if not parameter.spellings for value in parameter.choices]
         options.append(f'                {shlex.quote(verb)}) words="{" ".join(words)}" ;;')
+    groups = []
+    for word, group in GROUPS.items():
+        own = f'        {word}) at=2 known="{" ".join(group.verbs)}"'
+        if group.default:
+            verbs = "|".join(group.verbs)
+            own += f' verb="{word} {group.default}"; case "$second" in {verbs}) verb="{word} $second"; esac'
+        else:
+            own += f' verb="{word} $second"'
+        groups.append(f"{own} ;;")
     script = BASH.format(
-        verbs=first_words(), meta=" ".join(META_VERBS), values="\n".join(values), options="\n".join(options)
+        verbs=first_words(), groups="\n".join(groups), values="\n".join(values), options="\n".join(options)
     )
     return ZSH + script if zsh else script
 
 
 def fish() -> str:
     """The script for fish."""
-    lines = [FISH.format(verbs=first_words(), meta=" ".join(META_VERBS))]
-    for verb, parameters in every_verb().items():
+    groups, words = [], []
+    for word, group in GROUPS.items():
+        groups.append(f"            case {word}")
+        if group.default:
+            groups.append(f'                set verb "{word} {group.default}"')
+            groups.append(f'                contains -- "$words[3]" {" ".join(group.verbs)}')
+            groups.append(f'                and set verb "{word} $words[3]"')
+        else:
+            groups.append(f'                set verb "{word} $words[3]"')
+        alone = "" if group.default else " -f"
+        words.append(f"complete -c cranfield -n '__cranfield_at {word}'{alone} -a '{' '.join(group.verbs)}'")
+    lines = [FISH.format(verbs=first_words(), groups="\n".join(groups), words="\n".join(words))]
+    for verb, parameters in parameters_by_verb().items():
         lines += [f"complete -c cranfield -n '__cranfield_at {verb}' {text}" for text in _fish(parameters)]
     return "\n".join(lines)
 

@@ -209,7 +209,7 @@ def leave_one_out(
     chosen = rescoring.with_condensed(measures, condensed)
     scorer = rescoring.Rescorer(NAME, qrels, runs, chosen, options, missing)
     documents, full = scorer.documents, scorer.full
-    names, group = _groups(full.runs, None if teams is None else belongs(teams, "team"))
+    names, group = run_groups(full.runs, None if teams is None else belongs(teams, "team"))
     if len(names) < 2:
         raise UsageError(f"{NAME}: all runs belong to team {names[0]!r}, there must be 2 or more teams")
     pool = documents.pool(group, names, pool_depth)
@@ -240,14 +240,14 @@ def _largest(values: NDArray[Any]) -> int:
     return int(np.argmax(np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-np.inf)))
 
 
-def _groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[str, ...], Index]:
+def run_groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[str, ...], Index]:
     """The runs or teams to leave out, and the index of each run's."""
     if team is None:
         return runs, np.arange(len(runs))
     alone = [run for run in runs if run not in team]
     if len(alone) == len(runs):
         table = listed(team) or "none"
-        raise UsageError(f"{NAME}: no run is in the table of teams: it has {table}, the runs are {listed(runs)}")
+        raise UsageError(f"no run is in the table of teams: it has {table}, the runs are {listed(runs)}")
     absent = [run for run in team if run not in runs]
     present = {team[run] for run in runs if run in team}
     empty = [name for name in dict.fromkeys(team.values()) if name not in present]

@@ -1,0 +1,32 @@
+"""Agreement between assessors: coefficients with intervals, by pair, topic, assessor, time and group.
+
+>>> labels = [("t1", "anna", 1), ("t1", "ben", 1), ("t2", "anna", 0), ("t2", "ben", 0), ("t3", "anna", 1)]
+>>> round(agreement([*labels, ("t3", "ben", 0)], resamples=0)["cohen"], 4)
+0.4
+"""
+
+from __future__ import annotations
+
+from cranfield.building.agreement.agreement_over_time import AgreementOverTime, agreement_over_time
+from cranfield.building.agreement.assessor_agreement import Agreement, agreement
+from cranfield.building.agreement.assessor_pairs import Confusion, PairAgreement, confusion, pair_agreement
+from cranfield.building.agreement.each_assessor import EachAssessor, each_assessor
+from cranfield.building.agreement.group_agreement import GroupAgreement, group_agreement
+from cranfield.building.agreement.topic_agreement import TopicAgreement, topic_agreement
+
+__all__ = [
+    "Agreement",
+    "AgreementOverTime",
+    "Confusion",
+    "EachAssessor",
+    "GroupAgreement",
+    "PairAgreement",
+    "TopicAgreement",
+    "agreement",
+    "agreement_over_time",
+    "confusion",
+    "each_assessor",
+    "group_agreement",
+    "pair_agreement",
+    "topic_agreement",
+]

@@ -1,0 +1,145 @@
+"""What is computed when agreement is measured: coefficients, what is resampled, and checks of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield import check
+from cranfield.building.agreement.chance_corrected import (
+    COEFFICIENTS,
+    WEIGHTED,
+    Coefficient,
+    check_values,
+    coefficient_of,
+)
+from cranfield.building.agreement.item_statistics import ItemStatistics, PairLabels, num_label_pairs
+from cranfield.building.assessor_labels import Labels
+from cranfield.comparison.resampling import check_resampling
+from cranfield.errors import DataError, UsageError
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64
+
+UNITS = ("item", "topic")
+INTERVALS = ("bootstrap", "normal")
+ENOUGH_TOPICS = 10
+"""With as many topics, they are resampled by default instead of items."""
+MOST_PAIRS = 20_000_000
+"""Cohen's κ over pairs of assessors is left out if there are more pairs of labels than this."""
+
+
+@dataclass(frozen=True)
+class AgreementSettings:
+    """What `agreement` and `agreement_by_topic` compute."""
+
+    coefficients: tuple[Coefficient, ...]
+    relevant: float
+    unit: str
+    interval: str
+    resamples: int
+    level: float
+    seed: int
+
+    def statistics(self, labels: Labels, unit: Index64) -> ItemStatistics:
+        """The sums that the coefficients need."""
+        names = {one.name for one in self.coefficients}
+        relevant = self.relevant if names & {"overlap", "overlap-3"} else None
+        pairs = any(one.error == "cohen" for one in self.coefficients)
+        return ItemStatistics(labels, relevant, unit, "conger" in names, pairs)
+
+    def computed(self, statistics: ItemStatistics, sums: Array) -> Array:
+        """weightings × coefficients, from sums over units."""
+        totals = statistics.totals(sums)
+        return np.stack([one.compute(totals, weights_of(one, statistics.labels)) for one in self.coefficients], axis=1)
+
+
+def weights_of(coefficient: Coefficient, labels: Labels) -> Array:
+    """The weights of a coefficient on the scale of the labels."""
+    plain = coefficient.kind in ("identity", "nominal")
+    return coefficient.weights(np.arange(len(labels.scale), dtype=np.float64) if plain else labels.values)
+
+
+def settings_of(
+    caller: str,
+    labels: Labels,
+    coefficients: Iterable[str] | None,
+    *,
+    relevant: float,
+    unit: str | None,
+    interval: str,
+    resamples: int,
+    level: float,
+    seed: int,
+) -> tuple[AgreementSettings, tuple[str, ...]]:
+    """Check the settings; the notes say which coefficients were left out."""
+    if resamples:
+        check_resampling(caller, resamples, seed, None)
+    check.one_of(caller, INTERVALS, interval=interval)
+    check.finite(caller, relevant=relevant)
+    if not 0 < level < 1:
+        raise check.wrong(caller, "level", level, "between 0 and 1, both excluded")
+    if unit is not None:
+        check.one_of(caller, UNITS, unit=unit)
+    if unit == "topic":
+        labels.need_topics()
+    if unit is None:
+        unit = "topic" if labels.topics and len(labels.topic_names) >= ENOUGH_TOPICS else "item"
+    chosen, notes = _chosen(labels, coefficients)
+    return AgreementSettings(chosen, relevant, unit, interval, resamples, level, seed), notes
+
+
+def _chosen(labels: Labels, names: Iterable[str] | None) -> tuple[tuple[Coefficient, ...], tuple[str, ...]]:
+    """The coefficients to compute, and notes on those that are left out."""
+    notes = []
+    too_many = num_label_pairs(labels) > MOST_PAIRS
+    if names is not None:
+        wanted = tuple({(one := coefficient_of(name)).name: one for name in names}.values())
+        if not wanted:
+            raise UsageError(f"agreement: no coefficient is named; there are {listed(COEFFICIENTS, most=20)}")
+        if too_many and any(one.error == "cohen" for one in wanted):
+            raise UsageError(
+                f"agreement: {num_label_pairs(labels):,} pairs of labels are too many for Cohen's κ of all pairs of "
+                "assessors; use conger"
+            )
+        for one in wanted:
+            if one.ordered:
+                check_values(one, labels.values)
+        return wanted, ()
+    kept = list(COEFFICIENTS.values())
+    ordered = labels.ordered
+    if not ordered:
+        kept = [one for one in kept if not one.ordered]
+        notes.append(
+            f"labels {listed(labels.scale)} are words without an order: no weighted or ordinal coefficients, no overlap"
+        )
+    elif len(labels.scale) <= 2:
+        kept = [one for one in kept if one.name not in WEIGHTED]
+    kept = [one for one in kept if one.kind != "ratio"]  # grades are rarely ratios: only if asked for
+    if np.bincount(labels.item).max(initial=0) < 3:
+        kept = [one for one in kept if one.name != "overlap-3"]
+    if too_many:
+        kept = [one for one in kept if one.error != "cohen"]
+        notes.append(f"{num_label_pairs(labels):,} pairs of labels are too many for Cohen's κ; Conger's κ is similar")
+    elif (pairs := PairLabels.of(labels).supported()).scattered:
+        kept = [one for one in kept if one.error != "cohen"]
+        median = f"{np.median(pairs.num_items):g}"
+        notes.append(f"no Cohen's κ: pairs of assessors share {median} items (median), too few; Conger's κ is there")
+    return tuple(kept), tuple(notes)
+
+
+def check_paired(labels: Labels) -> None:
+    """Raise an error if no item has labels of two assessors."""
+    if len(labels.workers) < 2:
+        name = listed(labels.workers)
+        raise DataError("labels", None, f"all labels are by one assessor, {name}; agreement needs two or more")
+    if np.bincount(labels.item).max(initial=0) < 2:
+        sizes = f"{counted(len(labels.items), 'item')}, {counted(len(labels.workers), 'assessor')}"
+        example = f"{labels.workers[labels.worker[0]]} labels {labels.items[labels.item[0]]}"
+        raise DataError("labels", None, f"no item has labels of two assessors ({sizes}); for example, only {example}")
+
+
+def unit_of(labels: Labels, unit: str) -> Index64:
+    """The unit of each item."""
+    return labels.topic if unit == "topic" else np.arange(len(labels.items), dtype=np.int64)

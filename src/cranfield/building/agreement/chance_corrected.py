@@ -1,0 +1,239 @@
+"""Coefficients of agreement between assessors, computed from sums over items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.building.agreement.item_statistics import Totals
+from cranfield.check import nearest
+from cranfield.errors import UsageError
+from cranfield.types import Array
+
+ROUNDING = 1e-12
+"""Chance agreement that is this close to 1 is 1: the coefficient is 0/0."""
+
+
+def closeness(kind: str, values: Array) -> Array:
+    """scale × scale: how much two labels agree, from 0 to 1.
+
+    kind: `identity` (equal labels agree), `linear` or `quadratic` (in the difference of the values).
+
+    >>> closeness("linear", np.array([0.0, 1.0, 3.0])).round(2).tolist()
+    [[1.0, 0.67, 0.0], [0.67, 1.0, 0.33], [0.0, 0.33, 1.0]]
+    """
+    if kind == "identity" or len(values) < 2:
+        return np.eye(len(values))
+    distance = np.abs(values[:, None] - values) / (values.max() - values.min())
+    return np.asarray(1 - distance ** (2 if kind == "quadratic" else 1))
+
+
+def distance(metric: str, values: Array) -> Array:
+    """scale × scale: Krippendorff's squared difference of two labels, if it does not depend on the data.
+
+    metric: `nominal`, `interval` or `ratio`.
+    """
+    if metric == "nominal":
+        return 1 - np.eye(len(values))
+    difference = values[:, None] - values
+    if metric == "ratio":
+        total = values[:, None] + values
+        difference = np.divide(difference, total, out=np.zeros_like(difference), where=total != 0)
+    return np.asarray(difference**2)
+
+
+def ordinal_distance(marginals: Array) -> Array:
+    """... × scale × scale: Krippendorff's squared difference of two ranks, from the number of labels on the scale."""
+    rank = np.cumsum(marginals, axis=-1) - marginals / 2
+    return np.asarray((rank[..., :, None] - rank[..., None, :]) ** 2)
+
+
+def divided(numerator: NDArray[Any], denominator: NDArray[Any]) -> Array:
+    """The quotient; 0/0 is NaN."""
+    small = np.abs(denominator) <= ROUNDING
+    return np.where(small, np.nan, numerator / np.where(small, 1.0, denominator))
+
+
+def corrected(observed: Array, chance: Array) -> Array:
+    """(observed - chance) / (1 - chance): agreement beyond chance; NaN if agreement by chance is certain."""
+    return divided(observed - chance, 1 - chance)
+
+
+# -- coefficients: totals and weights of a scale × scale matrix, to a number per weighting
+
+
+def observed(totals: Totals, weights: Array) -> Array:
+    """The mean agreement of two labels of an item, over items with two labels or more."""
+    return divided((totals.pairs * weights).sum(axis=(1, 2)), totals.paired)
+
+
+def label_shares(totals: Totals) -> Array:
+    """weightings × scale: the mean share of each label, over all items."""
+    return divided(totals.shares, totals.items[:, None])
+
+
+def fleiss(totals: Totals, weights: Array) -> Array:
+    shares = label_shares(totals)
+    return corrected(observed(totals, weights), _product(shares, weights, shares))
+
+
+def gwet(totals: Totals, weights: Array) -> Array:
+    shares = label_shares(totals)
+    return corrected(observed(totals, weights), (shares * (1 - shares)).sum(axis=1) * gwet_factor(weights))
+
+
+def gwet_factor(weights: Array) -> float:
+    """The factor of chance agreement in AC1 and AC2; 0 if the scale has one label, so that AC is 1."""
+    q = len(weights)
+    return float(weights.sum()) / (q * (q - 1)) if q > 1 else 0.0
+
+
+def conger(totals: Totals, weights: Array) -> Array:
+    assert totals.given is not None
+    given = totals.given.sum(axis=2, keepdims=True)
+    shares = np.divide(totals.given, given, out=np.zeros_like(totals.given), where=given > 0)
+    active = (given[..., 0] > 0).sum(axis=1)
+    summed = shares.sum(axis=1)
+    own = np.einsum("bgk,kl,bgl->b", shares, weights, shares, optimize=True)
+    others = _product(summed, weights, summed) - own
+    chance = divided(others, (active * (active - 1)).astype(np.float64))
+    return corrected(observed(totals, weights), chance)
+
+
+def cohen(totals: Totals, weights: Array) -> Array:
+    assert totals.confusions is not None
+    items, kappa = cohen_of(totals.confusions, weights)
+    defined = ~np.isnan(kappa)
+    return divided((items * np.where(defined, kappa, 0.0)).sum(axis=1), (items * defined).sum(axis=1))
+
+
+def cohen_of(confusions: Array, weights: Array) -> tuple[Array, Array]:
+    """The number of items and Cohen's κ of confusion matrices (... × scale × scale)."""
+    items = confusions.sum(axis=(-2, -1))
+    agreed = (confusions * weights).sum(axis=(-2, -1))
+    rows, columns = confusions.sum(axis=-1), confusions.sum(axis=-2)
+    chance = ((rows @ weights) * columns).sum(axis=-1)
+    return items, corrected(divided(agreed, items), divided(chance, items**2))
+
+
+def alpha(totals: Totals, weights: Array) -> Array:
+    """`weights` are squared differences."""
+    return _alpha(totals.coincidences, weights)
+
+
+def alpha_ordinal(totals: Totals, weights: Array) -> Array:
+    """`weights` are not used: the differences depend on the data."""
+    return _alpha(totals.coincidences, ordinal_distance(totals.coincidences.sum(axis=2)))
+
+
+def _alpha(coincidences: Array, distances: Array) -> Array:
+    marginals = coincidences.sum(axis=2)
+    number = marginals.sum(axis=1)
+    seen = (coincidences * distances).sum(axis=(1, 2))
+    by_chance = (marginals[:, :, None] * marginals[:, None, :] * distances).sum(axis=(1, 2))
+    # Relative to the largest possible one: distances of ranks are in the millions.
+    scale = np.max(distances, axis=(-2, -1)) * number**2
+    none = by_chance <= ROUNDING * scale
+    return np.where(none, np.nan, 1 - (number - 1) * seen / np.where(none, 1.0, by_chance))
+
+
+def overlap(totals: Totals, weights: Array) -> Array:
+    return divided(totals.overlaps[:, 0], totals.overlaps[:, 1])
+
+
+def overlap_of_three(totals: Totals, weights: Array) -> Array:
+    return divided(totals.overlaps[:, 2], totals.overlaps[:, 3])
+
+
+def _product(first: Array, weights: Array, second: Array) -> Array:
+    return np.asarray(((first @ weights) * second).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A coefficient of agreement."""
+
+    name: str
+    title: str
+    """The name in tables."""
+    compute: Callable[[Totals, Array], Array]
+    kind: str = "identity"
+    """The weights of pairs of labels: see `closeness` and `distance`."""
+    source: str = ""
+    error: str = ""
+    """Which standard error there is: `gwet`, `alpha`, `overlap`, `cohen` or none."""
+    ordered: bool = False
+    """Does it need labels with an order?"""
+    rule: str = ""
+    """How items with different numbers of labels count."""
+
+    def weights(self, values: Array) -> Array:
+        """The matrix that `compute` takes."""
+        metrics = ("nominal", "interval", "ratio")
+        return distance(self.kind, values) if self.kind in metrics else closeness(self.kind, values)
+
+
+_PERCENT = "mean over items with two labels or more"
+_PAIRS = "mean over pairs of assessors, weighted by their common items; Light's κ (1971) if no label is missing"
+_GWET = "each item with two labels or more counts once in agreement, each item once in the shares of labels"
+_ALPHA = "items with two labels or more; each label counts once"
+_OVERLAP = "relevant for all, divided by relevant for any, summed over the {} of assessors of each item"
+
+COEFFICIENTS = {
+    one.name: one
+    for one in (
+        Coefficient("percent", "percent agreement", observed, error="gwet", rule=_PERCENT),
+        Coefficient("cohen", "Cohen's κ", cohen, source="Cohen 1960", error="cohen", rule=_PAIRS),
+        Coefficient("cohen-linear", "Cohen's κ, linear", cohen, "linear", "Cohen 1968", "cohen", True, _PAIRS),
+        Coefficient("cohen-quadratic", "Cohen's κ, quadratic", cohen, "quadratic", "Cohen 1968", "cohen", True, _PAIRS),
+        Coefficient(
+            "conger", "Conger's κ", conger, source="Hubert 1977, Conger 1980",
+            rule="agreement as in Fleiss' κ; chance is the mean over pairs of assessors, each with own shares",
+        ),
+        Coefficient("fleiss", "Fleiss' κ", fleiss, source="Fleiss 1971, Gwet 2014", error="gwet", rule=_GWET),
+        Coefficient("ac1", "Gwet's AC1", gwet, source="Gwet 2008", error="gwet", rule=_GWET),
+        Coefficient("ac2-linear", "Gwet's AC2, linear", gwet, "linear", "Gwet 2014", "gwet", True, _GWET),
+        Coefficient("ac2-quadratic", "Gwet's AC2, quadratic", gwet, "quadratic", "Gwet 2014", "gwet", True, _GWET),
+        Coefficient("alpha", "Krippendorff's α", alpha, "nominal", "Krippendorff 2004", "alpha", rule=_ALPHA),
+        Coefficient(
+            "alpha-ordinal", "Krippendorff's α, ordinal", alpha_ordinal, "ordinal", "Krippendorff 2004", "alpha", True,
+            _ALPHA,
+        ),
+        Coefficient(
+            "alpha-interval", "Krippendorff's α, interval", alpha, "interval", "Krippendorff 2004", "alpha", True,
+            _ALPHA,
+        ),
+        Coefficient(
+            "alpha-ratio", "Krippendorff's α, ratio", alpha, "ratio", "Krippendorff 2004", "alpha", True, _ALPHA
+        ),
+        Coefficient(
+            "overlap", "overlap", overlap, source="Voorhees 2000", error="overlap", ordered=True,
+            rule=_OVERLAP.format("pairs"),
+        ),
+        Coefficient(
+            "overlap-3", "overlap of three", overlap_of_three, source="Voorhees 2000", error="overlap", ordered=True,
+            rule=_OVERLAP.format("triples"),
+        ),
+    )
+}  # fmt: skip
+"""{name: coefficient}, in the order of tables."""
+WEIGHTED = ("cohen-linear", "cohen-quadratic", "ac2-linear", "ac2-quadratic", "alpha-ordinal", "alpha-interval")
+"""Coefficients that equal their plain form if the scale has two labels."""
+
+
+def coefficient_of(name: str) -> Coefficient:
+    """The coefficient with this name; `nominal` may be spelled out, and case does not matter."""
+    key = name.strip().lower().replace("_", "-").replace("alpha-nominal", "alpha")
+    if key not in COEFFICIENTS:
+        raise nearest(name, list(COEFFICIENTS), "coefficient")
+    return COEFFICIENTS[key]
+
+
+def check_values(coefficient: Coefficient, values: Array) -> None:
+    """Raise an error for labels whose values the coefficient cannot use."""
+    if coefficient.kind == "ratio" and (values < 0).any():
+        raise UsageError(f"{coefficient.name}: label {values.min():g} is below 0, which a ratio scale does not have")

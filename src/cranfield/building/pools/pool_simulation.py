@@ -1,0 +1,277 @@
+"""Simulate pooling methods on judgments that exist: what would each have found, and which conclusions would hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.judged_documents import JudgedDocuments
+from cranfield.building.pools.judged_lists import lists_of_judged
+from cranfield.building.pools.kept_pairs import KeptPairs, SignificantPairs
+from cranfield.building.pools.pool_methods import Method
+from cranfield.building.pools.pool_samples import Stratum, shared
+from cranfield.building.pools.pooled_lists import Mask, PooledLists
+from cranfield.building.pools.simulated_judging import judging_order
+from cranfield.building.pools.teams_left_out import TeamsLeftOut
+from cranfield.collection.run_table import Belongs, belongs
+from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasureLike, as_measures
+from cranfield.meta.judgments import rescoring
+from cranfield.meta.judgments.leave_out import run_groups
+from cranfield.meta.meta_record import labels
+from cranfield.record import Record, table_of
+from cranfield.table import Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64, Progress
+
+NAME = "simulate"
+HEADINGS = {
+    "tau": "τ", "significant": "pairs", "left_out_change": "left out: change", "left_out_ranks": "ranks lost (most)",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one method found within one budget, and how well one measure still compares the runs."""
+
+    method: str
+    budget: int
+    measure: str
+    judgments: int
+    relevant: int
+    share: float
+    """Of all relevant documents."""
+    tau: float
+    """Kendall's τ_b of the ranking of runs with that of all judgments."""
+    pairs: KeptPairs
+    left_out_change: float = np.nan
+    """The mean change of the score of a run if its team had not been pooled."""
+    left_out_ranks: float = np.nan
+    """The most ranks that a run loses if its team had not been pooled."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolSimulation(Record):
+    """A row per method, budget and measure."""
+
+    facts = ("per_topic", "test", "correction", "alpha", "seed")
+
+    outcomes: tuple[Outcome, ...]
+    curves: dict[str, Array]
+    """For each method, the share of all relevant documents that is found after 1, 2, ... judgments."""
+    per_topic: bool
+    """Whether budgets are judgments of each topic, or of all topics together."""
+    test: str
+    correction: str
+    alpha: float
+    seed: int
+    by: str = ""
+    """`run` or `team` if these were left out, else empty."""
+    pooled: str = ""
+    """What was pooled, in words: the numbers of runs and topics, and the depth."""
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """method, budget, measure, judgments, relevant, share, tau, significant, kept, lost, reversed, new, ..."""
+        names = ["method", "budget", "measure", "judgments", "relevant", "share", "tau"]
+        columns = {name: labels(getattr(one, name) for one in self.outcomes) for name in names}
+        for name in KeptPairs._fields:
+            columns[name] = labels(getattr(one.pairs, name) for one in self.outcomes)
+        if self.by:
+            columns["left_out_change"] = labels(one.left_out_change for one in self.outcomes)
+            ranks = labels(one.left_out_ranks for one in self.outcomes)
+            columns["left_out_ranks"] = ranks if np.isnan(ranks).any() else ranks.astype(np.int64)
+        return columns
+
+    def table(self) -> Table:
+        """A row per method, budget and measure; the column of the measure only if there are several."""
+        columns = {HEADINGS.get(name, name): column for name, column in self.columns().items()}
+        if len(set(columns["measure"].tolist())) == 1:
+            del columns["measure"]
+        columns["budget"] = labels(int(number) for number in columns["budget"])
+        return table_of(columns, notes=self.notes)
+
+    def curve(self) -> dict[str, NDArray[Any]]:
+        """method, judgments, share: the discovery curves."""
+        sizes = {name: np.arange(len(curve) + 1) for name, curve in self.curves.items()}
+        return {
+            "method": labels(name for name, curve in self.curves.items() for _ in range(len(curve) + 1)),
+            "judgments": np.concatenate(list(sizes.values())),
+            "share": np.concatenate([np.concatenate(([0.0], curve)) for curve in self.curves.values()]),
+        }
+
+
+def simulate_pools(
+    qrels: Any,
+    runs: Any,
+    methods: Sequence[str | Method] = ("depth", "max-mean"),
+    budgets: Sequence[int] = (100, 500),
+    measures: MeasureLike | Sequence[MeasureLike] | None = "AP",
+    *,
+    per_topic: bool = True,
+    depth: int | None = 100,
+    teams: Belongs | None = None,
+    leave_out: bool = False,
+    rel: float = 1,
+    test: str = "t",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    seed: int = 0,
+    strata: Sequence[Stratum] = (),
+    missing: str = "zero",
+    options: JoinOptions | None = None,
+    progress: Progress | None = None,
+) -> PoolSimulation:
+    """Judge again, document by document, in the order that each method chooses, with the grades of `qrels`.
+
+    Only judged documents among the first `depth` of the runs can be chosen. For each method and budget: the relevant
+    documents found, Kendall's τ of the ranking of runs with the ranking by all judgments, and the pairs of runs that
+    differ significantly with all judgments: kept, lost, reversed; and new ones.
+
+    budgets: numbers of judgments, of each topic or (`per_topic=False`) of all topics together, divided evenly.
+    teams: {run: team}, or a file: also pool without the runs of one team at a time, with the same budget, and compare
+        the scores of its runs with those of the pool that has them; `leave_out` does this by run.
+    test, correction, alpha: which pairs differ; see `compare`.
+
+    Reference: Losada, Parapar & Barreiro, IP&M 2017 (relevant documents found); Otero, Parapar & Ferro, CIKM 2023
+    (significant pairs); Zobel, SIGIR 1998 (runs that are not pooled)
+
+    >>> runs = {"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}, "z": {"q": {"b": 1}}}
+    >>> result = simulate_pools({"q": {"a": 1, "b": 1, "c": 0}}, runs, ["depth", "rrf"], [1, 2])
+    >>> [(one.method, one.budget, one.relevant) for one in result.outcomes]
+    [('depth', 1, 1), ('depth', 2, 1), ('rrf', 1, 1), ('rrf', 2, 2)]
+    """
+    check.whole("", depth=depth)
+    chosen = [Method.of(method) for method in methods]
+    repeated = [str(method) for number, method in enumerate(chosen) if method in chosen[:number]]
+    if repeated:
+        raise UsageError(f"method {repeated[0]} is given twice")
+    for budget in budgets:
+        check.whole("", budget=budget)
+    if not chosen or not budgets:
+        raise UsageError("no methods or no budgets given")
+    scorer = rescoring.Rescorer(NAME, qrels, runs, as_measures(measures), options, missing)
+    groups = None
+    if teams is not None or leave_out:
+        groups = run_groups(scorer.full.runs, None if teams is None else belongs(teams, "team"))
+        if len(groups[0]) < 2:
+            raise UsageError(f"all runs belong to team {groups[0][0]!r}, there must be 2 or more teams")
+    pairs = SignificantPairs.of(scorer.full, test, correction, alpha, seed)
+    simulation = Simulation(scorer, depth, rel, seed, tuple(strata), sorted(set(budgets)), per_topic, groups, pairs)
+    outcomes, curves = [], {}
+    for number, method in enumerate(chosen):
+        found, curve = simulation.of(method)
+        outcomes += found
+        curves[str(method)] = curve
+        if progress is not None:
+            progress(number + 1, len(chosen))
+    notes = (*scorer.full.notes, *simulation.notes(chosen), *pairs.notes)
+    by = "" if groups is None else "run" if teams is None else "team"
+    size = f"{counted(len(scorer.full.runs), 'run')}, {counted(len(scorer.full.topics), 'topic')}"
+    pooled = f"{size}, {'whole lists' if depth is None else f'depth {depth}'}; topics are judged in turn"
+    return PoolSimulation(tuple(outcomes), curves, per_topic, test, pairs.correction, alpha, seed, by, pooled, notes)
+
+
+@dataclass
+class Simulation:
+    """Runs that are read once and pooled by many methods."""
+
+    scorer: rescoring.Rescorer
+    depth: int | None
+    rel: float
+    seed: int
+    strata: tuple[Stratum, ...]
+    budgets: list[int]
+    per_topic: bool
+    groups: tuple[tuple[str, ...], Any] | None
+    pairs: SignificantPairs
+
+    def __post_init__(self) -> None:
+        self.documents: JudgedDocuments = self.scorer.documents
+        self.lists, self.judged = lists_of_judged(self.documents, self.depth)
+        self.relevant = self.documents.grade >= self.rel
+        self.lower = [measure.properties.better == "lower" for measure in self.scorer.measures]
+
+    def of(self, method: Method) -> tuple[list[Outcome], Array]:
+        """The outcome of each budget and measure, and the discovery curve."""
+        masks, place = self.masks(method, self.lists, self.judged)
+        outcomes: list[Outcome] = []
+        values = [self.scorer.values(self.documents.judged(keep=mask)) for mask in masks]
+        left_out = None if self.groups is None else TeamsLeftOut(self, *self.groups).of(method, values)
+        for b, budget in enumerate(self.budgets):
+            before, after = rescoring.paired_means(self.scorer.full.values, values[b])
+            tau = rescoring.tau(before, after)
+            found = int((masks[b] & self.relevant).sum())
+            for m, measure in enumerate(self.scorer.full.measures):
+                more = {} if left_out is None else left_out.row(b, m)
+                outcomes.append(
+                    Outcome(
+                        str(method),
+                        budget,
+                        measure,
+                        int(masks[b].sum()),
+                        found,
+                        found / max(int(self.relevant.sum()), 1),
+                        float(tau[m]),
+                        self.pairs.compare(m, values[b][m]),
+                        **more,
+                    )
+                )
+        judged = np.flatnonzero(place)
+        order = judged[np.lexsort((self.lists.topic[judged], place[judged]))]
+        curve = np.cumsum(self.relevant[self.judged[order]]) / max(int(self.relevant.sum()), 1)
+        return outcomes, np.asarray(curve)
+
+    def masks(self, method: Method, lists: PooledLists, judged: Index64) -> tuple[list[Mask], Index64]:
+        """For each budget, which of the judged documents are judged; and when each pooled document is."""
+        allowed = [self.allowed(budget, lists) for budget in self.budgets]
+        orders = self.orders(method, lists, judged, allowed)
+        masks = []
+        for order, sizes in zip(orders, allowed, strict=True):
+            mask = np.zeros(len(self.documents), dtype=bool)
+            mask[judged[(order > 0) & (order <= sizes[lists.topic])]] = True
+            masks.append(mask)
+        return masks, orders[-1]
+
+    def orders(
+        self, method: Method, lists: PooledLists, judged: Index64, allowed: list[Index64], most: int | None = None
+    ) -> list[Index64]:
+        """For each budget, when each pooled document is judged; only a sample depends on the budget."""
+        relevant = self.relevant[judged]
+        if not method.policy.samples:
+            return [judging_order(method.make(lists, seed=self.seed), relevant, most)] * len(allowed)
+        make = partial(method.make, lists, seed=self.seed, strata=self.strata)
+        return [judging_order(make(sizes=np.maximum(sizes, 1)), relevant) for sizes in allowed]
+
+    def allowed(self, budget: int, lists: PooledLists) -> Index64:
+        """The number of judgments of each topic."""
+        sizes = np.diff(lists.start)
+        return np.minimum(sizes, budget) if self.per_topic else shared(budget, sizes)
+
+    def notes(self, methods: Sequence[Method]) -> Iterator[str]:
+        """What a reader of the numbers must know."""
+        yield rescoring.BY_TAU
+        unit = "judgments of each topic" if self.per_topic else "judgments of all topics together"
+        yield f"budgets are {unit}; {counted(int(self.relevant.sum()), 'relevant document')} in all"
+        outside = int(self.relevant.sum()) - int(self.relevant[self.judged].sum())
+        if outside:
+            are = counted(outside, "relevant document is", "relevant documents are")
+            yield f"{are} in no list to depth {self.depth}"
+        sizes = np.diff(self.lists.start)
+        total = int(sizes.max(initial=0)) if self.per_topic else self.lists.size
+        large = [budget for budget in self.budgets if budget > total]
+        if large:
+            pool = "largest pool of a topic" if self.per_topic else "pool"
+            yield f"the {pool} has {counted(total, 'judged document')}, fewer than budgets of {listed(large)}"
+        if any(method.policy.samples for method in methods):
+            yield "samples are scored like other pools here: documents that were not drawn count as unjudged"
+        if self.groups is not None:
+            whom = "itself" if len(self.groups[0]) == len(self.scorer.full.runs) else "its team"
+            yield f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"

@@ -1,0 +1,223 @@
+"""Policies that choose a run first: multi-armed bandits, with a run as an arm, and move-to-front.
+
+The chosen run proposes its highest document that is not judged yet. A judgment counts for every run that retrieved the
+document, so documents that were judged elsewhere count too. Runs that tie are taken in an order that is drawn once for
+each topic.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from cranfield.building.pools.pool_policy import Parameter, Policy, Proposals, entries_of
+from cranfield.building.pools.pooled_lists import Mask
+from cranfield.types import Array, Index64
+
+LOSADA = "Losada, Parapar & Barreiro, IP&M 53(5), 2017, doi:10.1016/j.ipm.2017.04.005"
+
+
+class Arms(Policy):
+    """Runs as arms. Arrays are topics × arms, or flat; `arm_run` says which run an arm of a topic is."""
+
+    estimates = "the share of relevant documents expected from the run: (relevant + 1) / (judged + 2)"
+    is_probability = True
+    source = LOSADA
+
+    def prepare(self, sizes: Index64 | None) -> None:
+        lists = self.lists
+        topics, runs = len(lists.topics), len(lists.runs)
+        self.rng = self.generators()
+        self.arm_run = np.array([rng.permutation(runs) for rng in self.rng], dtype=np.int64).reshape(topics, runs)
+        arm_of = np.empty((topics, runs), dtype=np.int64)
+        np.put_along_axis(arm_of, self.arm_run, np.arange(topics * runs).reshape(topics, runs), axis=1)
+        row = np.repeat(np.arange(topics * runs), np.diff(lists.list_start))
+        self._arm_of_entry = arm_of.ravel()[row]
+        list_of = (self.arm_run + runs * np.arange(topics)[:, None]).ravel()
+        self._at, self._end = lists.list_start[:-1][list_of].copy(), lists.list_start[1:][list_of]
+        self.unjudged = (self._end - self._at).reshape(topics, runs)
+        """Documents of each arm that are not judged yet."""
+        self.arms = (self.unjudged > 0).sum(axis=1)
+        self.seen = np.zeros((topics, runs))
+        """Judged documents of each arm."""
+        self.found = np.zeros((topics, runs))
+        """Judged relevant documents of each arm."""
+        self.begin()
+        self.score = np.zeros((topics, runs))
+        self._rescore(np.arange(topics))
+
+    def begin(self) -> None:
+        """Set up further state."""
+
+    def scores(self, topics: Index64) -> Array:
+        """The score of every arm of these topics; the highest is played."""
+        raise NotImplementedError
+
+    def estimate(self, topics: Index64, arms: Index64) -> Array:
+        """What is expected of these arms."""
+        return np.asarray(self.means(topics)[np.arange(len(topics)), arms])
+
+    def means(self, topics: Index64) -> Array:
+        """The mean of the beta posterior of every arm."""
+        return np.asarray((self.found[topics] + 1) / (self.seen[topics] + 2))
+
+    def _rescore(self, topics: Index64) -> None:
+        self.score[topics] = self.scores(topics)
+
+    def propose(self, topics: Index64, skip: Mask | None = None) -> Proposals:
+        if skip is not None:
+            return self._propose_without(topics, skip)
+        arms = np.where(self.unjudged[topics] > 0, self.score[topics], -np.inf).argmax(axis=1)
+        flat = topics * self.score.shape[1] + arms
+        at = self._at[flat]
+        while (stale := self.judged[self.lists.document[at]]).any():
+            at = at + stale
+        self._at[flat] = at
+        return Proposals(self.lists.document[at], at, self.estimate(topics, arms))
+
+    def _propose_without(self, topics: Index64, skip: Mask) -> Proposals:
+        """As `propose` for one topic, without some documents; of tied arms, the one with the fewest of them."""
+        topic = int(topics[0])
+        own = np.arange(self.lists.start[topic], self.lists.start[topic + 1])
+        out = own[skip[own] & ~self.judged[own]]
+        entries, _ = entries_of(self.lists, out)
+        runs = self.score.shape[1]
+        pending = np.bincount(self._arm_of_entry[entries] - topic * runs, minlength=runs)
+        live = self.unjudged[topic] - pending > 0
+        arms = np.flatnonzero(live)
+        arm = arms[np.lexsort((arms, pending[arms], -self.score[topic][arms]))[0]]
+        begin, end = int(self._at[topic * runs + arm]), int(self._end[topic * runs + arm])
+        documents = self.lists.document[begin:end]
+        at = begin + int(np.argmax(~self.judged[documents] & ~skip[documents]))
+        place = np.array([at])
+        return Proposals(self.lists.document[place], place, self.estimate(topics, np.array([arm])))
+
+    def learn(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
+        super().learn(topics, documents, relevant)
+        self._rescore(topics)
+
+    def update(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
+        entries, owner = entries_of(self.lists, documents)
+        arms = self._arm_of_entry[entries]
+        self.unjudged.ravel()[arms] -= 1
+        self.credit(arms, relevant[owner].astype(np.float64))
+
+    def credit(self, arms: Index64, relevant: Array) -> None:
+        """Count a judgment for these (flat) arms."""
+        self.seen.ravel()[arms] += 1
+        self.found.ravel()[arms] += relevant
+
+
+class RandomRun(Arms):
+    """A run that is drawn at random, each with the same probability."""
+
+    name = "random"
+
+    def scores(self, topics: Index64) -> Array:
+        return np.array([self.rng[topic].random(self.score.shape[1]) for topic in topics])
+
+
+class EpsilonGreedy(Arms):
+    r"""The run with the best share of relevant documents so far; with probability ε a random run.
+
+    :math:`\varepsilon_n = \min(1, c K / (d^2 n))` falls with the number n of judgments; K is the number of runs.
+    """
+
+    name = "epsilon-greedy"
+    source = f"{LOSADA}; Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002"
+    parameters: ClassVar = {
+        "c": Parameter(0.01, 0, 1e6, "a factor of ε"),
+        "d": Parameter(0.1, 1e-6, 1, "ε is divided by the square of this"),
+    }
+
+    def scores(self, topics: Index64) -> Array:
+        share = self.found[topics] / np.maximum(self.seen[topics], 1)
+        drawn = np.array([self.rng[topic].random(self.score.shape[1] + 1) for topic in topics])
+        rounds = self.learned[topics] + 1
+        epsilon = np.minimum(1, self.values["c"] * self.arms[topics] / (self.values["d"] ** 2 * rounds))
+        return np.where((drawn[:, 0] < epsilon)[:, None], drawn[:, 1:], share)
+
+
+class UpperBound(Arms):
+    r"""The run with the highest upper confidence bound of its share of relevant documents (UCB1-tuned).
+
+    :math:`\bar x + \sqrt{\frac{\ln n}{m} \min(\frac14, \bar x - \bar x^2 + \sqrt{2 \ln n / m})}`, for m judged
+    documents of the run and n judgments of the topic. A run without judged documents comes first.
+    """
+
+    name = "ucb"
+    source = f"{LOSADA}; Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002"
+
+    def scores(self, topics: Index64) -> Array:
+        seen = self.seen[topics]
+        share = self.found[topics] / np.maximum(seen, 1)
+        log = np.log(np.maximum(self.learned[topics], 1))[:, None] / np.maximum(seen, 1)
+        variance = share - share**2 + np.sqrt(2 * log)
+        return np.where(seen == 0, np.inf, share + np.sqrt(log * np.minimum(0.25, variance)))
+
+
+class Thompson(Arms):
+    """A share of relevant documents is drawn for each run from its beta posterior; the highest wins."""
+
+    name = "thompson"
+
+    def scores(self, topics: Index64) -> Array:
+        found, missed = self.found[topics] + 1, self.seen[topics] - self.found[topics] + 1
+        return np.array([self.rng[t].beta(a, b) for t, a, b in zip(topics, found, missed, strict=True)])
+
+
+class MaxMean(Arms):
+    """The run with the highest mean of its beta posterior (MM)."""
+
+    name = "max-mean"
+
+    def scores(self, topics: Index64) -> Array:
+        return self.means(topics)
+
+
+class MaxMeanNonStationary(MaxMean):
+    """As max-mean, but older judgments count less (MM-NS): the counts are multiplied by `rate` before each judgment.
+
+    With rate 1, this is max-mean; with rate 0, only the last judged document of a run counts.
+    """
+
+    name = "mm-ns"
+    parameters: ClassVar = {"rate": Parameter(0.5, 0, 1, "what is left of the counts of a run at its next judgment")}
+
+    def credit(self, arms: Index64, relevant: Array) -> None:
+        rate = self.values["rate"]
+        self.seen.ravel()[arms] = rate * self.seen.ravel()[arms] + 1
+        self.found.ravel()[arms] = rate * self.found.ravel()[arms] + relevant
+
+
+class MoveToFront(Arms):
+    """Stay with a run while its documents are relevant; then lower its priority, and go to a run of highest priority.
+
+    Only a document that this policy would propose changes a priority; one that was judged elsewhere is passed over.
+    """
+
+    name = "move-to-front"
+    estimates = "the priority of the run: 0, and 1 less for each non-relevant document"
+    is_probability = False
+    source = "Cormack, Palmer & Clarke, SIGIR 1998, doi:10.1145/290941.291009"
+
+    def begin(self) -> None:
+        self.priority = np.zeros(self.seen.shape)
+        self.current = np.full(len(self.lists.topics), -1)
+        """For each topic, the arm whose last document was relevant; −1: none."""
+
+    def scores(self, topics: Index64) -> Array:
+        staying = np.arange(self.score.shape[1]) == self.current[topics][:, None]
+        return np.asarray(self.priority[topics] + 0.5 * staying)
+
+    def estimate(self, topics: Index64, arms: Index64) -> Array:
+        return np.asarray(self.priority[topics, arms])
+
+    def update(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
+        proposed = self.propose(topics)
+        arms = self._arm_of_entry[proposed.entry] - topics * self.score.shape[1]
+        own = proposed.document == documents
+        self.priority[topics[own], arms[own]] -= ~relevant[own]
+        self.current[topics[own]] = np.where(relevant[own], arms[own], -1)
+        super().update(topics, documents, relevant)

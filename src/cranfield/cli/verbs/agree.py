@@ -1,0 +1,137 @@
+"""`cranfield agree`: how well assessors agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.label_options import LabelSource, relevant
+from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.building.assessor_labels import Labels
+    from cranfield.table import Table
+
+BY = ("topic", "assessor", "time", "group")
+
+
+class AgreeVerb(LabelSource, Plotting):
+    """Measure how well assessors agree: Cohen, Fleiss, Gwet, Krippendorff, overlap, each with an interval.
+
+    Items may have labels of some assessors only. The notes below the table say how such items count. With --by topic,
+    the coefficients are computed for each topic; with --by assessor, each assessor is compared with the others; with
+    --by time, in windows over the order of his labels, by the column time if there is one; with --by group, within and
+    between groups such as experts and crowd, which are in a column group or in the file of --assessors. With
+    --on-duplicate keep, items that an assessor labelled twice give his agreement with himself.
+
+    --plot draws the coefficients, the pairs or confusions as a heat map, or the agreement over time.
+    """
+
+    summary = "how well assessors agree"
+    examples = """
+cranfield agree labels.csv
+cranfield agree anna.qrels ben.qrels --relevant 2  # judgments of each assessor
+cranfield agree labels.csv --coefficient alpha-ordinal,overlap --by topic
+cranfield agree labels.csv --by assessor --weights quadratic
+cranfield agree labels.csv --by time --windows 10 --plot fatigue.svg
+cranfield agree labels.csv --by group --assessors assessors.tsv
+cranfield agree labels.csv --confusion --pairs
+"""
+
+    coefficients: list[str] | None = option(
+        "--coefficient, -c NAME",
+        "A coefficient, or several separated by commas: {names}; default: all that fit the labels. May be repeated.",
+        names="building.agreement.chance_corrected:COEFFICIENTS",
+    )
+    by: str | None = option("--by WHAT", "Break agreement down by {names}.", choices=BY)
+    pairs: bool = flag("--pairs", "Print the agreement of each pair of assessors.")
+    confusion: bool = flag(
+        "--confusion", "Print which labels assessors confuse, of all pairs together; with --pairs, of each pair."
+    )
+    relevant: float = relevant()
+    weights: str = option(
+        "--weights KIND",
+        "How much labels agree that differ, in the κ of --by assessor: {names} (identity: not at all).",
+        default="identity",
+        choices=("identity", "linear", "quadratic"),
+        group=MORE,
+    )
+    windows: int = option("--windows N", "The number of windows of --by time.", default=5, group=MORE)
+    unit: str | None = option(
+        "--unit UNIT",
+        "What is resampled: {names}; default: topics if there are 10 or more, else items.",
+        choices=("item", "topic"),
+        group=MORE,
+    )
+    interval: str = option(
+        "--intervals KIND",
+        "Intervals: {names} (percentiles of resamples, or from standard errors where there is a formula).",
+        default="bootstrap",
+        choices=("bootstrap", "normal"),
+        group=MORE,
+    )
+    resamples: int = options.resamples(1000, "Number of resamples for intervals; 0: no intervals.")
+    level: float = options.level()
+    seed: int = options.seed()
+
+    def check(self) -> None:
+        super().check()
+        if self.by and (self.pairs or self.confusion):
+            other = "--pairs" if self.pairs else "--confusion"
+            raise UsageError(f"--by {self.by} and {other} print different tables; leave one of them out")
+        if self.coefficients and (self.by not in (None, "topic") or self.pairs or self.confusion):
+            raise UsageError("--coefficient applies to the table of all labels and to --by topic")
+        if self.weights != "identity" and self.by != "assessor":
+            raise UsageError("--weights applies only to --by assessor; other tables have weighted coefficients")
+        if self.windows != 5 and self.by != "time":
+            raise UsageError("--windows applies only to --by time")
+        if (self.unit or self.interval != "bootstrap") and (self.by or self.pairs or self.confusion):
+            raise UsageError("--unit and --intervals apply only to the table of all labels")
+        if (self.resamples != 1000 or self.seed) and (self.by == "time" or self.pairs or self.confusion):
+            raise UsageError("--resamples and --seed do not apply: this table has no resampled intervals")
+        if self.plot and self.confusion and self.pairs:
+            raise UsageError("--plot draws one matrix; leave out --pairs, or leave out --confusion")
+
+    def run(self) -> None:
+        result = self._measured(self.labels())
+        self.show(*self._tables(result))
+        if self.plot:
+            from cranfield.report.figures import describe_assessor_agreement
+
+            describe_assessor_agreement(result).save(self.plot)
+
+    def _measured(self, labels: Labels) -> Any:
+        """The result that was asked for."""
+        from cranfield.building import agreement as measured
+
+        if self.confusion:
+            return measured.confusion(labels, by_pair=self.pairs)
+        if self.pairs:
+            return measured.pair_agreement(labels, **self.values("relevant", "level"))
+        names = [name for text in self.coefficients for name in text.split(",")] if self.coefficients else None
+        settings = self.values("resamples", "level", "seed")
+        with self.progress("resampling") as progress:
+            settings["progress"] = progress
+            if self.by == "topic":
+                return measured.topic_agreement(labels, names, relevant=self.relevant, **settings)
+            if self.by == "assessor":
+                return measured.each_assessor(labels, weights=self.weights, **settings)
+            if self.by == "time":
+                return measured.agreement_over_time(labels, windows=self.windows, level=self.level)
+            if self.by == "group":
+                return measured.group_agreement(labels, **settings)
+            return measured.agreement(labels, names, **self.values("relevant", "unit", "interval"), **settings)
+
+    def _tables(self, result: Any) -> list[Table]:
+        """The tables of a result; formats for programs get one table."""
+        from cranfield.building.agreement import Confusion, GroupAgreement
+        from cranfield.record import table_of
+
+        if isinstance(result, Confusion):
+            single = [table_of(result.columns(), notes=result.notes)]
+            return single if self.for_programs else list(result.tables())
+        if isinstance(result, GroupAgreement) and not self.for_programs:
+            return [result.costs(), result.table()]
+        return [result.table()]
