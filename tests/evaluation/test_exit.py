@@ -74,3 +74,12 @@ def test_a_forked_child_does_not_wait_for_threads_that_it_does_not_have() -> Non
             print(os.waitstatus_to_exitcode(status))
     """
     assert outcome(code) == (0, "4\n" * 5, "")
+
+
+CORE = Path(__file__).parents[2] / "src" / "core"
+
+
+@pytest.mark.skipif(not CORE.is_dir(), reason="needs the sources of the core")
+def test_the_core_releases_the_gil_only_in_the_way_that_exit_waits_for() -> None:
+    files = [path.name for path in CORE.rglob("*.[ch]pp") if "gil_scoped_release" in path.read_text()]
+    assert files == ["unlock.hpp"]
