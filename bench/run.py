@@ -236,6 +236,15 @@ def machine_judges(folder: Path, repeats: int) -> Part:
     return Part("machine judges: prediction-powered intervals and an audit", rows, targets)
 
 
+def serve(folder: Path, repeats: int) -> Part:
+    from bench.serving import BARE, CONTESTANTS, LIMITS, SERVED
+
+    rows = in_turns("bench.serving", CONTESTANTS, repeats)
+    targets = [Target("of the speed of bare commits, judgments by HTTP", ratio(rows, BARE, SERVED), at_least=0.7)]
+    targets += [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("judging in the browser", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -248,6 +257,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "building": building,
     "merging": merging,
     "machine": machine_judges,
+    "serve": serve,
 }
 
 

@@ -49,6 +49,12 @@ GROUPS = {
         ("build", "join", "holes", "contributions", "simulate"),
         default="build",
     ),
+    "judge": Group(
+        "judge documents in the browser",
+        "judge documents in the browser; see: cranfield judge help",
+        "cranfield judge serve judgments.db --topics topics.xml --pool pool.tsv --docs docs.jsonl",
+        ("demo", "serve", "account", "status", "export", "import", "backup"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

@@ -1,0 +1,258 @@
+"""Read the texts of documents: JSON-lines, tables, a folder of files, or a dataset of ir_datasets."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+from cranfield.building.serve.store import Document
+from cranfield.collection.column_names import COLUMNS, column_key, find_columns
+from cranfield.collection.records import DATASET_PREFIXES
+from cranfield.collection.source import PathLike, load, shown_path, text_of
+from cranfield.errors import DataError, UsageError
+from cranfield.text import listed, shown
+
+PARTS = {
+    "id": (*COLUMNS["doc"], "id", "_id"),
+    "title": ("title", "headline", "subject"),
+    "text": ("text", "contents", "content", "body", "abstract", "passage", "answer"),
+    "html": ("html",),
+    "image": ("image", "picture"),
+    "url": ("url", "link"),
+}
+"""Names of the parts of a document, the most specific first."""
+IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+"""{suffix: type} of images that are shown."""
+_MAGIC = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
+TEXTS = (".txt", ".text", ".md", "")
+PAGES = (".html", ".htm", ".xhtml")
+LONGEST_TEXT = 2_000_000
+"""Characters of a document that are shown; the rest is cut, and the text says so."""
+
+
+def read_documents(source: PathLike) -> Iterator[Document]:
+    """The documents in a JSON-lines file, a table with a header, a folder, or a dataset (`irds:NAME`)."""
+    name = os.fspath(source)
+    if name.startswith(DATASET_PREFIXES):
+        yield from _dataset(name)
+    elif os.path.isdir(name):
+        yield from _folder(name)
+    else:
+        yield from _file(name)
+
+
+def _file(path: str) -> Iterator[Document]:
+    origin = shown_path(path)
+    text = text_of(load(path), origin)
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    if not first:
+        raise DataError(origin, None, "is empty, expected documents")
+    records = _json_lines(text, origin) if first.lstrip().startswith("{") else _table(text, origin)
+    folder = os.path.realpath(os.path.dirname(path) or ".")
+    seen: dict[str, int] = {}
+    for line, record in records:
+        document = _document(record, origin, line, folder)
+        if document.id in seen:
+            raise DataError(
+                origin, line, f"document {shown(document.id)} appears twice, first on line {seen[document.id]}"
+            )
+        seen[document.id] = line
+        yield document
+
+
+def _json_lines(text: str, origin: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(origin, number, f"not valid JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise DataError(origin, number, f"is {shown(record)}, expected an object with id and text")
+        yield number, record
+
+
+def _table(text: str, origin: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    lines = text.split("\n")
+    names = lines[0].lstrip("\ufeff").rstrip("\r").split("\t")
+    if len(names) < 2 or "id" not in find_columns(names, PARTS):
+        raise DataError(
+            origin, 1, "neither JSON-lines nor a table: expected an object on each line, or a first line of names "
+            "between tabs, such as id, title, text",
+        )  # fmt: skip
+    for number, line in enumerate(lines[1:], 2):
+        if line.strip():
+            cells = line.rstrip("\r").split("\t")
+            if len(cells) != len(names):
+                raise DataError(origin, number, f"{len(cells)} columns, expected {len(names)} as in the first line")
+            yield number, dict(zip(names, cells, strict=True))
+
+
+def _document(record: Mapping[str, Any], origin: str, line: int, folder: str) -> Document:
+    names = list(record)
+    places = find_columns(names, PARTS)
+    if "id" not in places:
+        raise DataError(origin, line, f"no id among {listed(map(column_key, names))}; expected one called id or doc_id")
+    parts = {part: record[names[place]] for part, place in places.items()}
+    for part, value in parts.items():
+        if isinstance(value, list) and part == "text":
+            parts[part] = "\n".join(map(str, value))
+        elif value is None:
+            parts[part] = ""
+        elif not isinstance(value, str | int | float):
+            raise DataError(origin, line, f"{part} is {shown(value)}, expected text")
+    texts = {part: str(value) for part, value in parts.items()}
+    id = texts["id"]
+    if not id or not id.isprintable():
+        raise DataError(origin, line, f"id {shown(id)} is empty or not printable")
+    extra = {part: texts[part] for part in ("url",) if texts.get(part)}
+    if texts.get("image"):
+        extra["image"] = _inside(folder, texts["image"], origin, line)
+        return Document(id, texts.get("title", ""), _cut(texts.get("text", "")), "image", extra)
+    if texts.get("html"):
+        extra["html"] = _cut(texts["html"])
+        return Document(id, texts.get("title", ""), text_of_html(extra["html"]), "html", extra)
+    return Document(id, texts.get("title", ""), _cut(texts.get("text", "")), "text", extra)
+
+
+def _inside(folder: str, path: str, origin: str, line: int | None) -> str:
+    """The real path of an image, which must be in the folder of the documents."""
+    real = os.path.realpath(os.path.join(folder, path))
+    if os.path.commonpath([folder, real]) != folder:
+        raise DataError(origin, line, f"image {shown(path)} is outside the folder {folder}")
+    if not image_type(real):
+        raise DataError(origin, line, f"image {shown(path)} is missing or not one of {', '.join(IMAGES)}")
+    return real
+
+
+def image_type(path: str) -> str | None:
+    """The type of an image file by its suffix, if its first bytes agree; None for anything else."""
+    kind = IMAGES.get(os.path.splitext(path)[1].lower())
+    if kind is None:
+        return None
+    try:
+        with open(path, "rb") as file:
+            return kind if file.read(8).startswith(_MAGIC[kind]) else None
+    except OSError:
+        return None
+
+
+def _folder(path: str) -> Iterator[Document]:
+    """A document per file; its id is the path in the folder, without the suffix."""
+    root = os.path.realpath(path)
+    seen: dict[str, str] = {}
+    for folder, folders, files in os.walk(root):
+        folders.sort()
+        for name in sorted(files):
+            stem, suffix = os.path.splitext(name)
+            whole, suffix = os.path.join(folder, name), suffix.lower()
+            if name.startswith(".") or suffix not in (*TEXTS, *PAGES, *IMAGES):
+                continue
+            id = os.path.relpath(os.path.join(folder, stem), root).replace(os.sep, "/")
+            if id in seen:
+                raise DataError(whole, None, f"has the same id {shown(id)} as {seen[id]}; rename one of them")
+            seen[id] = whole
+            yield _of_file(id, whole, suffix, root)
+    if not seen:
+        suffixes = ", ".join(one for one in (*TEXTS, *PAGES, *IMAGES) if one)
+        raise DataError(path, None, f"holds no documents; expected files that end in {suffixes}")
+
+
+def _of_file(id: str, path: str, suffix: str, root: str) -> Document:
+    if suffix in IMAGES:
+        return Document(id, "", "", "image", {"image": _inside(root, path, path, None)})
+    text = _cut(text_of(load(path), path).encode("utf-8", "replace").decode())
+    if suffix in PAGES:
+        return Document(id, "", text_of_html(text), "html", {"html": text})
+    return Document(id, "", text, "text", {})
+
+
+def _dataset(name: str) -> Iterator[Document]:
+    from cranfield.frames import need
+
+    datasets = need("ir_datasets", name)
+    try:
+        dataset = datasets.load(name.partition(":")[2])
+    except KeyError:
+        raise DataError(name, None, "ir_datasets has no such dataset") from None
+    if not dataset.has_docs():
+        raise DataError(name, None, "this dataset has no documents")
+    for doc in dataset.docs_iter():
+        title = str(getattr(doc, "title", "") or "")
+        text = doc.default_text() if hasattr(doc, "default_text") else str(getattr(doc, "text", ""))
+        yield Document(doc.doc_id, title, _cut(text.removeprefix(title).strip()), "text", {})
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return text
+    return f"{text[:LONGEST_TEXT]}\n\n[{len(text) - LONGEST_TEXT:,} more characters are not shown]"
+
+
+def check_url(template: str) -> str:
+    """An address with `{doc}` for the id of a document."""
+    if not template.startswith(("http://", "https://")) or "{doc}" not in template:
+        raise UsageError(
+            f"{shown(template)}: expected an address with {{doc}}, such as https://host/pages/{{doc}}.html"
+        )
+    return template
+
+
+# ---- HTML as text
+
+_HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "head", "iframe", "object"})
+_BLOCKS = frozenset(
+    {
+        "address", "article", "blockquote", "br", "dd", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2", "h3",
+        "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "td", "th", "tr",
+        "ul",
+    }
+)  # fmt: skip
+
+
+class _Text(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self.hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _HIDDEN:
+            self.hidden += 1
+        elif tag in _BLOCKS:
+            self.parts.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _HIDDEN:
+            self.hidden = max(0, self.hidden - 1)
+        elif tag in _BLOCKS:
+            self.parts.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden:
+            self.parts.append(data)
+
+
+def text_of_html(html: str) -> str:
+    """The words of a page, without markup and scripts.
+
+    >>> text_of_html("<h1>Wings</h1><script>alert(1)</script><p>They <b>flutter</b> &amp; bend.</p>")
+    'Wings\\n\\nThey flutter & bend.'
+    """
+    parser = _Text()
+    parser.feed(html)
+    parser.close()
+    lines = [" ".join(line.split()) for line in "".join(parser.parts).split("\n")]
+    paragraphs: list[str] = []
+    blank = False
+    for line in lines:
+        if line:
+            paragraphs.append(f"\n{line}" if blank and paragraphs else line)
+            blank = False
+        else:
+            blank = True
+    return "\n".join(paragraphs)

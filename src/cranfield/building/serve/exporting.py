@@ -1,0 +1,268 @@
+"""Write the judgments of a project as files that the measures read, and the whole log.
+
+With several judgments of a document, one grade is made of them by a rule (`COMBINE`). A gold document of the pool has
+its known grade.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from cranfield import check
+from cranfield.building.serve.judgment_log import FIELDS, select
+from cranfield.building.serve.store import Facet, Store
+from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.text import counted, listed, shown
+
+
+def _majority(grades: Sequence[float]) -> float:
+    counts = Counter(grades)
+    most = max(counts.values())
+    return min(grade for grade, count in counts.items() if count == most)
+
+
+COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
+    "majority": _majority,
+    "median": statistics.median_low,
+    "mean": statistics.fmean,
+    "max": max,
+    "min": min,
+}
+"""{rule: function} that make one grade of several. Of equally frequent grades, and of two in the middle, the lower
+counts."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file that a project can be written to."""
+
+    file: str
+    what: str
+    modes: tuple[str, ...]
+    """The modes in which the file has content; empty: all."""
+
+
+EXPORTS = {
+    "qrels": Export("qrels.txt", "judgments, one grade for each document", ("graded", "intents", "dimensions")),
+    "intent-qrels": Export("qrels.intents.txt", "judgments by intent: topic intent doc grade", ("intents",)),
+    "intents": Export("intents.tsv", "probability and type of each intent", ("intents",)),
+    "dimension-qrels": Export("qrels.dimension.tsv", "judgments by dimension", ("dimensions",)),
+    "preferences": Export("preferences.tsv", "topic, first, second, preferred, assessor", ("preferences",)),
+    "spans": Export("spans.tsv", "passages by nugget, with offsets", ("nuggets",)),
+    "nuggets": Export("nuggets.tsv", "the nuggets of each topic", ("nuggets", "answers")),
+    "assignments": Export("assignments.tsv", "which answer contains which nugget", ("answers",)),
+    "labels": Export("labels.tsv", "all judgments that count, by assessor: for agreement and merging", ()),
+    "pool": Export("pool.tsv", "the pool, with documents found by search", ()),
+    "log": Export("log.jsonl", "everything that happened, one row on a line", ()),
+}
+"""{name: file}."""
+
+
+def export_text(store: Store, what: str, *, combine: str = "majority", dimension: str | None = None) -> str:
+    """A file of the export as text. `combine` makes one grade of several; `dimension` chooses one of them."""
+    check.one_of("", tuple(COMBINE), combine=combine)
+    if what not in EXPORTS:
+        raise UsageError(f"what == {shown(what)}, must be one of {', '.join(EXPORTS)}")
+    mode = store.settings().mode
+    modes = EXPORTS[what].modes
+    if modes and mode not in modes:
+        raise UsageError(f"{what} are judged only in mode {' or '.join(modes)}, but the project is in mode {mode}")
+    rule = COMBINE[combine]
+    writers: dict[str, Callable[[], str]] = {
+        "qrels": lambda: _lines((t, "0", d, g) for (t, d), g in grades(store, rule).items()),
+        "intent-qrels": lambda: _lines((t, i, d, g) for (t, d, i), g in grades_by_row(store, rule).items()),
+        "intents": lambda: _intents(store),
+        "dimension-qrels": lambda: _dimensions(store, rule, dimension),
+        "preferences": lambda: _preferences(store),
+        "spans": lambda: _spans(store),
+        "nuggets": lambda: _table(
+            ("topic", "nugget", "type", "weight", "text"),
+            ((one.topic, one.id, one.type, _weight(one), one.text) for one in store.facets("nugget")),
+        ),
+        "assignments": lambda: _table(
+            ("topic", "answer", "nugget", "grade"),
+            ((t, d, n, g) for (t, d, n), g in grades_by_row(store, rule).items()),
+        ),
+        "labels": lambda: _labels(store),
+        "pool": lambda: _pool(store),
+        "log": lambda: _log(store),
+    }  # fmt: skip
+    return writers[what]()
+
+
+# ---- grades
+
+
+def grades(store: Store, rule: Callable[[Sequence[float]], float] = _majority) -> dict[tuple[str, str], float]:
+    """{(topic, document): grade}, in the order of the pool."""
+    every: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for topic, doc, grade in store.database.read(
+        """SELECT q.topic, q.doc, q.grade FROM current_qrels AS q JOIN pool ON pool.topic = q.topic AND pool.doc = q.doc
+        LEFT JOIN topic ON topic.id = q.topic ORDER BY topic.position, pool.position"""
+    ):
+        every[topic, doc].append(grade)
+    combined = {item: rule(given) for item, given in every.items()}
+    known = store.database.read("SELECT gold.topic, gold.doc, grade FROM gold JOIN pool USING (topic, doc)")
+    return combined | {(topic, doc): grade for topic, doc, grade in known}
+
+
+def grades_by_row(
+    store: Store, rule: Callable[[Sequence[float]], float] = _majority
+) -> dict[tuple[str, str, str], float]:
+    """{(topic, document, intent or dimension or nugget): grade}, in the order of the pool."""
+    every: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for topic, doc, payload in store.database.read(
+        """SELECT q.topic, q.doc, q.payload FROM current_qrels AS q JOIN pool
+        ON pool.topic = q.topic AND pool.doc = q.doc LEFT JOIN topic ON topic.id = q.topic
+        WHERE payload IS NOT NULL ORDER BY topic.position, pool.position"""
+    ):
+        for row, grade in json.loads(payload).get("grades", {}).items():
+            every[topic, doc, row].append(float(grade))
+    return {item: rule(given) for item, given in every.items()}
+
+
+def _dimensions(store: Store, rule: Callable[[Sequence[float]], float], dimension: str | None) -> str:
+    names = store.settings().dimensions
+    if dimension is None:
+        rows = ((t, d, name, g) for (t, d, name), g in grades_by_row(store, rule).items())
+        return _table(("topic", "doc", "dimension", "grade"), rows)
+    if dimension not in names:
+        raise check.nearest(dimension, names, "dimension")
+    return _lines((t, "0", d, g) for (t, d, name), g in grades_by_row(store, rule).items() if name == dimension)
+
+
+def _intents(store: Store) -> str:
+    """Lines of topic, intent, probability, type. Probabilities of a topic are scaled to sum to 1, equal if missing."""
+    by_topic = defaultdict(list)
+    for facet in store.facets("intent"):
+        by_topic[facet.topic].append(facet)
+    lines, equal, scaled = [], [], []
+    for topic, facets in by_topic.items():
+        weights = [facet.weight for facet in facets]
+        known = [weight for weight in weights if weight is not None]
+        if len(known) < len(weights) or not sum(known):
+            equal.append(topic)
+            known = [1.0] * len(facets)
+        total = sum(known)
+        if abs(total - 1) > 0.01 and topic not in equal:
+            scaled.append(topic)
+        lines += [
+            (topic, facet.id, weight / total, "nav" if facet.type == "nav" else "inf")
+            for facet, weight in zip(facets, known, strict=True)
+        ]
+    for topics, what in (
+        (equal, "are missing, so that all intents are equally likely"),
+        (scaled, "were scaled to sum to 1"),
+    ):
+        if topics:
+            message = f"intents: {counted(len(topics), 'topic')}: probabilities {what}: {listed(topics)}"
+            warnings.warn(message, CranfieldWarning, stacklevel=2)
+    return _lines(lines)
+
+
+def _preferences(store: Store) -> str:
+    rows = store.database.read(
+        "SELECT topic, assessor, payload FROM current_qrels WHERE payload IS NOT NULL ORDER BY topic, doc, assessor"
+    )
+    lines = []
+    for topic, assessor, payload in rows:
+        said = json.loads(payload)
+        preferred = {"first": said["first"], "second": said["second"], "tie": "tie"}[said["preferred"]]
+        lines.append((topic, said["first"], said["second"], preferred, assessor))
+    return _table(("topic", "first", "second", "preferred", "assessor"), lines)
+
+
+def _spans(store: Store) -> str:
+    """A line per passage; offsets count characters from 0, and the end is not included."""
+    rows = store.database.read(
+        """SELECT q.topic, q.doc, q.assessor, q.payload, document.text FROM current_qrels AS q
+        LEFT JOIN document ON document.id = q.doc WHERE payload IS NOT NULL ORDER BY q.topic, q.doc, q.assessor"""
+    )
+    lines = []
+    for topic, doc, assessor, payload, text in rows:
+        for span in json.loads(payload)["spans"]:
+            passage = " ".join((text or "")[span["start"] : span["end"]].split())
+            lines.append((topic, span["nugget"], doc, span["start"], span["end"], assessor, passage))
+    return _table(("topic", "nugget", "doc", "start", "end", "assessor", "text"), lines)
+
+
+def _labels(store: Store) -> str:
+    rows = store.database.read(
+        """SELECT topic, doc, assessor, grade, judged_at, milliseconds FROM standing_judgment
+        WHERE state = 'graded' AND grade IS NOT NULL AND purpose <> 'repeat' ORDER BY id"""
+    )
+    lines = (
+        (topic, doc, assessor, grade, _date(at), "" if ms is None else f"{ms / 1000:g}")
+        for topic, doc, assessor, grade, at, ms in rows
+    )
+    return _table(("topic", "doc", "worker", "label", "time", "seconds"), lines)
+
+
+def _pool(store: Store) -> str:
+    rows = store.database.read(
+        "SELECT topic, doc, source, query, added_by, audit FROM pool ORDER BY position"
+    )  # fmt: skip
+    audits = [json.loads(audit) for *_, audit in rows]
+    names = list(dict.fromkeys(name for audit in audits for name in audit))
+    lines = [
+        (topic, doc, source, query or "", by or "", *(audit.get(name, "") for name in names))
+        for (topic, doc, source, query, by, _), audit in zip(rows, audits, strict=True)
+    ]
+    return _table(("topic", "doc", "source", "query", "added_by", *names), lines)
+
+
+def _log(store: Store) -> str:
+    """The rows of the log, oldest first; `judgment` in `schema` describes them."""
+    lines = []
+    for row in store.database.read(select("ORDER BY id")):
+        record: dict[str, Any] = dict(zip(FIELDS, row, strict=True))
+        record["payload"] = None if record["payload"] is None else json.loads(record["payload"])
+        record["judged_at"] = _date(record["judged_at"])
+        lines.append(json.dumps(record, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+# ---- lines
+
+
+def _weight(facet: Facet) -> str:
+    return "" if facet.weight is None else f"{facet.weight:g}"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) and value == round(value, 6) else str(value)
+
+
+def _lines(rows: Iterable[Sequence[Any]]) -> str:
+    """Lines with blanks between columns, as qrels are; an id with a blank cannot be written."""
+    lines = []
+    for row in rows:
+        cells = [_cell(value) for value in row]
+        for cell in cells:
+            if re.search(r"\s", cell) or not cell:
+                raise DataError(
+                    "export",
+                    None,
+                    f"the id {shown(cell)} is empty or has a blank, which qrels cannot hold; export labels",
+                )
+        lines.append(" ".join(cells))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Lines with tabs between columns; tabs and line breaks in a text become blanks."""
+    lines = ["\t".join(names)]
+    lines += ["\t".join(re.sub(r"[\t\r\n]+", " ", _cell(value)) for value in row) for row in rows]
+    return "".join(f"{line}\n" for line in lines)

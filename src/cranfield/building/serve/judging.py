@@ -1,0 +1,203 @@
+"""A project at work: judgments come in, documents go out. This is what the server calls; it knows nothing of HTTP."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from cranfield.building.serve.database import Connection
+from cranfield.building.serve.judgment_log import (
+    COUNTED,
+    Entry,
+    LogRow,
+    add,
+    by_request,
+    last_of_chain,
+    log_rows,
+    repeated,
+    select,
+    undo,
+)
+from cranfield.building.serve.offers import AHEAD, Offer, Offers
+from cranfield.building.serve.proposals import Proposals
+from cranfield.building.serve.store import PoolEntry, Store, put_pool
+from cranfield.errors import UsageError
+from cranfield.text import shown
+
+T = TypeVar("T")
+MOST_UNDONE = 10_000
+"""The most judgments that are taken back at once."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """The answer to an assessor: what was recorded, the next documents, and how far the work is."""
+
+    row: LogRow | None
+    offers: tuple[Offer, ...]
+    mine: int
+    """Judgments of the assessor that stand."""
+    counted: int
+    """Judgments of all that count."""
+    total: int
+    """Judgments that are wanted in all."""
+    undone: int = 0
+
+
+class Judging:
+    """The judgments and offers of a project. Methods return futures, which are done when the change is on disk."""
+
+    def __init__(
+        self,
+        store: Store,
+        make_proposals: Callable[[], Proposals] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self._make_proposals = make_proposals
+        self._offers: Offers | None = None
+
+    def reload(self) -> None:
+        """Read settings, pool and judgments again before the next change."""
+        self._offers = None
+
+    def _current(self, connection: Connection) -> Offers:
+        if self._offers is None:
+            proposals = self._make_proposals() if self._make_proposals else None
+            self._offers = Offers(connection.run, self.store.settings(), proposals)
+        return self._offers
+
+    def _submit(self, change: Callable[[Connection, Offers], T]) -> Future[T]:
+        """Make a change; if it fails or is not committed, what is in memory is read again."""
+
+        def work(connection: Connection) -> T:
+            return change(connection, self._current(connection))
+
+        def forget(future: Future[T]) -> None:
+            if not future.cancelled() and future.exception() is not None:
+                self.reload()
+
+        future = self.store.database.submit(work)
+        future.add_done_callback(forget)
+        return future
+
+    def load(self) -> None:
+        """Read the pool and the judgments now, not with the first request."""
+        self._submit(lambda connection, offers: None).result()
+
+    # ---- what assessors do
+
+    def offers(self, assessor: str, *, topic: str | None = None, most: int = AHEAD) -> Future[Given]:
+        """The next documents of an assessor, reserved; with `topic`, of that topic first."""
+
+        def change(connection: Connection, offers: Offers) -> Given:
+            if topic is not None and topic not in offers.topics:
+                raise UsageError(f"there is no topic {shown(topic)}")
+            given = offers.give(connection, assessor, self.clock(), most=most, topic=topic)
+            return self._given(offers, assessor, None, given)
+
+        return self._submit(change)
+
+    def judge(self, entry: Entry, *, most: int = AHEAD) -> Future[Given]:
+        """Record a judgment, and reserve the next document. The document must have been offered to the assessor."""
+
+        def change(connection: Connection, offers: Offers) -> Given:
+            now = self.clock()
+            row = repeated(connection, entry)
+            if row is None:
+                placed = self._placed(connection, entry)
+                last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, placed.purpose)
+                row = add(connection, placed, last, overlap=offers.settings.overlap, now=now)
+                offers.judged(connection, row, last)
+            given = offers.give(connection, entry.assessor, now, most=most)
+            return self._given(offers, entry.assessor, row, given)
+
+        return self._submit(change)
+
+    def _placed(self, connection: Connection, entry: Entry) -> Entry:
+        """The entry with the purpose of its offer; a document that was never offered cannot be judged."""
+        which, value = ("id = ?", (entry.offer,)) if entry.offer is not None else ("state <> ''", ())
+        rows = connection.run(
+            f"""SELECT id, purpose FROM offer WHERE topic = ? AND doc = ? AND assessor = ? AND {which}
+            ORDER BY id DESC LIMIT 1""",
+            (entry.topic, entry.doc, entry.assessor, *value),
+        )
+        if not rows:
+            raise UsageError(f"document {shown(entry.doc)} of topic {shown(entry.topic)} was not offered to you")
+        id, purpose = rows[0]
+        return replace(entry, offer=id, purpose=purpose)
+
+    def undo(self, assessor: str, request: str, *, times: int = 1, most: int = AHEAD) -> Future[Given]:
+        """Take back the last judgments of an assessor, one after another."""
+
+        def change(connection: Connection, offers: Offers) -> Given:
+            now = self.clock()
+            if not 1 <= times <= MOST_UNDONE:
+                raise UsageError(f"times == {shown(times)}, must be between 1 and {MOST_UNDONE:,}")
+            last, undone = None, 0
+            for number in range(times):
+                name = request if number == 0 else f"{request}/{number}"
+                if by_request(connection, name) is not None:  # a retry
+                    last = undo(connection, assessor, name, overlap=offers.settings.overlap, now=now)
+                    undone += 1
+                    continue
+                row = undo(connection, assessor, name, overlap=offers.settings.overlap, now=now)
+                if row is None:
+                    break
+                offers.judged(connection, row, self._replaced(connection, row))
+                last, undone = row, undone + 1
+            if last is not None and last.state == "none":
+                self._offer_again(connection, offers, last, now)
+            given = offers.give(connection, assessor, now, most=most)
+            return replace(self._given(offers, assessor, last, given), undone=undone)
+
+        return self._submit(change)
+
+    @staticmethod
+    def _offer_again(connection: Connection, offers: Offers, row: LogRow, now: float) -> None:
+        """After an undo, the assessor has the document back at once."""
+        open_now = {(offer.topic, offer.doc) for offer in offers.open_offers(row.assessor)}
+        if (row.topic, row.doc) not in open_now and (
+            row.purpose not in COUNTED or offers.has_room((row.topic, row.doc), row.assessor, now)
+        ):
+            offers.lease(connection, row.assessor, (row.topic, row.doc), row.purpose, now)
+
+    @staticmethod
+    def _replaced(connection: Connection, row: LogRow) -> LogRow | None:
+        rows = log_rows(connection.run(select("WHERE id = ?"), (row.supersedes,)))
+        return rows[0] if rows else None
+
+    def find(self, assessor: str, topic: str, doc: str, query: str) -> Future[Given]:
+        """Let an assessor judge a document that a search found; it enters the pool, marked with the query."""
+
+        def change(connection: Connection, offers: Offers) -> Given:
+            now = self.clock()
+            if topic not in offers.topics:
+                raise UsageError(f"there is no topic {shown(topic)}")
+            if not connection.run("SELECT 1 FROM document WHERE id = ?", (doc,)):
+                raise UsageError(f"there is no document {shown(doc)}")
+            if (topic, doc) in offers.gold:
+                offer = offers.lease(connection, assessor, (topic, doc), "gold", now)
+            else:
+                put_pool(connection, [PoolEntry(topic, doc, {}, "found", query)], by=assessor)
+                offer = offers.offer_found(connection, assessor, (topic, doc), now)
+            return self._given(offers, assessor, None, [offer])
+
+        return self._submit(change)
+
+    def release(self, assessor: str) -> Future[None]:
+        """Give back the documents that an assessor has not judged."""
+        return self._submit(lambda connection, offers: offers.release(connection, assessor))
+
+    def _given(self, offers: Offers, assessor: str, row: LogRow | None, given: list[Offer]) -> Given:
+        return Given(row, tuple(given), offers.judged_by(assessor), offers.counted, offers.total())
+
+
+def new_request() -> str:
+    """An id for a judgment, which no other has."""
+    return secrets.token_hex(16)

@@ -1,0 +1,91 @@
+"""Where documents come from: the order of a pool file, or a policy that learns from judgments."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from cranfield.building.pools.pooled_lists import PooledLists
+from cranfield.building.pools.pooling import Pooling
+
+Item = tuple[str, str]
+"""Topic and document."""
+
+
+class Proposals(Protocol):
+    """A source of documents to judge."""
+
+    def next(self, topic: str) -> tuple[Item, float | None] | None:
+        """The next document of a topic with its estimate, or None if the topic has no more."""
+
+    def tell(self, topic: str, doc: str, grade: float) -> None:
+        """A document was judged, whether it was proposed or not. Only its first grade counts."""
+
+    def forget(self, topic: str, doc: str) -> None:
+        """A document has no judgment any more."""
+
+
+__all__ = ["Adaptive", "InOrder", "Item", "PooledLists", "Proposals"]
+
+
+class InOrder:
+    """The documents of a pool in the order of its file.
+
+    >>> order = InOrder([("1", "a"), ("2", "b")])
+    >>> order.next("2"), order.next("2")
+    ((('2', 'b'), None), None)
+    """
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._left: dict[str, deque[str]] = defaultdict(deque)
+        for topic, doc in items:
+            self._left[topic].append(doc)
+
+    def next(self, topic: str) -> tuple[Item, float | None] | None:
+        docs = self._left.get(topic)
+        return ((topic, docs.popleft()), None) if docs else None
+
+    def tell(self, topic: str, doc: str, grade: float) -> None:
+        """The order of a file does not depend on judgments."""
+
+    def forget(self, topic: str, doc: str) -> None:
+        """The order of a file does not depend on judgments."""
+
+
+class Adaptive:
+    """Documents chosen by a policy while people judge. Its state is rebuilt by telling the judgments again.
+
+    >>> lists = PooledLists.of({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}})
+    >>> adaptive = Adaptive(lambda: Pooling(lists, "move-to-front"))
+    >>> adaptive.next("q")[0]
+    ('q', 'a')
+    """
+
+    def __init__(self, make: Callable[[], Pooling]) -> None:
+        self._make = make
+        self._pooling: Pooling | None = None
+        self._told: dict[Item, float] = {}
+        self._proposed: dict[str, set[str]] = defaultdict(set)
+
+    def next(self, topic: str) -> tuple[Item, float | None] | None:
+        if self._pooling is None:
+            self._pooling = self._make().replay((*item, grade) for item, grade in self._told.items())
+        if topic not in self._pooling.lists.topic_number:
+            return None
+        out = [(topic, doc) for doc in self._proposed[topic] if (topic, doc) not in self._told]
+        offer = self._pooling.next(topic, out)
+        if offer is None:
+            return None
+        self._proposed[topic].add(offer.doc)
+        return (topic, offer.doc), offer.estimate
+
+    def tell(self, topic: str, doc: str, grade: float) -> None:
+        if (topic, doc) not in self._told:
+            self._told[topic, doc] = grade
+            if self._pooling is not None:
+                self._pooling.tell(topic, doc, grade)
+
+    def forget(self, topic: str, doc: str) -> None:
+        if self._told.pop((topic, doc), None) is not None:
+            self._pooling = None

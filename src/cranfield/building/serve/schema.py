@@ -1,0 +1,89 @@
+"""The tables of the database of judgments. The statements are the same for SQLite and PostgreSQL, except `{serial}`.
+
+Judgments are only ever added. A change, an undo and a second thought are rows of their own, which name the row that
+they replace in `supersedes`; that no two rows replace the same one is a constraint, so a chain never forks. What counts
+now is a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+VERSION = 1
+"""The version of the tables, written into every database."""
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+
+CREATE TABLE IF NOT EXISTS topic (id TEXT PRIMARY KEY, position INTEGER NOT NULL, data TEXT NOT NULL);
+
+CREATE TABLE IF NOT EXISTS facet (
+    topic TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL,
+    type TEXT NOT NULL, weight DOUBLE PRECISION, added_by TEXT, PRIMARY KEY (topic, kind, id));
+
+CREATE TABLE IF NOT EXISTS document (
+    number {serial}, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, text TEXT NOT NULL, kind TEXT NOT NULL,
+    extra TEXT NOT NULL);
+
+CREATE TABLE IF NOT EXISTS pool (
+    topic TEXT NOT NULL, doc TEXT NOT NULL, position INTEGER NOT NULL, source TEXT NOT NULL, query TEXT,
+    added_by TEXT, added_at DOUBLE PRECISION NOT NULL, audit TEXT NOT NULL, PRIMARY KEY (topic, doc));
+
+CREATE TABLE IF NOT EXISTS gold (
+    topic TEXT NOT NULL, doc TEXT NOT NULL, grade DOUBLE PRECISION NOT NULL, PRIMARY KEY (topic, doc));
+
+CREATE TABLE IF NOT EXISTS assessor (
+    name TEXT PRIMARY KEY, role TEXT NOT NULL, password TEXT, active INTEGER NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL);
+
+CREATE TABLE IF NOT EXISTS session (
+    token TEXT PRIMARY KEY, assessor TEXT NOT NULL REFERENCES assessor (name), csrf TEXT NOT NULL,
+    created_at DOUBLE PRECISION NOT NULL, expires_at DOUBLE PRECISION NOT NULL);
+
+CREATE TABLE IF NOT EXISTS guideline (
+    version {serial}, text TEXT NOT NULL, written_at DOUBLE PRECISION NOT NULL, written_by TEXT NOT NULL);
+
+CREATE TABLE IF NOT EXISTS offer (
+    id {serial}, topic TEXT NOT NULL, doc TEXT NOT NULL, assessor TEXT NOT NULL REFERENCES assessor (name),
+    purpose TEXT NOT NULL, estimate DOUBLE PRECISION, offered_at DOUBLE PRECISION NOT NULL,
+    expires_at DOUBLE PRECISION NOT NULL, state TEXT NOT NULL);
+
+CREATE UNIQUE INDEX IF NOT EXISTS one_open_offer ON offer (topic, doc, assessor) WHERE state = 'open';
+CREATE INDEX IF NOT EXISTS open_offers ON offer (assessor) WHERE state = 'open';
+
+CREATE TABLE IF NOT EXISTS judgment (
+    id {serial}, request TEXT NOT NULL UNIQUE, topic TEXT NOT NULL, doc TEXT NOT NULL,
+    assessor TEXT NOT NULL REFERENCES assessor (name), action TEXT NOT NULL, state TEXT NOT NULL,
+    grade DOUBLE PRECISION, payload TEXT, reason TEXT NOT NULL, milliseconds INTEGER, position INTEGER NOT NULL,
+    judged_at DOUBLE PRECISION NOT NULL, purpose TEXT NOT NULL, counted INTEGER NOT NULL,
+    supersedes BIGINT UNIQUE REFERENCES judgment (id), restores BIGINT REFERENCES judgment (id), guideline BIGINT,
+    offer BIGINT, UNIQUE (assessor, position));
+
+CREATE INDEX IF NOT EXISTS judgment_of_document ON judgment (topic, doc, assessor);
+CREATE INDEX IF NOT EXISTS repeated_judgment ON judgment (assessor, topic, doc) WHERE purpose = 'repeat';
+CREATE INDEX IF NOT EXISTS judgment_counts ON judgment (assessor, topic, state, purpose, counted, milliseconds);
+"""
+"""The statements that make the tables, each ended by a semicolon."""
+
+VIEWS = {
+    "standing_judgment": """
+        SELECT * FROM judgment AS j
+        WHERE j.state <> 'none' AND NOT EXISTS (SELECT 1 FROM judgment AS later WHERE later.supersedes = j.id)
+    """,
+    "current_qrels": """
+        SELECT topic, doc, assessor, grade, payload FROM standing_judgment WHERE state = 'graded' AND counted = 1
+    """,
+}
+"""{view: query}. A standing judgment is the last of its chain, unless that was an undo back to nothing."""
+
+
+def statements(words: Mapping[str, str]) -> list[str]:
+    """All statements that make the database; `words` has those that differ between databases.
+
+    >>> statements({"serial": "INTEGER PRIMARY KEY"})[0]
+    'CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)'
+    """
+    made = [statement.strip() for statement in TABLES.format(**words).split(";") if statement.strip()]
+    for view, query in VIEWS.items():
+        made.append(f"CREATE VIEW {view} AS {query.strip()}")
+    return made

@@ -1,0 +1,157 @@
+"""Run the server of a project: find a port, check who may reach it, and stop cleanly."""
+
+from __future__ import annotations
+
+import getpass
+import ipaddress
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.building.serve import accounts
+from cranfield.building.serve.judging import Judging
+from cranfield.building.serve.judging_project import add_local_user, proposals_of
+from cranfield.building.serve.store import Store
+from cranfield.errors import UsageError
+from cranfield.frames import need
+
+SWITCH = 0.0005
+"""Seconds after which a thread lets others run: the thread that writes waits for the one that answers, and is short."""
+PORT = 8500
+"""The port that is used unless it is taken."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    """None: the usual port, or a free one."""
+    certificate: str | None = None
+    key: str | None = None
+    names: tuple[str, ...] = ()
+    """Further names by which browsers may call the server."""
+
+    @property
+    def secure(self) -> bool:
+        """Is the connection encrypted?"""
+        return self.certificate is not None
+
+    @property
+    def loopback(self) -> bool:
+        """Can only this machine reach the server?"""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return False
+
+    def check(self, store: Store) -> None:
+        """Raise an error for an address that is not safe, or files that are missing."""
+        if (self.certificate is None) != (self.key is None):
+            raise UsageError("TLS needs both a certificate and a key")
+        for path in (self.certificate, self.key):
+            if path is not None and not os.path.isfile(path):
+                raise UsageError(f"{path}: there is no such file")
+        if not self.loopback and not accounts.has_passwords(store):
+            raise UsageError(
+                f"host == {self.host!r} can be reached by other machines, but the project has no passwords; add "
+                "accounts with passwords first"
+            )
+
+    def hosts(self) -> tuple[str, ...]:
+        """The names by which browsers may call the server; empty if any name is allowed."""
+        from cranfield.building.serve.web_security import LOOPBACK
+
+        if self.loopback:
+            return (*LOOPBACK, *self.names)
+        any_address = self.host in ("0.0.0.0", "::", "[::]")
+        if any_address and not self.names:
+            return ()  # people log in, so that another name for this server gives nothing away
+        return (*LOOPBACK, *self.names, *(() if any_address else (self.host,)))
+
+
+def bound(address: Address) -> socket.socket:
+    """A socket that listens at the address."""
+    host = address.host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in [address.port] if address.port is not None else [PORT, 0]:
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            made.bind((host, port))
+            made.listen(512)  # so that a browser that is faster than the server waits for it
+            return made
+        except OSError as error:
+            made.close()
+            if port or port == address.port:
+                problem = error.strerror or str(error)
+        except OverflowError:
+            made.close()
+            raise UsageError(f"port == {port}, must be between 0 and 65535") from None
+    raise UsageError(f"cannot listen on {host} port {address.port}: {problem}")
+
+
+def serve(store: Store, address: Address, ready: Callable[[str], None], *, log: str = "warning") -> None:
+    """Serve a project until it is interrupted. `ready` is called with the address to open."""
+    need("starlette", "the server")
+    uvicorn: Any = need("uvicorn", "the server")
+    need("jinja2", "the server")
+    need("python_multipart", "the server")
+    from cranfield.building.serve.web_app import Site, make_app
+
+    address.check(store)
+    lock = store.database.engine.lock()
+    try:
+        judging = Judging(store, proposals_of(store))
+        judging.load()
+        site = Site(store, judging, secure=address.secure)
+        if not accounts.has_passwords(store):
+            site.local_user = local_name()
+            add_local_user(store, site.local_user)
+            site.open_to_key = accounts.local_key(store)
+        listening = bound(address)
+        app = make_app(site, hosts=address.hosts())
+        config = uvicorn.Config(
+            app, log_level=log, access_log=False, server_header=False, ssl_certfile=address.certificate,
+            ssl_keyfile=address.key, timeout_graceful_shutdown=5, lifespan="off", ws="none", proxy_headers=False,
+            backlog=512,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        sys.setswitchinterval(SWITCH)
+        ready(url(address, listening.getsockname()[1], site.open_to_key))
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass  # Ctrl-C is how a server is stopped
+        finally:
+            signal.signal(signal.SIGINT, before)
+            listening.close()
+    finally:
+        lock.close()
+
+
+def url(address: Address, port: int, key: str | None = None) -> str:
+    """The address to open in a browser."""
+    host = "localhost" if address.host in ("0.0.0.0", "::") else address.host
+    host = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    base = f"{'https' if address.secure else 'http'}://{host}:{port}/"
+    return f"{base}enter?key={key}" if key else base
+
+
+def local_name() -> str:
+    """The name of the person at this machine."""
+    try:
+        name = getpass.getuser()
+    except (OSError, KeyError):
+        name = ""
+    return name if name and name.isprintable() and not set(" /\\<>\"'&") & set(name) else "me"

@@ -1,0 +1,174 @@
+"""SQLite in WAL mode with `synchronous=FULL`: a commit is on disk when it returns."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from cranfield.building.serve.database import Connection, Row, StoreError
+from cranfield.building.serve.search_words import phrases, spaced
+
+WAIT = 5.0
+"""Seconds to wait for another program that writes."""
+
+
+class SQLiteConnection:
+    """A connection without implicit transactions."""
+
+    def __init__(self, path: str, *, writes: bool) -> None:
+        self._raw = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            self._raw.execute("PRAGMA foreign_keys = ON")
+            self._raw.execute("PRAGMA synchronous = FULL")
+            if writes:
+                self._raw.execute("PRAGMA journal_mode = WAL")
+            else:
+                self._raw.execute("PRAGMA query_only = ON")
+        except sqlite3.Error:
+            self._raw.close()
+            raise
+
+    @property
+    def raw(self) -> sqlite3.Connection:
+        """The connection of the standard library."""
+        return self._raw
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
+        return self._raw.execute(statement, values).fetchall()
+
+    def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._raw.executemany(statement, rows)
+
+    def begin(self) -> None:
+        self._raw.execute("BEGIN IMMEDIATE")
+
+    def active(self) -> bool:
+        return self._raw.in_transaction
+
+    def close(self) -> None:
+        self._raw.close()
+
+
+class SQLite:
+    """A database in a file."""
+
+    words: Mapping[str, str] = MappingProxyType(
+        {
+            "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
+            "tables": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        }
+    )
+    search_tables: Sequence[str] = (
+        "CREATE VIRTUAL TABLE document_index USING fts5"
+        " (title, text, content='', tokenize='unicode61 remove_diacritics 2')",
+    )
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.origin = path
+        if os.path.isdir(path):
+            raise StoreError(path, "is a folder, expected the file of a database")
+        folder = os.path.dirname(path) or "."
+        if not os.path.isdir(folder):
+            raise StoreError(path, f"cannot be created: there is no folder {folder}")
+        if not os.path.exists(path):
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # passwords and names are in it
+            except OSError as error:
+                raise StoreError(path, f"cannot be created: {error.strerror}", "readonly") from None
+
+    def connect(self, *, writes: bool) -> SQLiteConnection:
+        return SQLiteConnection(self.path, writes=writes)
+
+    def lock(self) -> Any:
+        file = open(f"{self.path}-serving", "w")  # noqa: SIM115  (closed when the server stops)
+        try:
+            import fcntl
+        except ImportError:  # Windows, where SQLite itself still keeps writers apart
+            return file
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.close()
+            raise StoreError(
+                self.path, "another server has this database open; stop it first, or open its address instead", "locked"
+            ) from None
+        return file
+
+    def backup(self, path: str) -> None:
+        """Copy the database page by page while others use it; the copy appears complete or not at all."""
+        import secrets
+
+        if os.path.exists(path) and os.path.samefile(path, self.path):
+            raise StoreError(path, "is the database itself; give another file for the backup")
+        partial = f"{path}.{secrets.token_hex(4)}.part"
+        source = self.connect(writes=False)
+        try:
+            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            target = sqlite3.connect(partial)
+            try:
+                source.raw.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE")
+                intact = target.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            finally:
+                target.close()
+            if intact != "ok":
+                raise StoreError(self.path, f"the database is damaged: {intact}", "damaged")
+            os.replace(partial, path)
+        except OSError as error:
+            raise StoreError(path, f"cannot be written: {error.strerror}") from None
+        except sqlite3.Error as error:
+            raise self.explained(error) from None
+        finally:
+            source.close()
+            if os.path.exists(partial):
+                os.unlink(partial)
+
+    def index(self, connection: Connection, rows: Sequence[tuple[int, str, str]]) -> None:
+        connection.run_many(
+            "INSERT INTO document_index (rowid, title, text) VALUES (?, ?, ?)",
+            [(number, spaced(title), spaced(text)) for number, title, text in rows],
+        )
+
+    def unindex(self, connection: Connection, number: int, title: str, text: str) -> None:
+        connection.run(
+            "INSERT INTO document_index (document_index, rowid, title, text) VALUES ('delete', ?, ?, ?)",
+            (number, spaced(title), spaced(text)),
+        )
+
+    def search(self, query: str, limit: int) -> tuple[str, tuple[Any, ...]]:
+        words = " ".join(f'"{phrase}"' for phrase in phrases(query))
+        if not words:
+            return "", ()
+        return (
+            """SELECT id, document.title, document.text, kind, extra FROM document_index
+            JOIN document ON document.number = document_index.rowid
+            WHERE document_index MATCH ? ORDER BY bm25(document_index, 4.0, 1.0), number LIMIT ?""",
+            (words, limit),
+        )
+
+    def explained(self, error: Exception) -> Exception:
+        if isinstance(error, UnicodeEncodeError):
+            return StoreError(self.path, f"text holds {error.object[error.start]!r}, which is not a character")
+        if not isinstance(error, sqlite3.Error):
+            return error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        nothing = "nothing of this change was saved"
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return StoreError(
+                self.path, f"another program has locked the database for {WAIT:g} s; close it; {nothing}", "locked"
+            )
+        if code == sqlite3.SQLITE_FULL:
+            return StoreError(self.path, f"the disk is full; {nothing}; free some space and try again", "full")
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return StoreError(
+                self.path, f"the database is damaged, or not a database ({error}); restore a backup", "damaged"
+            )
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            return StoreError(self.path, f"cannot be written ({error}); {nothing}", "readonly")
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
+            return error
+        return StoreError(self.path, f"{error}; {nothing}")

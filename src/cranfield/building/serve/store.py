@@ -1,0 +1,376 @@
+"""The database of a judging project: settings, topics, pool, documents, gold, guidelines.
+
+Judgments are in `judgment_log`, offers in `offers`, people in `accounts`; all of them share this database.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.building.serve.database import Connection, Database, StoreError, open_database
+from cranfield.building.serve.judging_settings import Settings
+from cranfield.building.serve.schema import VERSION, statements
+from cranfield.collection.topics import Subtopic, Topic, Topics
+from cranfield.errors import UsageError
+from cranfield.text import counted, listed, shown
+
+BATCH = 1_000
+"""Rows of documents that are written together."""
+LONGEST_GUIDELINES = 200_000
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document to show. `kind` is `text`, `html`, `image` or `missing`; `extra` has the path of an image."""
+
+    id: str
+    title: str = ""
+    text: str = ""
+    kind: str = "text"
+    extra: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class PoolEntry:
+    """A document to judge. `audit` is the trail of the pool: runs, ranks, stratum; assessors never see it."""
+
+    topic: str
+    doc: str
+    audit: Mapping[str, Any]
+    source: str = "pool"
+    query: str | None = None
+
+
+@dataclass(frozen=True)
+class Facet:
+    """An intent or a nugget of a topic."""
+
+    topic: str
+    kind: str
+    """`intent` or `nugget`."""
+    id: str
+    text: str = ""
+    type: str = ""
+    """For an intent, `inf` or `nav`; for a nugget, `vital` or `okay`, or empty."""
+    weight: float | None = None
+    """The probability of an intent, or the weight of a nugget."""
+
+
+class Store:
+    """A judging project in a database.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/judgments.db") as store:
+    ...     store.add_topics(Topics.from_dict({"1": "wing flutter"}))
+    ...     store.add_pool([PoolEntry("1", "d1", {"run": "bm25", "rank": 1}), PoolEntry("1", "d2", {})])
+    ...     store.pool_size()
+    1
+    2
+    2
+    """
+
+    def __init__(self, where: str) -> None:
+        self.database: Database = open_database(where)
+        self.origin = self.database.engine.origin
+        self._settings: Settings | None = None
+        self._topic_data: dict[str, Mapping[str, Any]] = {}
+        try:
+            self.database.write(self._make)
+        except BaseException:
+            self.database.close()
+            raise
+
+    def _make(self, connection: Connection) -> None:
+        made = connection.run(self.database.engine.words["tables"])
+        names = {name for (name,) in made}
+        if names and "judgment" not in names:
+            raise StoreError(self.origin, f"is the database of another program, with tables {listed(sorted(names))}")
+        if not names:
+            for statement in (*statements(self.database.engine.words), *self.database.engine.search_tables):
+                connection.run(statement)
+            self._set(connection, "version", str(VERSION))
+            self._set(connection, "settings", Settings().to_json())
+        version = int(self._get(connection, "version") or 0)
+        if version > VERSION:
+            raise StoreError(
+                self.origin, f"was made by a newer cranfield (tables {version}, this one reads {VERSION}); update it"
+            )
+
+    @staticmethod
+    def _set(connection: Connection, name: str, value: str) -> None:
+        connection.run(
+            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )
+
+    @staticmethod
+    def _get(connection: Connection, name: str) -> str | None:
+        rows = connection.run("SELECT value FROM setting WHERE name = ?", (name,))
+        return str(rows[0][0]) if rows else None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what waits to be written, and close the database."""
+        self.database.close()
+
+    # ---- settings
+
+    def fact(self, name: str) -> str | None:
+        """A text that was kept under a name."""
+        rows = self.database.read("SELECT value FROM setting WHERE name = ?", name)
+        return str(rows[0][0]) if rows else None
+
+    def keep_fact(self, name: str, value: str) -> None:
+        """Keep a text under a name."""
+        self.database.write(lambda connection: self._set(connection, name, value))
+
+    def settings(self) -> Settings:
+        """The settings of the project; read once."""
+        if self._settings is None:
+            self._settings = Settings.from_json(self.fact("settings") or Settings().to_json())
+        return self._settings
+
+    def set_settings(self, settings: Settings) -> None:
+        """Replace the settings. The mode cannot change once something is judged."""
+        settings.check()
+        before = self.settings()
+        if settings.mode != before.mode and self.database.read("SELECT 1 FROM judgment LIMIT 1"):
+            raise UsageError(
+                f"mode == {settings.mode!r}, but the project already has judgments in mode {before.mode!r}; "
+                "start another database"
+            )
+        self.keep_fact("settings", settings.to_json())
+        self._settings = settings
+
+    # ---- topics, intents and nuggets
+
+    def add_topics(self, topics: Topics) -> int:
+        """Add topics, or replace those with the same id; their subtopics become intents. Returns how many there are."""
+        rows = [(topic.id, position, json.dumps(_record(topic))) for position, topic in enumerate(topics.values())]
+        intents = [
+            Facet(topic.id, "intent", sub.number, sub.text, _type(sub.type), _weight(sub))
+            for topic in topics.values()
+            for sub in topic.subtopics
+        ]
+
+        def change(connection: Connection) -> None:
+            connection.run_many(
+                """INSERT INTO topic (id, position, data) VALUES (?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET position = excluded.position, data = excluded.data""",
+                rows,
+            )
+            put_facets(connection, intents, keep=True)
+
+        self.database.write(change)
+        self._topic_data.clear()
+        return len(rows)
+
+    def topic_data(self, id: str) -> Mapping[str, Any]:
+        """The texts of a topic; read once."""
+        if id not in self._topic_data:
+            rows = self.database.read("SELECT data FROM topic WHERE id = ?", id)
+            data = json.loads(rows[0][0]) if rows else {"id": id, "title": "", "description": "", "narrative": ""}
+            self._topic_data[id] = data
+        return self._topic_data[id]
+
+    def topics(self) -> Topics:
+        """The topics, in their order."""
+        rows = self.database.read("SELECT data FROM topic ORDER BY position, id")
+        return Topics(_topic(json.loads(data)) for (data,) in rows)
+
+    def add_facets(self, facets: Sequence[Facet], *, by: str | None = None, keep: bool = False) -> None:
+        """Add intents or nuggets, or replace those with the same id; with `keep`, leave those that are there."""
+        self.database.write(lambda connection: put_facets(connection, facets, by=by, keep=keep))
+
+    def facets(self, kind: str, topic: str | None = None) -> list[Facet]:
+        """Intents or nuggets, of a topic or of all, in their order."""
+        rows = self.database.read(
+            f"""SELECT facet.topic, kind, facet.id, text, type, weight FROM facet
+            LEFT JOIN topic ON topic.id = facet.topic
+            WHERE kind = ? {"" if topic is None else "AND facet.topic = ?"}
+            ORDER BY topic.position, facet.topic, facet.position""",
+            *([kind] if topic is None else [kind, topic]),
+        )
+        return [Facet(*row) for row in rows]
+
+    # ---- the pool and gold
+
+    def add_pool(self, entries: Iterable[PoolEntry], *, by: str | None = None) -> int:
+        """Add documents to judge; those that are there stay as they are. Returns how many are new."""
+        entries = list(entries)
+        unknown = {entry.topic for entry in entries} - {id for (id,) in self.database.read("SELECT id FROM topic")}
+        if unknown:
+            raise UsageError(
+                f"the pool has {counted(len(unknown), 'topic')} without a text: {listed(sorted(unknown))}; "
+                "add the text to the topics, or take the topic out of the pool"
+            )
+        return self.database.write(lambda connection: put_pool(connection, entries, by=by))
+
+    def pool_size(self) -> int:
+        """The number of documents to judge."""
+        return int(self.database.read("SELECT COUNT(*) FROM pool")[0][0])
+
+    def add_gold(self, gold: Iterable[tuple[str, str, float]]) -> int:
+        """Add (topic, document, known grade); returns how many there are."""
+        rows = [(topic, doc, float(grade)) for topic, doc, grade in gold]
+        known = {id for (id,) in self.database.read("SELECT id FROM topic")}
+        unknown = sorted({topic for topic, _, _ in rows} - known)
+        if unknown:
+            raise UsageError(f"gold documents of topics without a text: {listed(unknown)}")
+        values = set(self.settings().values)
+        outside = [row for row in rows if row[2] not in values]
+        if outside:
+            topic, doc, grade = outside[0]
+            raise UsageError(
+                f"gold: document {shown(doc)} of topic {shown(topic)} has grade {grade:g}, which is not a grade of the "
+                f"project ({', '.join(f'{value:g}' for value in sorted(values))}); there are {len(outside):,} of these"
+            )
+        self.database.write(
+            lambda connection: connection.run_many(
+                """INSERT INTO gold (topic, doc, grade) VALUES (?, ?, ?)
+                ON CONFLICT (topic, doc) DO UPDATE SET grade = excluded.grade""",
+                rows,
+            )
+        )
+        return int(self.database.read("SELECT COUNT(*) FROM gold")[0][0])
+
+    # ---- documents
+
+    def add_documents(self, documents: Iterable[Document], progress: Callable[[int], None] | None = None) -> int:
+        """Add documents, or replace those with the same id, and index them for search. Returns how many were read."""
+        count, batch = 0, []
+        for document in documents:
+            extra = json.dumps(dict(document.extra or {}))
+            batch.append((document.id, document.title, document.text.replace("\0", ""), document.kind, extra))
+            if len(batch) == BATCH:
+                self._put_documents(batch)
+                count += len(batch)
+                batch = []
+                if progress:
+                    progress(count)
+        if batch:
+            self._put_documents(batch)
+        return count + len(batch)
+
+    def _put_documents(self, rows: Sequence[tuple[str, str, str, str, str]]) -> None:
+        def change(connection: Connection) -> None:
+            indexed = []
+            for row in rows:
+                old = connection.run("SELECT number, title, text FROM document WHERE id = ?", (row[0],))
+                if old and (old[0][1], old[0][2]) != row[1:3]:
+                    self.database.engine.unindex(connection, *old[0])
+                ((number,),) = connection.run(
+                    """INSERT INTO document (id, title, text, kind, extra) VALUES (?, ?, ?, ?, ?)
+                    ON CONFLICT (id) DO UPDATE SET title = excluded.title, text = excluded.text,
+                    kind = excluded.kind, extra = excluded.extra RETURNING number""",
+                    row,
+                )
+                if not old or (old[0][1], old[0][2]) != row[1:3]:
+                    indexed.append((number, row[1], row[2]))
+            self.database.engine.index(connection, indexed)
+
+        self.database.write(change)
+
+    def document(self, id: str) -> Document | None:
+        """A document by its id."""
+        rows = self.database.read("SELECT id, title, text, kind, extra FROM document WHERE id = ?", id)
+        return _document(rows[0]) if rows else None
+
+    def search(self, query: str, limit: int = 20) -> list[Document]:
+        """The documents that contain all words of a query, the best first."""
+        statement, values = self.database.engine.search(query, limit)
+        if not statement:
+            return []
+        return [_document(row) for row in self.database.read(statement, *values)]
+
+    # ---- guidelines
+
+    def guidelines(self) -> tuple[int, str]:
+        """The version and text of the guidelines; 0 and an empty text if there are none."""
+        rows = self.database.read("SELECT version, text FROM guideline ORDER BY version DESC LIMIT 1")
+        return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")
+
+    def write_guidelines(self, text: str, by: str) -> int:
+        """Add a version of the guidelines, unless the text is the same; a judgment names the version it was made by."""
+        if len(text) > LONGEST_GUIDELINES:
+            raise UsageError(
+                f"the guidelines have {len(text):,} characters, at most {LONGEST_GUIDELINES:,} are allowed"
+            )
+        version, before = self.guidelines()
+        if text == before:
+            return version
+
+        def change(connection: Connection) -> int:
+            statement = "INSERT INTO guideline (text, written_at, written_by) VALUES (?, ?, ?) RETURNING version"
+            ((version,),) = connection.run(statement, (text, time.time(), by))
+            return int(version)
+
+        return self.database.write(change)
+
+
+def put_pool(connection: Connection, entries: Sequence[PoolEntry], *, by: str | None = None) -> int:
+    """Add documents to the pool, after those that are there; returns how many are new."""
+    (before,) = connection.run("SELECT COUNT(*) FROM pool")[0]
+    (last,) = connection.run("SELECT COALESCE(MAX(position), 0) FROM pool")[0]
+    now = time.time()
+    connection.run_many(
+        """INSERT INTO pool (topic, doc, position, source, query, added_by, added_at, audit)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (topic, doc) DO NOTHING""",
+        [
+            (one.topic, one.doc, last + at, one.source, one.query, by, now, json.dumps(dict(one.audit)))
+            for at, one in enumerate(entries, 1)
+        ],
+    )
+    (after,) = connection.run("SELECT COUNT(*) FROM pool")[0]
+    return int(after) - int(before)
+
+
+def put_facets(connection: Connection, facets: Sequence[Facet], *, by: str | None = None, keep: bool = False) -> None:
+    """Add intents or nuggets; with `keep`, those that are there stay as they are."""
+    update = "NOTHING" if keep else "UPDATE SET text = excluded.text, type = excluded.type, weight = excluded.weight"
+    for facet in facets:
+        (last,) = connection.run(
+            "SELECT COALESCE(MAX(position), 0) FROM facet WHERE topic = ? AND kind = ?", (facet.topic, facet.kind)
+        )[0]
+        connection.run(
+            f"""INSERT INTO facet (topic, kind, id, position, text, type, weight, added_by)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (topic, kind, id) DO {update}""",
+            (facet.topic, facet.kind, facet.id, last + 1, facet.text, facet.type, facet.weight, by),
+        )
+
+
+def _document(row: Sequence[Any]) -> Document:
+    id, title, text, kind, extra = row
+    return Document(id, title, text, kind, json.loads(extra))
+
+
+def _record(topic: Topic) -> dict[str, Any]:
+    texts = {name: getattr(topic, name) for name in ("id", "title", "description", "narrative", "lang")}
+    subtopics = [{"number": sub.number, "text": sub.text, "type": sub.type} for sub in topic.subtopics]
+    return {**texts, "subtopics": subtopics}
+
+
+def _topic(record: Mapping[str, Any]) -> Topic:
+    subtopics = tuple(Subtopic(sub["number"], sub["text"], sub["type"]) for sub in record["subtopics"])
+    texts = {name: record[name] for name in ("id", "title", "description", "narrative", "lang")}
+    return Topic(**texts, subtopics=subtopics)
+
+
+def _type(text: str) -> str:
+    return {"navigational": "nav", "informational": "inf"}.get(text.lower(), text.lower())
+
+
+def _weight(subtopic: Subtopic) -> float | None:
+    try:
+        return float(subtopic.fields.get("probability", ""))
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,262 @@
+"""The server: routes, sessions and errors. What a page does is in `judging_pages` and `organiser_pages`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from cranfield.building.serve import accounts
+from cranfield.building.serve.accounts import LoginLimit, Session
+from cranfield.building.serve.database import StoreError
+from cranfield.building.serve.judging import Judging
+from cranfield.building.serve.page_data import Pages
+from cranfield.building.serve.store import Store
+from cranfield.building.serve.web_security import (
+    COOKIE,
+    MOST_BODY,
+    Guard,
+    has_token,
+    page_policy,
+    same_origin,
+    set_cookie,
+)
+from cranfield.errors import CranfieldError
+
+HERE = Path(__file__).parent
+Handler = Callable[[Request, Session], Awaitable[Response]]
+STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503}
+"""{kind of trouble with the database: code of the answer}."""
+LOG = logging.getLogger("cranfield.serve")
+
+
+@dataclass
+class Site:
+    """What all pages share."""
+
+    store: Store
+    judging: Judging
+    open_to_key: str | None = None
+    """The secret of the local user, if the project has no passwords."""
+    local_user: str = "me"
+    secure: bool = False
+    limit: LoginLimit = field(default_factory=LoginLimit)
+    hashing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    """Hashing a password takes 16 MB: only a few at a time."""
+
+    @cached_property
+    def templates(self) -> Environment:
+        """The pages."""
+        made = Environment(
+            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+            lstrip_blocks=True,
+        )  # fmt: skip
+        made.globals["static"] = self._static
+        return made
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in (HERE / "static").iterdir()}
+
+    def _static(self, name: str) -> str:
+        """The address of a file, which changes with its content, so that browsers may keep it."""
+        return f"/static/{name}?v={self._digests[name]}"
+
+    def pages(self) -> Pages:
+        """What pages show, with the settings of now."""
+        return Pages(self.store, self.store.settings())
+
+    def session(self, request: Request) -> Session | None:
+        """Who sends the request."""
+        token = request.cookies.get(COOKIE)
+        return accounts.session(self.store, token) if token else None
+
+    def render(self, template: str, session: Session | None, status: int = 200, **values: Any) -> HTMLResponse:
+        """A page."""
+        title = values.pop("title", None) or self.store.settings().title
+        page = self.templates.get_template(template).render(
+            session=session, csrf=session.csrf if session else "", project=title, **values
+        )
+        return HTMLResponse(page, status)
+
+
+def site_of(request: Request) -> Site:
+    """What all pages share."""
+    site: Site = request.app.state.site
+    return site
+
+
+def for_role(handler: Handler, role: str | None = None) -> Callable[[Request], Awaitable[Response]]:
+    """Let only people with a session in, with the role if one is given, and check that changes are really theirs."""
+
+    async def endpoint(request: Request) -> Response:
+        site = site_of(request)
+        api = request.url.path.startswith("/api/")
+        try:
+            session = site.session(request)
+            if session is None:
+                if api:
+                    return JSONResponse({"error": "you are not logged in"}, 401)
+                return RedirectResponse("/login", 303)
+            if role is not None and session.role != role:
+                return failure(request, 403, f"only an {role} may do this")
+            if request.method not in ("GET", "HEAD"):
+                token: object = request.headers.get("x-csrf-token")
+                if token is None and not api:
+                    token = (await request.form(max_files=0, max_fields=100)).get("csrf")
+                if not (same_origin(request) and has_token(session, token)):
+                    return failure(request, 403, "this does not come from a page of your session; reload the page")
+            return await handler(request, session)
+        except StoreError as error:
+            LOG.error("%s", error)
+            return failure(request, STATUS.get(error.kind, 503), str(error))
+        except CranfieldError as error:
+            return failure(request, 400, str(error))
+
+    return endpoint
+
+
+def failure(request: Request, status: int, message: str) -> Response:
+    """An error as the page or the script that asked can show it."""
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": message}, status)
+    return site_of(request).render("message.html", None, status, heading="This did not work", message=message)
+
+
+async def home(request: Request, session: Session) -> Response:
+    """The first page: judging, or the overview for organisers of a project with several people."""
+    return RedirectResponse("/judge", 303)
+
+
+async def enter(request: Request) -> Response:
+    """Let the local user in, who knows the key in the printed address."""
+    import hmac
+
+    site = site_of(request)
+    key = request.query_params.get("key", "")
+    if site.open_to_key is None or not hmac.compare_digest(key.encode(), site.open_to_key.encode()):
+        return RedirectResponse("/login", 303)
+    token = await run_in_threadpool(accounts.start_session, site.store, site.local_user)
+    response = RedirectResponse("/", 303)
+    set_cookie(response, token, secure=site.secure, seconds=accounts.SESSION_SECONDS)
+    return response
+
+
+async def login_page(request: Request) -> Response:
+    """The form for name and password."""
+    site = site_of(request)
+    if site.open_to_key is not None:
+        message = "Open the address that the server printed in the terminal: it holds the key to this project."
+        return site.render("message.html", None, 401, heading="This project is private", message=message)
+    return site.render("login.html", None, message="", name="")
+
+
+async def login(request: Request) -> Response:
+    """Check name and password."""
+    site = site_of(request)
+    if site.open_to_key is not None or not same_origin(request):
+        return failure(request, 403, "log in with the form of this server")
+    form = await request.form(max_files=0, max_fields=10)
+    name, password = str(form.get("name", ""))[:100], str(form.get("password", ""))
+    address = request.client.host if request.client else ""
+    wait = site.limit.wait(f"name {name}", f"address {address}")
+    if wait:
+        message = f"Too many wrong passwords. Try again in {wait:.0f} seconds."
+        return site.render("login.html", None, 429, message=message, name=name)
+    async with site.hashing:
+        token = await run_in_threadpool(accounts.log_in, site.store, name, password)
+    if token is None:
+        site.limit.failed(f"name {name}", f"address {address}")
+        return site.render("login.html", None, 401, message="The name or the password is wrong.", name=name)
+    site.limit.succeeded(f"name {name}", f"address {address}")
+    response = RedirectResponse("/", 303)
+    set_cookie(response, token, secure=site.secure, seconds=accounts.SESSION_SECONDS)
+    return response
+
+
+async def logout(request: Request, session: Session) -> Response:
+    """End the session, and give back the documents that are not judged."""
+    site = site_of(request)
+    await asyncio.wrap_future(site.judging.release(session.assessor))
+    await run_in_threadpool(accounts.end_session, site.store, request.cookies[COOKIE])
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, path="/")
+    return response
+
+
+async def no_page(request: Request, error: Exception) -> Response:
+    """The answer to an unknown address or method."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    return failure(request, status, {404: "There is no such page.", 405: "This is not possible."}.get(status, "Error"))
+
+
+async def our_fault(request: Request, error: Exception) -> Response:
+    """The answer to a bug: no details go out, they are in the log of the server."""
+    LOG.exception("%s %s", request.method, request.url.path)
+    return failure(request, 500, "The server has a problem; its terminal shows more. Nothing of this change was saved.")
+
+
+class KeptFiles(StaticFiles):
+    """Files that a browser may keep, since their address changes with their content."""
+
+    def file_response(self, *args: Any, **more: Any) -> Response:
+        response = super().file_response(*args, **more)
+        response.headers["cache-control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+def make_app(
+    site: Site,
+    *,
+    hosts: Sequence[str] = (),
+    routes: Sequence[BaseRoute] = (),
+    most_body: int = MOST_BODY,
+) -> Starlette:
+    """The server as an ASGI application. `hosts` are the names by which it may be called; none: any name."""
+    from cranfield.building.serve.judging_pages import ROUTES as JUDGING
+    from cranfield.building.serve.organiser_pages import ROUTES as ORGANISING
+
+    url = site.store.settings().url
+    frames = "{0.scheme}://{0.netloc}".format(urlsplit(url)) if url else ""
+    handlers: Mapping[Any, Any] = {404: no_page, 405: no_page, HTTPException: no_page, Exception: our_fault}
+    app = Starlette(
+        routes=[
+            Route("/", for_role(home)),
+            Route("/enter", enter),
+            Route("/login", login_page),
+            Route("/login", login, methods=["POST"]),
+            Route("/logout", for_role(logout), methods=["POST"]),
+            *JUDGING,
+            *ORGANISING,
+            *routes,
+            Mount("/static", KeptFiles(directory=HERE / "static")),
+        ],
+        middleware=[
+            Middleware(
+                Guard,
+                hosts=frozenset(name.lower() for name in hosts),
+                policy=page_policy(frames),
+                secure=site.secure,
+                most_body=most_body,
+            )
+        ],
+        exception_handlers=handlers,
+    )
+    app.state.site = site
+    return app

@@ -1,0 +1,1 @@
+"""`cranfield judge VERB`: judge documents in the browser. One file per verb."""

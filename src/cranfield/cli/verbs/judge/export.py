@@ -1,0 +1,51 @@
+"""`cranfield judge export`: write the judgments as files."""
+
+from __future__ import annotations
+
+from cranfield.cli.declare import argument, option
+from cranfield.cli.printing import Quiet, emit
+from cranfield.cli.verbs.judge.serve import DATABASE
+
+
+class ExportVerb(Quiet):
+    """Write the judgments of a project as files that cranfield and other programs read.
+
+    With several judgments of a document, --combine makes one grade of them; `labels` has all of them, for
+    `cranfield agree` and `cranfield merge`. `log` is everything that happened; `cranfield judge import` reads it back.
+    The server may be running.
+    """
+
+    summary = "write qrels, labels, the log and other files"
+    examples = """
+cranfield judge export judgments.db -o qrels.txt
+cranfield judge export judgments.db labels -o labels.tsv
+cranfield judge export judgments.db intent-qrels -o qrels.intents.txt
+cranfield judge export judgments.db dimension-qrels --dimension credibility -o credibility.txt
+cranfield judge export judgments.db log -o log.jsonl
+"""
+
+    database: str = argument("DATABASE", DATABASE, required=True)
+    what: str | None = argument(
+        "WHAT", "What to write: {names}; default: qrels.", names="building.serve.exporting:EXPORTS"
+    )
+    combine: str = option(
+        "--combine RULE",
+        "The grade of a document with several judgments: {names}.",
+        default="majority",
+        names="building.serve.exporting:COMBINE",
+    )
+    dimension: str | None = option("--dimension NAME", "The dimension of dimension-qrels, as qrels.")
+    output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.")
+
+    def run(self) -> None:
+        from cranfield.building.serve.exporting import export_text
+        from cranfield.building.serve.opening import existing
+        from cranfield.errors import UsageError
+
+        if self.dimension is not None and self.what != "dimension-qrels":
+            raise UsageError("--dimension applies only to dimension-qrels")
+        with existing(self.database) as store:
+            text = export_text(store, self.what or "qrels", **self.values("combine", "dimension"))
+        if not text:
+            raise UsageError(f"{self.database}: there are no judgments to export")
+        emit(text, self.output, format="tsv")

@@ -1,0 +1,42 @@
+"""`cranfield judge import`: read judgments back into a project."""
+
+from __future__ import annotations
+
+from cranfield.cli.declare import argument, option
+from cranfield.cli.printing import Quiet
+from cranfield.cli.verbs.judge.serve import DATABASE
+
+
+class ImportVerb(Quiet):
+    """Read the log of a project, or qrels, into a project.
+
+    Judgments that the project already has are left out, so that a file can be imported twice. Stop the server first.
+    """
+
+    summary = "read a log or qrels back"
+    examples = """
+cranfield judge import judgments.db log.jsonl
+cranfield judge import judgments.db qrels.txt --assessor earlier
+"""
+
+    database: str = argument("DATABASE", DATABASE, required=True)
+    file: str = argument("FILE", "A log that was exported, or qrels with --assessor.", required=True, reads=True)
+    assessor: str | None = option("--assessor NAME", "Whose judgments the qrels are.")
+
+    def run(self) -> None:
+        from cranfield.building.serve.importing import import_log, import_qrels
+        from cranfield.building.serve.opening import existing
+        from cranfield.text import counted
+
+        with existing(self.database) as store:
+            lock = store.database.engine.lock()
+            try:
+                done = (
+                    import_log(store, self.file)
+                    if self.assessor is None
+                    else import_qrels(store, self.file, self.assessor)
+                )
+            finally:
+                lock.close()
+        known = f"; {done.known:,} were there already" if done.known else ""
+        print(f"{counted(done.rows, 'row')} imported, {counted(done.assessors, 'new assessor')}{known}")

@@ -1,0 +1,165 @@
+"""`cranfield judge serve`: start the server on which people judge."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, READING, argument, flag, option
+from cranfield.cli.printing import Quiet
+
+DATABASE = "The database: a file, which is created if needed, or postgresql://USER@HOST/NAME."
+
+
+class ServeVerb(Quiet):
+    """Start a server on which you and others judge documents in the browser.
+
+    It prints an address and opens it. Everything that is given is kept in the database, so that the next time the
+    database alone is enough. A judgment is on disk before the page confirms it, so stop the server at any time with
+    Ctrl-C.
+
+    Without accounts, only you can open the page, on this machine. Add accounts with `cranfield judge account` before
+    you let other machines in with --host. With --runs instead of --pool, a method such as max-mean chooses the next
+    document while people judge.
+    """
+
+    summary = "start the server on which people judge"
+    examples = """
+cranfield judge serve judgments.db --topics topics.xml --pool pool.tsv --docs docs.jsonl
+cranfield judge serve judgments.db  # goes on with what is in the database
+cranfield judge serve judgments.db --topics topics.xml --docs docs/ --runs 'runs/*.run' --method max-mean --budget 500
+cranfield judge serve judgments.db --overlap 2 --gold-qrels gold.qrels --gold-rate 0.05 --repeat-rate 0.05
+cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key key.pem
+"""
+
+    database: str = argument("DATABASE", DATABASE, required=True)
+    topics: str | None = option("--topics FILE", "The topics.", reads=True, solves="a file of topics")
+    pool: str | None = option(
+        "--pool FILE", "The documents to judge, as cranfield pool writes them.", reads=True, solves="add a pool"
+    )
+    docs: list[str] = option(
+        "--docs FILE",
+        "The texts: JSON-lines or a table with id, title, text; a folder; irds:NAME; or an address with {doc}. May be "
+        "repeated.",
+    )
+    runs: list[str] = option("--runs, --run RUN", "Runs from which --method chooses the documents. May be repeated.")
+    method: str | None = option(
+        "--method NAME",
+        "The method that chooses documents of --runs: {names}.",
+        names="building.pools.pool_methods:known_methods",
+    )
+    depth: int | None = option("--depth N", "The documents of each list of --runs; default: 100.", group=MORE)
+    mode: str | None = option("--mode MODE", "What is judged: {names}.", names="building.serve.judging_settings:MODES")
+    grades: str | None = option(
+        "--grade-names LIST", "The grades: their number, or their meanings, lowest first: 'not relevant, relevant'."
+    )
+    dimensions: str | None = option(
+        "--dimensions LIST",
+        "The dimensions of mode dimensions, with commas.",
+        solves="dimensions: there are none",
+        group=MORE,
+    )
+    overlap: int | None = option("--overlap N", "How many assessors judge each document; default: 1.")
+    budget: int | None = option("--budget N", "The most judgments; default: the whole pool.")
+    guidelines: str | None = option("--guidelines FILE", "A text for assessors.", reads=True)
+    gold: str | None = option("--gold-qrels FILE", "Qrels with known grades, to check assessors with.", reads=True)
+    gold_rate: float | None = option("--gold-rate X", "The share of gold documents among those offered.", group=MORE)
+    repeat_rate: float | None = option(
+        "--repeat-rate X", "The share of documents that an assessor gets a second time.", group=MORE
+    )
+    intents: str | None = option(
+        "--intents FILE",
+        "Intents: lines of topic, intent, text, type, probability.",
+        reads=True,
+        solves="a file of intents",
+        group=MORE,
+    )
+    nuggets: str | None = option(
+        "--nuggets FILE",
+        "Nuggets: lines of topic, nugget, text, type, weight.",
+        reads=True,
+        solves="a file of nuggets",
+        group=MORE,
+    )
+    title: str | None = option("--title TEXT", "The name of the project.", group=MORE)
+    seed: int | None = option("--seed N", "Seed of the random numbers; default: 0.", group=MORE)
+    lease: float | None = option(
+        "--lease S", "Seconds that a document is kept for somebody who does nothing; default: 900.", group=MORE
+    )
+    no_search: bool = flag("--no-search", "Do not let assessors search the collection.", group=MORE)
+    host: str = option("--host HOST", "Where to listen.", default="127.0.0.1")
+    port: int | None = option("--port N", "The port; default: 8500, or a free one.")
+    name: list[str] = option("--name HOST", "A further name of this server. May be repeated.", group=MORE)
+    certificate: str | None = option(
+        "--certificate FILE", "The certificate for TLS.", group=MORE, solves="a certificate"
+    )
+    key: str | None = option("--key FILE", "The key of the certificate.", group=MORE)
+    no_browser: bool = flag("--no-browser", "Do not open a browser.")
+    max_size: str | None = option(
+        "--max-size SIZE",
+        "The most to unpack from a compressed file, such as 20G.",
+        group=READING,
+        solves="size_limit=",
+    )
+
+    def check(self) -> None:
+        super().check()
+        from cranfield.errors import UsageError
+
+        if self.max_size is not None:
+            from cranfield.collection.source import set_size_limit
+
+            set_size_limit(options.bytes_of(self.max_size))
+        if not self.runs:
+            for label, value in {"--method": self.method, "--depth": self.depth}.items():
+                if value is not None:
+                    raise UsageError(f"{label} {value} applies only to --runs")
+
+    def run(self) -> None:
+        from cranfield.building.serve.judging_project import prepare
+        from cranfield.building.serve.serving import Address, serve
+        from cranfield.building.serve.store import Store
+        from cranfield.errors import UsageError
+
+        address = Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))
+        with Store(self.database) as store:
+            with self.progress("reading documents") as progress:
+                notes = prepare(store, self.sources(), (lambda done: progress(done, 0)) if progress else None)
+            if not self.quiet:
+                for note in notes:
+                    print(f"note: {note}", file=sys.stderr)
+            try:
+                serve(store, address, self.ready)
+            except UsageError as error:
+                if "has no passwords" not in str(error):
+                    raise
+                command = f"cranfield judge account {self.database} NAME --role organiser"
+                raise UsageError(f"{error}, on the command line: {command}") from None
+
+    def sources(self) -> Any:
+        """What is read, and the settings that were given."""
+        from cranfield.building.serve.judging_project import Sources
+        from cranfield.building.serve.judging_settings import read_grades
+        from cranfield.collection.source import expand
+
+        settings = self.values(
+            "title", "mode", "overlap", "budget", "gold_rate", "repeat_rate", "seed", "lease"
+        ) | {
+            "grades": None if self.grades is None else read_grades(self.grades),
+            "dimensions": None if self.dimensions is None else tuple(self.dimensions.replace(",", " ").split()),
+            "search": False if self.no_search else None,
+        }  # fmt: skip
+        files = self.values("topics", "pool", "gold", "guidelines", "intents", "nuggets", "method", "depth")
+        return Sources(**files, docs=tuple(self.docs or ()), runs=tuple(expand(self.runs or ())), settings=settings)
+
+    def ready(self, address: str) -> None:
+        """Print the address and open it."""
+        print(f"Judge at {address}", flush=True)
+        if not self.quiet:
+            print("Stop with Ctrl-C; everything is saved.", file=sys.stderr, flush=True)
+        if not self.no_browser:
+            import threading
+            import webbrowser
+
+            threading.Timer(0.3, webbrowser.open, [address]).start()

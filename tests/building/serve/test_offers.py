@@ -1,0 +1,332 @@
+"""Documents are handed out as leases: the overlap holds, nothing is lost, and checks are slipped in unseen."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from cranfield.building.serve.accounts import add_account
+from cranfield.building.serve.database import Connection
+from cranfield.building.serve.judging import Given, Judging, new_request
+from cranfield.building.serve.judgment_log import Entry
+from cranfield.building.serve.offers import AHEAD, Offer
+from cranfield.building.serve.store import Document, Store
+from cranfield.errors import UsageError
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def judging(store: Store, clock: Clock) -> Judging:
+    return Judging(store, clock=clock)
+
+
+def say(judging: Judging, name: str, offer: Offer, grade: float | None = 1.0, state: str = "graded") -> Given:
+    entry = Entry(new_request(), offer.topic, offer.doc, name, state, grade, offer=offer.id)
+    return judging.judge(entry).result(10)
+
+
+def work(judging: Judging, name: str, most: int = 1_000, grade: float = 1.0) -> list[tuple[str, str]]:
+    """Judge until nothing is left; returns what was judged, in order."""
+    done = []
+    given = judging.offers(name).result(10)
+    while given.offers and len(done) < most:
+        offer = given.offers[0]
+        done.append((offer.topic, offer.doc))
+        given = say(judging, name, offer, grade)
+    return done
+
+
+def counts(store: Store) -> Counter[tuple[str, str]]:
+    return Counter((topic, doc) for topic, doc in store.database.read("SELECT topic, doc FROM current_qrels"))
+
+
+def test_one_assessor_judges_the_pool_in_its_order_topic_by_topic(judging: Judging) -> None:
+    assert work(judging, "anna") == [(topic, f"d{i}") for topic in "12" for i in range(10)]
+
+
+def test_an_assessor_has_a_few_documents_at_a_time_and_gets_the_same_after_a_reload(
+    judging: Judging, store: Store, clock: Clock
+) -> None:
+    first = judging.offers("anna").result(10).offers
+    assert len(first) == AHEAD
+    assert judging.offers("anna").result(10).offers == first
+    assert Judging(store, clock=clock).offers("anna").result(10).offers == first
+
+
+def test_two_assessors_get_different_documents_and_first_different_topics(judging: Judging) -> None:
+    anna, ben = (judging.offers(name).result(10).offers for name in ("anna", "ben"))
+    assert {offer.topic for offer in anna} == {"1"}
+    assert {offer.topic for offer in ben} == {"2"}
+    judging.offers("ben", topic="1").result(10)
+    both = [(offer.topic, offer.doc) for name in ("anna", "ben") for offer in judging.offers(name).result(10).offers]
+    assert len(set(both)) == len(both)
+    assert {topic for topic, _ in both} == {"1"}
+
+
+def test_an_unknown_topic_is_refused(judging: Judging) -> None:
+    with pytest.raises(UsageError, match="there is no topic '7'"):
+        judging.offers("anna", topic="7").result(10)
+
+
+@pytest.mark.parametrize("overlap", [1, 2, 3])
+def test_each_document_gets_exactly_as_many_judgments_as_the_overlap(store: Store, clock: Clock, overlap: int) -> None:
+    store.set_settings(store.settings().changed(overlap=overlap))
+    judging = Judging(store, clock=clock)
+    for name in ("anna", "ben", "cleo"):
+        work(judging, name)
+    assert set(counts(store).values()) == {overlap}
+    assert len(counts(store)) == 20
+
+
+def test_the_overlap_holds_when_many_judge_at_once(store: Store) -> None:
+    names = [f"worker{i}" for i in range(8)]
+    for name in names:
+        add_account(store, name)
+    store.set_settings(store.settings().changed(overlap=3))
+    judging = Judging(store)
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda name: work(judging, name), names))
+    assert counts(store) == {(topic, f"d{i}"): 3 for topic in "12" for i in range(10)}
+    assert all(len(set(one)) == len(one) for one in done)  # nobody judged a document twice
+    assert store.database.read("SELECT COUNT(*) FROM judgment WHERE counted = 0") == [(0,)]
+
+
+def test_a_lease_that_expires_goes_to_others_and_a_late_judgment_is_kept_but_does_not_count(
+    judging: Judging, store: Store, clock: Clock
+) -> None:
+    slow = judging.offers("anna").result(10).offers[0]
+    clock.now += 901  # the lease is 900 s
+    assert ("1", slow.doc) in work(judging, "ben")
+    late = say(judging, "anna", slow)
+    assert late.row is not None
+    assert late.row.counted == 0
+    assert counts(store)["1", slow.doc] == 1
+
+
+def test_activity_renews_a_lease(judging: Judging, clock: Clock) -> None:
+    mine = judging.offers("anna").result(10).offers[0]
+    for _ in range(5):
+        clock.now += 800
+        judging.offers("anna").result(10)
+    assert ("1", mine.doc) not in work(judging, "ben")
+
+
+def test_an_expired_offer_that_nobody_else_took_is_still_good(judging: Judging, clock: Clock) -> None:
+    mine = judging.offers("anna").result(10).offers[0]
+    clock.now += 10_000
+    given = say(judging, "anna", mine)
+    assert given.row is not None
+    assert given.row.counted == 1
+
+
+def test_a_document_that_was_not_offered_cannot_be_judged(judging: Judging, store: Store) -> None:
+    with pytest.raises(UsageError, match="'d9' of topic '2' was not offered to you"):
+        judging.judge(Entry(new_request(), "2", "d9", "anna", grade=1)).result(10)
+    assert not counts(store)
+    assert len(judging.offers("anna").result(10).offers) == AHEAD  # and work goes on
+
+
+def test_a_retry_after_the_judgment_reserves_nothing_twice(judging: Judging, store: Store) -> None:
+    offer = judging.offers("anna").result(10).offers[0]
+    entry = Entry(new_request(), offer.topic, offer.doc, "anna", grade=1, offer=offer.id)
+    first, again = judging.judge(entry).result(10), judging.judge(entry).result(10)
+    assert first == again
+    assert counts(store)["1", "d0"] == 1
+
+
+def test_undo_gives_the_document_back_first(judging: Judging, store: Store) -> None:
+    first, second, _ = judging.offers("anna").result(10).offers
+    say(judging, "anna", first)
+    say(judging, "anna", second)
+    given = judging.undo("anna", new_request()).result(10)
+    assert given.undone == 1
+    assert ("1", second.doc) in {(offer.topic, offer.doc) for offer in given.offers}
+    assert set(counts(store)) == {("1", first.doc)}
+    assert set(work(judging, "anna")) == {(topic, f"d{i}") for topic in "12" for i in range(10)} - {("1", first.doc)}
+
+
+def test_bulk_undo_takes_back_many_and_a_retry_no_more(judging: Judging, store: Store) -> None:
+    work(judging, "anna", most=8)
+    request = new_request()
+    assert judging.undo("anna", request, times=5).result(10).undone == 5
+    assert judging.undo("anna", request, times=5).result(10).undone == 5
+    assert sum(counts(store).values()) == 3
+    assert judging.undo("anna", new_request(), times=100).result(10).undone == 3
+    assert set(work(judging, "anna")) == {(topic, f"d{i}") for topic in "12" for i in range(10)}
+
+
+def test_cannot_judge_goes_to_another_assessor(judging: Judging) -> None:
+    first = judging.offers("anna").result(10).offers[0]
+    say(judging, "anna", first, None, "cannot")
+    assert ("1", first.doc) not in work(judging, "anna")
+    assert work(judging, "ben") == [("1", first.doc)]
+
+
+def test_later_comes_back_at_the_end_of_the_topic_and_then_at_the_very_end(judging: Judging) -> None:
+    given = judging.offers("anna").result(10)
+    order = []
+    put_off = {"d1": 2, "d3": 1}
+    while given.offers:
+        offer = given.offers[0]
+        state = "graded"
+        if offer.topic == "1" and put_off.get(offer.doc, 0):
+            put_off[offer.doc] -= 1
+            state = "later"
+        order.append((offer.topic, offer.doc, state))
+        given = say(judging, "anna", offer, 1.0 if state == "graded" else None, state)
+    one = [(doc, state) for topic, doc, state in order if topic == "1"]
+    assert one[:10] == [(f"d{i}", "later" if i in (1, 3) else "graded") for i in range(10)]
+    assert one[10:] == [("d1", "later"), ("d3", "graded"), ("d1", "graded")]
+    assert order[-1] == ("1", "d1", "graded")
+
+
+def test_the_budget_is_never_exceeded(store: Store) -> None:
+    store.set_settings(store.settings().changed(budget=7))
+    judging = Judging(store)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda name: work(judging, name), ("anna", "ben", "cleo")))
+    assert sum(counts(store).values()) == 7
+    assert judging.offers("anna").result(10).total == 7
+
+
+def test_progress_counts_what_counts(judging: Judging) -> None:
+    work(judging, "anna", most=4)
+    given = judging.offers("ben").result(10)
+    assert (given.mine, given.counted, given.total) == (0, 4, 20)
+    assert judging.offers("anna").result(10).mine == 4
+
+
+# ---- checks of the assessor
+
+
+def test_gold_is_slipped_in_at_its_rate_and_does_not_count(store: Store, clock: Clock) -> None:
+    store.add_gold([("1", f"g{i}", 2) for i in range(5)] + [("1", "d3", 0)])
+    store.set_settings(store.settings().changed(gold_rate=0.3))
+    judging = Judging(store, clock=clock)
+    done = work(judging, "anna")
+    gold = [item for item in done if item in {("1", f"g{i}") for i in range(5)} | {("1", "d3")}]
+    assert 1 <= len(gold) <= 6
+    assert len(done) == len(set(done)) == 19 + len(gold)  # d3 is gold, and not judged as a document of the pool
+    assert len(counts(store)) == 19
+    purposes = Counter(purpose for (purpose,) in store.database.read("SELECT purpose FROM judgment"))
+    assert purposes == {"pool": 19, "gold": len(gold)}
+    assert work(judging, "ben") == []  # gold alone is no reason to go on
+
+
+def test_repeats_are_documents_that_the_assessor_judged_a_while_ago(store: Store, clock: Clock) -> None:
+    store.set_settings(store.settings().changed(repeat_rate=0.4))
+    judging = Judging(store, clock=clock)
+    done = work(judging, "anna")
+    repeats = [(at, item) for at, item in enumerate(done) if item in done[:at]]
+    assert repeats
+    assert all(at - done.index(item) > 5 for at, item in repeats)
+    assert max(Counter(done).values()) == 2
+    assert len(counts(store)) == 20
+
+
+def test_the_same_seed_slips_in_the_same_checks(store: Store, clock: Clock) -> None:
+    store.set_settings(store.settings().changed(repeat_rate=0.4, overlap=2, seed=7))
+    judging = Judging(store, clock=clock)
+    anna = work(judging, "anna")
+
+    def wipe(connection: Connection) -> None:
+        for table in ("judgment", "offer"):
+            connection.run(f"DELETE FROM {table}")
+
+    store.database.write(wipe)
+    judging.reload()
+    assert work(judging, "anna") == anna
+
+
+# ---- documents found by search
+
+
+def test_a_document_found_by_search_enters_the_pool_with_its_query(judging: Judging, store: Store) -> None:
+    store.add_documents([Document("far", "", "flutter of tails")])
+    given = judging.find("anna", "1", "far", "tail flutter").result(10)
+    say(judging, "anna", given.offers[0], 2.0)
+    assert store.database.read("SELECT source, query, added_by FROM pool WHERE doc = 'far'") == [
+        ("found", "tail flutter", "anna")
+    ]
+    assert store.database.read("SELECT grade FROM current_qrels WHERE doc = 'far'") == [(2.0,)]
+    assert store.database.read("SELECT purpose FROM judgment") == [("found",)]
+
+
+def test_a_found_document_is_judged_by_others_too_when_overlap_asks_for_it(store: Store, clock: Clock) -> None:
+    store.set_settings(store.settings().changed(overlap=2))
+    judging = Judging(store, clock=clock)
+    store.add_documents([Document("far", "", "x")])
+    say(judging, "anna", judging.find("anna", "1", "far", "x").result(10).offers[0])
+    assert ("1", "far") in work(judging, "ben")
+
+
+def test_only_documents_of_the_collection_can_be_found(judging: Judging) -> None:
+    with pytest.raises(UsageError, match="there is no document 'none'"):
+        judging.find("anna", "1", "none", "x").result(10)
+
+
+# ---- memory follows the database
+
+
+def test_a_change_that_is_not_committed_leaves_no_trace_in_memory(store: Store) -> None:
+    judging = Judging(store)
+    offer = judging.offers("anna").result(10).offers[0]
+
+    def break_it(connection: Connection) -> None:
+        connection.run("ALTER TABLE judgment RENAME COLUMN reason TO reasons")
+
+    def mend_it(connection: Connection) -> None:
+        connection.run("ALTER TABLE judgment RENAME COLUMN reasons TO reason")
+
+    store.database.write(break_it)
+    entry = Entry(new_request(), offer.topic, offer.doc, "anna", grade=1, offer=offer.id)
+    with pytest.raises(Exception, match="reason"):
+        judging.judge(entry).result(10)
+    store.database.write(mend_it)
+    assert judging.offers("anna").result(10).counted == 0
+    assert judging.judge(entry).result(10).counted == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_memory_is_what_a_fresh_start_reads_whatever_people_do(store: Store, clock: Clock, seed: int) -> None:
+    """A random walk of judgments, changes, undos and waiting: the server that ran all along offers the same documents
+    as one that has just been started, and the overlap holds."""
+    rng = random.Random(seed)
+    store.add_gold([("1", "g1", 1), ("2", "g2", 0)])
+    store.set_settings(store.settings().changed(overlap=2, gold_rate=0.2, repeat_rate=0.2))
+    judging = Judging(store, clock=clock)
+    names = ("anna", "ben", "cleo")
+    for _ in range(150):
+        name = rng.choice(names)
+        clock.now += rng.choice([1, 5, 1000])
+        draw = rng.random()
+        if draw < 0.15:
+            judging.undo(name, new_request(), times=rng.choice([1, 1, 3])).result(10)
+        elif draw < 0.2:
+            judging.release(name).result(10)
+        else:
+            offers = judging.offers(name).result(10).offers
+            if offers:
+                state = rng.choice(["graded"] * 6 + ["cannot", "later"])
+                say(judging, name, rng.choice(offers), float(rng.randrange(3)) if state == "graded" else None, state)
+    assert max(counts(store).values()) <= 2
+    running, fresh = judging, Judging(store, clock=clock)
+    for name in names:
+        mine, anew = running.offers(name).result(10), fresh.offers(name).result(10)
+        assert (mine.mine, mine.counted, mine.total) == (anew.mine, anew.counted, anew.total)
+        assert mine.offers == anew.offers
