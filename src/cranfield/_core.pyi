@@ -316,13 +316,15 @@ def greedy_ideal(
     start: NDArray[numpy.int64],
     nth: NDArray[numpy.int32],
     worth: NDArray[numpy.float64],
-    lasting: float,
+    share: NDArray[numpy.float64],
+    lasting: float | None,
     depth: int,
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
     """
     Return where the greedy ideal list of each topic begins, and its gain at each rank down to `depth`.
 
-    `worth` has one number per entry; if it is empty, every entry is worth 1.
+    `worth` has one number per entry, `share` one per intent; if one is empty, all of its numbers are 1. An intent
+    is worth `lasting` times as much after each document that serves it; if that is None, 1 - worth times.
     """
 
 def flip_counts(

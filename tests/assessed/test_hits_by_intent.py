@@ -104,19 +104,38 @@ def test_columns_must_have_the_same_length() -> None:
 def test_greedy_ideal_checks_bounds(topic_start: Any, intents: Any, lasting: float, error: type) -> None:
     start, nth = ONE[3:]
     alike = np.zeros(0)
-    assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, alike, 0.5, 9)[1].tolist() == [2.0, 0.5]
+    assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, alike, alike, 0.5, 9)[1].tolist() == [2.0, 0.5]
     with pytest.raises(error):
-        _core.greedy_ideal(topic_start, intents, start, nth, alike, lasting, 9)
+        _core.greedy_ideal(topic_start, intents, start, nth, alike, alike, lasting, 9)
 
 
 @pytest.mark.parametrize("worth", [[1.0, 1.0], [1.0] * 4, [1.0, -1.0, 1.0], [math.nan, 1.0, 1.0], [1.0, 1.0, math.inf]])
 def test_greedy_ideal_needs_a_worth_for_every_entry(worth: list[float]) -> None:
     start, nth = ONE[3:]  # the first document has entries for both intents, the second only for the second intent
-    worths = np.array([0.25, 1.0, 3.0])
+    worths, alike = np.array([0.25, 1.0, 3.0]), np.zeros(0)
     # 3 for the second document; then the first one's 0.25, and half of 1
-    assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, worths, 0.5, 9)[1].tolist() == [3.0, 0.75]
+    assert _core.greedy_ideal(whole(0, 2), whole(2), start, nth, worths, alike, 0.5, 9)[1].tolist() == [3.0, 0.75]
     with pytest.raises(ValueError, match=r"columns of different lengths|must be 0 or more"):
-        _core.greedy_ideal(whole(0, 2), whole(2), start, nth, np.array(worth), 0.5, 9)
+        _core.greedy_ideal(whole(0, 2), whole(2), start, nth, np.array(worth), alike, 0.5, 9)
+
+
+@pytest.mark.parametrize(
+    ("worth", "share", "message"),
+    [
+        ([], [1.0, 1.0], "between 0 and 1"),
+        ([0.5, 0.5, 1.5], [1.0, 1.0], "between 0 and 1"),
+        ([0.5, 0.5, 0.5], [1.0], "columns of different lengths"),
+        ([0.5, 0.5, 0.5], [1.0, -1.0], "the share of an intent must be 0 or more"),
+    ],
+)
+def test_a_greedy_cascade_needs_probabilities(worth: list[float], share: list[float], message: str) -> None:
+    start, nth = ONE[3:]
+    satisfied, shares = np.array([0.5, 0.25, 1.0]), np.array([0.5, 1.0])
+    # 1 for the second document, which leaves nothing of its intent; then 0.5 · 0.5 for the first one
+    gains = _core.greedy_ideal(whole(0, 2), whole(2), start, nth, satisfied, shares, None, 9)[1]
+    assert gains.tolist() == [1.0, 0.25]
+    with pytest.raises(ValueError, match=message):
+        _core.greedy_ideal(whole(0, 2), whole(2), start, nth, np.array(worth), np.array(share), None, 9)
 
 
 def test_one_place_is_needed_for_each_label() -> None:

@@ -43,10 +43,11 @@ def test_the_ideal_list_needs_a_rank_for_every_document_of_a_set() -> None:
 
 def test_the_grade_of_a_set_is_the_highest_of_its_documents() -> None:
     qrels = {"q": {"p1": 3, "p2": 1, "s": 1}}
-    # gain per document is 3/2 for the pair and 1 for s, so the pair comes first in the ideal list
-    ideal = 3 / math.log2(3) + 1 / math.log2(4)
-    assert scores("p1 p2 s", ["nDCG"], qrels=qrels)["nDCG"] == pytest.approx(1)
-    assert scores("s p2 p1", ["nDCG"], qrels=qrels)["nDCG"] == pytest.approx((1 + 3 / math.log2(4)) / ideal)
+    # the pair gains 3, at rank 3 after s or at rank 2 before it; s first is better
+    ideal = 1 + 3 / math.log2(4)
+    assert scores("s p2 p1", ["nDCG"], qrels=qrels)["nDCG"] == pytest.approx(1)
+    other = 3 / math.log2(3) + 1 / math.log2(4)
+    assert scores("p1 p2 s", ["nDCG"], qrels=qrels)["nDCG"] == pytest.approx(other / ideal)
 
 
 def test_no_order_beats_the_ideal_list_if_all_gains_are_equal() -> None:

@@ -30,6 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             ]
             (tmp_path / f"{end}{run}").write_text("".join(lines))
     (tmp_path / "classes").write_text("".join(f"{topic} {name}\n" for topic, name in TOPICS.items()))
+    (tmp_path / "groups").write_text("".join(f"d{n} {'odd' if n % 2 else 'even'}\n" for n in range(1, 8)))
     (tmp_path / "qpp").write_text("".join(f"{topic} {int(topic) * 5 % 7}\n" for topic in TOPICS))
     monkeypatch.chdir(tmp_path)
 
@@ -58,6 +59,9 @@ VERBS = [
     ("meta", "robust", "-m", "AP", "-B", "2", "--how", "random"),
     ("meta", "inform", "-m", "AP"),
     ("meta", "ranks"),
+    ("fairness", "--groups", "groups"),
+    ("fairness", "--groups", "groups", "-m", "AWRF", "-q"),
+    ("pool-bias", "--pool-depth", "3", "-m", "AP"),
     ("plot", "boxes", "-m", "AP"),
     ("plot", "curves"),
 ]
@@ -71,7 +75,7 @@ def test_each_class_has_the_result_of_its_topics_alone(cranfield: Cranfield, ver
     assert both == f"easy (3 topics)\n{easy}\n\nhard (3 topics)\n{hard}\n"
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+@pytest.mark.parametrize("verb", [*VERBS, ("stats",)], ids=" ".join)
 def test_csv_and_json_say_the_class(cranfield: Cranfield, verb: tuple[str, ...]) -> None:
     words = (*verb, "qrels", "one", "two", "three", "--by", "classes", "--quiet")
     rows = list(csv.DictReader(io.StringIO(printed(cranfield, *words, "-f", "csv"))))
@@ -175,3 +179,60 @@ def test_tests_of_tests_for_each_class(cranfield: Cranfield) -> None:
     low, high = (printed(cranfield, *words, f"{name}.csv").rstrip("\n") for name in ("low", "high"))
     both = printed(cranfield, *words, "all.csv", "--by", "halves")
     assert both == f"low (8 topics)\n{low}\n\nhigh (8 topics)\n{high}\n"
+
+
+@pytest.mark.parametrize("words", [(), ("-q",), ("one", "two")])
+def test_statistics_for_each_class(cranfield: Cranfield, words: tuple[str, ...]) -> None:
+    def alone(name: str) -> str:
+        files = [word if word == "-q" else f"{name}.{word}" for word in words]
+        text = printed(cranfield, "stats", f"{name}.qrels", *files).rstrip("\n")
+        return text.replace(f"{name}: 3 topics", "qrels: 3 topics")  # the name of the file
+
+    both = printed(cranfield, "stats", "qrels", *words, "--by", "classes")
+    assert both == f"easy (3 topics)\n{alone('easy')}\n\nhard (3 topics)\n{alone('hard')}\n"
+
+
+def test_topics_of_a_run_without_judgments_belong_to_their_class(cranfield: Cranfield) -> None:
+    Path("few").write_text("1 0 d1 1\n2 0 d1 1\n4 0 d1 1\n")
+    rows = csv.DictReader(io.StringIO(printed(cranfield, "stats", "few", "one", "--by", "classes", "-f", "csv")))
+    # the run has three topics of each class: of easy, topics 3 and 6 are not judged, and of hard, topic 5
+    assert [(row["class"], row["topics"], row["not judged"]) for row in rows] == [
+        ("easy", "1", "2"),
+        ("hard", "2", "1"),
+    ]
+
+
+def test_adjusted_scores_for_each_class(cranfield: Cranfield) -> None:
+    words = ("--pool-depth", "3", "-m", "AP", "--adjust")
+    easy = printed(cranfield, "pool-bias", "easy.qrels", "easy.one", "easy.two", *words, "easy.three")
+    both = printed(cranfield, "pool-bias", "qrels", "one", "two", *words, "three", "--by", "classes")
+    assert both.startswith(f"easy (3 topics)\n{easy}\nhard (3 topics)\n")
+    stdin = Path("qrels").read_bytes()
+    assert cranfield("pool-bias", "-", "one", "two", *words, "three", "--by", "classes", stdin=stdin).out == both
+
+
+def test_a_reproduction_for_each_class(cranfield: Cranfield) -> None:
+    def reproduced(start: str, *more: str) -> str:
+        files = [start + name for name in ("qrels", "one", "two", "three", "one")]
+        words = [*files[:3], "--advanced", files[3], "--advanced-again", files[4], "-m", "AP"]
+        return printed(cranfield, "meta", "reproduce", *words, *more).rstrip("\n")
+
+    easy, hard = reproduced("easy."), reproduced("hard.")
+    assert reproduced("", "--by", "classes") == f"easy (3 topics)\n{easy}\n\nhard (3 topics)\n{hard}"
+
+
+def test_a_reproduction_from_scores_for_each_class(cranfield: Cranfield) -> None:
+    for start in ("", "easy."):
+        words = [start + name for name in ("qrels", "one", "two")]
+        Path(f"{start}csv").write_text(printed(cranfield, "eval", *words, "-m", "AP", "-q", "-f", "csv"))
+    words = ["meta", "reproduce", "one", "two", "--scores"]
+    easy = printed(cranfield, *words, "easy.csv")
+    assert printed(cranfield, *words, "csv", "--by", "classes").startswith(f"easy (3 topics)\n{easy}\nhard")
+
+
+def test_a_class_that_the_other_collection_lacks_is_left_out(cranfield: Cranfield) -> None:
+    words = ("meta", "reproduce", "qrels", "one", "easy.two", "--other-qrels", "easy.qrels", "-m", "AP")
+    alone = printed(cranfield, "meta", "reproduce", "easy.qrels", "easy.one", "easy.two", *words[5:])
+    result = cranfield(*words, "--by", "classes")
+    assert result.out == f"easy (3 topics)\n{alone}"
+    assert "class 'hard' (3 topics) is left out: the other collection has no topic of this class" in result.err

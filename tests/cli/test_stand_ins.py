@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,49 @@ def test_stand_ins_print_their_own_help(cranfield: Cranfield, verb: str) -> None
         code, out, _ = cranfield(*words)
         assert code == 0
         assert out.startswith(f"usage: {verb}")
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs a pipe")
+@pytest.mark.parametrize(
+    ("words", "line", "message"),
+    [
+        (("trec_eval", "qrels", "-"), "y", "-:1: 1 column, expected 6: topic Q0 doc rank score tag"),
+        (("trec_eval", "-", "run"), "y", "-:1: 1 column, expected 4: topic iteration doc grade"),
+        (
+            ("trec_eval", "-R", "prefs", "-m", "prefs_simp", "-", "run"),
+            "y",
+            "standard input:1: 1 column, expected topic group subgroup doc level",
+        ),
+        (("trec_eval", "-R", "qrels_prefs", "-m", "prefs_simp", "-", "run"), "y", "-:1: 1 column, expected 4"),
+        (
+            ("trec_eval", "-Z", "-", "qrels", "run"),
+            "y",
+            "standard input:1: 1 column, expected topic measure mean deviation",
+        ),
+        (("ndeval", "qrels", "-"), "y", "-:1: 1 columns, expected 6: topic Q0 doc rank score tag"),
+        (("ndeval", "-", "run"), "y", "-:1: 1 columns, expected 4: topic intent doc grade"),
+        (("gdeval", "zeros", "-"), "y", "-:1: 1 column, expected 6: topic Q0 doc rank score tag"),
+        (("gdeval", "-", "run"), "y", "-:1: 1 column, expected 4: topic 0 doc grade"),
+        (("ntcireval", "label", "-r", "-", "list"), "y", "-:1: 1 column, expected 2: doc level"),
+        (("ntcireval", "compute", "-g", "1", "-r", "-", "list"), "d1 7", "-:1: the level is '7', expected L0, L1, ..."),
+        (("ntcireval", "dinlabel", "-din", "-", "list"), "y", "-:1: 1 column, expected 4: intent inf/nav doc gain"),
+        (("ntcireval", "eval", "-g", "1", "-sep", ";", "qrels", "-"), "y", "-:1: 1 column, expected 6"),
+        (("meta", "study", "-"), "y", "the name must end in .toml, .yaml, .yml or .json"),
+        (("meta", "study", "pipe.toml"), "y", "pipe.toml:1: not valid TOML: "),
+        (("meta", "study", "pipe.json"), "y", "pipe.json:1: is not valid JSON: "),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_a_fault_at_the_beginning_of_a_pipe_without_end_is_reported(
+    words: tuple[str, ...], line: str, message: str
+) -> None:
+    Path("zeros").write_text("1 0 d1 1\n")
+    Path("list").write_text("d1\n")
+    for name in ("pipe.toml", "pipe.json"):
+        Path(name).symlink_to("/dev/stdin")
+    with subprocess.Popen(["yes", line], stdout=subprocess.PIPE) as endless:
+        command = [sys.executable, "-m", "cranfield", *words]
+        done = subprocess.run(command, stdin=endless.stdout, capture_output=True, text=True, timeout=60)
+        endless.kill()
+    assert message in done.stderr
+    assert done.returncode != 0

@@ -22,7 +22,7 @@ from cranfield.errors import UsageError
 from cranfield.measures import ERR, MEASURES, REGISTRY, AlphaNDCG, Measure, P, Q, Success, nDCG, parse
 from cranfield.measures.first import preferred
 from cranfield.measures.novelty import log_discount
-from cranfield.measures.novelty_ideal import STATES, exact_ideal, greedy_ideal
+from cranfield.measures.novelty_ideal import STATES, exact_ideal, greedy_cascade, greedy_ideal
 from cranfield.views.by_intent import ByIntent
 from tests.oracles.diverse import (
     Diverse,
@@ -295,6 +295,24 @@ def test_the_greedy_ideal_agrees_with_slow_python_at_every_rank(alpha: float) ->
     useful = [document for document in ideal if any(relevant(document, intent) for intent in case.intents)]
     gains = greedy_ideal(intents_of(case.lists()), 1, alpha, None).gain
     assert gains.tolist() == novelty_gains(useful, case.intents, alpha)  # these alphas are exact in binary
+
+
+def test_the_greedy_cascade_agrees_with_slow_python_at_every_rank() -> None:
+    """Many documents have the same grades for the same intents; all numbers are exact in binary."""
+    rng = np.random.default_rng(3)
+    documents = [{i: int(rng.integers(1, 3)) for i in "abc" if rng.random() < 0.6} or {"a": 1} for _ in range(60)]
+    intents = intents_of(with_intents(documents))
+    chance, share = {1: 0.25, 2: 0.5}, {"a": 1.0, "b": 0.5, "c": 0.25}
+    left, waiting, expected = dict(share), list(documents), []
+    for _ in range(12):  # further down, products are no longer exact
+        gains = [sum(chance[grade] * left[i] for i, grade in document.items()) for document in waiting]
+        expected.append(max(gains))
+        for i, grade in waiting.pop(gains.index(max(gains))).items():
+            left[i] *= 1 - chance[grade]
+    satisfied = np.where(intents.grade == 2, 0.5, 0.25)
+    found = greedy_cascade(intents, satisfied, np.array([share[name] for name in intents.names]), None)
+    assert len(found.gain) == 60
+    assert found.gain[:12] == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_greedy_ideal_is_computed_once_for_all_measures_and_cutoffs() -> None:

@@ -1,12 +1,14 @@
 // Judgments by document and by intent, hits by intent, and greedy ideal lists.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/unlock.hpp"
 #include "documents.hpp"
 #include "greedy.hpp"
 #include "intents.hpp"
@@ -22,7 +24,7 @@ using DoublesIn = Column<double>;
 // Runs work() without the GIL.
 template <typename Work>
 auto unlocked(const Work& work) {
-    const nb::gil_scoped_release release;
+    const Unlocked without_gil;
     return work();
 }
 
@@ -84,10 +86,11 @@ std::tuple<Longs, Vector1<std::int32_t>, Vector1<std::int32_t>, Vector1<double>>
 }
 
 std::tuple<Longs, Vector1<double>> py_greedy_ideal(const LongsIn& topic_start, const LongsIn& intents, const LongsIn& start,
-                                                   const IntsIn& nth, const DoublesIn& worth, double lasting, std::size_t depth) {
+                                                   const IntsIn& nth, const DoublesIn& worth, const DoublesIn& share,
+                                                   std::optional<double> lasting, std::size_t depth) {
     IdealGains found = unlocked([&] {
         const IntentEntries entries(span_of(start), span_of(nth));
-        return greedy_ideal(span_of(topic_start), span_of(intents), entries, span_of(worth), lasting, depth);
+        return greedy_ideal(span_of(topic_start), span_of(intents), entries, span_of(worth), span_of(share), lasting, depth);
     });
     return {to_numpy(std::move(found.begins)), to_numpy(std::move(found.gains))};
 }
@@ -112,9 +115,11 @@ void bind_intents(nb::module_& m) {
     m.def("lists_by_intent", &py_lists_by_intent, "row"_a, "document"_a, "intents"_a, "start"_a, "nth"_a, "rank"_a, "grade"_a,
           "Return where each list by intent begins, and for each hit in it: 1 for the first, 2 for the next, and so on;\n"
           "its rank; and the grade of its entry.");
-    m.def("greedy_ideal", &py_greedy_ideal, "topic_start"_a, "intents"_a, "start"_a, "nth"_a, "worth"_a, "lasting"_a, "depth"_a,
+    m.def("greedy_ideal", &py_greedy_ideal, "topic_start"_a, "intents"_a, "start"_a, "nth"_a, "worth"_a, "share"_a,
+          "lasting"_a.none(), "depth"_a,
           "Return where the greedy ideal list of each topic begins, and its gain at each rank down to `depth`.\n\n"
-          "`worth` has one number per entry; if it is empty, every entry is worth 1.");
+          "`worth` has one number per entry, `share` one per intent; if one is empty, all of its numbers are 1. An intent\n"
+          "is worth `lasting` times as much after each document that serves it; if that is None, 1 - worth times.");
 }
 
 }  // namespace cranfield

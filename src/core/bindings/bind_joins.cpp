@@ -8,6 +8,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/unlock.hpp"
 #include "join_files.hpp"
 #include "join_runs.hpp"
 
@@ -70,7 +71,7 @@ JoinedDict join_tables_in_memory(const Judged& judged, const nb::typed<nb::list,
     for (const nb::handle run : runs) tables.push_back(&nb::cast<const Table&>(run));
     std::optional<Joined> joined;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         joined = join_tables(judged, tables, options, threads);
     }
     return to_python(*std::move(joined));
@@ -93,7 +94,7 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
     const nb::object callback = progress ? nb::object(*progress) : nb::none();
     FileJoin files(judged, options, reading, split_tags, make_watch(callback, pieces), make_watch());
     {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         files.add_all(buffers.sources);
     }
     if (PyErr_Occurred()) throw nb::python_error();

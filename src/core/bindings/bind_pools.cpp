@@ -3,6 +3,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/unlock.hpp"
 #include "pooled.hpp"
 
 namespace cranfield {
@@ -14,7 +15,7 @@ void add_run(PooledDocuments& pooled, const Table& table, const std::string& ord
     options.order = make_order(order);
     options.single_precision = single_precision;
     options.depth = depth;
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     pooled.add(table, options, threads);
 }
 

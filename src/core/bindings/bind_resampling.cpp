@@ -5,6 +5,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/unlock.hpp"
 #include "resample.hpp"
 
 namespace cranfield {
@@ -39,7 +40,7 @@ void unlocked(const Work& work) {
     const Watch watch = make_watch();
     bool finished = false;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked without_gil;
         finished = work(watch);
     }
     if (!finished) throw nb::python_error();

@@ -9,6 +9,7 @@
 
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
+#include "bindings/unlock.hpp"
 #include "mapping.hpp"
 #include "table.hpp"
 
@@ -48,7 +49,7 @@ std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
     const OnDuplicate rule = make_rule(on_duplicate);
     Table table;
     {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         table = read_table(buffers.sources, options, qrels, rule, keep_lines, split_tags, labels_count);
     }
     if (PyErr_Occurred()) throw nb::python_error();

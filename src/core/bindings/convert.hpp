@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bindings/unlock.hpp"
 #include "ranker.hpp"
 #include "reader.hpp"
 
@@ -204,10 +205,16 @@ inline OnDuplicate make_rule(const std::string& rule) {
 
 using Progress = nb::typed<nb::callable, void(std::size_t, std::size_t)>;
 
-// Lets Ctrl-C interrupt and shows progress while threads work without the GIL.
+// Lets Ctrl-C interrupt and shows progress while threads work without the GIL. When Python ends, the work stops and its thread
+// ends without a message; work that starts later is not stopped, and shows nothing: Python must not run in the middle of it.
 inline Watch make_watch(const nb::object& progress = nb::none(), std::size_t pieces = 0) {
+    if (python_is_ending) return [](std::size_t) { return true; };
     return [progress, pieces](std::size_t done) {
         const nb::gil_scoped_acquire gil;
+        if (python_is_ending) {
+            PyErr_SetNone(PyExc_SystemExit);
+            return false;
+        }
         if (PyErr_CheckSignals() != 0) return false;
         try {
             if (!progress.is_none()) progress(done, pieces);

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.assessed.attachment import Attachment
+from cranfield.assessed.ideal_of_sets import Units
 from cranfield.assessed.segments import (
     Gains,
     Hits,
@@ -39,18 +40,6 @@ if TYPE_CHECKING:
     from cranfield.assessed.topic_numbers import TopicNumbers
 
 T = TypeVar("T")
-
-
-def _ideal_of_sets(topic: Index, gains: Array, size: Index) -> tuple[Index, Array]:
-    """The topic and gain at each rank of ideal lists in which a set of documents gains at its last document.
-
-    Sets with the highest gain per document come first. If all gains are equal, no list is better.
-    """
-    order = np.lexsort((-gains, -gains / size, topic))
-    topic, gains, size = topic[order], gains[order], size[order]
-    by_rank = np.zeros(int(size.sum()))
-    by_rank[np.cumsum(size) - 1] = gains
-    return np.repeat(topic, size), by_rank
 
 
 ROW_COLUMNS = ("run", "topic", "retrieved", "missing", "set_of_row")
@@ -285,8 +274,9 @@ class Assessed:
             worth = gains > 0
             topic, gains = self.judged.topic[worth], gains[worth]
             if self.judged.size is not None:
-                by_rank = _ideal_of_sets(topic, gains, self.judged.size[worth].astype(np.int64))
-                return Ideal(segment_starts(by_rank[0], len(self.judged.start) - 1), by_rank[1], self.set_of_row)
+                start = segment_starts(topic, len(self.judged.start) - 1)
+                units = Units(start, gains, self.judged.size[worth].astype(np.int64))
+                return Ideal(*units.ideal(), self.set_of_row, units)
             best_first = np.lexsort((-gains, topic))
             return Ideal(segment_starts(topic, len(self.judged.start) - 1), gains[best_first], self.set_of_row)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.types import Array, Index
+
+if TYPE_CHECKING:
+    from cranfield.assessed.ideal_of_sets import Reward, Units
 
 LONG = 256
 """Lists with more hits than this are accumulated one at a time, shorter lists side by side."""
@@ -235,11 +238,16 @@ Gains = Callable[[Array], Array]
 
 @dataclass(frozen=True, eq=False)
 class Ideal:
-    """The ideal list of every topic: all gains above zero, largest first."""
+    """The ideal list of every topic: all gains above zero, largest first.
+
+    With sets of documents that are relevant only together (`units`), the gains down to a rank are the most that any
+    list can have there.
+    """
 
     start: NDArray[np.int64]
     gain: Array
     set_of_row: Index
+    units: Units | None = None
 
     @cached_property
     def hits(self) -> Hits:
@@ -272,7 +280,25 @@ class Ideal:
 
     def sum(self, values: ArrayLike, cutoff: int | None = None) -> Array:
         """Per row: the sum of `values` (one per ideal entry) over its topic's ideal list, down to `cutoff`."""
+        return np.asarray(self._sums(values, cutoff)[self.set_of_row])
+
+    def _sums(self, values: ArrayLike, cutoff: int | None) -> Array:
         values = np.asarray(values, dtype=np.float64)
         if cutoff is not None:
             values = np.where(self.hits.rank <= cutoff, values, 0.0)
-        return np.asarray(self.hits.sum(values)[self.set_of_row])
+        return self.hits.sum(values)
+
+    def best_sum(
+        self, values: ArrayLike, cutoff: int | None, reward: Reward, change: Callable[[Array], Array] = np.asarray
+    ) -> Array:
+        """As `sum`; with sets of documents, the largest sum of rewards that an order of them can reach."""
+        sums = self._sums(values, cutoff)
+        if self.units is not None:
+            sums = self.units.best(reward, sums, cutoff, change)
+        return np.asarray(sums[self.set_of_row])
+
+    def largest(self, empty: float) -> Array:
+        """Per row: the largest gain of its topic; `empty` if nothing gains."""
+        if self.units is None:
+            return np.asarray(self.hits.first(self.gain, empty)[self.set_of_row], dtype=np.float64)
+        return np.nan_to_num(self.units.largest(), nan=empty)[self.set_of_row]

@@ -24,11 +24,11 @@ Part = tuple[str, int, str]
 
 NOT_WITH = ("plot", "write", "collections", "across", "shards", "facet", "gains", "pool", "variance")
 """Options that need one result, or scores of several files."""
-Split = TypeVar("Split", bound="Scores | _Lists")
+Split = TypeVar("Split", bound="Scores | Experiment")
 
 
-class _Lists(NamedTuple):
-    """The judgments and runs on some topics."""
+class Experiment(NamedTuple):
+    """Judgments and runs on some topics."""
 
     qrels: Qrels
     runs: dict[str, Run]
@@ -37,20 +37,22 @@ class _Lists(NamedTuple):
     def topics(self) -> tuple[str, ...]:
         return self.qrels.topics
 
-    def by_class(self, classes: TopicClasses) -> dict[str, _Lists]:
+    def by_class(self, classes: TopicClasses) -> dict[str, Experiment]:
+        """The classes that have judged topics; a run keeps all its topics of the class, judged or not."""
         from cranfield.scores.topic_classes import topics_by_class
 
-        parts: dict[str, _Lists] = {}
+        parts: dict[str, Experiment] = {}
         for name, topics in topics_by_class(self.topics, classes).items():
-            runs = {run: lists.of_topics(topics) for run, lists in self.runs.items()}
-            parts[name] = _Lists(self.qrels.of_topics(topics), runs)
+            members = [topic for topic, of_topic in classes.items() if of_topic == name]
+            runs = {run: lists.of_topics(members) for run, lists in self.runs.items()}
+            parts[name] = Experiment(self.qrels.of_topics(topics), runs)
         return parts
 
 
-class ByClass(Collection, Output):
+class SplitByClass(Output):
     """A verb whose input can be split by classes of topics: it runs once for each class, on the topics of the class.
 
-    Files are read and scored once.
+    Its `run` reads files only in the functions that it passes to `part`, so they are read and scored once.
     """
 
     by: str | None = option(
@@ -106,26 +108,18 @@ class ByClass(Collection, Output):
         name, part = list(self._split[0].items())[self._place]
         return name, len(part.topics)
 
-    def kept(self, make: Callable[[], Scores]) -> Scores:
-        return make() if self.by is None else self._part(make)
-
-    def read(self) -> tuple[Qrels, Any]:
+    def part(self, make: Callable[[], Split]) -> Split:
+        """The class in turn of what is made, which is made and split once; without `--by`, all of it."""
         if self.by is None:
-            return super().read()
-
-        def make() -> _Lists:
-            qrels, runs = self.read_whole()
-            return _Lists(qrels, self.read_runs(runs))
-
-        return self._part(make)
-
-    def _part(self, make: Callable[[], Split]) -> Split:
-        """The class in turn of what is made; it is made and split once."""
+            return make()
         if self._asked == len(self._split):
             self._split.append(make().by_class(self._classes))
         parts = self._split[self._asked]
         self._asked += 1
-        part: Split = parts[list(self._split[0])[self._place]]
+        name = list(self._split[0])[self._place]
+        if name not in parts:
+            raise UsageError("the other collection has no topic of this class")
+        part: Split = parts[name]
         return part
 
     def emit(self, text: str) -> None:
@@ -133,6 +127,23 @@ class ByClass(Collection, Output):
             super().emit(text)
         else:
             self._texts.append(text)
+
+
+class ByClass(Collection, SplitByClass):
+    """As `SplitByClass`, for verbs that read a collection or scores in the usual way."""
+
+    def kept(self, make: Callable[[], Scores]) -> Scores:
+        return self.part(make)
+
+    def read(self) -> tuple[Qrels, Any]:
+        if self.by is None:
+            return super().read()
+
+        def make() -> Experiment:
+            qrels, runs = self.read_whole()
+            return Experiment(qrels, self.read_runs(runs))
+
+        return self.part(make)
 
 
 def joined(parts: list[Part], format: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from cranfield.collection.source import DATA_LINE, HEAD, unmarked
+from cranfield.collection.source import DATA_LINE, HEAD, Buffer, load, unmarked
 from cranfield.errors import DataError
 
 CUT = 16
@@ -31,6 +31,16 @@ def check_lines(head: bytes, path: str, expected: str, read: Callable[[bytes], o
     lines = whole_lines(head, path, expected)
     if lines and b'"' not in lines:  # a quoted cell may go on in the next block
         read(lines)
+
+
+def load_lines(path: str, expected: str, read: Callable[[bytes], object]) -> Buffer:
+    """The bytes of a file; of a pipe, the lines of the first block are read first, so that a fault is an error."""
+
+    def check(head: bytes) -> None:
+        if lines := whole_lines(head, path, f"lines of {expected}"):
+            read(lines)
+
+    return load(path, check)
 
 
 def check_json(head: bytes, path: str, *, several: bool = True) -> None:

@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import __version__, _core
+from cranfield.collection.first_block import load_lines
 from cranfield.collection.formats import Layout
-from cranfield.collection.source import Buffer, load
+from cranfield.collection.source import Buffer
 from cranfield.compat.output import run_program
-from cranfield.compat.trec_eval import join_run, run_name
+from cranfield.compat.trec_eval import RUN, join_run, run_name
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
 from cranfield.types import Array, Index
@@ -118,15 +119,23 @@ def _set(options: Options, name: str, text: str) -> None:
 
 # -- reading
 
+T = TypeVar("T")
 PREFIX = re.compile(rb"(?m)^([ \t]*)\S*-(?=\S)")
 """What comes before the number of a topic, as in wt09-51."""
 
 
-def _load(path: str) -> Buffer:
-    """The bytes of a file, with topics without the name of their task."""
-    buffer = load(path)
-    text = bytes(buffer)
-    return PREFIX.sub(rb"\1", text) if PREFIX.search(text) else buffer
+def _load(path: str, expected: str, read: Callable[[Buffer], T]) -> tuple[Buffer, T]:
+    """The bytes of a file, with topics without the name of their task, and what is read from them.
+
+    Of a pipe, the first block is read first, so that a fault in it is an error.
+    """
+
+    def without_prefix(buffer: Buffer) -> Buffer:
+        text = bytes(buffer)
+        return PREFIX.sub(rb"\1", text) if PREFIX.search(text) else buffer
+
+    buffer = without_prefix(load_lines(path, expected, lambda lines: read(without_prefix(lines))))
+    return buffer, read(buffer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,9 +149,14 @@ class Judgments:
 def read_judgments(path: str, depth: int) -> Judgments:
     """Judgments with grades up to 4 and topics that are numbers."""
     layout = Layout("gdeval", ("topic", "label", "doc", "value"), "topic 0 doc grade")
-    table, faults = layout.read(_load(path), "qrels", keep_lines=True)
-    for _, line, message in faults:
-        raise DataError(path, line, message)
+
+    def read(data: Buffer) -> _core.Table:
+        table, faults = layout.read(data, "qrels", keep_lines=True)
+        for _, line, message in faults:
+            raise DataError(path, line, message)
+        return table
+
+    _, table = _load(path, layout.expected, read)
     if not len(table):
         raise DataError(path, None, f"is empty, expected lines of {layout.expected}")
 
@@ -212,8 +226,11 @@ class Evaluated:
 
 def evaluate(path: str, judgments: Judgments, depth: int) -> Evaluated:
     """The scores of the run in a file."""
-    buffer = _load(path)
-    joined = join_run(judgments.core, path, buffer, dialect=10, depth=depth)
+
+    def join(data: Buffer) -> _core.Joined:
+        return join_run(judgments.core, path, data, dialect=10, depth=depth)
+
+    buffer, joined = _load(path, RUN, join)
     _check_topics(path, joined["unjudged_topics"][0])
     rows = len(judgments.core.topics)
     row, rank, grade = joined["row"], joined["rank"], judgments.core.grade[joined["document"]]

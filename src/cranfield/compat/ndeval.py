@@ -13,13 +13,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO
 
 import numpy as np
 
 from cranfield import __version__
-from cranfield.collection.source import load, unmarked
+from cranfield.collection.first_block import load_lines
+from cranfield.collection.source import Buffer, unmarked
 from cranfield.compat.output import run_program
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
@@ -140,8 +141,8 @@ def _set(options: Options, name: str, text: str) -> None:
 # -- reading
 
 
-def _lines(path: str) -> Iterator[tuple[int, list[bytes]]]:
-    text = unmarked(bytes(load(path)))
+def _lines(data: Buffer) -> Iterator[tuple[int, list[bytes]]]:
+    text = unmarked(bytes(data))
     for number, line in enumerate(text.split(b"\n"), 1):
         cells = line.split()
         if cells and not cells[0].startswith(b"#"):
@@ -175,8 +176,13 @@ class Topic:
 
 def read_qrels(path: str) -> dict[int, Topic]:
     """Judgments by topic; any grade above 0 counts as 1."""
+    read = partial(_parsed_qrels, path)
+    return read(load_lines(path, "topic intent doc grade", read))
+
+
+def _parsed_qrels(path: str, data: Buffer) -> dict[int, Topic]:
     grades: dict[int, dict[tuple[bytes, int], bool]] = {}
-    for line, cells in _lines(path):
+    for line, cells in _lines(data):
         if len(cells) < 4:
             raise DataError(path, line, f"{len(cells)} columns, expected 4: topic intent doc grade")
         topic, intent = _whole(path, line, "topic", cells[0]), _whole(path, line, "intent", cells[1])
@@ -206,10 +212,15 @@ class Ranking:
 
 def read_run(path: str, options: Options) -> Ranking:
     """Documents by rank or, with -traditional, by score and then by name, both descending."""
+    read = partial(_parsed_run, path, options)
+    return read(load_lines(path, "topic Q0 doc rank score tag", read))
+
+
+def _parsed_run(path: str, options: Options, data: Buffer) -> Ranking:
     entries: dict[int, dict[bytes, tuple[int, float]]] = {}
     ranks: set[tuple[int, int]] = set()
     name = ""
-    for line, cells in _lines(path):
+    for line, cells in _lines(data):
         if len(cells) < 6:
             raise DataError(path, line, f"{len(cells)} columns, expected 6: topic Q0 doc rank score tag")
         # A topic may begin with the name of the task, as in wt09-51.

@@ -16,9 +16,11 @@ from functools import partial
 from typing import IO, TypeVar
 
 from cranfield import __version__
+from cranfield.collection.first_block import load_lines
+from cranfield.collection.formats import check_block
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import load, text_of
+from cranfield.collection.source import Buffer, load, text_of
 from cranfield.compat.ntcireval_scores import Curves, Parameters, Ranked, scores
 from cranfield.compat.output import run_program
 from cranfield.errors import DataError, UsageError
@@ -193,17 +195,17 @@ def read_call(words: Sequence[str]) -> Call:
 # -- reading
 
 
-def _text_lines(path: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text_of(load(path)).split("\n"), 1):
+def _text_lines(path: str, data: Buffer | None = None) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text_of(load(path) if data is None else data).split("\n"), 1):
         line = line.rstrip("\r")
         if line and not line.startswith("#"):
             yield number, line
 
 
-def _fields(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def _fields(path: str, separator: str, data: Buffer | None = None) -> Iterator[tuple[int, list[str]]]:
     """The cells of each line, separated by one or more of the characters."""
     between = re.compile(f"[{re.escape(separator)}]+")
-    for number, line in _text_lines(path):
+    for number, line in _text_lines(path, data):
         cells = [cell for cell in between.split(line) if cell]
         if cells:
             yield number, cells
@@ -211,14 +213,18 @@ def _fields(path: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 def _read_judged(path: str, separator: str, expected: str, parse: Callable[[int, str], T]) -> dict[str, T]:
     """{document: value} from the first two columns; `parse` returns the value of a line number and a text."""
-    judged: dict[str, T] = {}
-    for number, cells in _fields(path, separator):
-        if len(cells) < 2:
-            raise _too_few(path, number, cells, 2, expected)
-        if cells[0] in judged:
-            raise DataError(path, number, f"document {cells[0]!r} appears twice")
-        judged[cells[0]] = parse(number, cells[1])
-    return judged
+
+    def read(data: Buffer) -> dict[str, T]:
+        judged: dict[str, T] = {}
+        for number, cells in _fields(path, separator, data):
+            if len(cells) < 2:
+                raise _too_few(path, number, cells, 2, expected)
+            if cells[0] in judged:
+                raise DataError(path, number, f"document {cells[0]!r} appears twice")
+            judged[cells[0]] = parse(number, cells[1])
+        return judged
+
+    return read(load_lines(path, expected, read))
 
 
 def _too_few(path: str, number: int, cells: list[str], columns: int, expected: str) -> DataError:
@@ -279,14 +285,20 @@ def glabel(call: Call) -> Iterator[str]:
 def dinlabel(call: Call) -> Iterator[str]:
     """Gains summed over intents; only the first document on a navigational intent gains from it."""
     path = call.values["-din"]
-    entries: dict[str, list[tuple[str, bool, float]]] = {}
-    for number, cells in _fields(path, call.separator):
-        if len(cells) < 4:
-            raise _too_few(path, number, cells, 4, "intent inf/nav doc gain")
-        if cells[1] not in ("inf", "nav"):
-            raise DataError(path, number, f"the type is {cells[1]!r}, must be inf or nav")
-        gain = _gain(path, number, cells[3])
-        entries.setdefault(cells[2], []).append((cells[0], cells[1] == "nav", gain))
+    expected = "intent inf/nav doc gain"
+
+    def read(data: Buffer) -> dict[str, list[tuple[str, bool, float]]]:
+        entries: dict[str, list[tuple[str, bool, float]]] = {}
+        for number, cells in _fields(path, call.separator, data):
+            if len(cells) < 4:
+                raise _too_few(path, number, cells, 4, expected)
+            if cells[1] not in ("inf", "nav"):
+                raise DataError(path, number, f"the type is {cells[1]!r}, must be inf or nav")
+            gain = _gain(path, number, cells[3])
+            entries.setdefault(cells[2], []).append((cells[0], cells[1] == "nav", gain))
+        return entries
+
+    entries = read(load_lines(path, expected, read))
     served: set[str] = set()
     for doc in _documents(call):
         if doc in entries:
@@ -395,7 +407,7 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
     """`label` and `compute` for every judged topic, which begins each line; a missing topic is an empty list."""
     if len(call.files) != 2:
         raise UsageError(f"eval: {counted(len(call.files), 'file')}, must be 2: {FORMS['eval']}")
-    qrels, run = Qrels.of(_separated(call, call.files[0])), Run.of(_separated(call, call.files[1]))
+    qrels, run = Qrels.of(_separated(call, "qrels")), Run.of(_separated(call, "run"))
     if qrels.has_intents:
         message = (
             "is judged by intent, which eval does not support; use glabel and gcompute, or D#-nDCG in cranfield eval"
@@ -416,12 +428,17 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
     return lines
 
 
-def _separated(call: Call, path: str) -> str | IO[bytes]:
+def _separated(call: Call, kind: str) -> str | IO[bytes]:
     """A file for `eval`, with blanks instead of the separators."""
+    path = call.files[0 if kind == "qrels" else 1]
     if "-sep" not in call.values:
         return path
     blanks = bytes.maketrans(call.separator.encode(), b" " * len(call.separator.encode()))
-    stream = io.BytesIO(bytes(load(path)).translate(blanks))
+
+    def check(head: bytes) -> None:
+        check_block(head.translate(blanks), kind, None, path)
+
+    stream = io.BytesIO(bytes(load(path, check)).translate(blanks))
     stream.name = path  # for messages
     return stream
 

@@ -13,21 +13,22 @@ import math
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
 import numpy as np
 
 from cranfield import __version__, _core
+from cranfield.collection.first_block import load_lines
 from cranfield.collection.formats import Layout
-from cranfield.collection.side_files import read_side_file
-from cranfield.collection.source import HEAD, Buffer, check_complete, load
+from cranfield.collection.side_files import SideTable, read_side_file
+from cranfield.collection.source import HEAD, Buffer, check_complete
 from cranfield.compat.output import run_program
 from cranfield.compat.trec_groups import TrecGroups
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
-from cranfield.compat.trec_prefs import TrecPreferences, read_preferences
+from cranfield.compat.trec_prefs import EXPECTED, TrecPreferences, read_preferences
 from cranfield.compat.trec_request import Column, Request, atol
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
@@ -186,14 +187,23 @@ def _lists(options: Options) -> tuple[TrecLists, Buffer]:
     kind = FORMATS[options.judgments]
     judgments: TrecQrels | TrecGroups | TrecPreferences
     if kind == "preferences":
-        judgments = TrecPreferences(path, read_preferences(path, _load(path), options.judgments), options.dialect)
+
+        def preferences(data: Buffer) -> _core.Table:
+            return read_preferences(path, data, options.judgments)
+
+        table = preferences(_load(path, EXPECTED[options.judgments], preferences))
+        judgments = TrecPreferences(path, table, options.dialect)
     else:
         judgments = read_qrels(path) if kind == "qrels" else TrecGroups(_qrels_table(path, "label"))
-    run = _load(run_path)
+    depth = 0 if isinstance(judgments, TrecPreferences) else options.depth or 0
+
+    def join(data: Buffer) -> _core.Joined:
+        return join_run(judgments.core, run_path, data, dialect=options.dialect, depth=depth)
+
+    run = _load(run_path, RUN, join)
+    joined = join(run)
     if isinstance(judgments, TrecPreferences):
-        joined = join_run(judgments.core, run_path, run, dialect=options.dialect, depth=0)
         return judgments.lists(joined, options.depth), run
-    joined = join_run(judgments.core, run_path, run, dialect=options.dialect, depth=options.depth or 0)
     lists = judgments.lists(
         joined,
         judged_only=options.judged_only,
@@ -203,8 +213,9 @@ def _lists(options: Options) -> tuple[TrecLists, Buffer]:
     return lists, run
 
 
-def _load(path: str) -> Buffer:
-    buffer = load(path)
+def _load(path: str, expected: str, read: Callable[[bytes], object]) -> Buffer:
+    """The bytes of a file, of which `read` raises an error if there is a fault in the first block."""
+    buffer = load_lines(path, expected, read)
     if not len(buffer):
         raise DataError(path, None, "is empty")
     return buffer
@@ -217,9 +228,14 @@ def read_qrels(path: str) -> TrecQrels:
 def _qrels_table(path: str, second: str) -> _core.Table:
     """The lines of qrels, with this role of the second column."""
     layout = Layout("trec_eval", ("topic", second, "doc", "value"), "topic iteration doc grade")
-    table, faults = layout.read(_load(path), "qrels")
-    for _, line, message in faults:
-        raise DataError(path, line, message)
+
+    def read(data: Buffer) -> _core.Table:
+        table, faults = layout.read(data, "qrels")
+        for _, line, message in faults:
+            raise DataError(path, line, message)
+        return table
+
+    table = read(_load(path, layout.expected, read))
     if not len(table):
         raise DataError(path, None, f"is empty, expected lines of {layout.expected}")
     return table
@@ -229,7 +245,11 @@ def read_z_scores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Mean and standard deviation by topic and measure."""
     expected = "topic measure mean deviation"
     out = {}
-    for line, cells in read_side_file(path, expected, [4], data=_load(path), separators=" "):
+
+    def read(data: Buffer) -> SideTable:
+        return read_side_file(path, expected, [4], data=data, separators=" ")
+
+    for line, cells in read(_load(path, expected, read)):
         numbers = [_core.parse_number(cell.encode("utf-8", "surrogateescape")) for cell in cells[2:]]
         if numbers[0] is None or numbers[1] is None:
             wrong = cells[2 + numbers.index(None)]
@@ -255,17 +275,18 @@ def _as_z_scores(column: Column, lists: TrecLists, reference: dict[tuple[str, st
     return Column(column.name, scores, column.summary)
 
 
+RUN = "topic Q0 doc rank score tag"
+"""The columns of a run."""
 SIX_FIELDS = re.compile(rb"^([ \t]*(?:\S+[ \t]+){5}\S+)[ \t][^\n]*", re.MULTILINE)
 
 
 def join_run(judged: _core.Judged, path: str, buffer: Buffer, *, dialect: int, depth: int) -> _core.Joined:
     """Join the run with the judgments; anything after the sixth field of a line is ignored."""
-    expected = "topic Q0 doc rank score tag"
 
     def join(data: Buffer) -> tuple[_core.Joined | None, list[tuple[int, int, str]]]:
         columns = ["topic", "label", "doc", "rank", "value", "skip"]  # not the tag: a file is one run for trec_eval
         return _core.join_files(
-            judged, [data], columns, " ", False, expected, "score", dialect == 9, "error", depth,
+            judged, [data], columns, " ", False, RUN, "score", dialect == 9, "error", depth,
             os.cpu_count() or 1, None,
         )  # fmt: skip
 
@@ -276,7 +297,7 @@ def join_run(judged: _core.Judged, path: str, buffer: Buffer, *, dialect: int, d
     if joined is None:
         raise DataError(path, faults[0][1], faults[0][2])
     if not joined["names"]:
-        raise DataError(path, None, f"is empty, expected lines of {expected}")
+        raise DataError(path, None, f"is empty, expected lines of {RUN}")
     return joined
 
 

@@ -18,7 +18,7 @@ from cranfield.measures.gain import EXP, LINEAR, Gain, GainLike
 from cranfield.measures.parameters import NotNegative, Positive
 from cranfield.measures.ranked import Q
 from cranfield.measures.retrieved import gained
-from cranfield.types import Array
+from cranfield.types import Array, Index
 
 
 @measure
@@ -336,6 +336,16 @@ def stopping(hits: Hits, satisfied: Array) -> dict[str, Array]:
     return {"satisfied": satisfied, "gets here": reached, "stops here": satisfied * reached}
 
 
+def _unsatisfied(satisfied: Array) -> Array:
+    """Minus the logarithm of the probability that a reader goes on: it adds up along a list."""
+    return -np.log1p(-np.minimum(satisfied, 1.0 - np.finfo(np.float64).eps))
+
+
+def _stops_between(before: Array, after: Array, rank: Index) -> Array:
+    """The probability to stop between two such sums, divided by the rank."""
+    return np.asarray((np.exp(-before) - np.exp(-after)) / rank)
+
+
 def note_max_grade(max_grade: float | None, lists: Assessed) -> str | None:
     """The note that the largest grade was taken from the judgments, if it was."""
     return f"max_grade = {lists.max_grade:g}, the largest in the judgments" if max_grade is None else None
@@ -406,6 +416,8 @@ class nERR(_Cascade):
         ideal = lists.ideal(satisfaction)
         best = lists._once(
             ("ideal ERR", satisfaction, self.k),
-            lambda: ideal.sum(stopping(ideal.hits, ideal.gain)["stops here"] / ideal.hits.rank, self.k),
+            lambda: ideal.best_sum(
+                stopping(ideal.hits, ideal.gain)["stops here"] / ideal.hits.rank, self.k, _stops_between, _unsatisfied
+            ),
         )
         return replace(super().terms(lists), over=best)

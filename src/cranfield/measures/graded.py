@@ -47,7 +47,9 @@ class gAP(Measure):
         ideal, depth = lists.ideal(gain), self.k if self.norm == "min" else None
         best = lists._once(
             ("ideal mean gain", gain, depth),
-            lambda: ideal.sum(ideal.hits.running(ideal.gain) / ideal.hits.rank, depth),
+            lambda: ideal.best_sum(
+                ideal.hits.running(ideal.gain) / ideal.hits.rank, depth, lambda before, after, rank: after / rank
+            ),
         )
         mean = np.where(gains > 0, so_far / hits.rank, 0.0)
         return Terms(hits, mean, best, {"gain": gains, "cg": so_far, "mean gain": mean})

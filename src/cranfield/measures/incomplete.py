@@ -208,7 +208,7 @@ class rpref_N(_GradedPreference):
 
     def terms(self, lists: Assessed) -> Terms:
         def worst(judged: Hits, ideal: Ideal) -> Array:
-            highest = ideal.hits.first(ideal.gain, 1.0)[lists.set_of_row]
+            highest = ideal.largest(1.0)
             every = lists.judged.count(lists.judged.grade >= 0)[lists.set_of_row]
             return np.asarray((every - ideal.sum(ideal.gain) / highest)[judged.row], dtype=np.float64)
 

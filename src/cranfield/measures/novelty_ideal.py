@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.assessed.intents import Intents
-from cranfield.assessed.segments import position_in_segment, ranges, segment_starts
+from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index
 
@@ -61,12 +61,20 @@ class GreedyIdeal:
     depth: int
 
     @staticmethod
-    def of(intents: Intents, lasting: float, depth: int, worth: Worth | None = None) -> GreedyIdeal:
-        """From the entries of `intents`; an intent is worth `lasting` times as much every time it is repeated."""
-        worths = np.zeros(0) if worth is None else np.ascontiguousarray(worth(intents), np.float64)
+    def of(
+        intents: Intents, depth: int, lasting: float | None, worth: Array | None = None, share: Array | None = None
+    ) -> GreedyIdeal:
+        """From the entries of `intents`; an intent is worth `lasting` times as much every time it is repeated.
+
+        `worth` has a number for each entry, `share` for each intent; all are 1 by default. If `lasting` is None, an
+        entry leaves 1 - worth of its intent to the documents below.
+        """
+        worths, shares = (
+            np.zeros(0) if values is None else np.ascontiguousarray(values, np.float64) for values in (worth, share)
+        )
         documents = segment_starts(intents.topic_of_document, intents.topics)
         count, start = (np.ascontiguousarray(column, np.int64) for column in (intents.count, intents.document_start))
-        gains = _core.greedy_ideal(documents, count, start, intents.entry_nth, worths, lasting, depth)
+        gains = _core.greedy_ideal(documents, count, start, intents.entry_nth, worths, shares, lasting, depth)
         return GreedyIdeal(*gains, depth)
 
     @property
@@ -103,7 +111,8 @@ def greedy_ideal(
     cache: dict[tuple[float, float, Worth | None], GreedyIdeal] = intents.once("greedy ideals", dict)
     key = rel, alpha, worth
     if key not in cache or cache[key].depth < depth:
-        cache[key] = GreedyIdeal.of(intents.above(rel), 1.0 - alpha, depth, worth)
+        counted = intents.above(rel)
+        cache[key] = GreedyIdeal.of(counted, depth, 1.0 - alpha, None if worth is None else worth(counted))
     return cache[key]
 
 
@@ -113,38 +122,8 @@ def greedy_cascade(intents: Intents, satisfied: Array, share: Array, depth: int 
     `satisfied` is the probability that a document satisfies a reader with this intent, for each entry; `share` is the
     weight of each intent.
     """
-    useful = np.flatnonzero(satisfied > 0)
-    document, intent, satisfied = intents.document[useful], intents.intent[useful], satisfied[useful]
-    documents = np.unique(document)
-    document = np.searchsorted(documents, document)
-    topic = intents.topic_of_document[documents]
-    entries = segment_starts(document, len(documents))
-    left = np.array(share, dtype=np.float64)  # how many readers of each intent are not satisfied yet
-    taken = np.zeros(len(documents), dtype=bool)
-    topics: list[Index] = []
-    gains: list[Array] = []
-    for _ in range(len(documents) if depth is None else depth):
-        gain = np.bincount(document, satisfied * left[intent], len(documents))
-        gain[taken] = 0.0
-        best = np.zeros(intents.topics)
-        np.maximum.at(best, topic, gain)
-        last = np.full(intents.topics, -1)
-        candidates = np.flatnonzero((gain > 0) & (gain == best[topic]))
-        last[topic[candidates]] = candidates  # of several documents the last
-        chosen = last[last >= 0]
-        if not len(chosen):
-            break
-        topics.append(topic[chosen])
-        gains.append(gain[chosen])
-        taken[chosen] = True
-        at = ranges(entries[chosen], np.diff(entries)[chosen])
-        left[intent[at]] *= 1.0 - satisfied[at]
-    if not gains:
-        return GreedyIdeal(np.zeros(intents.topics + 1, dtype=np.int64), np.zeros(0), 0)
-    of_topic = np.concatenate(topics)
-    by_topic = np.argsort(of_topic, kind="stable")
-    start = segment_starts(of_topic[by_topic], intents.topics)
-    return GreedyIdeal(start, np.concatenate(gains)[by_topic], len(gains))
+    longest = len(intents.topic_of_document)
+    return GreedyIdeal.of(intents, longest if depth is None else min(depth, longest), None, satisfied, share)
 
 
 STATES = 1 << 16

@@ -126,8 +126,13 @@ def discounted(
 def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None) -> Array:
     """The DCG of each row's ideal list."""
     ideal = lists.ideal(gain)
+
+    def discounted_gain(before: Array, after: Array, rank: Index) -> Array:
+        return (after - before) / discount(rank)
+
     return lists._once(
-        ("ideal dcg", gain, discount, cutoff), lambda: ideal.sum(ideal.gain / discount(ideal.hits.rank), cutoff)
+        ("ideal dcg", gain, discount, cutoff),
+        lambda: ideal.best_sum(ideal.gain / discount(ideal.hits.rank), cutoff, discounted_gain),
     )
 
 
@@ -416,8 +421,7 @@ LARGEST = ("judgments", "topic")
 
 def largest_gain_of_topics(lists: Assessed, gain: Gain) -> Array:
     """The largest gain of a judged document of each list's topic; 0 if none has a gain."""
-    ideal = lists.ideal(gain)
-    return np.asarray(ideal.hits.first(ideal.gain, 0.0)[lists.set_of_row], dtype=np.float64)
+    return lists.ideal(gain).largest(0.0)
 
 
 @measure

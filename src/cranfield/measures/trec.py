@@ -273,6 +273,7 @@ class Rndcg(Measure):
         ideal, best, dcg = lists.ideal(gain), _running_ideal_dcg(lists, gain), _running_dcg(lists, gain, self.k)
         last = np.ones(len(ideal.gain), dtype=bool)
         last[:-1] = (np.diff(ideal.gain) != 0) | (np.diff(ideal.hits.row) != 0)
+        last &= best > 0  # a set of documents gains only at its last one
         levels = np.bincount(ideal.hits.row[last], minlength=len(ideal.start) - 1)
         begin = np.concatenate(([0], np.cumsum(levels)))
         # every list, paired with every level of its topic
@@ -296,6 +297,7 @@ class Rndcg(Measure):
         gains, best = ideal.gain[of_topic], best[of_topic]
         ends = np.flatnonzero(np.append(np.diff(gains) != 0, True)) if len(gains) else np.zeros(0, dtype=np.int64)
         total = np.zeros(ranks)
+        ends = ends[best[ends] > 0]
         for end in ends.tolist():  # the number of the last document of a gain, from 0; a list ends at its cut
             total += dcg[np.minimum(end, np.arange(ranks))] / best[end]
         longer = num_retrieved(cut, self.k) >= len(gains) + 2

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cranfield import check
 from cranfield.cli import options
+from cranfield.cli.by_class import Experiment, SplitByClass
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.measure_names import measure_names
 from cranfield.cli.printing import Printing
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.fairness import Attention
 
 
-class FairnessVerb(options.Ranked, Printing):
+class FairnessVerb(options.Ranked, SplitByClass, Printing):
     """Measure how fair runs are: how attention is shared among groups of documents, or among documents.
 
     It prints a table of runs, and one of the groups in each run; values are means over topics, except equity. json, csv
@@ -42,6 +43,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv -m rND -m rKL --prote
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m 'FA*IR' --protected south --proportion 0.4 --depth 50
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m dissatisfaction
 cranfield fairness qrels.txt draws/*.run --draws -m EE-L --attention geometric --p 0.8
+cranfield fairness qrels.txt bm25.run --groups regions.tsv --by classes.txt  # for each class of topics
 cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairness.csv
 """
 
@@ -100,14 +102,14 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
     def run(self) -> None:
         from cranfield.fairness import audit
 
-        judgments = self.read_qrels(self.qrels)
+        judgments, runs = self.part(lambda: Experiment(self.read_qrels(self.qrels), self.read_runs(self.runs)))
         order = self.order or "score"
         rankings = {
             name: {
                 topic: [[place.doc for place in run.ranking(topic, order, self.precision)[: self.depth]]]
                 for topic in run.topics
             }
-            for name, run in self.read_runs(self.runs).items()
+            for name, run in runs.items()
         }
         result = audit(
             judgments,

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield import check
 from cranfield.cli import options
+from cranfield.cli.by_class import Experiment, SplitByClass
 from cranfield.cli.declare import argument, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from cranfield.collection.qrels import Qrels
     from cranfield.evaluation.pool_bias import PoolBias
     from cranfield.scores.scores import Scores
     from cranfield.table import Cell, Table
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 ALL = "(all runs)"
 
 
-class PoolBiasVerb(options.Files, Printing):
+class PoolBiasVerb(options.Files, SplitByClass, Printing):
     """Show how much the judgments favour the runs whose documents were judged (the pooled runs).
 
     Usually only the first documents of some runs, the pool, are judged. The loss of a pooled run is how much lower it
@@ -41,6 +43,7 @@ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run
 cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100
 cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run -m nDCG@10 -m AP
 cranfield pool-bias common.qrels pooled/*.run new.run --pool-depth 100 --adjust new.run --adjust-qrels qrels.txt
+cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --by classes.txt  # for each class of topics
 cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt --format json
 """
 
@@ -72,25 +75,26 @@ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
         check.whole("", **{"--pool-depth": self.pool_depth})
         if self.adjust_qrels is not None and not self.adjust:
             raise UsageError(f"--adjust-qrels {self.adjust_qrels} needs a run to score; add --adjust RUN")
+        self._qrels: dict[str, Qrels] = {}
 
     def run(self) -> None:
         from cranfield.evaluation.evaluator import evaluate
         from cranfield.evaluation.pool_bias import pool_bias_of
 
         measures = chosen(self.measures)
-        judgments = self.read_qrels(self.qrels)
-        pooled = self.read_runs(self.runs)
+        judgments, pooled = self.part(lambda: Experiment(self._judgments(self.qrels), self.read_runs(self.runs)))
         bias = pool_bias_of(judgments, pooled, measures, depth=self.pool_depth, groups=self.groups)
         scores = None
         if self.adjust:
-            new = self.read_runs(self.adjust)
+            files = self.adjust
+            other = self.adjust_qrels or self.qrels
+            judgments, new = self.part(lambda: Experiment(self._judgments(other), self.read_runs(files)))
             both = [name for name in new if name in pooled]
             if both and self.adjust_qrels is None:
                 raise UsageError(
                     f"run {both[0]!r} is pooled, so there is nothing to adjust on the same topics; leave it out of one "
                     "of the two, or give judgments of other topics: --adjust-qrels"
                 )
-            judgments = self.read_qrels(self.adjust_qrels) if self.adjust_qrels else judgments
             scores = evaluate(judgments, new, measures, on_duplicate=self.on_duplicate)
         if self.format == "json":
             self.emit_json(data(bias, scores, self.pool_depth, self.per_topic, self.digits))
@@ -102,6 +106,12 @@ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
         if self.format in ("csv", "tsv"):
             tables = tables[:1] if self.per_topic and scores is None else tables[-1:]
         self.show(*tables)
+
+    def _judgments(self, file: str) -> Qrels:
+        """The judgments of a file; they are read once, because standard input cannot be read again."""
+        if file not in self._qrels:
+            self._qrels[file] = self.read_qrels(file)
+        return self._qrels[file]
 
 
 def loss_table(bias: PoolBias, depth: int) -> Table:

@@ -6,6 +6,7 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
+from cranfield.cli.by_class import Experiment, SplitByClass
 from cranfield.cli.declare import argument
 from cranfield.cli.printing import Printing
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.table import Cell, Table
 
 
-class StatsVerb(options.Files, Printing):
+class StatsVerb(options.Files, SplitByClass, Printing):
     """Count judged and relevant documents by grade and topic, and show how much of each run is judged.
 
     Diversity judgments have a second table: intents per topic and relevant documents by grade, for each type of intents
@@ -28,6 +29,7 @@ class StatsVerb(options.Files, Printing):
 cranfield stats qrels.txt bm25.run
 cranfield stats qrels.txt runs/*.run
 cranfield stats qrels.txt -q --rel 2 --format csv
+cranfield stats qrels.txt runs/*.run --by classes.txt  # for each class of topics
 cranfield stats qrels.diversity.txt --intent-types types.txt
 """
 
@@ -40,8 +42,11 @@ cranfield stats qrels.diversity.txt --intent-types types.txt
     def run(self) -> None:
         from cranfield.collection.stats import of_collection
 
-        judgments = self.read_qrels(self.qrels)
-        statistics = of_collection(judgments, list(self.read_runs(self.runs).values()) if self.runs else (), self.rel)
+        def read() -> Experiment:
+            return Experiment(self.read_qrels(self.qrels), self.read_runs(self.runs) if self.runs else {})
+
+        judgments, runs = self.part(read)
+        statistics = of_collection(judgments, list(runs.values()), self.rel)
         by_intent = None
         if judgments.has_intents or self.intent_types is not None:
             from cranfield.assessed.intent_stats import of_intents

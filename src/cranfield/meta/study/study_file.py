@@ -9,10 +9,12 @@ import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
+from cranfield.collection.first_block import check_json, whole_lines
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
@@ -131,14 +133,30 @@ def read_study(path: PathLike, modules: Iterable[str] = ()) -> Study:
     are imported.
     """
     name = os.fspath(path)
-    text = unmarked(read_bytes(name)).decode("utf-8", "replace")
     suffix = os.path.splitext(name)[1].lower()
+    if suffix not in (".toml", ".yaml", ".yml", ".json"):
+        raise UsageError(f"{name}: unknown format, the name must end in .toml, .yaml, .yml or .json")
+    text = unmarked(read_bytes(name, partial(_check_block, name, suffix))).decode("utf-8", "replace")
     if suffix in (".yaml", ".yml"):
         return plan_of(read_yaml(text, name), name, modules)
-    if suffix not in (".toml", ".json"):
-        raise UsageError(f"{name}: unknown format, the name must end in .toml, .yaml, .yml or .json")
+    return plan_of(_content(text, name, suffix), name, modules)
+
+
+def _check_block(name: str, suffix: str, head: bytes) -> None:
+    """Raise an error for a fault in the first block of a pipe, before the rest is read; only for TOML and JSON."""
+    if suffix == ".json":
+        check_json(head, name, several=False)
+    elif suffix == ".toml" and (lines := whole_lines(head, name, "TOML")):
+        try:
+            _content(unmarked(lines).decode("utf-8", "replace"), name, suffix)
+        except DataError as error:
+            if error.line is not None:  # otherwise something is open at the end of the block
+                raise
+
+
+def _content(text: str, name: str, suffix: str) -> Any:
     try:
-        content = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
+        return tomllib.loads(text) if suffix == ".toml" else json.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         at = re.search(r"at line (\d+)", str(error))
         line = int(at[1]) if at else getattr(error, "lineno", None)
@@ -146,7 +164,6 @@ def read_study(path: PathLike, modules: Iterable[str] = ()) -> Study:
         raise DataError(name, line, f"not valid {suffix[1:].upper()}: {problem}") from None
     except RecursionError:
         raise DataError(name, None, "nested too deeply") from None
-    return plan_of(content, name, modules)
 
 
 class _Section:

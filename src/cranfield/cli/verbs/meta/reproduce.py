@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import Experiment, SplitByClass
 from cranfield.cli.declare import MORE, RESULT, argument, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class ReproduceVerb(Plotting):
+class ReproduceVerb(SplitByClass, Plotting):
     """Show how well a repeated run reproduces the original: lists, scores, effects (Breuer et al., SIGIR 2020).
 
     On the same collection, lists are compared by Kendall's tau union and rank-biased overlap, scores by RMSE and a
@@ -33,6 +35,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --advanced rm3.run --advan
 cranfield meta reproduce old.qrels bm25.run new.run --other-qrels new.qrels --format json
 cranfield meta reproduce --scores all.csv bm25 bm25-again  # from saved scores, by the names of runs
 cranfield meta reproduce qrels.txt bm25.run again.run --topics
+cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for each class of topics
 """
 
     words: list[str] | None = argument(
@@ -84,16 +87,26 @@ cranfield meta reproduce qrels.txt bm25.run again.run --topics
         both = None if self.advanced is None or self.advanced_again is None else (self.advanced, self.advanced_again)
         *qrels, first, second = self.words or []
         if self.scores:
-            original = options.read_score_files(self.scores, self.measures)
-            again = options.read_score_files(self.other_scores, self.measures) if self.other_scores else original
+            files, others = self.scores, self.other_scores
+            original = self.part(lambda: options.read_score_files(files, self.measures))
+            again = self.part(lambda: options.read_score_files(others, self.measures)) if others else original
             result = reproduce_scores(original, again, (first, second), both, same_collection=not self.other_scores)
         else:
+            files_of = [(first, second), *([both] if both else [])]
+            other = self.other_qrels
+            if other is None:
+                before = after = self.part(lambda: experiment(qrels[0], [*itertools.chain(*files_of)]))
+            else:
+                before = self.part(lambda: experiment(qrels[0], [original for original, _ in files_of]))
+                after = self.part(lambda: experiment(other, [again for _, again in files_of]))
+            pairs = [(before.runs[original], after.runs[again]) for original, again in files_of]
             result = reproduce(
-                qrels[0],
-                (first, second),
-                both,
+                before.qrels,
+                pairs[0],
+                pairs[1] if both else None,
                 chosen(self.measures or [options.USUAL]),
-                **self.values("other_qrels", "union", "depth", "missing", "order"),
+                **self.values("union", "depth", "missing", "order"),
+                other_qrels=None if other is None else after.qrels,
                 p=self.persistence,
             )
             result = replace(result, notes=(*result.notes, *changes(first, second)))
@@ -101,6 +114,14 @@ cranfield meta reproduce qrels.txt bm25.run again.run --topics
         self.show(result.topics() if self.topics else result.table())
         if drawn is not None and self.plot:
             drawn.save(self.plot)
+
+
+def experiment(qrels: str, runs: list[str]) -> Experiment:
+    """Judgments, and runs by the names of their files."""
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
+
+    return Experiment(Qrels.of(qrels), {file: Run.of(file) for file in runs})
 
 
 def figure(result: Reproduction) -> Figure:
