@@ -79,9 +79,11 @@ def check_run(
     tags = [tag for tag in run.table.tags if tag]
     findings += [Finding(name, None, "error", code, message) for code, message in _broken(run, rules, tags, topics)]
     if rules.documents == "collection":
-        unknown = unknown_docs(set(map(str, run.columns()["doc"])))
+        unknown = unknown_docs(set(map(str, run.columns().docs)))
         if unknown:
-            message = f"{counted(len(unknown), 'document is', 'documents are')} not in the collection: {listed(unknown)}"
+            message = (
+                f"{counted(len(unknown), 'document is', 'documents are')} not in the collection: {listed(unknown)}"
+            )
             findings.append(Finding(name, None, "error", "unknown-documents", message))
     return Checked(tuple(findings), tags[0] if len(tags) == 1 else "", len(run.topics), len(run))
 
@@ -100,7 +102,10 @@ def _broken(run: Run, rules: Rules, tags: Sequence[str], topics: Sequence[str]) 
         what = f"topic {run.topics[at]!r} has {counted(int(lengths[at]), 'document')}"
         yield "too-long", f"{what}, at most {rules.depth:,} are allowed"
     if len(long) > MOST_LENGTHS:
-        yield "too-long", f"{counted(len(long) - MOST_LENGTHS, 'more topic has', 'more topics have')} too many documents"
+        yield (
+            "too-long",
+            f"{counted(len(long) - MOST_LENGTHS, 'more topic has', 'more topics have')} too many documents",
+        )
     known, own = set(topics), set(run.topics)
     extra = [topic for topic in run.topics if topic not in known]
     if extra:

@@ -75,8 +75,8 @@ class Site:
     def templates(self) -> Environment:
         """The pages."""
         made = Environment(
-            loader=FileSystemLoader([folder / "templates" for folder in self.folders]), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-            lstrip_blocks=True,
+            loader=FileSystemLoader([folder / "templates" for folder in self.folders]), autoescape=True,
+            undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         made.globals["static"] = self._static
         return made
