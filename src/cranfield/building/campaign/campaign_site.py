@@ -44,7 +44,9 @@ class CampaignSite(Site):
         phase = self.campaign.phase
         results = [("/leaderboard", "Leaderboard")] if phase == "results" else []
         if session is None:
-            return results if self.campaign.config.public else []
+            entry = [("/login", "Log in")]
+            entry += [("/register", "Register a team")] if phase == "submission" else []
+            return [*(results if self.campaign.config.public else []), *entry]
         if session.role == "team":
             return [("/team", "My runs"), *results, *([("/sheets", "My sheets")] if results else [])]
         if session.role == "organiser":
