@@ -73,7 +73,8 @@ class Leaderboard(Record):
         notes = [f"means of {measure} over {len(scores.topics)} topics, with {LEVEL:.0%} intervals by Student's t"]
         if any(letters.values()):
             assert comparison is not None
-            notes.append(f"{comparison.group_rule()} ({comparison.test}, {comparison.correction})")
+            notes.append(f"groups: {comparison.group_rule()}; {comparison.notes[0]}")
+            notes += [note for note in comparison.notes if note.startswith("caution:")]
         return Leaderboard(
             measure, LEVEL, len(scores.topics), rank.astype(np.int64), runs, tuple(teams[run] for run in runs),
             mean[order], low, high, tuple(letters.get(run, "") for run in runs), tuple(notes),

@@ -91,7 +91,7 @@ def _compare(site: CampaignSite, session: Session, measure: str | None) -> Respo
     own = {run for run, team in results.teams.items() if team == session.assessor}
     rows = sorted(comparison.rows(), key=lambda row: (row["p adjusted"], -abs(row["difference"])))
     return site.render(
-        "compare.html", session, measure=name, rows=rows, own=own, alpha=comparison.alpha, notes=comparison.notes,
+        "compare.html", session, measure=name, rows=rows, own=own, notes=comparison.notes,
         measures=[str(one) for one in results.scores.measures], signed=signed, number=number,
     )  # fmt: skip
 
