@@ -10,7 +10,6 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from cranfield.building.campaign.campaign_setup import add_organiser, init_campaign
-from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_store import Campaign
 from tests.building.serve.web import Client as Judge
 
@@ -42,7 +41,7 @@ def run_text(team: str, run: int, *, topics: list[str] = TOPICS, tag: str | None
     )
 
 
-def make_campaign(folder: Path, *, toml: dict[str, str] | None = None) -> str:
+def make_campaign(folder: Path, *, toml: dict[str, str] | None = None, database: str = "campaign.db") -> str:
     """A campaign in `folder / "notes"`, whose file has some lines replaced; returns the organiser's password."""
     import json
 
@@ -55,6 +54,7 @@ def make_campaign(folder: Path, *, toml: dict[str, str] | None = None) -> str:
         topics=str(folder / "topics.tsv"),
         docs=[str(folder / "docs.jsonl")],
         measures=["AP", "P@5"],
+        database=database,
     )
     path = folder / "notes" / "campaign.toml"
     text = path.read_text()

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.building.campaign.campaign_config import Rules
 from cranfield.collection.lint import check_files
 from cranfield.collection.lint_findings import Finding
-from cranfield.collection.run import Run
+from cranfield.collection.run import Run, runs_of
 from cranfield.errors import CranfieldError
 from cranfield.text import counted, listed, shown
 
@@ -72,11 +72,16 @@ def check_run(
     if any(finding.severity == "error" for finding in findings):
         return Checked(tuple(findings))
     try:
-        run = Run.read(path, name)
+        runs = runs_of(path, split_tags=True)
     except CranfieldError as error:
         message = str(error).replace(path, name)
         return Checked((*findings, Finding(name, None, "error", "format", message)))
-    tags = [tag for tag in run.table.tags if tag]
+    tags, run = [tag for run in runs for tag in run.table.tags if tag], runs[0]
+    if len(runs) > 1:
+        message = (
+            f"the file has {counted(len(runs), 'tag')}: {listed(run.name for run in runs)}; upload one run at a time"
+        )
+        return Checked((*findings, Finding(name, None, "error", "several-tags", message)))
     findings += [Finding(name, None, "error", code, message) for code, message in _broken(run, rules, tags, topics)]
     if rules.documents == "collection":
         unknown = unknown_docs(set(map(str, run.columns().docs)))
@@ -85,15 +90,13 @@ def check_run(
                 f"{counted(len(unknown), 'document is', 'documents are')} not in the collection: {listed(unknown)}"
             )
             findings.append(Finding(name, None, "error", "unknown-documents", message))
-    return Checked(tuple(findings), tags[0] if len(tags) == 1 else "", len(run.topics), len(run))
+    return Checked(tuple(findings), tags[0] if tags else "", len(run.topics), len(run))
 
 
 def _broken(run: Run, rules: Rules, tags: Sequence[str], topics: Sequence[str]) -> Iterator[tuple[str, str]]:
     """(code, message) for every rule that a run breaks."""
     if not tags:
         yield "no-tag", "the run has no tag; expected 6 columns: topic Q0 doc rank score tag"
-    elif len(tags) > 1:
-        yield "several-tags", f"the file has {counted(len(tags), 'tag')}: {listed(tags)}; upload one run at a time"
     elif len(tags[0]) > LONGEST_TAG or not re.fullmatch(rules.tag, tags[0]):
         yield "tag", f"the tag is {shown(tags[0])}, must match {rules.tag}"
     lengths = np.diff(run.starts)

@@ -93,7 +93,9 @@ def add_account(store: Store, name: str, role: str = "assessor", password: str |
     def change(connection: Connection) -> None:
         before = connection.run("SELECT role FROM assessor WHERE name = ?", (name,))
         if before and (before[0][0] == "team") != (role == "team"):
-            raise UsageError(f"{shown(name)} is a {before[0][0]} and cannot become a {role}; choose another name")
+            raise UsageError(
+                f"{shown(name)} has the role {before[0][0]}, which cannot become {role}; choose another name"
+            )
         connection.run(
             """INSERT INTO assessor (name, role, password, active, created_at) VALUES (?, ?, ?, 1, ?)
             ON CONFLICT (name) DO UPDATE SET role = excluded.role, active = 1,
