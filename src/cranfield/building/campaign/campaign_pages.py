@@ -18,7 +18,7 @@ from cranfield.building.campaign.campaign_export import export_campaign
 from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_site import CampaignSite, campaign_site
 from cranfield.building.campaign.campaign_status import campaign_status
-from cranfield.building.campaign.page_text import when
+from cranfield.building.campaign.page_text import event_text, when
 from cranfield.building.serve.accounts import Session
 from cranfield.building.serve.web_app import for_role
 from cranfield.errors import UsageError
@@ -39,8 +39,7 @@ def _page(site: CampaignSite, session: Session, **values: Any) -> Response:
         "campaign.html", session, state=campaign_status(campaign), phases=PHASES, phase=campaign.phase,
         teams=campaign.teams(), submissions=campaign.submissions(), code=campaign.join_code, when=when,
         closed=campaign.config.closed(campaign.phase), dates=campaign.config.dates, plan=campaign.config.pool,
-        events=[(event, ", ".join(f"{k}: {v}" for k, v in event.data.items()))
-                for event in campaign.events()[-LAST_EVENTS:][::-1]],
+        events=[(event, event_text(event)) for event in campaign.events()[-LAST_EVENTS:][::-1]],
         **more,
     )  # fmt: skip
 

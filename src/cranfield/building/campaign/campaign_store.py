@@ -132,6 +132,8 @@ class Campaign:
         one_of("", PHASES, phase=phase)
 
         def change(connection: Connection) -> None:
+            if phase == "judging" and not connection.run("SELECT 1 FROM pool LIMIT 1"):
+                raise UsageError("there is nothing to judge; make the pool first, in the phase pooling")
             before = Store._get(connection, "phase") or PHASES[0]
             if before != phase:
                 Store._set(connection, "phase", phase)

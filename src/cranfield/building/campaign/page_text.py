@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
+from cranfield.building.campaign.campaign_store import Event
+from cranfield.text import listed
+
 
 def when(seconds: float) -> str:
     """A time for people.
@@ -33,3 +36,19 @@ def signed(value: float) -> str:
     if math.isnan(value):
         return "–"
     return f"{value:+.4f}".replace("-", "−") if abs(value) >= 0.00005 else "0.0000"
+
+
+def event_text(event: Event) -> str:
+    """What a line of the log says, for people.
+
+    >>> event_text(Event(1, 0.0, "red", "submit", {"counts": True, "digest": "0123456789abcdef", "tag": "red-1"}))
+    'tag: red-1, counts: yes, digest: 0123456789ab'
+    """
+    shown = {
+        name: {True: "yes", False: "no"}[value] if isinstance(value, bool) else listed(value) if isinstance(value, list)
+        else value[:12] if name == "digest" else value
+        for name, value in event.data.items()
+        if value is not None
+    }  # fmt: skip
+    names = sorted(shown, key=lambda name: (name == "digest", name != "tag", name))
+    return ", ".join(f"{name}: {shown[name]}" for name in names)
