@@ -216,6 +216,26 @@ def building(folder: Path, repeats: int) -> Part:
     return Part(f"{len(runs)} runs x {data.MANY_TOPICS} topics x {data.MANY_DEPTH:,} documents", rows, targets)
 
 
+def merging(folder: Path, repeats: int) -> Part:
+    from bench.merging import CONTESTANTS, FASTER
+
+    rows = in_turns("bench.merging", CONTESTANTS, repeats)
+    targets = [
+        Target(f"times faster than {peer}", ratio(rows, peer, ours), at_least=least)
+        for (ours, peer), least in FASTER.items()
+    ]
+    return Part("merging the labels of assessors", rows, targets)
+
+
+def machine_judges(folder: Path, repeats: int) -> Part:
+    from bench.machine import CONTESTANTS, LIMITS
+
+    data.ad_hoc(folder)  # made before the clock starts
+    rows = in_turns("bench.machine", CONTESTANTS, repeats, str(folder))
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("machine judges: prediction-powered intervals and an audit", rows, targets)
+
+
 def serve(folder: Path, repeats: int) -> Part:
     from bench.serving import BARE, CONTESTANTS, LIMITS, SERVED
 
@@ -235,6 +255,8 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "compare": compare,
     "meta": meta,
     "building": building,
+    "merging": merging,
+    "machine": machine_judges,
     "serve": serve,
 }
 

@@ -184,7 +184,7 @@ def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, li
             raise DataError(origin, None, no_column(role, names, LABEL_COLUMNS[role]))
 
     def text(role: str) -> list[str]:
-        return [_text(value) for value in columns[places[role]]]
+        return _texts(columns[places[role]])
 
     def numbers(role: str, read: Any) -> Array | None:
         return _numbers(columns[places[role]], role, read, origin, lines) if role in places else None
@@ -194,13 +194,21 @@ def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, li
         _filled(text("worker"), "worker", origin, lines),
         text("label"),
         _filled(text("topic"), "topic", origin, lines) if pair else None,
-        numbers("time", _seconds),
+        numbers("time", seconds_of),
         numbers("seconds", float),
         numbers("cost", float),
         text("group") if "group" in places else None,
         origin,
         lines,
     )
+
+
+def _texts(values: list[Any]) -> list[str]:
+    """Cells as text; a column of text, or of whole numbers, needs no look at each cell."""
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return list(values)
+    return list(map(str if kinds == {int} else _text, values))
 
 
 def _text(value: Any) -> str:
@@ -233,10 +241,10 @@ def _numbers(values: list[Any], role: str, read: Any, origin: str, lines: list[i
     return numbers
 
 
-def _seconds(value: Any) -> float:
+def seconds_of(value: Any) -> float:
     """A time in seconds: a number, or a date; a date without a zone is in UTC.
 
-    >>> _seconds("1970-01-01T00:01:00Z"), _seconds("12.5")
+    >>> seconds_of("1970-01-01T00:01:00Z"), seconds_of("12.5")
     (60.0, 12.5)
     """
     if isinstance(value, str):

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
-    "stats", "pool-bias", "agree", "validate", "convert", "completion",
+    "stats", "pool-bias",
+    "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
+    "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
 

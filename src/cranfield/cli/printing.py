@@ -17,6 +17,7 @@ from cranfield.cli.declare import MORE, RESULT, Verb, flag, option
 from cranfield.errors import CranfieldWarning
 
 if TYPE_CHECKING:
+    from cranfield.record import Record
     from cranfield.table import Table
 
 TABLE_FORMATS = ("table", "json", "csv", "tsv", "latex", "markdown", "html")
@@ -118,6 +119,17 @@ class Printing(Quiet, Output):
     def show(self, *tables: Table) -> None:
         """Print tables with the digits asked for."""
         self.emit(self.rendered(*(replace(table, digits=self.digits) for table in tables)))
+
+    def show_record(self, record: Record) -> None:
+        """Print a result: its table, in csv and tsv all of its columns, and in JSON everything."""
+        if self.format == "json":
+            self.emit(record.to_json())
+        elif self.for_programs:
+            from cranfield.record import table_of
+
+            self.show(table_of(record.columns(), notes=tuple(getattr(record, "notes", ()))))
+        else:
+            self.show(record.table())
 
 
 class Plotting(Printing):

@@ -26,6 +26,7 @@ from cranfield.collection.source import (
     without_compression,
     write_bytes,
 )
+from cranfield.collection.topic_tables import is_header
 from cranfield.collection.topics import FORMATS, Topics, check_block
 from cranfield.errors import UsageError
 
@@ -135,7 +136,7 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
     buffer = thing if isinstance(thing, bytes) else beginning(thing)
     first = first_line(buffer)
-    if first.lstrip().startswith(b"<"):
+    if first.lstrip().startswith(b"<") or is_header(first.decode("utf-8", "replace").split("\t")):
         return "topics"
     by_suffix = {".run": "run", ".qrels": "qrels"}.get(os.path.splitext(without_compression(path))[1])
     detected = formats.detect(

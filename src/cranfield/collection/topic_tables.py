@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cranfield.collection.structured import without_repeats
@@ -26,8 +26,7 @@ def _parts_to_write(records: list[Record]) -> list[str]:
 def read_tsv(text: str, path: str) -> Found:
     rows = [(line, row.removesuffix("\r").split("\t")) for line, row in enumerate(text.split("\n"), 1) if row.strip()]
     header = ["id", "title"]
-    first = [PART.get(cell.lower()) for cell in rows[0][1]]
-    if first[0] == "id" and any(part in TEXTS for part in first[1:]):
+    if is_header(rows[0][1]):
         line, header = rows.pop(0)
         for name, count in Counter(header).items():
             if count > 1:
@@ -37,6 +36,16 @@ def read_tsv(text: str, path: str) -> Found:
             message = f"{counted(len(cells), 'column')} between tabs, expected {len(header)}: {' '.join(header)}"
             raise DataError(path, line, message)
         yield line, record_of(zip(header, cells, strict=True), path, line)
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Are the cells of the first line names of columns, with an id and a text?
+
+    >>> is_header(["query_id", "text"]), is_header(["1", "text retrieval"])
+    (True, False)
+    """
+    first, *others = [PART.get(cell.strip().lower()) for cell in cells]
+    return first == "id" and any(part in TEXTS for part in others)
 
 
 def write_tsv(records: list[Record], path: str) -> str:

@@ -289,6 +289,11 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     return text.lstrip("\ufeff")
 
 
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format of a file of topics, detected from its content."""
+    return _detected(_decoded(read_bytes(path), os.fspath(path), None), os.fspath(path))
+
+
 def check_block(head: bytes, path: str, format: str | None = None, encoding: str | None = None) -> None:
     """Raise an error if the first block cannot be topics, before the rest is read: a pipe may have no end."""
     if len(head) < HEAD or not head.strip():

@@ -76,7 +76,7 @@ def compare(
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = find_test(test)
     own = own_settings(chosen, margin=margin, zeros=zeros, method=method, continuity=continuity)
-    correction = _correction(correction, chosen)
+    correction = default_correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
         raise UsageError(f"{chosen.name} needs a score of every system on every topic; use nan='listwise'")
     matrices = []
@@ -118,7 +118,8 @@ def compare(
     )
 
 
-def _correction(correction: str | None, test: PairTest) -> str:
+def default_correction(correction: str | None, test: PairTest) -> str:
+    """The name of the correction: Holm's unless another is given; none for a test of all pairs together."""
     if test.simultaneous:
         if correction is not None and find_correction(correction).name != "none":
             raise UsageError(f"{test.name} holds for all pairs together; leave out correction={correction!r}")

@@ -1,4 +1,4 @@
-"""The bundled sample collection: topics, graded judgments and four runs."""
+"""The bundled sample collection: topics, graded judgments, four runs, and texts of some of the documents."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ class Sample:
     qrels: str
     runs: tuple[str, ...]
     topics: str
+    notes: str
+    """JSON-lines with the texts (`doc_id`, `title`, `text`) of the first documents for topics 101 to 112."""
+    intents: str
+    """The intents of three topics, between tabs: topic, intent, text, type (inf or nav), probability."""
 
 
 def sample() -> Sample:
@@ -21,10 +25,20 @@ def sample() -> Sample:
     >>> import cranfield as cf
     >>> [Path(run).name for run in cf.sample().runs]
     ['bm25.run', 'coord.run', 'dense.run', 'fusion.run']
+
+    The notes are the texts of documents:
+
+    >>> import json
+    >>> with open(cf.sample().notes, encoding="utf-8") as file:
+    ...     notes = [json.loads(line) for line in file]
+    >>> next(note["title"] for note in notes if note["doc_id"] == "NOTE-0262")
+    'Flutter speed of a swept wing with slung engine'
     """
     here = Path(__file__).parent
     return Sample(
         qrels=str(here / "qrels.txt"),
         runs=tuple(str(path) for path in sorted(here.glob("*.run"))),
         topics=str(here / "topics.xml"),
+        notes=str(here / "notes.jsonl"),
+        intents=str(here / "intents.tsv"),
     )

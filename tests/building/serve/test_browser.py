@@ -125,7 +125,7 @@ def test_cannot_judge_later_and_a_reason(server: Server, visit: Any, path: str) 
     page.keyboard.press("2")
     wait_for(page, "d3")
     assert page.input_value("#reason") == ""
-    page.wait_for_function("document.querySelector('#progress-text').textContent.startsWith('1 of')")
+    page.wait_for_function("() => document.querySelector('#progress-text').textContent.startsWith('1 of')")
     with Store(path) as store:
         rows = store.database.read("SELECT doc, state, grade, reason FROM judgment ORDER BY id")
     assert rows == [("d0", "cannot", None, ""), ("d1", "later", None, ""), ("d2", "graded", 2, "1 word on it")]
@@ -197,7 +197,7 @@ def test_a_reload_goes_on_where_it_was(server: Server, visit: Any) -> None:
 def test_two_assessors_at_once_judge_different_documents(server: Server, visit: Any, path: str) -> None:
     first, second = visit(server, "w0"), visit(server, "w1")
     second.select_option("#topics", "1")
-    second.wait_for_function("document.querySelector('#topic-id').textContent === '1'")
+    second.wait_for_function("() => document.querySelector('#topic-id').textContent === '1'")
     seen: list[str] = []
     for _ in range(5):
         for page in (first, second):
@@ -223,11 +223,11 @@ def test_a_lost_connection_keeps_judgments_and_sends_them_later(server: Server, 
     wait_for(page, "d2")
     page.keyboard.press("0")
     wait_for(page, "d3")
-    page.wait_for_function("document.querySelector('#connection').textContent.includes('2 judgments kept here')")
+    page.wait_for_function("() => document.querySelector('#connection').textContent.includes('2 judgments kept here')")
     assert len(qrels(path)) == 1
     page.context.set_offline(False)
     saved(page, 3)
-    page.wait_for_function("document.querySelector('#connection').textContent === ''")
+    page.wait_for_function("() => document.querySelector('#connection').textContent === ''")
     assert qrels(path) == {("1", "d0"): 1, ("1", "d1"): 2, ("1", "d2"): 0}
 
 
@@ -236,7 +236,7 @@ def test_a_judgment_that_was_not_sent_survives_a_reload(server: Server, visit: A
     page.context.route("**/api/judge", lambda route: route.abort())
     page.keyboard.press("2")
     wait_for(page, "d1")
-    page.wait_for_function("document.querySelector('#connection').textContent.includes('1 judgment kept here')")
+    page.wait_for_function("() => document.querySelector('#connection').textContent.includes('1 judgment kept here')")
     page.on("dialog", lambda dialog: dialog.accept())  # the browser asks whether to leave the page
     page.context.unroute("**/api/judge")
     page.reload()
@@ -255,7 +255,7 @@ def test_a_server_killed_in_the_middle_loses_nothing(path: str, visit: Any) -> N
         first.kill()
         page.keyboard.press("2")
         wait_for(page, "d2")
-        page.wait_for_function("document.querySelector('#connection').textContent.includes('kept here')")
+        page.wait_for_function("() => document.querySelector('#connection').textContent.includes('kept here')")
         with Server(path, port=first.port):
             saved(page, 2)
             page.keyboard.press("0")
@@ -292,7 +292,7 @@ def test_the_whole_pool_and_then_the_end(path: str, visit: Any) -> None:
                 arg=doc,
             )
         page.wait_for_selector("#finished:not([hidden])")
-        assert "Nothing is left" in page.inner_text("#finished")
+        page.wait_for_function("() => document.querySelector('#finished').textContent.includes('Nothing is left')")
         assert len(qrels(path)) == 3
 
 

@@ -156,7 +156,7 @@ def test_documents_of_the_pool_without_a_text_are_counted(files: Path) -> None:
     Path("few.jsonl").write_text('{"id": "a", "text": "x"}\n')
     with Store("judgments.db") as store:
         notes = prepare(store, Sources(topics="topics.tsv", pool="pool.tsv", docs=("few.jsonl",)))
-    assert notes[-1] == "1 documents of the pool have no text: b"
+    assert notes[-1] == "1 document of the pool without a text: b"
 
 
 def test_a_folder_of_texts_pages_and_images(files: Path) -> None:

@@ -15,6 +15,7 @@ import cranfield as cf
 from cranfield.assessed.lists import Assessed
 from cranfield.building import agreement
 from cranfield.building.assessor_labels import Labels
+from cranfield.building.merging import WorkerReport, merge, rate_workers
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
@@ -40,12 +41,20 @@ from cranfield.report.figures import (
     describe_informativeness,
     describe_interaction,
     describe_intervals,
+    describe_judge_confusion,
+    describe_judge_ranks,
+    describe_method_ranks,
+    describe_posterior_entropy,
     describe_power,
+    describe_powered,
     describe_precision_recall,
     describe_rank_changes,
     describe_robustness,
     describe_spacing,
     describe_swap_rates,
+    describe_topic_leniency,
+    describe_worker_accuracy,
+    describe_worker_confusion,
 )
 from cranfield.report.figures import __all__ as exported
 from cranfield.report.figures.draw.lines import MOST_POINTS, _prepared
@@ -53,6 +62,7 @@ from cranfield.report.figures.label_placement import placed, short_names
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores
+from tests.report.figures import test_judge_figures as judge_data
 
 NAN = math.nan
 EQUAL = [("i1", "x", 1), ("i1", "y", 1)]
@@ -68,6 +78,12 @@ def measured(measures: int) -> Scores:
     """Scores of five systems on 12 topics."""
     values = np.random.default_rng(3).random((measures, 5, 12))
     return Scores([f"m{i}" for i in range(measures)], [f"run{i}" for i in range(5)], map(str, range(12)), values)
+
+
+def labelled(workers: int) -> list[tuple[str, str, int]]:
+    """Labels of 20 items by each assessor."""
+    rng = np.random.default_rng(5)
+    return [(f"t{i}", f"w{w}", int(rng.integers(0, 3))) for i in range(20) for w in range(workers)]
 
 
 def assessor_figures(names: list[str]) -> dict[str, Figure]:
@@ -131,6 +147,13 @@ def figures(systems: int) -> dict[str, Figure]:
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),
         "ranks": describe_rank_changes({"system": names, "before": range(systems), "after": range(systems)}),
+        "judge confusion": describe_judge_confusion(judge_data.confusion()),
+        "judge ranks": describe_judge_ranks(judge_data.ranks(systems)),
+        "leniency": describe_topic_leniency(judge_data.topics()),
+        "powered": describe_powered(judge_data.powered(systems)),
+        "methods": describe_method_ranks(
+            {"method": ["majority", "aware"] * systems, "run": twice, "rank": range(1, 2 * systems + 1)}
+        ),
         "robustness": describe_robustness(
             {"measure": twice, "kept": [1, 0.5] * systems, "tau": rng.random(2 * systems)}
         ),
@@ -152,6 +175,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "components": describe_components(
             {"measure": twice, "component": ["system", "topic"] * systems, "variance": rng.random(2 * systems)}
         ),
+        "worker confusion": describe_worker_confusion(merge(labelled(systems))),
+        "posterior entropy": describe_posterior_entropy(merge(labelled(systems))),
+        "worker accuracy": describe_worker_accuracy(rate_workers(labelled(systems), method="majority")),
     }
 
 
@@ -352,11 +378,52 @@ def test_rank_changes_and_shares_of_variance_are_computed() -> None:
         (lambda: describe_assessor_agreement(agreement.each_assessor(EQUAL)), "nothing to draw: all values are undef"),
         (lambda: describe_assessor_agreement(agreement.confusion(THREE, by_pair=True)), "one matrix, but there are 3"),
         (lambda: describe_diversity({"system": ["a"], "I-rec": [NAN], "D-nDCG": [1]}), "no system has both"),
+        (lambda: describe_worker_confusion(merge(labelled(2)), ["w9"]), "no assessor 'w9'"),
+        (lambda: describe_posterior_entropy({}), "there are no merged labels"),
+        (lambda: describe_worker_accuracy(unchecked()), "no label could be checked against the majority of the other"),
     ],
 )  # fmt: skip
 def test_bad_input_raises_an_error_that_names_it(call: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         call()
+
+
+def unchecked() -> WorkerReport:
+    """A report on two assessors who have no item in common."""
+    return rate_workers([("t1", "a", 0), ("t2", "b", 1)], method="majority")
+
+
+def test_the_confusion_of_an_assessor_goes_row_by_row() -> None:
+    """By the votes, t1 and t2 are 0 and t3 is 1; c says 0, 1, 1."""
+    rows = [
+        (t, w, y) for t, ys in {"t1": "000", "t2": "001", "t3": "111"}.items() for w, y in zip("abc", ys, strict=True)
+    ]
+    merged = merge(rows, gold={"t2": 0})
+    figure = describe_worker_confusion(merged, ["c"])
+    assert figure.columns()["row"].tolist() == ["0", "0", "1", "1"]
+    assert figure.columns()["value"].tolist() == [0.5, 0.5, 0.0, 1.0]
+    assert len(describe_worker_confusion(merge(labelled(9))).columns()["value"]) == 6 * 9
+    assert "the 6 of 9 assessors with most labels" in describe_worker_confusion(merge(labelled(9))).subtitle
+
+
+def test_entropy_falls_for_each_method() -> None:
+    results = {name: merge(labelled(4), name) for name in ("majority", "dawid-skene")}
+    columns = describe_posterior_entropy(results).columns()
+    for name, merged in results.items():
+        values = columns["entropy"][columns["method"] == name]
+        assert np.allclose(values, np.sort(merged.entropy)[::-1])
+    assert columns["items"][19] == 1.0
+
+
+def test_accuracies_come_with_intervals_and_chance() -> None:
+    report = rate_workers(labelled(5), method="majority")
+    figure = describe_worker_accuracy(report)
+    columns = figure.columns()
+    assert (np.diff(columns["accuracy"]) <= 0).all()
+    assert (columns["low"] <= columns["accuracy"]).all()
+    assert figure.references[0].value == pytest.approx(
+        float((report.chance * report.checks).sum() / report.checks.sum())
+    )
 
 
 # -- the drawing

@@ -241,8 +241,8 @@ def _without_text(store: Store, settings: Settings) -> list[str]:
     )
     if not rows:
         return []
-    more = "1,000 or more" if len(rows) == 1000 else f"{len(rows):,}"
-    return [f"{more} documents of the pool have no text: {listed(doc for (doc,) in rows)}"]
+    size = "1,000 documents or more" if len(rows) == 1000 else counted(len(rows), "document")
+    return [f"{size} of the pool without a text: {listed(doc for (doc,) in rows)}"]
 
 
 def add_local_user(store: Store, name: str) -> None:

@@ -24,6 +24,7 @@ AHEAD = 3
 """Documents that an assessor has at a time: one in view, the others fetched in advance."""
 RENEW_BELOW = 0.75
 """Leases are renewed when less than this share of their time is left, not with every judgment."""
+_NOBODY: dict[str, float] = {}
 REPEAT_AFTER = 5
 """A document is repeated at the earliest after this many other judgments."""
 
@@ -267,8 +268,11 @@ class Offers:
 
     def has_room(self, item: Item, assessor: str, now: float) -> bool:
         """May this assessor still judge the document?"""
-        others = sum(expires > now for name, expires in self._leases.get(item, {}).items() if name != assessor)
-        return self._count[item] + others < self.settings.overlap
+        taken = self._count.get(item, 0)
+        for name, expires in self._leases.get(item, _NOBODY).items():
+            if name != assessor and expires > now:
+                taken += 1
+        return taken < self.settings.overlap
 
     def _spent(self, now: float) -> bool:
         """Is the budget spent, counting the documents that assessors have in front of them?"""

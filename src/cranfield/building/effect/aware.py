@@ -1,0 +1,272 @@
+r"""AWARE: score runs with the labels of each assessor, then average the scores with a weight for each assessor.
+
+Majority votes and models of labels decide on the label of each document before anything is scored. AWARE
+(Assessor-driven Weighted Averages for Retrieval Evaluation) merges after scoring.
+Reference: Ferrante, Ferro & Maistro, TOIS 36(2), 2017, doi:10.1145/3110217
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.assessed.join_options import JoinOptions
+from cranfield.building.assessor_labels import Labels, LabelsLike
+from cranfield.building.effect.labelled_runs import LabelledRuns
+from cranfield.building.effect.random_assessors import GAPS, RATES, gaps_to_random
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike
+from cranfield.errors import DataError, UsageError
+from cranfield.record import Record
+from cranfield.scores.scores import Scores
+from cranfield.text import counted, listed
+from cranfield.types import Array, Progress
+
+UNIFORM = "uniform"
+WEIGHTS = (UNIFORM, *GAPS)
+"""How assessors are weighted: all alike, or by a distance to random assessors."""
+WeightsLike = str | PathLike | Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AwareWeights(Record):
+    """The weight of each assessor in the scores of AWARE."""
+
+    facts = ("kind", "rates", "replicates", "power", "by_topic", "seed")
+
+    measures: tuple[str, ...]
+    workers: tuple[str, ...]
+    weight: Array
+    """measures × assessors × topics, or × 1 if weights are the same on all topics; they sum to 1 over assessors."""
+    gap: Array | None
+    """rates × measures × assessors × topics (or 1): the distance to random assessors; None for given weights."""
+    labels: NDArray[np.int64]
+    """The number of labels of each assessor."""
+    kind: str
+    rates: tuple[float, ...]
+    replicates: int
+    power: float
+    by_topic: bool
+    seed: int
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """measure, assessor, labels, the distance to random assessors by rate, weight (means over topics)."""
+        m, w = (axis.ravel() for axis in np.indices(self.weight.shape[:2]))
+        gaps = {}
+        if self.gap is not None:
+            with_values = ~np.isnan(self.gap)
+            sums = np.where(with_values, self.gap, 0.0).sum(axis=-1)
+            count = with_values.sum(axis=-1)
+            means = np.divide(sums, count, out=np.full_like(sums, np.nan), where=count > 0)
+            gaps = {f"gap {rate:g}": means[i][m, w] for i, rate in enumerate(self.rates)}
+        return {
+            "measure": np.array(self.measures, dtype=object)[m],
+            "assessor": np.array(self.workers, dtype=object)[w],
+            "labels": self.labels[w],
+            **gaps,
+            "weight": self.weight.mean(axis=2)[m, w],
+        }
+
+
+def aware(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) -> Scores:
+    r"""The scores of runs, averaged over assessors.
+
+    .. math:: s(r, t) = \sum_k w_k \, s_k(r, t) \Big/ \sum_k w_k
+
+    where :math:`s_k(r, t)` is the score of run r on topic t with the labels of assessor k alone, and the sums are over
+    the assessors who have such a score. Assessors have none on a topic of which they labelled no document, or on which
+    the measure is undefined with their labels, such as AP without a relevant document.
+
+    `settings` are those of `aware_weights`. The result is like that of `evaluate`.
+
+    >>> labels = [("1", "d1", "anna", 1), ("1", "d2", "anna", 0), ("1", "d1", "ben", 1), ("1", "d2", "ben", 1)]
+    >>> aware(labels, {"mine": {"1": {"d2": 2.0, "d1": 1.0}}}, "AP").means().item()  # the mean of 0.5 and 1
+    0.75
+    """
+    return aware_scores(labels, runs, measures, **settings)[0]
+
+
+def aware_weights(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) -> AwareWeights:
+    r"""The weight of each assessor by which `aware` averages scores.
+
+    With weights by a distance, the weight of assessor k is the distance of their scores to those of the nearest random
+    assessor, raised to a power,
+
+    .. math:: w_k \propto \left( \min_p \bar d(S_k, R_{k,p}) \right)^{\text{power}}
+
+    where :math:`R_{k,p}` are the scores with the labels of a random assessor who labels the same documents as
+    assessor k and calls each relevant with probability p, and :math:`\bar d` is the mean distance over `replicates` of
+    them. So an assessor who labels at random has little weight, without any gold labels.
+
+    weights: `uniform`; or a distance between scores of runs (see `GAPS`): `frobenius`, `rmse`, `kl`, `tau`, `tau-ap`;
+        or {assessor: weight}, or a file with lines of assessor, weight.
+    rates: the probabilities p of random assessors.
+    replicates: the number of random assessors for each p.
+    power: 1; 2 or 3 favour the best assessors more.
+    by_topic: a weight for each assessor and topic, from the scores on the topic.
+    rel: the lowest grade that counts as relevant, for random assessors.
+    missing: a topic that a run does not contain scores as an empty list (`zero`), or has no score (`skip`).
+    options: `JoinOptions`, how runs are read and ranked.
+    """
+    return aware_scores(labels, runs, measures, **settings)[1]
+
+
+def aware_scores(
+    labels: LabelsLike,
+    runs: Any,
+    measures: Any = None,
+    *,
+    weights: WeightsLike = UNIFORM,
+    missing: str = "zero",
+    options: JoinOptions | None = None,
+    progress: Progress | None = None,
+    **learning: Any,
+) -> tuple[Scores, AwareWeights]:
+    """The scores of `aware` and the weights of `aware_weights`, computed once."""
+    joined = LabelledRuns(Labels.of(labels), runs, measures, missing=missing, options=options)
+    values = joined.values_by_assessor(progress)
+    found = weights_of(joined, values, weights, progress=progress, **learning)
+    merged, unweighted = weighted_mean(values, found.weight)
+    notes = [*found.notes, *_notes(joined, values, unweighted)]
+    return joined.scores(merged, notes), found
+
+
+def weights_of(
+    joined: LabelledRuns,
+    values: Array,
+    weights: WeightsLike = UNIFORM,
+    *,
+    rates: Sequence[float] = RATES,
+    replicates: int = 10,
+    power: float = 1.0,
+    by_topic: bool = False,
+    rel: float = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> AwareWeights:
+    """As `aware_weights`, from the scores with the labels of each assessor."""
+    labels = joined.labels
+    check.whole("aware", replicates=replicates)
+    check.positive("aware", power=power)
+    for rate in rates:
+        check.between("aware", low=0, high=1, rate=rate)
+    if not rates:
+        raise UsageError("aware: rates == (), must be one or more probabilities of random assessors")
+    names = tuple(map(str, joined.measures))
+    workers = len(labels.workers)
+    notes = [*labels.notes]
+    gap = None
+    if isinstance(weights, str) and weights in GAPS:
+        gap = gaps_to_random(
+            joined, values, weights, rates=rates, replicates=replicates, rel=rel, by_topic=by_topic, seed=seed,
+            progress=progress,
+        )  # fmt: skip
+        raw = np.where(np.isnan(gap), np.inf, gap).min(axis=0)
+        unknown = np.isinf(raw)
+        raw = np.where(unknown, 0.0, np.maximum(raw, 0.0)) ** power
+        kind = weights
+        shares = ", ".join(f"{rate:g}" for rate in rates)
+        notes.append(
+            f"AWARE: {counted(workers, 'assessor')}, weights by the {kind} distance to random assessors at {shares}"
+            + (" on each topic" if by_topic else "")
+        )
+        if int(never := unknown.all(axis=(0, 2)).sum()):
+            who = listed(np.array(labels.workers, dtype=object)[unknown.all(axis=(0, 2))].tolist())
+            notes.append(f"{counted(int(never), 'assessor')} without a distance to random assessors, weight 0: {who}")
+    elif weights == UNIFORM:
+        raw = np.ones((len(names), workers, 1))
+        kind = UNIFORM
+        notes.append(f"AWARE: {counted(workers, 'assessor')}, all with the same weight")
+    else:
+        given = _given(weights, labels)
+        raw = np.broadcast_to(given[None, :, None], (len(names), workers, 1)).copy()
+        kind = "given"
+        notes.append(f"AWARE: {counted(workers, 'assessor')}, with weights that were given")
+    if workers == 1:
+        notes.append("there is one assessor, whose scores are taken as they are")
+    total = raw.sum(axis=1, keepdims=True)
+    if (empty := int((total == 0).sum())) and gap is not None:
+        what = counted(empty, "topic" if by_topic else "measure")
+        notes.append(f"all weights are 0 for {what}, where assessors get the same weight")
+    weight = np.where(total > 0, raw / np.where(total > 0, total, 1.0), 1 / workers)
+    counts = np.bincount(labels.worker, minlength=workers)
+    return AwareWeights(
+        names, labels.workers, weight, gap, counts, kind, tuple(rates), replicates, power, by_topic, seed, tuple(notes)
+    )
+
+
+def weighted_mean(values: Array, weight: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """measures × runs × topics: the weighted mean over the assessors who have a score; and where all of them weigh 0.
+
+    values: assessors × measures × runs × topics. weight: measures × assessors × topics (or 1). If all assessors who
+    have a score have the weight 0, they get the same weight.
+    """
+    defined = ~np.isnan(values)
+    shares = np.moveaxis(weight, 1, 0)[:, :, None, :] * defined
+    total = shares.sum(axis=0)
+    alone = (total == 0) & defined.any(axis=0)
+    shares = np.where(alone, defined, shares)
+    total = shares.sum(axis=0)
+    sums = (shares * np.where(defined, values, 0.0)).sum(axis=0)
+    mean = np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 0)
+    return mean, alone
+
+
+def _given(weights: Any, labels: Labels) -> Array:
+    """The weights of assessors from a mapping or a file."""
+    origin = "weights"
+    if isinstance(weights, str | os.PathLike):
+        if isinstance(weights, str) and not os.path.exists(weights):
+            raise check.nearest(weights, WEIGHTS, "kind of weights or file")
+        table = read_side_file(weights, "assessor weight", [2], mixed=True, filled=2)
+        origin, pairs = table.origin, {}
+        for line, (name, cell) in table:
+            try:
+                pairs[name] = float(cell)
+            except ValueError:
+                raise DataError(origin, line, f"the weight of {name} is {cell!r}, expected a number") from None
+        weights = pairs
+    if not isinstance(weights, Mapping):
+        raise check.wrong("aware", "weights", weights, f"one of {', '.join(WEIGHTS)}, {{assessor: weight}} or a file")
+    lacking = [worker for worker in labels.workers if worker not in weights]
+    if lacking:
+        raise DataError(origin, None, f"no weight for {counted(len(lacking), 'assessor')}: {listed(lacking)}")
+    given = np.array([float(weights[worker]) for worker in labels.workers])
+    if not (np.isfinite(given) & (given >= 0)).all():
+        at = int(np.flatnonzero(~(np.isfinite(given) & (given >= 0)))[0])
+        raise DataError(origin, None, f"the weight of {labels.workers[at]} is {given[at]:g}, must be 0 or above")
+    if not given.any():
+        raise DataError(origin, None, "all weights are 0; give at least one assessor a weight above 0")
+    return given
+
+
+def _notes(joined: LabelledRuns, values: Array, alone: NDArray[np.bool_]) -> list[str]:
+    """Which scores are means over some of the assessors only."""
+    labels, topics = joined.labels, joined.topics
+    judged = np.zeros((len(labels.workers), len(topics)), dtype=bool)
+    place = {topic: t for t, topic in enumerate(topics)}
+    of_item = np.array([place[topic] for topic in labels.topics], dtype=np.int64)
+    judged[labels.worker, of_item[labels.item]] = True
+    notes = []
+    if len(partly := np.flatnonzero(~judged.all(axis=0))):
+        names = listed([topics[t] for t in partly.tolist()])
+        number = counted(len(partly), "topic is", "topics are")
+        notes.append(f"{number} not labelled by every assessor, and scored by those who labelled them: {names}")
+    undefined = np.isnan(values).any(axis=2) & judged[:, None, :]  # assessors × measures × topics
+    for m, measure in enumerate(joined.measures):
+        if cases := int(undefined[:, m].sum()):
+            gone = np.isnan(values[:, m]).all(axis=(0, 1))
+            rest = f"; {int(gone.sum())} have no score at all" if gone.any() else ""
+            what = counted(cases, "topic of an assessor", "topics of assessors")
+            notes.append(f"{measure}: undefined on {what}, left out of the average over assessors{rest}")
+    if alone.any():
+        what = counted(int(alone.any(axis=(0, 1)).sum()), "topic")
+        notes.append(f"on {what} only assessors of weight 0 have a score; they get the same weight there")
+    return notes

@@ -1,0 +1,347 @@
+"""What the choice of a merging method does to the scores, ranks and significant differences of runs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed.join_options import JoinOptions
+from cranfield.building.assessor_labels import Labels, LabelsLike
+from cranfield.building.effect.aware import WEIGHTS, weighted_mean, weights_of
+from cranfield.building.effect.effect_record import Interval, MergeEffect
+from cranfield.building.effect.labelled_runs import LabelledRuns
+from cranfield.building.effect.rank_agreement import Significance, correlations, mean_scores, pair_counts
+from cranfield.building.effect.scale_change import collapse
+from cranfield.building.merging import find_merging_method, merge
+from cranfield.collection.qrels import Qrels
+from cranfield.comparison.compare import default_correction
+from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.evaluation.evaluator import evaluate
+from cranfield.measures.property_tables import lower_is_better
+from cranfield.meta.judgments.rescoring import ranks
+from cranfield.scores.scores import Scores
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64, Progress
+
+METHODS = ("majority", "dawid-skene", "aware")
+AWARE = "aware"
+EXPECTED = ":expected"
+GOLD = "the gold judgments"
+FEWER = (
+    "a τ is outside its interval: a resample has only about two thirds of the assessors, so its ranking is less sure "
+    "than that of all"
+)
+ORIGINAL = "original"
+"""The name of the scale of labels as they were given."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Variant:
+    """A method on a scale."""
+
+    name: str
+    method: str
+    labels: Labels
+    averaged: Callable[[Index64], Array] | None = None
+    """For AWARE: the scores with some assessors, by their numbers."""
+
+
+def merge_effect(
+    labels: LabelsLike,
+    runs: Any,
+    measures: Any = None,
+    *,
+    methods: Sequence[str] = METHODS,
+    scales: Sequence[str] = (),
+    gold: Any = None,
+    test: str = "t",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    resamples: int = 200,
+    level: float = 0.95,
+    seed: int = 0,
+    missing: str = "zero",
+    options: JoinOptions | None = None,
+    progress: Progress | None = None,
+) -> MergeEffect:
+    """Score runs with the labels merged by each method, and compare the rankings of runs.
+
+    methods: names of merging methods (`known_merging_methods`); `NAME:expected` for the expected grades of that method;
+        `aware`, or `aware:frobenius` and the like for other weights than uniform ones (see `aware_weights`).
+    scales: coarser scales of the labels (see `collapse`) on which every method is also applied.
+    gold: judgments that rankings are compared with, on the topics that both have; by default the first method is the
+        reference, on the labels as they were given.
+    test, correction, alpha: how pairs of runs are tested; see `compare`. The correction is over the pairs of a measure.
+    resamples: how often assessors are drawn with replacement, as many as there are; an assessor who is drawn twice
+        counts as two. Every method is applied to these labels, and its scores are compared with those of the reference
+        on the same labels, or with the gold judgments. Intervals are percentiles at `level`. 0: no intervals. A
+        resample has only about two thirds of the assessors, so its rankings are less sure than that of all assessors,
+        and intervals of correlations tend to be low.
+
+    >>> labels = [("1", "d1", "anna", 1), ("1", "d2", "anna", 0), ("1", "d1", "ben", 1), ("1", "d2", "ben", 0),
+    ...     ("1", "d1", "cleo", 0), ("1", "d2", "cleo", 1)]
+    >>> runs = {"a": {"1": {"d1": 2.0, "d2": 1.0}}, "b": {"1": {"d2": 2.0, "d1": 1.0}}}
+    >>> effect = merge_effect(labels, runs, "AP", methods=["majority", "aware"], resamples=0)
+    >>> effect.means.value[:, 0].round(3).tolist(), effect.tau.value.tolist()
+    ([[1.0, 0.5], [0.833, 0.667]], [[1.0], [1.0]])
+    """
+    check_alpha("merge_effect", alpha)
+    check.between("merge_effect", low=0.5, high=0.9999, level=level)
+    if resamples:
+        check.whole("merge_effect", resamples=resamples)
+    chosen = find_test(test)
+    how = Significance(chosen, default_correction(correction, chosen), TestSettings(alpha=alpha, seed=seed))
+    every = Labels.of(labels)
+    notes = [*every.notes]
+    joined = LabelledRuns(every, runs, measures, missing=missing, options=options)
+    if len(joined.runs) < 2:
+        raise UsageError("merge_effect: there is one run; a ranking needs 2 or more")
+    if not methods:
+        raise UsageError("merge_effect: there are no methods; name one or more")
+    variants = _variants(joined, every, list(dict.fromkeys(methods)), scales, seed, progress)
+    rows, fixed, topic_notes = _reference(joined, gold, runs, missing, options)
+    notes += joined.notes() + topic_notes
+    study = _Study(joined, variants, rows, fixed, how, seed)
+    means, signs, values = study.scores(every, None)
+    reference = means[0] if fixed is None else mean_scores(fixed)
+    reference_signs = signs[0] if fixed is None else study.signs(fixed)
+    lower = study.lower
+    agreement = [correlations(reference, own, lower) for own in means]
+    pairs = np.array([[pair_counts(a, b) for a, b in zip(reference_signs, own, strict=True)] for own in signs])
+    draws = _resampled(study, every, resamples, progress, means) if resamples else None
+    if resamples and draws is None:
+        notes.append("there is one assessor, so assessors cannot be resampled and there are no intervals")
+    done = 0 if draws is None else len(draws["tau"])
+    tau = np.stack([tau for tau, _ in agreement])
+    notes += _notes(study, values, variants, draws, tau, level)
+    name = GOLD if fixed is not None else variants[0].name
+    undefined = np.full((len(variants), len(lower)), np.nan)
+
+    def interval(value: Array, key: str) -> Interval:
+        if draws is None:
+            nothing = np.full(value.shape, np.nan)
+            return Interval(value, nothing, nothing)
+        low, high = _percentiles(draws[key], level)
+        return Interval(value, low, high)
+
+    return MergeEffect(
+        methods=tuple(variant.name for variant in variants), measures=study.names, runs=joined.runs,
+        topics=tuple(joined.topics[t] for t in rows.tolist()), reference=name, means=interval(means, "means"),
+        reference_means=reference, rank=np.stack([ranks(own, lower) for own in means]),
+        reference_rank=ranks(reference, lower), tau=interval(tau, "tau"),
+        tau_ap=interval(np.stack([ap for _, ap in agreement]), "tau_ap"),
+        significant=np.abs(signs).sum(axis=2), reference_significant=np.abs(reference_signs).sum(axis=1),
+        kept=interval(pairs[..., 0].astype(np.float64), "kept"), lost=pairs[..., 1], new=pairs[..., 2],
+        reversed=pairs[..., 3],
+        stability=undefined if draws is None else mean_scores(np.moveaxis(draws["stability"], 0, -1)),
+        test=chosen.name, correction=how.correction, alpha=alpha, level=level, resamples=done, seed=seed,
+        notes=tuple(dict.fromkeys(notes)),
+    )  # fmt: skip
+
+
+class _Study:
+    """The scores of all variants with some assessors."""
+
+    def __init__(
+        self,
+        joined: LabelledRuns,
+        variants: Sequence[_Variant],
+        rows: Index64,
+        fixed: Array | None,
+        how: Significance,
+        seed: int,
+    ) -> None:
+        self.joined, self.variants, self.rows, self.fixed, self.how, self.seed = (
+            joined, variants, rows, fixed, how, seed,
+        )  # fmt: skip
+        self.names = tuple(map(str, joined.measures))
+        self.lower = [lower_is_better(name) for name in self.names]
+        self.unconverged = 0
+
+    def scores(self, labels: Labels, drawn: Index64 | None) -> tuple[Array, Index64, list[Array]]:
+        """Means (variants × measures × runs), signs of significant pairs, and scores of each variant.
+
+        drawn: the numbers of the assessors that were drawn; None for all of them.
+        """
+        values = [self._values(variant, drawn)[:, :, self.rows] for variant in self.variants]
+        means = np.stack([mean_scores(own) for own in values])
+        return means, np.stack([self.signs(own) for own in values]), values
+
+    def signs(self, values: Array) -> Index64:
+        """measures × pairs."""
+        joined = self.joined
+        topics = [joined.topics[t] for t in self.rows.tolist()]
+        parts = zip(values, self.names, strict=True)
+        return np.stack([self.how.signs(own, joined.runs, topics, name) for own, name in parts])
+
+    def _values(self, variant: _Variant, drawn: Index64 | None) -> Array:
+        everyone = np.arange(len(variant.labels.workers))
+        if variant.averaged is not None:
+            return variant.averaged(everyone if drawn is None else drawn)
+        labels = variant.labels if drawn is None else with_assessors(variant.labels, drawn)
+        name, _, kind = variant.method.partition(":")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # counted here, and said once
+            merged = merge(labels, name, seed=self.seed)
+        self.unconverged += merged.converged is False
+        return self.joined.values(merged.expected if kind else merged.grades)
+
+
+def with_assessors(labels: Labels, drawn: Index64) -> Labels:
+    """The labels of some assessors by their numbers; one who is drawn twice counts as two.
+
+    >>> labels = Labels.of([("t1", "anna", 1), ("t1", "ben", 0)])
+    >>> with_assessors(labels, np.array([0, 0])).counts().tolist()
+    [[0, 2]]
+    """
+    order = np.argsort(labels.worker, kind="stable")
+    size = np.bincount(labels.worker, minlength=len(labels.workers))
+    start = np.cumsum(size) - size
+    rows = np.concatenate([order[start[one] : start[one] + size[one]] for one in drawn.tolist()])
+
+    def part(values: Array | None) -> Array | None:
+        return None if values is None else values[rows]
+
+    return replace(
+        labels, workers=tuple(f"{labels.workers[one]} ({at + 1})" for at, one in enumerate(drawn.tolist())),
+        item=labels.item[rows], worker=np.repeat(np.arange(len(drawn)), size[drawn]), label=labels.label[rows],
+        time=part(labels.time), seconds=part(labels.seconds), cost=part(labels.cost),
+        group=tuple(labels.group[one] for one in drawn.tolist()) if labels.group else (),
+    )  # fmt: skip
+
+
+def _variants(
+    joined: LabelledRuns, labels: Labels, methods: Sequence[str], scales: Sequence[str], seed: int,
+    progress: Progress | None,
+) -> list[_Variant]:  # fmt: skip
+    """Every method on every scale, the labels as they were given first."""
+    on_scale = {ORIGINAL: labels} | {scale: collapse(labels, scale) for scale in dict.fromkeys(scales)}
+    variants = []
+    for scale, own in on_scale.items():
+        for method in methods:
+            name = method if scale == ORIGINAL else f"{method} on {scale}"
+            if method == AWARE or method.startswith(f"{AWARE}:"):
+                kind = method.partition(":")[2] or WEIGHTS[0]
+                if kind not in WEIGHTS:
+                    raise check.nearest(method, [f"{AWARE}:{weights}" for weights in WEIGHTS], "method")
+                variants.append(_Variant(name, method, own, _averaging(joined.on(own), kind, seed, progress)))
+                continue
+            plain = method.removesuffix(EXPECTED)
+            found = find_merging_method(plain).name + method[len(plain) :]
+            variants.append(_Variant(name, found, own))
+    return variants
+
+
+def _averaging(joined: LabelledRuns, kind: str, seed: int, progress: Progress | None) -> Callable[[Index64], Array]:
+    """AWARE with some assessors: their scores and weights do not depend on others, so they are computed once."""
+    values = joined.values_by_assessor(progress)
+    weight = weights_of(joined, values, kind, seed=seed, progress=progress).weight
+
+    def averaged(drawn: Index64) -> Array:
+        return weighted_mean(values[drawn], weight[:, drawn])[0]
+
+    return averaged
+
+
+def _reference(
+    joined: LabelledRuns, gold: Any, runs: Any, missing: str, options: JoinOptions | None
+) -> tuple[Index64, Array | None, list[str]]:
+    """The topics that are used; and with gold judgments, the scores with them on these topics."""
+    everything = np.arange(len(joined.topics))
+    if gold is None:
+        return everything, None, []
+    judgments = Qrels.of(gold)
+    common = set(judgments.topics) & set(joined.topics)
+    if not common:
+        first, second = (listed(map(repr, names)) for names in (joined.topics, judgments.topics))
+        raise UsageError(f"merge_effect: labels and gold judgments have no topic in common: {first}, and {second}")
+    kept = judgments.of_topics(common)
+    how = options or JoinOptions()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*without judgments ignored")  # a note says so
+        scores: Scores = evaluate(
+            kept, runs, joined.measures, missing=missing, order=how.order, precision=how.precision, format=how.format,
+            on_duplicate=how.on_duplicate, split_tags=how.split_tags,
+        )  # fmt: skip
+    rows = np.array([t for t, topic in enumerate(joined.topics) if topic in common], dtype=np.int64)
+    place = {topic: t for t, topic in enumerate(scores.topics)}
+    values = scores.values[:, :, [place[joined.topics[t]] for t in rows.tolist()]]
+    notes = []
+    for names, what in ((joined.topics, "the gold judgments"), (judgments.topics, "the labels")):
+        if outside := [topic for topic in names if topic not in common]:
+            notes.append(f"{counted(len(outside), 'topic')} not in {what}, left out: {listed(outside)}")
+    return rows, values, notes
+
+
+def _resampled(
+    study: _Study, labels: Labels, resamples: int, progress: Progress | None, full: Array
+) -> dict[str, Array] | None:
+    """Means, correlations and kept pairs with resampled assessors; fewer resamples after Ctrl-C."""
+    workers = len(labels.workers)
+    if workers < 2:
+        return None
+    rng = np.random.default_rng(study.seed)
+    parts: dict[str, list[Array]] = {"means": [], "tau": [], "tau_ap": [], "kept": [], "stability": []}
+    gold = None if study.fixed is None else (mean_scores(study.fixed), study.signs(study.fixed))
+    try:
+        for number in range(resamples):
+            means, signs, _ = study.scores(labels, rng.integers(workers, size=workers))
+            reference, reference_signs = gold if gold is not None else (means[0], signs[0])
+            agreement = [correlations(reference, own, study.lower) for own in means]
+            kept = [[pair_counts(a, b)[0] for a, b in zip(reference_signs, own, strict=True)] for own in signs]
+            stable = [correlations(whole, own, study.lower)[0] for whole, own in zip(full, means, strict=True)]
+            parts["means"].append(means)
+            parts["tau"].append(np.stack([tau for tau, _ in agreement]))
+            parts["tau_ap"].append(np.stack([ap for _, ap in agreement]))
+            parts["kept"].append(np.array(kept, dtype=np.float64))
+            parts["stability"].append(np.stack(stable))
+            if progress is not None:
+                progress(number + 1, resamples)
+    except KeyboardInterrupt:
+        if len(parts["stability"]) < 2:
+            raise
+        done = f"{len(parts['stability']):,} of {resamples:,} resamples"
+        warnings.warn(f"interrupted after {done} of assessors", CranfieldWarning, stacklevel=3)
+    size = len(parts["stability"])
+    return {name: np.stack(values[:size]) for name, values in parts.items()}
+
+
+def _percentiles(draws: Array, level: float) -> tuple[Array, Array]:
+    """The ends of the interval over the first axis; NaN where no draw has a value."""
+    none = np.isnan(draws).all(axis=0)
+    filled = np.where(none, 0.0, draws)
+    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.where(none, np.nan, low), np.where(none, np.nan, high)
+
+
+def _notes(
+    study: _Study, values: Sequence[Array], variants: Sequence[_Variant], draws: dict[str, Array] | None, tau: Array,
+    level: float,
+) -> list[str]:  # fmt: skip
+    """What a reader of the numbers must know."""
+    how = study.how
+    correction = "" if how.correction == "none" else f", {how.correction}"
+    notes = [f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}"]
+    for variant, own in zip(variants, values, strict=True):
+        for m, name in enumerate(study.names):
+            if count := int(np.isnan(own[m]).any(axis=0).sum()):
+                notes.append(f"{variant.name}: {name} is undefined on {counted(count, 'topic')}, left out of its means")
+    if study.unconverged:
+        notes.append(f"methods did not converge {counted(study.unconverged, 'time')}, resamples included")
+    if draws is not None:
+        number = counted(len(draws["tau"]), "resample")
+        notes.append(f"[low, high]: {level:.0%} percentile intervals from {number} of assessors, seed {study.seed}")
+        low, high = _percentiles(draws["tau"], level)
+        if ((tau < low) | (tau > high)).any():
+            notes.append(FEWER)
+        if lost := int(np.isnan(draws["tau"]).sum()):
+            notes.append(f"{lost} of {draws['tau'].size} τ with resampled assessors are undefined, and left out")
+        notes.append("stability: mean τ of the rankings with resampled assessors and the ranking with all of them")
+    return notes

@@ -1,0 +1,1 @@
+"""Machine judges: compare their judgments with human ones, use both in valid intervals, and ask a language model."""

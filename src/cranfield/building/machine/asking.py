@@ -1,0 +1,261 @@
+"""Ask many questions at once, with a limit, retries, and an answer written to the log as soon as it is there."""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from cranfield import check
+from cranfield.building.machine.endpoint import Answer, AskError, Endpoint, EndpointError
+from cranfield.building.machine.grade_answers import Reading, read_grade
+from cranfield.building.machine.label_log import LABELLED, UNPARSED, Entry, LabelLog
+from cranfield.building.machine.label_plan import Question
+from cranfield.types import Progress
+
+POLL = 0.05
+"""Seconds between two looks at how far the work is."""
+FAILURES_IN_A_ROW = 10
+"""After this many questions that failed, with no answer between them, no further question is asked."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often and how long to try."""
+
+    concurrency: int = 4
+    """Questions that are open at a time."""
+    attempts: int = 6
+    """How often a question is asked if the endpoint fails."""
+    first_wait: float = 1.0
+    """Seconds before the second attempt; twice as long before each further one, less up to half of it at random."""
+    longest_wait: float = 120.0
+
+    def __post_init__(self) -> None:
+        check.whole("label", concurrency=self.concurrency, attempts=self.attempts)
+        check.not_negative("label", first_wait=self.first_wait, longest_wait=self.longest_wait)
+
+    def wait(self, attempt: int, jitter: float) -> float:
+        """Seconds to wait after so many attempts; jitter is between 0 and 1.
+
+        >>> [Patience(longest_wait=5).wait(attempt, 0.0) for attempt in (1, 2, 3, 4)]
+        [1.0, 2.0, 4.0, 5.0]
+        """
+        return min(self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 60)) * (1 - jitter / 2)
+
+
+@dataclass
+class Asked:
+    """What came of the questions. Answers are in the log."""
+
+    answered: int = 0
+    failed: list[tuple[Question, str]] = field(default_factory=list)
+    """Questions without an answer, and why."""
+    stopped: str = ""
+    """Why no further question was asked."""
+    interrupted: bool = False
+
+
+class _Stopped(Exception):
+    """A question was given up because the work was stopped."""
+
+
+class _Worker(threading.Thread):
+    """A thread that says itself when it has finished.
+
+    `Thread.join` and `Thread.is_alive` do not: if Ctrl-C interrupts `join`, Python 3.11 takes a running thread for a
+    finished one, and its answer would be lost.
+    """
+
+    def __init__(self, work: Callable[[Iterator[Question]], None], waiting: Iterator[Question]) -> None:
+        super().__init__(daemon=True)
+        self._work = work
+        self._waiting = waiting
+        self._finished = threading.Event()
+
+    @property
+    def active(self) -> bool:
+        return self.ident is not None and not self._finished.is_set()
+
+    def run(self) -> None:
+        try:
+            self._work(self._waiting)
+        finally:
+            self._finished.set()
+
+
+class Asker:
+    """Threads that ask, one that writes, and the caller that waits."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        log: LabelLog,
+        scale: Mapping[str, str],
+        patience: Patience,
+        *,
+        on_interrupt: Callable[[int], None] = lambda open_questions: None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.log = log
+        self.scale = tuple(scale)
+        self.patience = patience
+        self.on_interrupt = on_interrupt
+        self.asked = Asked()
+        self._results: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._not_before = 0.0
+        self._in_a_row = 0
+        self._open = 0
+        self._written = threading.Event()
+        self._error: BaseException | None = None
+
+    def run(self, questions: Iterable[Question], total: int, progress: Progress | None = None) -> Asked:
+        """Ask all questions. Ctrl-C stops asking and waits for open questions; a second one drops these."""
+        waiting = iter(questions)
+        count = max(1, min(self.patience.concurrency, total))
+        workers = [_Worker(self._work, waiting) for _ in range(count)]
+        writer = threading.Thread(target=self._write, daemon=True)
+        writer.start()
+        try:
+            for worker in workers:
+                worker.start()
+            self._wait(workers, total, progress)
+        except KeyboardInterrupt:
+            self.asked.interrupted = True
+            self._stop.set()
+            self.on_interrupt(self._open)
+            with suppress(KeyboardInterrupt):  # then open questions are dropped: they will be asked again
+                self._wait(workers, total, progress)
+        finally:
+            self._stop.set()
+            self._results.put(None)
+            while not self._written.is_set():
+                time.sleep(POLL)
+        if self._error is not None:
+            raise self._error
+        return self.asked
+
+    def _wait(self, workers: list[_Worker], total: int, progress: Progress | None) -> None:
+        while any(worker.active for worker in workers):
+            time.sleep(POLL)
+            if progress is not None:
+                progress(self.asked.answered + len(self.asked.failed), total)
+
+    def _work(self, waiting: Iterator[Question]) -> None:
+        try:
+            while not self._stop.is_set():
+                with self._lock:
+                    question = next(waiting, None)
+                    self._open += question is not None
+                if question is None:
+                    return
+                try:
+                    self._settle(question)
+                finally:
+                    with self._lock:
+                        self._open -= 1
+        except _Stopped:
+            pass
+        except BaseException as error:
+            with self._lock:
+                self._error = self._error or error
+            self._stop.set()
+
+    def _settle(self, question: Question) -> None:
+        """Ask until there is an answer, or no hope."""
+        began = time.monotonic()
+        try:
+            answer, attempts = self._ask(question)
+        except EndpointError as error:
+            self._give_up(str(error))
+            return
+        except AskError as error:
+            with self._lock:
+                self.asked.failed.append((question, str(error)))
+                self._in_a_row += 1
+                hopeless = self._in_a_row >= FAILURES_IN_A_ROW
+            if hopeless:
+                self._give_up(f"{FAILURES_IN_A_ROW} questions in a row failed, the last one because: {error}")
+            return
+        with self._lock:
+            self._in_a_row = 0
+        self._results.put(self._entry(question, answer, attempts, time.monotonic() - began))
+
+    def _ask(self, question: Question) -> tuple[Answer, int]:
+        for attempt in range(1, self.patience.attempts + 1):
+            self._pause_until(self._not_before)
+            try:
+                return self.endpoint.ask(question.text), attempt
+            except AskError as error:
+                if not error.again or attempt == self.patience.attempts:
+                    raise
+                if error.wait > self.patience.longest_wait:
+                    message = f"{error}; the endpoint asks to wait {error.wait:.0f} seconds, which is too long"
+                    raise EndpointError(message) from None
+                wait = max(error.wait, self.patience.wait(attempt, random.random()))
+                until = time.monotonic() + wait
+                if error.too_many:  # all threads slow down
+                    with self._lock:
+                        self._not_before = max(self._not_before, time.monotonic() + max(error.wait, 0.0))
+                self._pause_until(until)
+        raise AssertionError("unreachable")
+
+    def _pause_until(self, moment: float) -> None:
+        """Wait; a stop ends the question."""
+        while (left := max(moment, self._not_before) - time.monotonic()) > 0 or self._stop.is_set():
+            if self._stop.wait(max(left, 0.0)):
+                raise _Stopped
+
+    def _give_up(self, why: str) -> None:
+        with self._lock:
+            self.asked.stopped = self.asked.stopped or why
+        self._stop.set()
+
+    def _entry(self, question: Question, answer: Answer, attempts: int, seconds: float) -> Entry:
+        reading = Reading(None, "the model refused") if answer.refused else read_grade(answer.text, self.scale)
+        return Entry(
+            topic=question.topic,
+            doc=question.doc,
+            worker=question.worker,
+            label=reading.grade,
+            state=UNPARSED if reading.grade is None else LABELLED,
+            problem=reading.problem,
+            prompt=question.digest,
+            template=question.template,
+            model=self.endpoint.model,
+            parameters=dict(self.endpoint.parameters),
+            answer=answer.text,
+            finish=answer.finish,
+            usage=dict(answer.usage),
+            cut=question.cut,
+            attempts=attempts,
+            seconds=round(seconds, 3),
+            time=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        )
+
+    def _write(self) -> None:
+        """Write answers as they come; those that wait together are written together."""
+        try:
+            ended = False
+            while not ended:
+                batch = [self._results.get()]
+                with suppress(queue.Empty):
+                    while batch[-1] is not None:
+                        batch.append(self._results.get_nowait())
+                ended = batch[-1] is None
+                entries = [entry for entry in batch if entry is not None]
+                self.log.append(entries)
+                self.asked.answered += len(entries)
+        except BaseException as error:
+            with self._lock:
+                self._error = self._error or error
+            self._stop.set()
+        finally:
+            self._written.set()

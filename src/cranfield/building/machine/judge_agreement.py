@@ -1,0 +1,335 @@
+"""How well machine judges agree with people: κ, confusion, leniency; overall, by topic, and among machine judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.building.agreement.chance_corrected import closeness, cohen_of
+from cranfield.building.machine.judged_pairs import JudgedPairs, clustered_mean
+from cranfield.collection.qrels import Qrels
+from cranfield.errors import UsageError
+from cranfield.meta.complete_scores import central_interval, resampled_topics
+from cranfield.record import Record, table_of
+from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.text import listed
+from cranfield.types import Array, Index64
+
+WEIGHTS = {"kappa": "identity", "weighted kappa": "quadratic"}
+"""The two κ: all disagreements count alike, or by the squared difference of the grades."""
+NEEDED = 2
+"""Topics that an interval needs."""
+FEW = 10
+"""With fewer topics than this, a bootstrap over topics is rough, and a note says so."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeAgreement(Record):
+    """Agreement of every machine judge with the human judgments: a row per judge."""
+
+    facts = ("rel", "level", "resamples", "seed")
+
+    judge: NDArray[Any]
+    counts: Index64
+    """topics, judged by both, only by people, only by the machine; × judges."""
+    agreement: Array
+    kappa: Array
+    """value, low, high × judges."""
+    weighted: Array
+    """Weighted κ, as `kappa`."""
+    relevant: Array
+    """The share of relevant documents of people and of the machine; × judges."""
+    leniency: Array
+    """Mean machine minus human grade: value, low, high × judges."""
+    rel: float
+    level: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, topics, both, only human, only machine, agreement, κ, weighted κ, shares of relevant, leniency."""
+        numbers = ("topics", "both", "only human", "only machine")
+        return {
+            "judge": self.judge,
+            **dict(zip(numbers, self.counts, strict=True)),
+            "agreement": self.agreement,
+            **_with_ends("kappa", self.kappa),
+            **_with_ends("weighted kappa", self.weighted),
+            "human relevant": self.relevant[0],
+            "machine relevant": self.relevant[1],
+            **_with_ends("leniency", self.leniency),
+        }
+
+    def table(self) -> Table:
+        """A row per judge; κ and leniency with their intervals."""
+        heads = (
+            Column("judge"),
+            *(Column(name, "count") for name in ("topics", "both", "only human", "only machine")),
+            *(Column(name, "number") for name in ("agreement", "κ", "weighted κ", "human relevant")),
+            *(Column(name, "number") for name in ("machine relevant", "leniency")),
+        )
+        rows: list[tuple[Cell, ...]] = []
+        for j, judge in enumerate(self.judge.tolist()):
+            kappas = [_cell(values[:, j], judge) for values in (self.kappa, self.weighted)]
+            counts = [int(count) for count in self.counts[:, j]]
+            shares = [float(share) for share in self.relevant[:, j]]
+            rows.append((judge, *counts, float(self.agreement[j]), *kappas, *shares, _cell(self.leniency[:, j], judge)))
+        return Table(heads, tuple(rows), "Agreement with the human judgments", self.notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeConfusion(Record):
+    """How many documents have each pair of grades: a row per judge, human grade and machine grade."""
+
+    judge: NDArray[Any]
+    human: Array
+    machine: Array
+    documents: Index64
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, human grade, machine grade, documents, share (of the documents with this human grade)."""
+        totals: dict[Any, int] = {}
+        keys = list(zip(self.judge, self.human.tolist(), strict=True))
+        for key, count in zip(keys, self.documents.tolist(), strict=True):
+            totals[key] = totals.get(key, 0) + count
+        total = np.array([totals[key] for key in keys], dtype=np.float64)
+        return {
+            "judge": self.judge,
+            "human grade": self.human,
+            "machine grade": self.machine,
+            "documents": self.documents,
+            "share": np.divide(self.documents, total, out=np.full(len(total), np.nan), where=total > 0),
+        }
+
+    def matrix(self, judge: str) -> tuple[tuple[float, ...], Index64]:
+        """The grades, and human × machine grades."""
+        mine = self.judge == judge
+        grades = tuple(np.unique(self.human[mine]).tolist())
+        return grades, self.documents[mine].reshape(len(grades), len(grades))
+
+    def table(self) -> Table:
+        """A row per judge and human grade, a column per machine grade."""
+        grades = np.unique(self.machine).tolist()
+        rows: list[tuple[Cell, ...]] = []
+        for judge in dict.fromkeys(self.judge.tolist()):
+            own, matrix = self.matrix(judge)
+            for grade, counts in zip(own, matrix.tolist(), strict=True):
+                by_grade: dict[float, int] = dict(zip(own, counts, strict=True))
+                rows.append((judge, f"{grade:g}", *(by_grade.get(other, 0) for other in grades)))
+        heads = (Column("judge"), Column("human grade"), *(Column(f"machine {grade:g}", "count") for grade in grades))
+        return Table(heads, tuple(rows), "Confusion: documents by human and machine grade", self.notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopicAgreement(Record):
+    """Agreement on every topic: a row per judge and topic."""
+
+    judge: NDArray[Any]
+    topic: NDArray[Any]
+    documents: Index64
+    agreement: Array
+    kappa: Array
+    """NaN where both give all documents the same grade."""
+    leniency: Array
+    human_relevant: Index64
+    machine_relevant: Index64
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, topic, documents, agreement, kappa, leniency, human relevant, machine relevant (documents)."""
+        return {
+            "judge": self.judge,
+            "topic": self.topic,
+            "documents": self.documents,
+            "agreement": self.agreement,
+            "kappa": self.kappa,
+            "leniency": self.leniency,
+            "human relevant": self.human_relevant,
+            "machine relevant": self.machine_relevant,
+        }
+
+    def worst(self, most: int = 5) -> Table:
+        """The topics of each judge with the lowest agreement."""
+        order = np.lexsort((self.agreement, np.unique(self.judge, return_inverse=True)[1]))
+        rows: list[tuple[Cell, ...]] = []
+        columns = self.columns()
+        for judge in dict.fromkeys(self.judge.tolist()):
+            mine = [i for i in order.tolist() if self.judge[i] == judge][:most]
+            rows += [tuple(column[i] for column in columns.values()) for i in mine]
+        kinds = {"judge": "text", "topic": "text", "agreement": "number", "kappa": "number", "leniency": "number"}
+        heads = tuple(Column(name, kinds.get(name, "count")) for name in columns)
+        return Table(heads, tuple(rows), "Topics with the lowest agreement", self.notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgesTogether(Record):
+    """Agreement among the machine judges: a row per pair."""
+
+    first: NDArray[Any]
+    second: NDArray[Any]
+    documents: Index64
+    agreement: Array
+    kappa: Array
+    weighted: Array
+    leniency: Array
+    """Mean grade of the second minus that of the first."""
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, other, both (documents), agreement, kappa, weighted kappa, leniency (other minus judge)."""
+        return {
+            "judge": self.first,
+            "other": self.second,
+            "both": self.documents,
+            "agreement": self.agreement,
+            "kappa": self.kappa,
+            "weighted kappa": self.weighted,
+            "leniency": self.leniency,
+        }
+
+    def table(self) -> Table:
+        """A row per pair of judges."""
+        return table_of(self.columns(), caption="Agreement among the machine judges", notes=self.notes)
+
+
+def kappas(confusions: NDArray[Any], grades: Sequence[float], weights: str) -> Array:
+    """Cohen's κ of confusion matrices (… × grades × grades); see `WEIGHTS`."""
+    return cohen_of(confusions.astype(np.float64), closeness(weights, np.array(grades, dtype=np.float64)))[1]
+
+
+def judge_agreement(
+    judges: Sequence[JudgedPairs], *, rel: float = 1, level: float = 0.95, resamples: int = 1_000, seed: int = 0
+) -> tuple[JudgeAgreement, JudgeConfusion, TopicAgreement]:
+    """Agreement of machine judges with people: overall, the confusion of grades, and topic by topic.
+
+    Intervals of κ are percentiles over resamples of topics, those of leniency take topics as clusters
+    (`clustered_mean`): the documents of a topic are not independent. A single topic has no interval.
+    """
+    rows: list[tuple[Array, ...]] = []
+    for pairs in judges:
+        confusions = topic_confusions(pairs)
+        total = confusions.sum(axis=0)
+        ends = [_kappa_interval(confusions, pairs.grades, kind, level, resamples, seed) for kind in WEIGHTS.values()]
+        counts = len(pairs.topics), len(pairs), pairs.only_human, pairs.only_machine
+        shares = (pairs.human >= rel).mean(), (pairs.machine >= rel).mean()
+        lenient = clustered_mean(pairs.difference, pairs.topic, len(pairs.topics), level)
+        agreed = np.trace(total) / total.sum()
+        rows.append(tuple(map(np.array, (counts, agreed, *ends, shares, lenient))))
+    counts_of, agreement, kappa, weighted, relevant, leniency = (
+        np.stack(part, axis=-1) for part in zip(*rows, strict=True)
+    )
+    notes = [
+        "weighted κ: quadratic weights; leniency: mean machine minus human grade of documents that both judged",
+        f"{100 * level:g}% intervals of κ over {resamples:,} resamples of topics, of leniency with topics as clusters",
+        f"relevant: the share of these documents with grade {rel:g} or more",
+        *(note for pairs in judges for note in pairs.notes),
+    ]
+    if any(len(pairs.topics) < NEEDED for pairs in judges):
+        notes.append("a single topic has no intervals")
+    if few := [pairs.name for pairs in judges if NEEDED <= len(pairs.topics) < FEW]:
+        notes.append(f"fewer than {FEW} topics, so that intervals of κ are too narrow: {listed(few)}")
+    names = np.array([pairs.name for pairs in judges], dtype=object)
+    agreed_with = JudgeAgreement(
+        names, counts_of, agreement, kappa, weighted, relevant, leniency, rel, level, resamples, seed,
+        tuple(dict.fromkeys(notes)),
+    )  # fmt: skip
+    return agreed_with, _confusion(judges), _by_topic(judges, rel)
+
+
+def agreement_among(judges: Sequence[JudgedPairs], qrels: Sequence[Qrels]) -> JudgesTogether | None:
+    """Agreement of every pair of machine judges on the documents that both judged; None for a single judge."""
+    if len(judges) < 2:
+        return None
+    rows: list[tuple[Any, ...]] = []
+    for (a, first), (b, second) in combinations(enumerate(judges), 2):
+        try:
+            pairs = JudgedPairs.of(qrels[a], qrels[b], second.name)
+        except UsageError:  # no document in common
+            rows.append((first.name, second.name, 0, np.nan, np.nan, np.nan, np.nan))
+            continue
+        matrix = pairs.confusion
+        both = [float(kappas(matrix, pairs.grades, kind)) for kind in WEIGHTS.values()]
+        share = float(np.trace(matrix) / matrix.sum())
+        rows.append((first.name, second.name, len(pairs), share, *both, float(pairs.difference.mean())))
+    columns = list(zip(*rows, strict=True))
+    names = [np.array(column, dtype=object) for column in columns[:2]]
+    numbers = np.array(columns[3:], dtype=np.float64)
+    notes = ("leniency: mean grade of the second minus that of the first",)
+    return JudgesTogether(
+        names[0], names[1], np.array(columns[2]), numbers[0], numbers[1], numbers[2], numbers[3], notes
+    )
+
+
+def topic_confusions(pairs: JudgedPairs) -> Index64:
+    """topics × grades × grades."""
+    size = len(pairs.grades)
+    a, b = (np.searchsorted(pairs.grades, grades) for grades in (pairs.human, pairs.machine))
+    cell = (pairs.topic * size + a) * size + b
+    return np.bincount(cell, minlength=len(pairs.topics) * size * size).reshape(-1, size, size)
+
+
+def _kappa_interval(
+    confusions: Index64, grades: Sequence[float], weights: str, level: float, resamples: int, seed: int
+) -> tuple[float, float, float]:
+    value = float(kappas(confusions.sum(axis=0), grades, weights))
+    if len(confusions) < NEEDED or not resamples or np.isnan(value):
+        return value, np.nan, np.nan
+    flat = confusions.reshape(len(confusions), -1)
+    drawn = [
+        kappas((times @ flat).reshape(-1, *confusions.shape[1:]), grades, weights)
+        for times in resampled_topics(len(confusions), resamples, seed, 1_000)
+    ]
+    low, high = central_interval(np.concatenate(drawn), level)
+    return value, float(low), float(high)
+
+
+def _confusion(judges: Sequence[JudgedPairs]) -> JudgeConfusion:
+    judge, human, machine, documents = [], [], [], []
+    for pairs in judges:
+        a, b = (axis.ravel() for axis in np.indices(pairs.confusion.shape))
+        grades = np.array(pairs.grades)
+        judge.append(np.full(len(a), pairs.name, dtype=object))
+        human.append(grades[a])
+        machine.append(grades[b])
+        documents.append(pairs.confusion.ravel())
+    return JudgeConfusion(
+        np.concatenate(judge), np.concatenate(human), np.concatenate(machine), np.concatenate(documents)
+    )
+
+
+def _by_topic(judges: Sequence[JudgedPairs], rel: float) -> TopicAgreement:
+    parts: list[TopicAgreement] = []
+    for pairs in judges:
+        confusions = topic_confusions(pairs)
+        count = confusions.sum(axis=(1, 2))
+        relevant = [pairs.by_topic((grades >= rel).astype(np.float64)) for grades in (pairs.human, pairs.machine)]
+        parts.append(
+            TopicAgreement(
+                judge=np.full(len(count), pairs.name, dtype=object),
+                topic=np.array(pairs.topics, dtype=object),
+                documents=count,
+                agreement=np.trace(confusions, axis1=1, axis2=2) / count,
+                kappa=kappas(confusions, pairs.grades, "identity"),
+                leniency=pairs.by_topic(pairs.difference) / count,
+                human_relevant=relevant[0].astype(np.int64),
+                machine_relevant=relevant[1].astype(np.int64),
+            )
+        )
+    fields = [name for name in vars(parts[0]) if name != "notes"]
+    joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in fields}
+    return TopicAgreement(**joined)
+
+
+def _with_ends(name: str, values: Array) -> dict[str, NDArray[Any]]:
+    return {name: values[0], f"{name} low": values[1], f"{name} high": values[2]}
+
+
+def _cell(values: Array, judge: str) -> Estimate:
+    return Estimate("", judge, float(values[0]), float(values[1]), float(values[2]), 0, 0, 0)

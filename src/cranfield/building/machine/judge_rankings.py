@@ -1,0 +1,325 @@
+"""How runs are ranked, and which pairs differ, with human and with machine judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.building.machine.scored_twice import BOTH, DOCUMENTS, ScoredTwice
+from cranfield.comparison.compare import compare
+from cranfield.comparison.differences import noise
+from cranfield.comparison.result import Comparison
+from cranfield.measures.property_tables import lower_is_better
+from cranfield.meta.agreement.coefficients import overlap, tau_ap, tau_b
+from cranfield.meta.complete_scores import levels_of
+from cranfield.meta.judgments.rescoring import ranks
+from cranfield.record import Record, table_of
+from cranfield.table import Cell, Column, Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64
+
+RBO_P = 0.9
+LOST, GAINED, REVERSED = "lost", "gained", "reversed"
+CHANGES = {
+    LOST: "significant with human judgments only",
+    GAINED: "significant with machine judgments only",
+    REVERSED: "significant with both, in opposite directions",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeRankings(Record):
+    """Agreement of the rankings of runs, and of the conclusions about pairs; a row per judge, documents and measure."""
+
+    facts = ("test", "correction", "alpha")
+
+    judge: NDArray[Any]
+    documents: NDArray[Any]
+    measure: NDArray[Any]
+    runs: int
+    topics: Index64
+    tau: Array
+    tau_ap: Array
+    rbo: Array
+    swapped: Index64
+    """Pairs of runs whose means are in the opposite order."""
+    significant: Index64
+    """2 × rows: pairs that differ with human, and with machine judgments."""
+    changes: Index64
+    """kinds of `CHANGES` × rows."""
+    test: str
+    correction: str
+    alpha: float
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, documents, measure, topics, tau, tau_ap, rbo, pairs, swapped, significant, lost, gained, reversed."""
+        return {
+            "judge": self.judge,
+            "documents": self.documents,
+            "measure": self.measure,
+            "topics": self.topics,
+            "tau": self.tau,
+            "tau_ap": self.tau_ap,
+            "RBO": self.rbo,
+            "pairs": np.full(len(self.judge), self.runs * (self.runs - 1) // 2),
+            "swapped": self.swapped,
+            "significant (human)": self.significant[0],
+            "significant (machine)": self.significant[1],
+            **dict(zip(CHANGES, self.changes, strict=True)),
+        }
+
+    def table(self) -> Table:
+        """A row per judge, documents and measure."""
+        caption = "Rankings of runs, and conclusions about pairs of runs"
+        return table_of(self.columns(), caption=caption, notes=self.notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChangedConclusions(Record):
+    """The pairs of runs about which the two judgments lead to other conclusions."""
+
+    judge: NDArray[Any]
+    documents: NDArray[Any]
+    measure: NDArray[Any]
+    run: NDArray[Any]
+    other: NDArray[Any]
+    difference: Array
+    """2 × rows: run − other, with human and with machine judgments."""
+    p: Array
+    """2 × rows: adjusted p-values."""
+    change: NDArray[Any]
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, documents, measure, run, other, difference and p with human and machine judgments, change."""
+        return {
+            "judge": self.judge,
+            "documents": self.documents,
+            "measure": self.measure,
+            "run": self.run,
+            "other": self.other,
+            "difference (human)": self.difference[0],
+            "p (human)": self.p[0],
+            "difference (machine)": self.difference[1],
+            "p (machine)": self.p[1],
+            "change": self.change,
+        }
+
+    def table(self) -> Table:
+        """A row per pair."""
+        return table_of(self.columns(), caption="Conclusions that change", notes=self.notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunRanks(Record):
+    """The mean and the rank of every run with human judgments, and with those of each machine judge."""
+
+    judge: NDArray[Any]
+    documents: NDArray[Any]
+    measure: NDArray[Any]
+    run: NDArray[Any]
+    means: Array
+    """2 × rows: with human and with machine judgments."""
+    rank: Index64
+    """2 × rows: 1 is the best; ties share the best rank."""
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, documents, measure, run, means, ranks, change of rank, and the spread of ranks over the judges."""
+        return {
+            "judge": self.judge,
+            "documents": self.documents,
+            "measure": self.measure,
+            "run": self.run,
+            "human mean": self.means[0],
+            "machine mean": self.means[1],
+            "human rank": self.rank[0],
+            "machine rank": self.rank[1],
+            "change": self.rank[1] - self.rank[0],
+            "spread": self.spread(),
+        }
+
+    def table(self) -> Table:
+        """A row per documents, measure and run, best run of the first judge first; a column per judge."""
+        judges = list(dict.fromkeys(self.judge.tolist()))
+        rows: dict[tuple[Any, ...], dict[str, Cell]] = {}
+        spread = self.spread().tolist()
+        entries = zip(self.documents, self.measure, self.run, self.judge, self.rank.T.tolist(), spread, strict=True)
+        for documents, measure, run, judge, (human, machine), width in entries:
+            row = rows.setdefault((documents, measure, run), {"human": human, "spread": width})
+            row[judge] = machine
+        order = sorted(rows, key=lambda key: (list(DOCUMENTS).index(key[0]), key[1], rows[key]["human"]))
+        names = ["human", *judges, *(["spread"] if len(judges) > 1 else [])]
+        heads = (*map(Column, ("documents", "measure", "run")), *(Column(name, "count") for name in names))
+        cells = tuple((*key, *(rows[key].get(name) for name in names)) for key in order)
+        return Table(heads, cells, "Ranks of runs under human and machine judgments", self.notes)
+
+    def spread(self) -> Index64:
+        """The highest minus the lowest rank of the run under all machine judges, on the same documents and measure."""
+        keys = list(zip(self.documents, self.measure, self.run, strict=True))
+        seen: dict[Any, list[int]] = {}
+        for key, rank in zip(keys, self.rank[1].tolist(), strict=True):
+            seen.setdefault(key, []).append(rank)
+        return np.array([max(seen[key]) - min(seen[key]) for key in keys], dtype=np.int64)
+
+
+def compare_rankings(
+    scored: list[ScoredTwice], *, test: str = "t", correction: str | None = None, alpha: float = 0.05, **settings: Any
+) -> tuple[JudgeRankings, ChangedConclusions, RunRanks]:
+    """Rank correlations, conclusions that change and ranks, for all judges, documents and measures.
+
+    τ is Kendall's τ_b, τ_ap has the human ranking as the gold standard, RBO has p = 0.9. Pairs are tested by `compare`
+    with each of the two judgments; the options are those of `compare`.
+    """
+    parts = [_compared(part, test=test, correction=correction, alpha=alpha, **settings) for part in scored]
+    first = parts[0].human
+    correction_used = "" if first.correction == "none" else f", {first.correction}"
+    notes = [
+        f"test: {first.test}{correction_used}, α = {alpha:g}",
+        f"tau is τ_b, tau_ap takes the human ranking as the gold standard, RBO has p = {RBO_P:g}",
+        *(f"documents {name}: {what}, on topics that both judged" for name, what in DOCUMENTS.items()),
+        *_same_documents(scored),
+        *(f"{name}: {what}" for name, what in CHANGES.items()),
+        *_left_out(scored),
+        *(note for part in scored for note in part.notes),
+    ]
+    sizes = [len(part.human.measures) for part in scored]
+    correlations = np.concatenate([part.correlations for part in parts], axis=1)
+    swapped, significant, changes = _counts(parts)
+    rankings = JudgeRankings(
+        judge=np.repeat(np.array([part.judge for part in scored], dtype=object), sizes),
+        documents=np.repeat(np.array([part.documents for part in scored], dtype=object), sizes),
+        measure=np.concatenate([np.array(part.human.measures, dtype=object) for part in scored]),
+        runs=len(scored[0].human.runs),
+        topics=np.repeat([len(part.human.topics) for part in scored], sizes),
+        tau=correlations[0],
+        tau_ap=correlations[1],
+        rbo=correlations[2],
+        swapped=swapped,
+        significant=significant,
+        changes=changes,
+        test=first.test,
+        correction=first.correction,
+        alpha=alpha,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    return rankings, _changed(scored, parts), _ranks(scored)
+
+
+def _same_documents(scored: list[ScoredTwice]) -> Iterator[str]:
+    """A note about judges who judged the same documents as people, so that there is nothing else to compare."""
+    further = {part.judge for part in scored if part.documents != BOTH}
+    same = [part.judge for part in scored if part.documents == BOTH and part.judge not in further]
+    if same:
+        yield f"judged the same documents as people, so that both and all are the same: {listed(same)}"
+
+
+def _left_out(scored: list[ScoredTwice]) -> Iterator[str]:
+    """Notes about topics that were left out, each once for all judges and documents that have it."""
+    cases: dict[tuple[str, ...], list[str]] = {}
+    for part in scored:
+        if part.left_out:
+            cases.setdefault(part.left_out, []).append(f"{part.judge}, {part.documents}")
+    for topics, where in cases.items():
+        place = "" if len(where) == len(scored) else f" ({listed(where)})"
+        why = "a score is undefined with human or machine judgments"
+        yield f"{counted(len(topics), 'topic')} left out{place}, because {why}: {listed(topics)}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    human: Comparison
+    machine: Comparison
+    correlations: Array
+    """τ, τ_ap, RBO × measures."""
+    sign: list[Index64]
+    """For each measure, 2 × pairs: which run is better: 1, −1, or 0 within rounding."""
+    significant: list[NDArray[np.bool_]]
+    """For each measure, 2 × pairs."""
+
+    def change(self, measure: int) -> NDArray[Any]:
+        """The kind of change of each pair; empty if there is none."""
+        human, machine = self.significant[measure]
+        opposite = self.sign[measure][0] != self.sign[measure][1]
+        kinds = [human & ~machine, machine & ~human, human & machine & opposite]
+        return np.select(kinds, list(CHANGES), "").astype(object)
+
+
+def _compared(part: ScoredTwice, **settings: Any) -> _Compared:
+    human, machine = compare(part.human, **settings), compare(part.machine, **settings)
+    signs, significant = [], []
+    for families in zip(human.families, machine.families, strict=True):
+        signs.append(np.stack([_signs(family.difference, noise(family.matrix.values)) for family in families]))
+        significant.append(np.stack([family.adjusted <= human.alpha for family in families]))
+    return _Compared(human, machine, _correlations(part), signs, significant)
+
+
+def _signs(difference: Array, close: float) -> Index64:
+    """1, −1, or 0 for a difference within rounding."""
+    return np.where(np.abs(difference) <= close, 0, np.sign(difference)).astype(np.int64)
+
+
+def _correlations(part: ScoredTwice) -> Array:
+    values = []
+    for m, name in enumerate(part.human.measures):
+        sign = -1.0 if lower_is_better(name) else 1.0
+        scores = [part.human.values[m], part.machine.values[m]]
+        means = np.stack([sign * score.mean(axis=1) for score in scores])
+        levels = levels_of(means, np.array([noise(score) for score in scores]))
+        values.append([float(f(levels)[0, 1]) for f in (tau_b, tau_ap, lambda x: overlap(x, p=RBO_P))])
+    return np.array(values).T
+
+
+def _counts(parts: list[_Compared]) -> tuple[Index64, Index64, Index64]:
+    swapped, significant, changes = [], [], []
+    for part in parts:
+        for m, sign in enumerate(part.sign):
+            swapped.append(int((sign[0] * sign[1] < 0).sum()))
+            significant.append(part.significant[m].sum(axis=1))
+            kinds = part.change(m)
+            changes.append([int((kinds == kind).sum()) for kind in CHANGES])
+    return np.array(swapped), np.array(significant).T, np.array(changes).T
+
+
+def _changed(scored: list[ScoredTwice], parts: list[_Compared]) -> ChangedConclusions:
+    rows: list[tuple[Any, ...]] = []
+    for part, compared in zip(scored, parts, strict=True):
+        for m, (human, machine) in enumerate(zip(compared.human.families, compared.machine.families, strict=True)):
+            kinds, runs = compared.change(m), human.matrix.systems
+            for i in np.flatnonzero(kinds != "").tolist():
+                names = runs[human.first[i]], runs[human.second[i]]
+                numbers = human.difference[i], machine.difference[i], human.adjusted[i], machine.adjusted[i]
+                rows.append((part.judge, part.documents, human.matrix.measure, *names, *numbers, kinds[i]))
+    columns = list(zip(*rows, strict=True)) or [()] * 10
+    judge, documents, measure, run, other, change = (
+        np.array(column, dtype=object) for column in (*columns[:5], columns[9])
+    )
+    number = np.array(columns[5:9], dtype=np.float64)
+    notes = tuple(f"{name}: {what}" for name, what in CHANGES.items())
+    return ChangedConclusions(judge, documents, measure, run, other, number[:2], number[2:], change, notes)
+
+
+def _ranks(scored: list[ScoredTwice]) -> RunRanks:
+    judge, documents, measure, run, means, places = [], [], [], [], [], []
+    for part in scored:
+        names = part.human.measures
+        lower = [lower_is_better(name) for name in names]
+        both = [scores.values.mean(axis=2) for scores in (part.human, part.machine)]
+        m, r = (axis.ravel() for axis in np.indices(both[0].shape))
+        judge.append(np.full(len(m), part.judge, dtype=object))
+        documents.append(np.full(len(m), part.documents, dtype=object))
+        measure.append(np.array(names, dtype=object)[m])
+        run.append(np.array(part.human.runs, dtype=object)[r])
+        means.append(np.stack([values.ravel() for values in both]))
+        places.append(np.stack([ranks(values, lower).ravel() for values in both]))
+    notes = ("spread: the highest minus the lowest rank of a run over the machine judges",)
+    names_of = [np.concatenate(column) for column in (judge, documents, measure, run)]
+    return RunRanks(
+        names_of[0], names_of[1], names_of[2], names_of[3], np.concatenate(means, axis=1),
+        np.concatenate(places, axis=1), notes,
+    )  # fmt: skip

@@ -1,0 +1,131 @@
+"""Gold labels: the true labels of some items, from a dict, qrels or a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cranfield.building.assessor_labels import Labels
+from cranfield.collection.column_names import COLUMNS, find_columns
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike
+from cranfield.errors import DataError, UsageError
+from cranfield.text import counted, listed
+from cranfield.types import Index64
+
+GoldLike = Mapping[Any, Any] | Qrels | PathLike
+"""{task: label}, {topic: {doc: grade}}, qrels, or a file: qrels, or a table with the columns task and label."""
+
+GOLD_COLUMNS = {
+    "topic": COLUMNS["topic"],
+    "doc": COLUMNS["doc"],
+    "task": ("task", "task_id", "item", "item_id", "unit", "unit_id"),
+    "label": ("label", "gold", "grade", "truth", "relevance", "rel", "judgment"),
+}
+
+Entry = tuple[int | None, str, str]
+"""The line, the name of the item, and its label."""
+
+
+def gold_of(gold: GoldLike | None, labels: Labels) -> tuple[Index64, tuple[str, ...]]:
+    """The position on the scale of the gold label of each item (-1 if it has none), and notes.
+
+    >>> labels = Labels.of([("t1", "ann", 1), ("t2", "ann", 0)])
+    >>> gold_of({"t1": 0, "t9": 1}, labels)
+    (array([ 0, -1]), ('1 gold label, kept as it is', '1 gold item has no labels of assessors, left out: t9'))
+    """
+    known = np.full(len(labels.items), -1, dtype=np.int64)
+    if gold is None:
+        return known, ()
+    origin, entries = _entries(gold, labels)
+    place = {name: i for i, name in enumerate(labels.items)}
+    position = _positions(labels.scale)
+    unknown: dict[str, None] = {}
+    for line, name, word in entries:
+        at = position.get(word, position.get(_key(word), -1))
+        if name not in place:
+            unknown[name] = None
+            continue
+        if at < 0:
+            raise DataError(
+                origin, line,
+                f"gold label {word!r} of {name} is not on the scale {', '.join(labels.scale)} of the labels; pass a "
+                "scale that has it",
+            )  # fmt: skip
+        i = place[name]
+        if known[i] >= 0 and known[i] != at:
+            words = f"{labels.scale[known[i]]} and {labels.scale[at]}"
+            raise DataError(origin, line, f"gold contradicts itself: {name} has the labels {words}; keep one of them")
+        known[i] = at
+    count = int((known >= 0).sum())
+    if not count:
+        example = next(iter(unknown), "none")
+        raise DataError(
+            origin, None, f"no gold item is among the labelled items; gold has {example!r}, labels {labels.items[0]!r}"
+        )
+    notes = [f"{counted(count, 'gold label')}, kept as {'it is' if count == 1 else 'they are'}"]
+    if unknown:
+        verb = counted(len(unknown), "gold item has", "gold items have")
+        notes.append(f"{verb} no labels of assessors, left out: {listed(unknown)}")
+    return known, tuple(notes)
+
+
+def _positions(scale: Iterable[str]) -> dict[Any, int]:
+    """The position of each label, by its text and by its number."""
+    places: dict[Any, int] = {}
+    for at, word in enumerate(scale):
+        places[word] = at
+        places.setdefault(_key(word), at)
+    return places
+
+
+def _key(word: str) -> Any:
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+def _entries(gold: GoldLike, labels: Labels) -> tuple[str, list[Entry]]:
+    """Where the gold labels are from, and each of them."""
+    if isinstance(gold, str | os.PathLike):
+        return _from_gold_file(gold)
+    if isinstance(gold, Mapping) and not any(isinstance(value, Mapping) for value in gold.values()):
+        return "gold", [(None, _name(task), _word(label)) for task, label in gold.items()]
+    if not isinstance(gold, Mapping | Qrels):
+        raise UsageError(f"{type(gold).__name__} cannot be read as gold: give a path, qrels, or a dict {{task: label}}")
+    judgments = Qrels.of(gold)
+    return judgments.name, [(None, f"{j.topic} {j.doc}", f"{j.grade:g}") for j in judgments]
+
+
+def _name(task: Any) -> str:
+    return " ".join(map(str, task)) if isinstance(task, tuple) else str(task)
+
+
+def _word(label: Any) -> str:
+    return f"{label:g}" if isinstance(label, float | np.floating) else str(int(label) if label is True else label)
+
+
+def _from_gold_file(path: PathLike) -> tuple[str, list[Entry]]:
+    """Lines of task and label, of topic, doc and grade, or of qrels (topic, iteration, doc, grade)."""
+    expected = "task label, or topic doc grade, or topic iteration doc grade"
+
+    def is_header(cells: list[str]) -> bool:
+        places = find_columns(cells, GOLD_COLUMNS)
+        return "label" in places and len(places) > 1
+
+    table = read_side_file(path, expected, (2, 3, 4), header=is_header)
+    if not table.rows:
+        raise DataError(table.origin, None, f"holds no gold labels, expected {expected}")
+    width = len(table.rows[0])
+    if table.header:
+        places = find_columns(table.header, GOLD_COLUMNS)
+        names = [places["topic"], places["doc"]] if {"topic", "doc"} <= set(places) else [places.get("task", 0)]
+        at = places["label"]
+    else:
+        names, at = ([0] if width == 2 else [0, width - 2]), width - 1
+    return table.origin, [(line, " ".join(cells[i] for i in names), cells[at]) for line, cells in table]

@@ -1,0 +1,196 @@
+"""What a merging method gets and returns: labels with gold, and probabilities of the true labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.building.assessor_labels import Labels
+from cranfield.building.merging.merge_settings import MergeSettings
+from cranfield.errors import UsageError
+from cranfield.text import counted
+from cranfield.types import Array, Index64
+
+MOST_CELLS = 50_000_000
+"""The largest number of cells of all tables of confusion, to bound memory: 400 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The labels to merge. Items are those that have a label or a gold label, numbered from 0."""
+
+    item: Index64
+    """The item of each label that was given."""
+    worker: Index64
+    label: Index64
+    items: int
+    """The number of items."""
+    workers: int
+    classes: int
+    """The number of labels on the scale."""
+    gold: Index64
+    """The gold label of each item, -1 if there is none."""
+    settings: MergeSettings = field(default_factory=MergeSettings)
+    first: Array | None = None
+    """Probabilities to start from (items × classes), NaN for items that have none; by default the shares of votes."""
+    order: Index64 | None = None
+    """The positions of the labels in the order in which they were given; None is the order of the data."""
+
+    @cached_property
+    def cell(self) -> Index64:
+        """The cell of each label in a flat table of items × classes."""
+        return self.item * self.classes + self.label
+
+    @cached_property
+    def votes(self) -> Array:
+        """items × classes: how many assessors gave the label."""
+        counts = np.bincount(self.cell, minlength=self.items * self.classes)
+        return counts.reshape(self.items, self.classes).astype(np.float64)
+
+    @cached_property
+    def of_worker(self) -> Array:
+        """The number of labels of each assessor."""
+        return np.bincount(self.worker, minlength=self.workers).astype(np.float64)
+
+    @cached_property
+    def shares(self) -> Array:
+        """items × classes: shares of votes, with gold labels in place of votes."""
+        total = self.votes.sum(axis=1, keepdims=True)
+        return self.with_gold(np.divide(self.votes, total, out=np.zeros_like(self.votes), where=total > 0))
+
+    @cached_property
+    def compares_assessors(self) -> bool:
+        """Is there an item with two labels, or with a label and a gold label?"""
+        counts = self.votes.sum(axis=1)
+        return bool(((counts >= 2) | ((counts >= 1) & (self.gold >= 0))).any())
+
+    def start(self) -> Array:
+        """Probabilities to start from."""
+        if self.first is None:
+            return self.shares.copy()
+        unknown = np.isnan(self.first).any(axis=1, keepdims=True)
+        return self.with_gold(np.where(unknown, self.shares, self.first))
+
+    def with_gold(self, posterior: Array) -> Array:
+        """The probabilities, with those of gold items set to 1 and 0."""
+        known = np.flatnonzero(self.gold >= 0)
+        if len(known):
+            posterior[known] = 0.0
+            posterior[known, self.gold[known]] = 1.0
+        return posterior
+
+    def normalised(self, scores: Array) -> tuple[Array, float]:
+        """From log p(labels of the item, true label) to p(true label | labels), and the log-likelihood of all labels.
+
+        A gold item adds the log-probability of its labels together with its gold label.
+        """
+        highest = row_by_row(np.maximum, scores)
+        posterior = np.exp(scores - highest[:, None])
+        total = row_by_row(np.add, posterior)
+        posterior /= total[:, None]
+        evidence = highest + np.log(total)
+        known = np.flatnonzero(self.gold >= 0)
+        if len(known):
+            evidence[known] = scores[known, self.gold[known]]
+            posterior = self.with_gold(posterior)
+        return posterior, float(evidence.sum())
+
+    @cached_property
+    def _table(self) -> Any:
+        """items × (workers · classes), sparse: how often the assessor gave the item the label; and its transpose."""
+        from scipy.sparse import csr_matrix
+
+        ones = np.ones(len(self.item))
+        column = self.worker * self.classes + self.label
+        table = csr_matrix((ones, (self.item, column)), shape=(self.items, self.workers * self.classes))
+        return table, table.T.tocsr()
+
+    def confusion_counts(self, posterior: Array) -> Array:
+        """workers × true × given: the expected number of labels."""
+        cells = self.workers * self.classes**2
+        if cells > MOST_CELLS:
+            raise UsageError(
+                f"tables of confusion of {counted(self.workers, 'assessor')} for {counted(self.classes, 'label')} have "
+                f"{cells:,} cells, must be {MOST_CELLS:,} or fewer; merge labels of the scale, or use one-coin or mace"
+            )
+        counts = self._table[1] @ posterior
+        return np.ascontiguousarray(counts.reshape(self.workers, self.classes, self.classes).transpose(0, 2, 1))
+
+    def confusion_scores(self, log_confusion: Array) -> Array:
+        """items × true: the log-probability of the labels, from log-probabilities by workers × true × given."""
+        flat = np.ascontiguousarray(log_confusion.transpose(0, 2, 1)).reshape(-1, self.classes)
+        return np.asarray(self._table[0] @ flat)
+
+    def right(self, posterior: Array) -> Array:
+        """The probability that each label is right."""
+        return posterior.ravel()[self.cell]
+
+    def coin_scores(self, log_right: Array, log_wrong: Array) -> Array:
+        """items × true: sums over labels, of `log_right` if the label is the true one and `log_wrong` otherwise."""
+        apart = summed(self.cell, log_right - log_wrong, self.items * self.classes)
+        every = summed(self.item, log_wrong, self.items)
+        return apart.reshape(self.items, self.classes) + every[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The result of a method."""
+
+    posterior: Array
+    """items × classes: the probability of each label."""
+    trace: tuple[float, ...] = ()
+    """The log-likelihood (with priors: plus their log-density) after every step; it never decreases."""
+    log_likelihood: float = float("nan")
+    converged: bool | None = None
+    """None for a method that takes no steps."""
+    class_probabilities: Array | None = None
+    worker_values: Mapping[str, Array] = field(default_factory=dict)
+    """What the method says about each assessor, such as an ability."""
+    item_values: Mapping[str, Array] = field(default_factory=dict)
+    """What the method says about each item, such as a difficulty."""
+    undecided: NDArray[np.bool_] | None = None
+    """Items that the method leaves undecided."""
+    notes: tuple[str, ...] = ()
+
+
+def summed(at: Index64, values: Array, size: int) -> Array:
+    """The sums of values by their position.
+
+    >>> summed(np.array([0, 2, 0]), np.array([1.0, 2.0, 0.5]), 3).tolist()
+    [1.5, 0.0, 2.0]
+    """
+    return np.asarray(np.bincount(at, values, size), dtype=np.float64)
+
+
+def row_by_row(operation: np.ufunc, table: Array) -> Array:
+    """The maximum or the sum of every row; with a few columns, this is several times faster than `operation.reduce`.
+
+    >>> row_by_row(np.add, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [3.0, 7.0]
+    """
+    result = table[:, 0].copy()
+    for column in table.T[1:]:
+        operation(result, column, out=result)
+    return result
+
+
+def problem_of(
+    labels: Labels, gold: Index64 | None = None, settings: MergeSettings | None = None, first: Array | None = None
+) -> tuple[Problem, Index64]:
+    """The problem of merging some labels, and the positions of its items among those of the labels."""
+    size = len(labels.items)
+    known = np.full(size, -1, dtype=np.int64) if gold is None else gold
+    active = np.flatnonzero((np.bincount(labels.item, minlength=size) > 0) | (known >= 0))
+    number = np.full(size, -1, dtype=np.int64)
+    number[active] = np.arange(len(active))
+    problem = Problem(
+        number[labels.item], labels.worker, labels.label, len(active), len(labels.workers), len(labels.scale),
+        known[active], settings or MergeSettings(), None if first is None else first[active],
+        None if labels.time is None else np.argsort(labels.time, kind="stable"),
+    )  # fmt: skip
+    return problem, active

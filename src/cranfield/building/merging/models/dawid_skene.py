@@ -1,0 +1,68 @@
+"""Dawid and Skene's model: every assessor has a table of confusion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.building.merging.em import ClassShares, expectation_maximisation, log, weighted_log
+from cranfield.building.merging.label_problem import Fit, Problem
+from cranfield.building.merging.merging_registry import merging_method
+from cranfield.types import Array
+
+STEPS = ("steps", "tolerance")
+CLASSES = ("class_prior", "class_counts")
+
+
+class Confusion:
+    """A table of confusion for each assessor: the probability of each given label for each true one."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.classes = ClassShares(problem, "estimated")
+        right, wrong = problem.settings.worker_prior or (0.0, 0.0)
+        self.prior = np.where(np.eye(problem.classes, dtype=bool), right, wrong)
+        self.table = np.empty((problem.workers, problem.classes, problem.classes))
+
+    def update(self, posterior: Array) -> None:
+        self.classes.update(posterior)
+        counts = self.problem.confusion_counts(posterior) + self.prior
+        total = counts.sum(axis=2, keepdims=True)
+        # A class that none of the assessor's items has: any row is as likely as another.
+        self.table = np.divide(counts, total, out=np.full_like(counts, 1 / counts.shape[2]), where=total > 0)
+
+    def scores(self) -> Array:
+        return self.classes.log() + self.problem.confusion_scores(log(self.table))
+
+    def penalty(self) -> float:
+        return self.classes.penalty() + weighted_log(self.prior, self.table)
+
+
+@merging_method(
+    "dawid-skene", source="Dawid & Skene, Applied Statistics 1979", aliases=("ds",),
+    settings=(*STEPS, *CLASSES, "worker_prior"),
+)  # fmt: skip
+def dawid_skene(problem: Problem) -> Fit:
+    r"""Every assessor has a table of confusion, which is estimated together with the true labels.
+
+    .. math:: p_i(k) \propto p_k \prod_w \pi^{(w)}_{k\, y_{iw}}, \qquad
+              \pi^{(w)}_{kl} = \frac{\sum_i p_i(k) [y_{iw} = l]}{\sum_i p_i(k) [w \text{ labels } i]}, \qquad
+              p_k = \frac{1}{n} \sum_i p_i(k)
+
+    The equations are applied in turn, from the shares of votes, until the likelihood no longer rises. Another start
+    may end in another optimum. `worker_prior` = (right, wrong) adds imaginary labels to the diagonal and to every other
+    cell of a table (a Dirichlet prior); by default (0, 0), maximum likelihood. An assessor with few labels needs it.
+    Reference: Dawid & Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm, Applied
+    Statistics 28(1), 1979, doi:10.2307/2346806
+
+    >>> from cranfield.building.merging import merge
+    >>> rows = [(t, w, y) for t, ys in {"t1": "110", "t2": "001", "t3": "111", "t4": "000"}.items()
+    ...         for w, y in zip("abc", ys)]
+    >>> merged = merge(rows, "dawid-skene")
+    >>> merged.label.tolist(), merged.accuracy.round(3).tolist()
+    ([1, 0, 1, 0], [1.0, 1.0, 0.5])
+    """
+    model = Confusion(problem)
+    steps = expectation_maximisation(problem, model)
+    return Fit(
+        steps.posterior, steps.trace, steps.log_likelihood, steps.converged, model.classes.shares,
+    )  # fmt: skip

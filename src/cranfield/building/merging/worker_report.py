@@ -1,0 +1,281 @@
+"""Rate assessors: accuracy, bias, information, agreement with others, and a check for spam."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.building.assessor_labels import Labels, LabelsLike
+from cranfield.building.merging.gold_labels import GoldLike, gold_of
+from cranfield.building.merging.label_problem import summed
+from cranfield.building.merging.merge_labels import merge
+from cranfield.building.merging.merged import Merged, entropy_bits
+from cranfield.record import Record, table_of
+from cranfield.table import Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorkerReport(Record):
+    """What the labels say about each assessor; a number is NaN where nothing can be said."""
+
+    facts = ("method", "alpha", "basis")
+
+    workers: tuple[str, ...]
+    labels: Index64
+    """The number of labels."""
+    accuracy: Array
+    """The expected share of right labels, by the probabilities of the merged labels."""
+    checks: Index64
+    """The number of labels that could be checked against gold, or against the majority of the other assessors."""
+    right: Index64
+    """The number of these that are right."""
+    low: Array
+    """The interval of the share of right checks at level 1 − α (Wilson)."""
+    high: Array
+    chance: Array
+    """The share of right checks that labels without any relation to the items would have."""
+    p: Array
+    """The probability of so many right checks by chance (exact binomial test); NaN without checks."""
+    bias: Array
+    """The mean difference of labels from expected grades; above 0 is lenient. NaN if labels have no order."""
+    information: Array
+    """Bits that a label tells about the true label, on average."""
+    spammer_score: Array
+    """0 for labels that do not depend on the item, 1 for an assessor who is always right (Raykar & Yu 2012)."""
+    agreement: Array
+    """The share of the labels of others on the same items that are the same."""
+    seconds: Array
+    """The median time for a label; NaN without times."""
+    method: str
+    """The method that merged the labels."""
+    basis: str
+    """What labels were checked against."""
+    alpha: float = 0.05
+    notes: tuple[str, ...] = ()
+    merged: Merged | None = field(default=None)
+    """The merged labels behind the numbers."""
+
+    @property
+    def share(self) -> Array:
+        """The share of right checks."""
+        return np.asarray(
+            np.divide(self.right, self.checks, out=np.full(len(self.right), np.nan), where=self.checks > 0)
+        )
+
+    @property
+    def flag(self) -> NDArray[Any]:
+        """`spam?` if an assessor is no better than chance, `few` if there are too few checks to tell, else empty."""
+        flags = np.full(len(self.workers), "", dtype=object)
+        flags[~(self.p < self.alpha)] = "spam?"
+        flags[~(self.best_p < self.alpha)] = "few"
+        return flags
+
+    @property
+    def best_p(self) -> Array:
+        """The p of an assessor whose checks are all right: if it is not below α, nobody could pass the test."""
+        return np.asarray(np.where(self.checks > 0, self.chance**self.checks, np.nan))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """A row per assessor."""
+        named: dict[str, NDArray[Any]] = {"worker": np.array(self.workers, dtype=object)}
+        names = ("labels", "accuracy", "checks", "share", "low", "high", "chance", "p", "bias", "information")
+        named |= {name: getattr(self, name) for name in names}
+        named |= {"spammer score": self.spammer_score, "agreement": self.agreement, "seconds": self.seconds}
+        return {**named, "flag": self.flag}
+
+    def table(self) -> Table:
+        """A row per assessor, the least accurate first; columns without any number are left out."""
+        columns = {
+            name: column for name, column in self.columns().items()
+            if column.dtype.kind != "f" or not np.isnan(column).all()
+        }  # fmt: skip
+        order = np.argsort(self.accuracy, kind="stable")
+        return table_of(columns, order, caption="Assessors", notes=self.notes)
+
+
+def rate_workers(
+    labels: LabelsLike,
+    *,
+    gold: GoldLike | None = None,
+    method: str = "dawid-skene",
+    alpha: float = 0.05,
+    merged: Merged | None = None,
+    **settings: Any,
+) -> WorkerReport:
+    r"""Rate every assessor by the merged labels, and check the labels against gold or the majority of the others.
+
+    gold: true labels of some items, as in `merge`. With gold, only gold items are checked.
+    method: how labels are merged; `settings` are passed to `merge`. `merged` is a result that exists already.
+    alpha: an assessor is flagged as possible spam unless the exact binomial test says at this level that right checks
+        are more frequent than chance. Chance is the share that the assessor's own labels would have if they were dealt
+        to items at random: somebody who says "not relevant" to all documents is often right, but not above chance.
+
+    The spammer score of Raykar and Yu is the mean squared distance of the rows of the table of confusion A, scaled so
+    that it is 0 if all rows are equal and 1 for an assessor who is always right; the information is the mutual
+    information of true and given label, for classes as frequent as among the merged labels:
+
+    .. math:: S = \frac{1}{K (K - 1)} \sum_{c < c'} \sum_k (A_{ck} - A_{c'k})^2, \qquad
+              I = H\Big(\sum_c p_c A_{c\cdot}\Big) - \sum_c p_c H(A_{c\cdot})
+
+    Reference: Raykar & Yu, Eliminating Spammers and Ranking Annotators for Crowdsourced Labeling Tasks, JMLR 13, 2012
+
+    >>> rows = [(f"t{i}", w, (i % 2 if w != "c" else 1)) for i in range(12) for w in "abc"]
+    >>> report = rate_workers(rows, gold={f"t{i}": i % 2 for i in range(12)})
+    >>> report.accuracy.tolist(), report.spammer_score.round(6).tolist(), report.flag.tolist()
+    ([1.0, 1.0, 0.5], [1.0, 1.0, 0.0], ['', '', 'spam?'])
+    """
+    labels = Labels.of(labels)
+    if not 0 < alpha < 1:
+        raise check.wrong("rate_workers", "alpha", alpha, "above 0 and below 1")
+    if merged is None:
+        merged = merge(labels, method, gold=gold, **settings)
+    known, _ = gold_of(gold, labels)
+    if gold is None:
+        truth, basis = majority_of_others(labels), "the majority of the other assessors"
+    else:
+        truth, basis = known[labels.item], "gold labels"
+    size = len(labels.workers)
+    checks, right, chance = _checked(labels, truth)
+    low, high = wilson(right, checks, alpha)
+    seconds = np.full(size, np.nan)
+    if labels.seconds is not None:
+        seconds = _medians(labels.worker, labels.seconds, size)
+    report = WorkerReport(
+        labels.workers, np.bincount(labels.worker, minlength=size), merged.accuracy, checks, right, low, high, chance,
+        _binomial_p(right, checks, chance), _bias(labels, merged), information(merged), spammer_scores(merged),
+        _agreement(labels), seconds, merged.method, basis, alpha, merged=merged,
+    )  # fmt: skip
+    return _noted(report, merged)
+
+
+def _noted(report: WorkerReport, merged: Merged) -> WorkerReport:
+    notes = [
+        *merged.notes,
+        f"checks: labels against {report.basis}; interval at {100 * (1 - report.alpha):g}% (Wilson)",
+    ]
+    flags = report.flag
+    for flag, meaning in (("spam?", "no better than chance"), ("few", "with too few checks to tell from chance")):
+        names = [report.workers[w] for w in np.flatnonzero(flags == flag).tolist()]
+        if names:
+            notes.append(f"{flag}: {counted(len(names), 'assessor')} {meaning} at {report.alpha:g}: {listed(names)}")
+    return replace(report, notes=tuple(notes))
+
+
+def majority_of_others(labels: Labels) -> Index64:
+    """For each label, the most frequent label of the item by the other assessors; -1 if there is none, or a tie.
+
+    >>> majority_of_others(Labels.of([("t", "a", 0), ("t", "b", 1), ("t", "c", 1), ("u", "a", 1)])).tolist()
+    [1, -1, -1, -1]
+    """
+    others = labels.counts()[labels.item].astype(np.int64)
+    pair = labels.item * len(labels.workers) + labels.worker
+    _, number = np.unique(pair, return_inverse=True)
+    classes = len(labels.scale)
+    own = np.bincount(number * classes + labels.label, minlength=(int(number.max(initial=-1)) + 1) * classes)
+    others -= own.reshape(-1, classes)[number]
+    top = others.max(axis=1, initial=0)
+    unique = ((others == top[:, None]).sum(axis=1) == 1) & (top > 0)
+    return np.asarray(np.where(unique, np.argmax(others, axis=1), -1), dtype=np.int64)
+
+
+def _checked(labels: Labels, truth: Index64) -> tuple[Index64, Index64, Array]:
+    """The number of checks of each assessor, how many are right, and the share that is right by chance."""
+    size, classes = len(labels.workers), len(labels.scale)
+    used = np.flatnonzero(truth >= 0)
+    worker, given, true = labels.worker[used], labels.label[used], truth[used]
+    checks = np.bincount(worker, minlength=size)
+    right = np.bincount(worker[given == true], minlength=size)
+    per_given = np.bincount(worker * classes + given, minlength=size * classes).reshape(size, classes)
+    per_true = np.bincount(worker * classes + true, minlength=size * classes).reshape(size, classes)
+    squared = checks.astype(np.float64) ** 2
+    chance = np.divide((per_given * per_true).sum(axis=1), squared, out=np.full(size, np.nan), where=checks > 0)
+    return checks, right, chance
+
+
+def _binomial_p(right: Index64, checks: Index64, chance: Array) -> Array:
+    """P(X ≥ right) for a binomial X."""
+    from scipy.special import bdtrc
+
+    p = np.full(len(right), np.nan)
+    some = checks > 0
+    p[some] = np.where(right[some] > 0, bdtrc(right[some] - 1.0, checks[some], chance[some]), 1.0)
+    return p
+
+
+def wilson(right: Index64, count: Index64, alpha: float) -> tuple[Array, Array]:
+    """Wilson's interval of a share at level 1 − α; NaN without any.
+
+    Reference: Wilson, Probable Inference, the Law of Succession, and Statistical Inference, JASA 22(158), 1927
+
+    >>> [end.round(4).tolist() for end in wilson(np.array([8]), np.array([10]), 0.05)]
+    [[0.4902], [0.9433]]
+    """
+    from scipy.special import ndtri
+
+    z2 = float(ndtri(1 - alpha / 2)) ** 2
+    n = np.where(count > 0, count, np.nan)
+    share = right / n
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
+    return np.asarray(np.maximum(middle - half, 0.0)), np.asarray(np.minimum(middle + half, 1.0))
+
+
+def _bias(labels: Labels, merged: Merged) -> Array:
+    size = len(labels.workers)
+    if not labels.ordered:
+        return np.full(size, np.nan)
+    apart = labels.values[labels.label] - merged.expected[labels.item]
+    count = np.bincount(labels.worker, minlength=size)
+    return np.asarray(np.divide(summed(labels.worker, apart, size), count, out=np.full(size, np.nan), where=count > 0))
+
+
+def spammer_scores(merged: Merged) -> Array:
+    """The spammer score of each assessor; NaN unless the assessor's items have every label of the scale."""
+    table = merged.confusion
+    classes = len(merged.scale)
+    apart = ((table[:, :, None, :] - table[:, None, :, :]) ** 2).sum(axis=(1, 2, 3))  # every pair counts twice
+    return np.asarray(apart / (2 * classes * (classes - 1)))
+
+
+def information(merged: Merged) -> Array:
+    """Bits that a label of each assessor tells about the true label; true labels that he never met are left out."""
+    classes = np.nanmean(merged.posterior, axis=0)
+    met = np.asarray(~np.isnan(merged.confusion).any(axis=2))
+    weight = np.where(met, classes, 0.0)
+    total = weight.sum(axis=1, keepdims=True)
+    weight = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+    table = np.where(met[:, :, None], merged.confusion, 0.0)
+    mixed = (weight[:, :, None] * table).sum(axis=1)
+    bits = entropy_bits(mixed) - (weight * entropy_bits(table)).sum(axis=1)
+    return np.asarray(np.where(total[:, 0] > 0, np.maximum(bits, 0.0), np.nan))
+
+
+def _agreement(labels: Labels) -> Array:
+    """The share of labels of others on the same items that are the same."""
+    counts = labels.counts()
+    size = len(labels.workers)
+    same = (counts[labels.item, labels.label] - 1).astype(np.float64)
+    others = (counts.sum(axis=1)[labels.item] - 1).astype(np.float64)
+    total = summed(labels.worker, others, size)
+    agreed = summed(labels.worker, same, size)
+    return np.asarray(np.divide(agreed, total, out=np.full(size, np.nan), where=total > 0))
+
+
+def _medians(at: Index64, values: Array, size: int) -> Array:
+    """The median of the values of each position; NaN values do not count."""
+    medians = np.full(size, np.nan)
+    used = ~np.isnan(values)
+    order = np.lexsort((values[used], at[used]))
+    sorted_values = values[used][order]
+    counts = np.bincount(at[used], minlength=size)
+    some = np.flatnonzero(counts)
+    first = (np.cumsum(counts) - counts)[some]
+    low, high = first + (counts[some] - 1) // 2, first + counts[some] // 2
+    medians[some] = (sorted_values[low] + sorted_values[high]) / 2
+    return medians

@@ -1,0 +1,203 @@
+"""A query log: the distinct queries of a search engine, how often each was asked, and by how many users."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.building.assessor_labels import factorised
+from cranfield.building.topic_sets.log_files import LogColumns, from_file
+from cranfield.errors import DataError, UsageError
+from cranfield.frames import Tidy
+from cranfield.text import counted
+from cranfield.types import Index64
+
+NORMALISATIONS = ("unicode", "case", "punctuation")
+"""What two spellings of a query may differ in. White space is always normalised."""
+USUAL = ("unicode", "case")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryLog(Tidy):
+    """The distinct queries of a log, the most frequent first; equally frequent ones in the order of their keys.
+
+    >>> log = QueryLog.of(["Weather", "maps", "weather ", "news"])
+    >>> log.queries, log.counts.tolist()
+    (('Weather', 'maps', 'news'), [2, 1, 1])
+    """
+
+    queries: tuple[str, ...]
+    """The most frequent spelling of each query; of equally frequent ones, the first in the order of characters."""
+    keys: tuple[str, ...]
+    """Each query after normalisation, by which spellings are told apart."""
+    counts: Index64
+    """How often each query was asked."""
+    users: Index64 | None = None
+    """How many users asked each query; None if the log does not name users."""
+    origin: str = "log"
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        thing: Any,
+        *,
+        normalise: Iterable[str] = USUAL,
+        encoding: str = "utf-8",
+        since: Any = None,
+        until: Any = None,
+    ) -> QueryLog:
+        """A log from a file or an object; a log is returned as it is.
+
+        thing: a path, {query: count}, or queries. A file holds a query per line; or lines of query, tab, count; or a
+            table (CSV, TSV, JSON-lines) with names of columns: query, and optionally count, user and time.
+        normalise: queries count as the same if they are equal after these steps: `unicode` (NFKC: such as full-width
+            letters and ligatures), `case` (case folding), `punctuation` (characters that are neither letters, digits,
+            marks nor white space become spaces). White space is always normalised: one space between words, none at
+            the ends.
+        encoding: the encoding of a file. Lines that it cannot decode are left out, and a note counts them.
+        since, until: count only queries from this time on, and before this time: dates such as 2026-01-31, or seconds.
+        """
+        if isinstance(thing, QueryLog):
+            return thing
+        steps = tuple(normalise)
+        for step in steps:
+            check.one_of("QueryLog", NORMALISATIONS, normalise=step)
+        if isinstance(thing, str | os.PathLike):
+            columns = from_file(thing, encoding)
+        elif isinstance(thing, Mapping):
+            columns = LogColumns(list(map(str, thing)), np.array(list(thing.values()), dtype=np.int64))
+        else:
+            columns = LogColumns([str(query) for query in thing])
+        return cls._from(columns.between(since, until), steps)
+
+    @classmethod
+    def _from(cls, columns: LogColumns, steps: Sequence[str]) -> QueryLog:
+        written, forms = factorised(columns.queries)
+        spelling_of_form, spellings = factorised([" ".join(form.split()) for form in forms])
+        spelling = spelling_of_form[written]
+        key_of_spelling, keys = factorised([normalised(text, steps) for text in spellings])
+        key = key_of_spelling[spelling]
+        weights = np.ones(len(spelling), dtype=np.int64) if columns.counts is None else columns.counts
+        total = _sums(spelling, weights, len(spellings))
+        notes = list(columns.notes)
+        if "" in keys:
+            empty = keys.index("")
+            note = f"{counted(int(_sums(key, weights, len(keys))[empty]), 'query', 'queries')} without text, left out"
+            notes.append(note)
+        counts = _sums(key, weights, len(keys))
+        if columns.counts is not None and (never := int((counts == 0).sum())):
+            notes.append(f"{counted(never, 'query', 'queries')} with a count of 0, left out")
+        users = None
+        if columns.users is not None:
+            user, names = factorised(columns.users)
+            seen = np.unique((key * len(names) + user)[weights > 0])
+            users = np.bincount(seen // len(names), minlength=len(keys))
+        # The spelling of a query: the most frequent one, then the first in the order of characters.
+        best: dict[int, int] = {}
+        for at, number in enumerate(key_of_spelling.tolist()):
+            other = best.setdefault(number, at)
+            if (-total[at], spellings[at]) < (-total[other], spellings[other]):
+                best[number] = at
+        by_key = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+        by_count = by_key[np.argsort(-counts[by_key], kind="stable")].tolist()
+        order = [number for number in by_count if keys[number] and counts[number] > 0]
+        if not order:
+            raise DataError(columns.origin, None, "holds no queries")
+        return cls(
+            tuple(spellings[best[number]] for number in order),
+            tuple(keys[number] for number in order),
+            counts[order],
+            None if users is None else users[order],
+            columns.origin,
+            tuple(notes),
+        )
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __repr__(self) -> str:
+        volume = counted(self.volume, "time")
+        return f"<QueryLog: {counted(len(self), 'query', 'queries')}, asked {volume}>"
+
+    @property
+    def volume(self) -> int:
+        """How often queries were asked in all."""
+        return int(self.counts.sum())
+
+    def take(self, rows: Index64) -> QueryLog:
+        """Some of the queries."""
+        where = rows.tolist()
+        return replace(
+            self, queries=tuple(self.queries[i] for i in where), keys=tuple(self.keys[i] for i in where),
+            counts=self.counts[rows], users=None if self.users is None else self.users[rows],
+        )  # fmt: skip
+
+    def at_least(self, times: int = 1, users: int = 1) -> QueryLog:
+        """The queries that were asked so many times, and by so many users; a note counts the others.
+
+        A query that one person asked can identify the person, so logs are often published with such a limit.
+        """
+        check.whole("at_least", times=times, users=users)
+        if users > 1 and self.users is None:
+            raise UsageError(
+                f"{self.origin} does not name users, so queries of {users} users or more cannot be found; ask for a "
+                "number of times, or give the log a column user"
+            )
+        keep = self.counts >= times
+        limits = [f"fewer than {counted(times, 'time')}"] if times > 1 else []
+        if users > 1 and self.users is not None:
+            keep &= self.users >= users
+            limits.append(f"by fewer than {counted(users, 'user')}")
+        lost = int((~keep).sum())
+        if not lost:
+            return self
+        if lost == len(self):
+            most = f"the most frequent one was asked {counted(int(self.counts.max()), 'time')}"
+            if self.users is not None:
+                most += f", and the most users of one query are {int(self.users.max()):,}"
+            raise DataError(self.origin, None, f"no query is left: all were asked {' or '.join(limits)}; {most}")
+        volume = int(self.counts[~keep].sum()) / self.volume
+        note = f"{counted(lost, 'query', 'queries')} asked {' or '.join(limits)}, left out ({volume:.1%} of the volume)"
+        left = self.take(np.flatnonzero(keep))
+        return replace(left, notes=(*self.notes, note))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """query, count and, if the log names users, users."""
+        users = {} if self.users is None else {"users": self.users}
+        return {"query": np.array(self.queries, dtype=object), "count": self.counts, **users}
+
+
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
+
+
+def normalised(text: str, steps: Sequence[str] = USUAL) -> str:
+    """A query as it is compared with others.
+
+    >>> normalised("  Pok\\u00e9mon   GO "), normalised("C++ tutorial!", ["case", "punctuation"])
+    ('pokémon go', 'c tutorial')
+    """
+    if "unicode" in steps and not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if "case" in steps:
+        text = text.casefold()
+        if "unicode" in steps and not text.isascii():
+            text = unicodedata.normalize("NFKC", text)  # case folding can leave characters that are not composed
+    if "punctuation" in steps:
+        text = _PUNCTUATION.sub(" ", text)
+    return " ".join(text.split())
+
+
+def _sums(group: Index64, weights: Index64, size: int) -> Index64:
+    """The sum of whole numbers in each group."""
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, group, weights)
+    return sums

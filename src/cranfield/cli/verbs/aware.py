@@ -1,0 +1,67 @@
+"""`cranfield aware`: scores averaged over assessors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.label_options import relevant
+from cranfield.cli.labelled_options import LabelledOptions
+from cranfield.cli.printing import Printing
+
+WEIGHTS = "building.effect.aware:WEIGHTS"
+
+
+class AwareVerb(LabelledOptions, Printing):
+    """Score runs with the labels of each assessor, and average the scores over assessors (AWARE).
+
+    Weights are the same for all assessors, or learned without gold labels: the weight of an assessor is the distance of
+    their scores to those of the nearest of some random assessors, who call a document relevant with probability 0.05,
+    0.2 or 0.5. Distances: frobenius (all scores), rmse (mean scores of runs), kl (distribution of scores), tau and
+    tau-ap (rankings of runs). --weights FILE reads lines of assessor, weight.
+
+    An assessor who labelled no document of a topic, or with whose labels a measure is undefined, does not count there.
+    With -q -f csv the scores of topics are printed, which --scores of other verbs reads.
+    """
+
+    repeats_warnings = True
+    summary = "scores averaged over assessors"
+    examples = """
+cranfield aware labels.csv runs/*.run -m AP
+cranfield aware labels.csv runs/*.run -m AP --weights frobenius --show weights
+cranfield aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.csv
+"""
+
+    weights: str = option("--weights NAME", "{names}, or a file.", default="uniform", names=WEIGHTS, solves="weights=")
+    by_topic: bool = flag("--by-topic", "Learn a weight for each assessor and topic.")
+    power: float = option("--power P", "Raise learned weights to this power.", default=1.0, group=MORE)
+    rates: str = option(
+        "--rates P", "Shares of relevant documents of random assessors.", default="0.05,0.2,0.5", group=MORE
+    )
+    replicates: int = option("--replicates N", "Random assessors for each share.", default=10, group=MORE)
+    relevant: float = relevant()
+    seed: int = options.seed()
+    shown: str = options.show("scores", "weights", help="What to print: {names}.")
+    per_topic: bool = options.per_topic("Also print the scores of each topic; in json, csv and tsv only these.")
+
+    def run(self) -> None:
+        from cranfield.building.effect.aware import aware_scores
+        from cranfield.report.tables import summary_table, topic_table
+
+        labels, runs = self.read()
+        with self.progress("scoring by assessor") as progress:
+            scores, weights = aware_scores(
+                labels, runs, self.wanted(), options=self.joining(), progress=progress, rel=self.relevant,
+                rates=tuple(options.numbers("--rates", self.rates) or ()),
+                **self.values("weights", "by_topic", "power", "replicates", "seed", "missing"),
+            )  # fmt: skip
+        if self.shown == "weights":
+            self.show(weights.table())
+        elif self.per_topic and self.format == "json":
+            self.emit(scores.to_json())
+        elif self.per_topic and self.for_programs:
+            self.emit(scores.to_csv(sep="\t" if self.format == "tsv" else ","))
+        else:
+            tables = [replace(topic_table(scores), notes=())] if self.per_topic else []
+            self.show(*tables, summary_table(scores))

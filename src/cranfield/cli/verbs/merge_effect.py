@@ -1,0 +1,84 @@
+"""`cranfield merge-effect`: what the choice of a merging method does to the ranking of runs."""
+
+from __future__ import annotations
+
+from cranfield.cli import options
+from cranfield.cli.declare import RESULT, option
+from cranfield.cli.labelled_options import LabelledOptions
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.merge_options import METHODS
+from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
+
+USUAL = "majority,dawid-skene,aware"
+
+
+class MergeEffectVerb(LabelledOptions, Plotting):
+    """Score runs with labels merged by several methods, and compare the rankings of runs.
+
+    For each method: τ and τ_ap of the ranking of runs and that of the reference; how many pairs of runs differ
+    significantly; how many of those of the reference are kept, lost, or reversed, and how many are new. The reference
+    is the first method, or the judgments of --gold.
+
+    Assessors are resampled with replacement for intervals; one who is drawn twice counts as two. Stability is the mean
+    τ of the rankings with resampled assessors and the ranking with all of them.
+
+    Methods are those of cranfield merge; NAME:expected for expected grades; aware, or aware:frobenius and the like.
+    With --scales, methods are also applied to labels on a coarser scale: 0/123 makes grades 1, 2 and 3 one grade, >=50
+    makes magnitudes from 50 on relevant.
+    """
+
+    repeats_warnings = True
+    summary = "how merging methods change the ranking of runs"
+    examples = """
+cranfield merge-effect labels.csv runs/*.run -m AP --methods majority,dawid-skene,aware
+cranfield merge-effect labels.csv runs/*.run -m AP --gold gold.qrels --resamples 500 --plot ranks.svg
+cranfield merge-effect labels.csv runs/*.run -m nDCG@10 --methods majority --scales 0/123,01/23 --show runs
+"""
+
+    methods: str | None = option(
+        "--methods NAMES",
+        f"Methods, separated by commas: {{names}}, aware; default: {USUAL}.",
+        names=METHODS,
+    )
+    scales: str | None = option("--scales SCALES", "Coarser scales, separated by commas, such as 0/123,01/23 or >=50.")
+    gold: str | None = option("--gold QRELS", "Judgments to compare rankings with.", reads=True)
+    test: str = options.significance_test("t")
+    correction: str | None = option(
+        "--correction NAME",
+        "Correction for several pairs of runs; default: holm.",
+        names="comparison.corrections:CORRECTIONS",
+    )
+    alpha: float = options.alpha()
+    resamples: int = options.resamples(200, "How often assessors are resampled for intervals; 0: no intervals.")
+    level: float = options.level()
+    seed: int = options.seed()
+    shown: str = options.show("methods", "runs", help="What to print: a row for each of the {names}.")
+    ranked_by: str | None = option(
+        "--plot-measure MEASURE", "The measure whose ranks --plot draws; default: the first.", group=RESULT
+    )
+
+    def run(self) -> None:
+        from cranfield.building.effect.merge_effect import merge_effect
+
+        labels, runs = self.read()
+        with self.progress("merging") as progress:
+            effect = merge_effect(
+                labels, runs, self.wanted(), options=self.joining(), progress=progress,
+                methods=[word.strip() for word in (self.methods or USUAL).split(",") if word.strip()],
+                scales=[word.strip() for word in (self.scales or "").split(",") if word.strip()],
+                **self.values(
+                    "gold", "test", "correction", "alpha", "resamples", "level", "seed", "missing"
+                ),
+            )  # fmt: skip
+        self.show(effect.table() if self.shown == "methods" else effect.runs_table())
+        if self.plot:
+            from cranfield.report.figures import describe_method_ranks
+
+            measure = effect.measures[0] if self.ranked_by is None else str(chosen([self.ranked_by])[0])
+            if measure not in effect.measures:
+                raise UsageError(f"--plot-measure {measure}: the measures are {', '.join(effect.measures)}")
+            columns = effect.columns()
+            own = columns["measure"] == measure
+            table = {name: column[own] for name, column in columns.items()}
+            describe_method_ranks(table, measure=measure).save(self.plot)

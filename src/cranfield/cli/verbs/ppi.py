@@ -1,0 +1,147 @@
+"""`cranfield ppi`: valid intervals from few human and many machine judgments."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING
+
+from cranfield import check
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.printing import Plotting
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.text import listed
+
+if TYPE_CHECKING:
+    from cranfield.collection.qrels import Qrels
+    from cranfield.scores.scores import Scores
+
+
+class PpiVerb(options.Lists, Plotting):
+    """Estimate mean scores over all topics from human judgments of some topics and machine judgments of all.
+
+    The topics with both judgments show how far the machine is off, and correct its scores on the other topics
+    (prediction-powered inference). The intervals are valid however good or bad the machine is, if the topics with human
+    judgments are a random sample of all topics; the better the machine, the narrower they are. The weight of the
+    machine, λ, is tuned for each run. The classical interval, from human judgments alone, is printed beside.
+
+    effective topics is the number of topics with human judgments that would give an interval as narrow without the
+    machine. --half-width prints how many topics need human judgments instead.
+    """
+
+    summary = "intervals from few human and many machine judgments"
+    examples = """
+cranfield ppi human.qrels machine.qrels runs/*.run -m nDCG@10
+cranfield ppi human.qrels machine.qrels runs/*.run -m nDCG@10 --baseline bm25 --plot intervals.svg
+cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # how many topics to judge
+"""
+
+    qrels: str = argument("HUMAN", "The human judgments, of some topics.", required=True, reads=True)
+    machine: str = argument(
+        "MACHINE",
+        "The machine judgments of all topics: qrels, or the log of cranfield label.",
+        required=True,
+        reads=True,
+    )
+    runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
+    judge: str | None = option("--judge NAME", "The judge to use, if MACHINE is a log of labels of several.")
+    measures: list[str] | None = options.measures()
+    missing: str = options.missing()
+    baseline: str | None = option("--baseline, -b RUN", "Compare every other run with this one.")
+    pairs: bool = flag("--pairs", "Compare all pairs of runs.")
+    half_width: float | None = option(
+        "--half-width W", "Print how many topics need human judgments for intervals of ± W."
+    )
+    machine_topics: int | None = option(
+        "--machine-topics N",
+        "With --half-width: the number of topics that the machine will judge; default: those it has judged.",
+    )
+    level: float = options.level()
+    tuning: float | None = option(
+        "--lambda L", "The weight of the machine, from 0 (not used) to 1; default: tuned for each row.", group=MORE
+    )
+    interval: str = option(
+        "--quantiles KIND",
+        "Intervals by {names}: Student's t, or the normal distribution as in the papers.",
+        default="t",
+        choices=("t", "normal"),
+        group=MORE,
+    )
+    correction: str = option(
+        "--correction NAME",
+        "Correction of the p-values of differences: {names}.",
+        default="holm",
+        names="comparison.corrections:CORRECTIONS",
+        group=MORE,
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.baseline is not None and self.pairs:
+            raise UsageError("--baseline and --pairs exclude each other; leave out one of them")
+        if self.machine_topics is not None and self.half_width is None:
+            raise UsageError("--machine-topics applies only to --half-width; add it, or leave out --machine-topics")
+        if self.half_width is not None:
+            check.positive("", **{"--half-width": self.half_width})
+            if self.plot:
+                raise UsageError("--plot draws intervals; leave out --half-width")
+            if self.tuning is not None or self.interval != "t":
+                raise UsageError("--half-width tunes λ and uses Student's t; leave out --lambda and --quantiles")
+
+    def run(self) -> None:
+        from cranfield.building.machine.powered_intervals import powered_intervals
+        from cranfield.building.machine.topics_needed import topics_needed
+
+        human, machine = self.read_qrels(self.qrels), self.read_machine()
+        with warnings.catch_warnings():  # people judge some topics only, and the runs have all of them
+            warnings.filterwarnings("ignore", ".*without judgments ignored", CranfieldWarning)
+            by_human = self.scored(human)
+        by_machine = self.scored(machine)
+        rows = self.values("baseline", "pairs", "level")
+        if self.half_width is not None:
+            per_topic = len(human) / len(human.topics) if len(human.topics) else math.nan
+            needed = topics_needed(
+                by_human,
+                by_machine,
+                self.half_width,
+                machine_topics=self.machine_topics,
+                judgments_per_topic=per_topic,
+                **rows,
+            )
+            self.show_record(needed)
+            return
+        settings = rows | self.values("tuning", "interval", "correction")
+        result = powered_intervals(by_human, by_machine, **settings)
+        self.show_record(result)
+        if self.plot:
+            if len(by_human.measures) > 1:
+                raise UsageError(
+                    f"--plot draws one measure, but there are {len(by_human.measures)}; choose one with -m"
+                )
+            from cranfield.report.figures import describe_powered
+
+            describe_powered(result).save(self.plot)
+
+    def read_machine(self) -> Qrels:
+        """The machine judgments; of a log of labels, those of one judge."""
+        from cranfield.building.machine.machine_audit import read_judges
+        from cranfield.check import nearest
+
+        judges = read_judges({"machine": self.machine}, format=self.qrels_format, on_duplicate=self.on_duplicate)
+        if self.judge is None and len(judges) > 1:
+            raise UsageError(f"{self.machine} has {len(judges)} judges: {listed(judges)}; choose one with --judge")
+        judge = next(iter(judges)) if self.judge is None else self.judge
+        if judge not in judges:
+            raise nearest(judge, list(judges), "judge")
+        return judges[judge]
+
+    def scored(self, qrels: object) -> Scores:
+        from cranfield.evaluation.evaluator import evaluate
+
+        with self.progress("reading") as progress:
+            return evaluate(
+                qrels, self.runs, chosen(self.measures or [options.USUAL]), missing=self.missing, progress=progress,
+                **self.join_options(),
+            )  # fmt: skip

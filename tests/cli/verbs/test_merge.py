@@ -1,0 +1,192 @@
+"""`cranfield merge` and `cranfield workers`, as a user meets them."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cranfield.building.assessor_labels import Labels
+from cranfield.building.merging import known_merging_methods, merge, plan_labels, rate_workers
+from cranfield.collection.qrels import Qrels
+from tests.cli.conftest import Cranfield
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    """60 documents of three topics with labels of four assessors, of whom the last one guesses."""
+    rng = np.random.default_rng(8)
+    lines = ["topic,doc,worker,label"]
+    for topic in range(1, 4):
+        for doc in range(20):
+            truth = int(rng.integers(0, 3))
+            for worker, right in enumerate((0.95, 0.85, 0.8, 1 / 3)):
+                label = truth if rng.random() < right else (truth + int(rng.integers(1, 3))) % 3
+                lines.append(f"{topic},d{doc},w{worker},{label}")
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> str:
+    path = tmp_path / "gold.qrels"
+    path.write_text("".join(f"1 0 d{doc} {doc % 3}\n" for doc in range(15)))
+    return str(path)
+
+
+@pytest.mark.parametrize("method", known_merging_methods())
+def test_the_result_is_the_qrels_of_python(cranfield: Cranfield, table: str, tmp_path: Path, method: str) -> None:
+    path = tmp_path / "merged.qrels"
+    result = cranfield("merge", table, "--method", method, "-o", str(path))
+    assert result.code == 0
+    merged = merge(table, method)
+    assert Qrels.read(path).to_dict() == merged.to_qrels().to_dict()
+    assert result.err.splitlines()[0] == f"note: {merged.notes[0]}"
+
+
+def test_expected_grades_are_written_and_scored(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
+    path, run = tmp_path / "expected.qrels", tmp_path / "a.run"
+    assert cranfield("merge", table, "--method", "dawid-skene", "--expected", "-o", str(path), "--quiet").code == 0
+    expected = merge(table, "dawid-skene").to_qrels(expected=True).to_dict()
+    for topic, grades in Qrels.read(path).to_dict().items():
+        assert grades == pytest.approx(expected[topic])
+    run.write_text("".join(f"1 Q0 d{doc} {doc} {20 - doc} a\n" for doc in range(20)))
+    scored = cranfield("eval", str(path), str(run), "-m", "DCG@1", "-f", "json", "--quiet")
+    dcg = expected["1"]["d0"] / 3  # a run without topics 2 and 3 scores 0 there
+    assert json.loads(scored.out)["rows"][0]["DCG@1"] == pytest.approx(dcg)
+
+
+def test_gold_posteriors_and_workers(cranfield: Cranfield, table: str, gold: str, tmp_path: Path) -> None:
+    posteriors, workers = tmp_path / "p.csv", tmp_path / "w.json"
+    words = (
+        "merge",
+        table,
+        "--method",
+        "mace",
+        "--gold",
+        gold,
+        "--posteriors",
+        str(posteriors),
+        "--workers",
+        str(workers),
+    )
+    result = cranfield(*words)
+    assert result.code == 0
+    assert "note: 15 gold labels, kept as they are" in result.err
+    merged = merge(table, "mace", gold=gold)
+    with posteriors.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["p(1)"]) for row in rows] == pytest.approx(merged.posterior[:, 1].tolist())
+    report = rate_workers(table, gold=gold, merged=merged)
+    by_name = {row["worker"]: row["share"] for row in json.loads(workers.read_text())["rows"]}
+    assert [by_name[name] for name in report.workers] == pytest.approx(report.share.tolist())
+
+
+def test_tasks_without_topics_become_a_table(cranfield: Cranfield) -> None:
+    text = b"task,worker,label\nt1,a,1\nt1,b,1\nt2,a,0\n"
+    result = cranfield("merge", "-", stdin=text)
+    assert result.code == 0
+    assert result.out.splitlines()[:3] == [
+        "Labels merged by majority",
+        "task  label  expected  probability  entropy  labels",
+        "t1    1        1.0000       1.0000   0.0000       2",
+    ]
+    asked = cranfield("merge", "-", "-f", "qrels", stdin=text)
+    assert asked.code == 2
+    assert "the topics of items are unknown" in asked.err
+    assert "--separator TEXT" in asked.err
+
+
+def test_settings_reach_the_method(cranfield: Cranfield, table: str) -> None:
+    words = ("--class-prior", "0.5,0.3,0.2", "--worker-prior", "3,1", "--steps", "7", "--tolerance", "0")
+    result = cranfield("merge", table, "--method", "dawid-skene", *words, "-f", "json")
+    rows = json.loads(result.out)["rows"]
+    with pytest.warns(match="did not converge"):
+        merged = merge(table, "dawid-skene", class_prior=[0.5, 0.3, 0.2], worker_prior=[3, 1], steps=7, tolerance=0.0)
+    assert [row["probability"] for row in rows] == pytest.approx(merged.probability.tolist())
+    assert "dawid-skene did not converge in 7 steps; allow more steps" in result.err
+
+
+def test_a_warning_is_printed_once(cranfield: Cranfield, table: str) -> None:
+    for words in (["-f", "table"], ["-f", "csv"], ["-f", "qrels"]):
+        result = cranfield("merge", table, "--method", "dawid-skene", "--steps", "2", *words)
+        assert (result.out + result.err).count("did not converge in 2 steps") == 1, words
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--method", "dawid"], "no method 'dawid'; did you mean 'dawid-skene'?"),
+        (["--steps", "5"], "--steps == 5 is a setting of dawid-skene"),
+        (
+            ["--method", "dawid-skene", "--worker-prior", "high"],
+            "--worker-prior high: expected numbers separated by commas",
+        ),
+        (["--method", "dawid-skene", "--class-prior", "1,0,0"], "must be above 0 for every label"),
+        (["--expected", "-f", "csv"], "--expected is for qrels; tables have a column with the expected grade"),
+        (["--ties", "none"], "--ties"),
+        (["--scale", "0,1"], "label '2' is not on the scale 0, 1"),
+    ],
+)
+def test_wrong_words_are_explained(cranfield: Cranfield, table: str, words: list[str], says: str) -> None:
+    result = cranfield("merge", table, *words)
+    assert result.code in (1, 2)
+    assert says in result.err
+
+
+def test_words_without_an_order_name_the_option(cranfield: Cranfield) -> None:
+    text = b"task,worker,label\nt1,a,yes\nt1,b,no\n"
+    result = cranfield("merge", "-", "--method", "ordinal", stdin=text)
+    assert result.code == 2
+    assert "--scale LABELS" in result.err
+    assert cranfield("merge", "-", "--method", "ordinal", "--scale", "no,yes", stdin=text).code == 0
+
+
+def test_workers_have_the_numbers_of_python(cranfield: Cranfield, table: str, gold: str) -> None:
+    for extra, report in (([], rate_workers(table)), (["--gold", gold], rate_workers(table, gold=gold))):
+        rows = json.loads(cranfield("workers", table, *extra, "-f", "json").out)["rows"]
+        assert [row["worker"] for row in rows] == [report.workers[w] for w in np.argsort(report.accuracy)]
+        p = {row["worker"]: row["p"] for row in rows}
+        assert [p[name] for name in report.workers] == pytest.approx(report.p.tolist())
+    assert {row["worker"]: row["flag"] for row in rows}["w3"] == "spam?"
+
+
+def test_the_next_labels_are_those_of_python(cranfield: Cranfield, table: str) -> None:
+    words = ("--next", "4", "--probability", "0.99", "--per-worker", "1")
+    rows = json.loads(cranfield("workers", table, *words, "-f", "json").out)["rows"]
+    plan = plan_labels(table, count=4, probability=0.99, per_worker=1)
+    assert [f"{row['topic']} {row['doc']}" for row in rows] == list(plan.items)
+    assert [row["worker"] for row in rows] == list(plan.worker)
+
+
+def test_options_of_planning_need_next(cranfield: Cranfield, table: str) -> None:
+    result = cranfield("workers", table, "--stop", "margin")
+    assert result.code == 2
+    assert "--stop applies only to --next N" in result.err
+
+
+@pytest.mark.parametrize("figure", ["entropy", "confusion", "accuracy"])
+def test_figures_are_drawn(cranfield: Cranfield, table: str, tmp_path: Path, figure: str) -> None:
+    for verb in ("merge", "workers"):
+        path = tmp_path / f"{verb}.svg"
+        assert cranfield(verb, table, "--plot", str(path), "--figure", figure, "--quiet").code == 0
+        assert path.read_text().startswith("<svg")
+
+
+def test_the_help_lists_all_methods(cranfield: Cranfield) -> None:
+    page = " ".join(cranfield("merge", "--help").out.split())
+    for name in known_merging_methods():
+        assert name in page
+
+
+def test_several_qrels_are_merged(cranfield: Cranfield, tmp_path: Path) -> None:
+    paths = []
+    for name, grade in (("ann", 1), ("ben", 1), ("cy", 0)):
+        path = tmp_path / f"{name}.qrels"
+        path.write_text(f"1 0 d1 {grade}\n")
+        paths.append(str(path))
+    result = cranfield("merge", *paths)
+    assert result.out == "1 0 d1 1\n"
+    assert Labels.read(*paths).workers == ("ann", "ben", "cy")
