@@ -179,7 +179,7 @@ def test_an_option_of_several_verbs_is_spelled_alike() -> None:
             if parameter.spellings:
                 short.setdefault(parameter.label, set()).add(" ".join(parameter.spellings[1:]))
     differ = {label: forms for label, forms in short.items() if len(forms) > 1}
-    assert differ.keys() <= {"--topics", "--persistence", "--width", "--per-topic"}
+    assert differ.keys() <= {"--topics", "--persistence", "--width", "--per-topic", "--gold"}
 
 
 def test_groups_of_options_are_inherited() -> None:

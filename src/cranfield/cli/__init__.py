@@ -53,7 +53,7 @@ GROUPS = {
         "judge documents in the browser",
         "judge documents in the browser; see: cranfield judge help",
         "cranfield judge serve judgments.db --topics topics.xml --pool pool.tsv --docs docs.jsonl",
-        ("serve", "account", "status", "export", "import", "backup"),
+        ("demo", "serve", "account", "status", "export", "import", "backup"),
     ),
     "campaign": Group(
         "run an evaluation campaign in the browser",

@@ -62,7 +62,7 @@ class MergeOptions(Verb):
         "--window N", "For gp: labels in a row with the same accuracy; default: 10.", group=MORE
     )
     length: float | None = option(
-        "--length N", "For gp: windows over which the accuracy changes; default: 5.", group=MORE
+        "--length-scale N", "For gp: windows over which the accuracy changes; default: 5.", group=MORE
     )
 
     def merge_settings(self) -> dict[str, Any]:

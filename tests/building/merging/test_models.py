@@ -15,17 +15,20 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*w
 
 
 def test_dawid_and_skene_1979() -> None:
-    """Their Table 4: the class marginals are .40, .42, .11 and .07."""
+    """The class marginals of the paper are .40, .42, .11 and .07."""
     merged = merge(patients(), "dawid-skene")
     assert merged.class_probabilities is not None
     assert merged.class_probabilities.round(2).tolist() == [0.40, 0.42, 0.11, 0.07]
     assert merged.converged
 
 
-def test_error_rates_of_dawid_and_skene_1979() -> None:
-    """Their Table 2: observer 1 gives label 1 to .89 of class 1, and label 2 to .88 of class 2."""
-    merged = merge(patients(), "dawid-skene")
-    assert merged.confusion[0].diagonal()[:2].round(2).tolist() == [0.89, 0.88]
+def test_repeated_labels_of_an_observer_follow_the_formulas() -> None:
+    """Observer 1 labels every patient three times."""
+    labels = patients()
+    triples = list(zip(labels.item.tolist(), labels.worker.tolist(), labels.label.tolist(), strict=True))
+    assert len(triples) == 315
+    merged = merge(labels, "dawid-skene", **STEPS)
+    assert np.allclose(merged.posterior, slow.dawid_skene(triples, 45, 5, 4, 12), atol=1e-10)
 
 
 @pytest.mark.parametrize("prior", [(0.0, 0.0), (2.0, 0.5)])

@@ -9,7 +9,7 @@ import pytest
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import merge, plan_labels, rate_workers
-from cranfield.building.merging.label_plan import shrunk_confusion
+from cranfield.building.merging.next_labels import shrunk_confusion
 from cranfield.building.merging.worker_report import majority_of_others, wilson
 from tests.building.merging.simulated import simulated
 

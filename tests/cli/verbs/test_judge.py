@@ -278,6 +278,35 @@ def test_a_server_starts_prints_its_address_and_stops_with_ctrl_c(files: Path) -
         assert connection.execute("SELECT COUNT(*) FROM pool").fetchone() == (3,)
 
 
+@pytest.mark.parametrize(("option", "documents", "mode"), [([], 310, "graded"), (["--by-intent"], 71, "intents")])
+def test_the_demo_serves_the_sample_collection(
+    files: Path, option: list[str], documents: int, mode: str, cranfield: Cranfield
+) -> None:
+    """310 and 71 are the documents in the first 10 of the four runs, counted in the loop below."""
+    import cranfield as cf
+
+    topics = {"103", "107", "111"} if option else {str(topic) for topic in range(101, 113)}
+    runs = [cf.Run.read(path).to_dict() for path in cf.sample().runs]
+    pool = {
+        (topic, doc)
+        for run in runs
+        for topic in topics
+        for doc in sorted(run[topic], key=lambda doc: (run[topic][doc], doc), reverse=True)[:10]
+    }
+    assert len(pool) == documents
+    command = [sys.executable, "-m", "cranfield", "judge", "demo", *option, "--no-browser", "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    assert server.stdout.readline().startswith("Judge at http://127.0.0.1:")
+    os.kill(server.pid, signal.SIGINT)
+    assert server.wait(20) in (0, 130)
+    with Store("demo.db") as store:
+        assert set(store.database.read("SELECT topic, doc FROM pool")) == pool
+        without = store.database.read("SELECT doc FROM pool WHERE doc NOT IN (SELECT id FROM document)")
+    assert without == []
+    assert f"mode: {mode}" in cranfield("judge", "status", "demo.db").out
+
+
 def test_a_server_with_tls(files: Path) -> None:
     import shutil
     import ssl

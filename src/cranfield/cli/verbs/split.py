@@ -51,7 +51,7 @@ cranfield split new.run --folder parts --assigned parts/split.tsv
         solves="kinds=",
     )  # fmt: skip
     runs: list[str] | None = option(
-        "--runs FILE", "A run, if its kind is not detected. May be repeated.", group=READING, reads=True,
+        "--runs, --run FILE", "A run, if its kind is not detected. May be repeated.", group=READING, reads=True,
         solves="kinds=",
     )  # fmt: skip
 

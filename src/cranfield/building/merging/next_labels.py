@@ -88,7 +88,7 @@ def plan_labels(
     r"""The `count` items that need another label most, how many labels they need, and whom to ask.
 
     stop: with `posterior`, an item is closed if its label has at least the given `probability`. With `margin`, it is
-        closed if the votes of the two most frequent labels differ by so much, after t labels (Abraham et al. 2016):
+        closed if the votes of the two most frequent labels differ by so much after t labels (see Abraham et al.):
 
         .. math:: V_1 - V_2 \ge C \sqrt{t} - \varepsilon t
 
@@ -107,7 +107,7 @@ def plan_labels(
     most probable label from the log-odds of `probability`, divided by the mean rise that a label of the mean assessor
     brings if that label is true; at least 1 and at most 99.
     Reference: Abraham, Alonso, Kandylas, Patel, Shelford & Slivkins, How Many Workers to Ask? Adaptive Exploration for
-    Collecting High Quality Labels, SIGIR 2016, doi:10.1145/2911451.2911514; Wald, Sequential Analysis, 1947
+    Collecting High Quality Labels, SIGIR 2016, arXiv:1411.0149; Wald, Sequential Analysis, 1947
 
     >>> rows = [(f"t{i}", w, i % 2) for i in range(20) for w in "ab"] + [("t20", "a", 0), ("t20", "c", 1)]
     >>> plan = plan_labels(rows, count=1, stop="margin", per_worker=5)
