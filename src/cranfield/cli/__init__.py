@@ -55,6 +55,12 @@ GROUPS = {
         "cranfield judge serve judgments.db --topics topics.xml --pool pool.tsv --docs docs.jsonl",
         ("demo", "serve", "account", "status", "export", "import", "backup"),
     ),
+    "campaign": Group(
+        "run an evaluation campaign in the browser",
+        "run a whole campaign in the browser; see: cranfield campaign help",
+        "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
+        ("init", "serve", "status", "export", "import"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

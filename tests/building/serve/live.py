@@ -36,16 +36,16 @@ def make_project(path: str, *, docs: int, people: int, **settings: Any) -> None:
 
 
 class Server:
-    """`cranfield judge serve` in a process of its own."""
+    """`cranfield judge serve` in a process of its own, or `cranfield campaign serve`."""
 
-    def __init__(self, path: str, *, port: int = 0, more: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: str, *, port: int = 0, more: tuple[str, ...] = (), group: str = "judge") -> None:
         self.path = path
         self.log = Path(f"{path}.log")
         command = [
             sys.executable,
             "-m",
             "cranfield",
-            "judge",
+            group,
             "serve",
             path,
             "--no-browser",

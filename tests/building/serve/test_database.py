@@ -251,3 +251,16 @@ def test_guidelines_have_versions(store: Store) -> None:
     assert store.write_guidelines("Be kind.", "anna") == 1
     assert store.write_guidelines("Be fair.", "ben") == 2
     assert store.guidelines() == (2, "Be fair.")
+
+
+def test_threads_that_come_and_go_share_their_connections(store: Store) -> None:
+    """The threads of a server end when they have nothing to do; a connection for each would never be closed."""
+    made: list[object] = []
+    connect = store.database.engine.connect
+    store.database.engine.connect = lambda *, writes: made.append(writes) or connect(writes=writes)  # type: ignore
+
+    for _ in range(20):
+        thread = threading.Thread(target=lambda: store.database.read("SELECT COUNT(*) FROM topic"))
+        thread.start()
+        thread.join()
+    assert len(made) <= 1

@@ -21,7 +21,9 @@ from cranfield.building.serve.store import Store
 from cranfield.errors import UsageError
 from cranfield.text import shown
 
-ROLES = ("assessor", "organiser")
+ROLES = ("assessor", "organiser", "team")
+JUDGES = ("assessor", "organiser")
+"""The roles that see documents to judge; a team takes part in a campaign, and sees only its own runs."""
 SHORTEST_PASSWORD = 8
 LONGEST_PASSWORD = 1_000
 SESSION_SECONDS = 30 * 24 * 3600.0
@@ -89,6 +91,11 @@ def add_account(store: Store, name: str, role: str = "assessor", password: str |
     kept = None if password is None else hashed(password)
 
     def change(connection: Connection) -> None:
+        before = connection.run("SELECT role FROM assessor WHERE name = ?", (name,))
+        if before and (before[0][0] == "team") != (role == "team"):
+            raise UsageError(
+                f"{shown(name)} has the role {before[0][0]}, which cannot become {role}; choose another name"
+            )
         connection.run(
             """INSERT INTO assessor (name, role, password, active, created_at) VALUES (?, ?, ?, 1, ?)
             ON CONFLICT (name) DO UPDATE SET role = excluded.role, active = 1,

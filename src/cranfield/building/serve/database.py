@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
 from cranfield.errors import DataError
@@ -88,8 +88,8 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._local = threading.local()
-        self._readers: list[Connection] = []
+        self._idle: list[Connection] = []
+        """Connections for reading that no thread uses. Threads of a server come and go, so that none owns one."""
         self._jobs: queue.SimpleQueue[tuple[Callable[[Connection], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._writer = self.connect(writes=True)
         self._closed = False
@@ -115,21 +115,29 @@ class Database:
 
     # ---- reading
 
-    @property
-    def reader(self) -> Connection:
-        """The connection of this thread for reading."""
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            if self._closed:
-                raise self._is_closed()
-            connection = self._local.connection = self.connect(writes=False)
-            self._readers.append(connection)
-        return connection
-
     def read(self, statement: str, *values: Any) -> list[Row]:
         """The rows of a query, as of the last commit."""
-        with self.translated():
-            return self.reader.run(statement, values)
+        if self._closed:
+            raise self._is_closed()
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self.connect(writes=False)
+        try:
+            with self.translated():
+                rows = connection.run(statement, values)
+        except BaseException:
+            connection.close()  # it may be broken; the next query has another one
+            raise
+        self._idle.append(connection)
+        if self._closed:
+            self._close_idle()
+        return rows
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with suppress(IndexError):  # another thread was faster
+                self._idle.pop().close()
 
     # ---- writing
 
@@ -157,8 +165,8 @@ class Database:
             self._closed = True
             self._jobs.put(None)
         self._thread.join()
-        for connection in (*self._readers, self._writer):
-            connection.close()
+        self._close_idle()
+        self._writer.close()
 
     def __enter__(self) -> Database:
         return self

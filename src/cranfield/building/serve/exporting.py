@@ -200,7 +200,7 @@ def _labels(store: Store) -> str:
         WHERE state = 'graded' AND grade IS NOT NULL AND purpose <> 'repeat' ORDER BY id"""
     )
     lines = (
-        (topic, doc, assessor, grade, _date(at), "" if ms is None else f"{ms / 1000:g}")
+        (topic, doc, assessor, grade, date_text(at), "" if ms is None else f"{ms / 1000:g}")
         for topic, doc, assessor, grade, at, ms in rows
     )
     return _table(("topic", "doc", "worker", "label", "time", "seconds"), lines)
@@ -225,12 +225,17 @@ def _log(store: Store) -> str:
     for row in store.database.read(select("ORDER BY id")):
         record: dict[str, Any] = dict(zip(FIELDS, row, strict=True))
         record["payload"] = None if record["payload"] is None else json.loads(record["payload"])
-        record["judged_at"] = _date(record["judged_at"])
+        record["judged_at"] = date_text(record["judged_at"])
         lines.append(json.dumps(record, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
 
 
-def _date(seconds: float) -> str:
+def date_text(seconds: float) -> str:
+    """A time in the form of ISO 8601, to the microsecond.
+
+    >>> date_text(0.5)
+    '1970-01-01T00:00:00.500000Z'
+    """
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 

@@ -99,26 +99,41 @@ def bound(address: Address) -> socket.socket:
     raise UsageError(f"cannot listen on {host} port {address.port}: {problem}")
 
 
-def serve(store: Store, address: Address, ready: Callable[[str], None], *, log: str = "warning") -> None:
-    """Serve a project until it is interrupted. `ready` is called with the address to open."""
+def judging_app(store: Store, address: Address) -> tuple[Any, str | None]:
+    """The application of a judging project, and the secret of its local user if it has no passwords."""
+    from cranfield.building.serve.web_app import Site, make_app
+
+    judging = Judging(store, proposals_of(store))
+    judging.load()
+    site = Site(store, judging, secure=address.secure)
+    if not accounts.has_passwords(store):
+        site.local_user = local_name()
+        add_local_user(store, site.local_user)
+        site.open_to_key = accounts.local_key(store)
+    return make_app(site, hosts=address.hosts()), site.open_to_key
+
+
+def serve(
+    store: Store,
+    address: Address,
+    ready: Callable[[str], None],
+    *,
+    log: str = "warning",
+    make: Callable[[Store, Address], tuple[Any, str | None]] = judging_app,
+) -> None:
+    """Serve a project until it is interrupted. `ready` is called with the address to open.
+
+    `make` makes the application, and says which secret the address to open needs.
+    """
     need("starlette", "the server")
     uvicorn: Any = need("uvicorn", "the server")
     need("jinja2", "the server")
     need("python_multipart", "the server")
-    from cranfield.building.serve.web_app import Site, make_app
-
     address.check(store)
     lock = store.database.engine.lock()
     try:
-        judging = Judging(store, proposals_of(store))
-        judging.load()
-        site = Site(store, judging, secure=address.secure)
-        if not accounts.has_passwords(store):
-            site.local_user = local_name()
-            add_local_user(store, site.local_user)
-            site.open_to_key = accounts.local_key(store)
+        app, secret = make(store, address)
         listening = bound(address)
-        app = make_app(site, hosts=address.hosts())
         config = uvicorn.Config(
             app, log_level=log, access_log=False, server_header=False, ssl_certfile=address.certificate,
             ssl_keyfile=address.key, timeout_graceful_shutdown=5, lifespan="off", ws="none", proxy_headers=False,
@@ -126,7 +141,7 @@ def serve(store: Store, address: Address, ready: Callable[[str], None], *, log: 
         )  # fmt: skip
         server = uvicorn.Server(config)
         sys.setswitchinterval(SWITCH)
-        ready(url(address, listening.getsockname()[1], site.open_to_key))
+        ready(url(address, listening.getsockname()[1], secret))
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
         before = signal.getsignal(signal.SIGINT)
         try:

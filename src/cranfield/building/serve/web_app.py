@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import LoginLimit, Session
+from cranfield.building.serve.accounts import JUDGES, ROLES, LoginLimit, Session
 from cranfield.building.serve.database import StoreError
 from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.page_data import Pages
@@ -59,20 +60,31 @@ class Site:
     limit: LoginLimit = field(default_factory=LoginLimit)
     hashing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     """Hashing a password takes 16 MB: only a few at a time."""
+    folders: tuple[Path, ...] = (HERE,)
+    """Where templates and static files are, in this order."""
+
+    def links(self, session: Session | None) -> Sequence[tuple[str, str]]:
+        """The address and text of the links at the top of every page."""
+        return (("/judge", "Judge"), ("/organise", "Organise")) if session and session.role == "organiser" else ()
+
+    def refusal(self, path: str) -> str | None:
+        """Why a page is closed to everybody at the moment; None if it is open."""
+        return None
 
     @cached_property
     def templates(self) -> Environment:
         """The pages."""
         made = Environment(
-            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-            lstrip_blocks=True,
+            loader=FileSystemLoader([folder / "templates" for folder in self.folders]), autoescape=True,
+            undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         made.globals["static"] = self._static
         return made
 
     @cached_property
     def _digests(self) -> dict[str, str]:
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in (HERE / "static").iterdir()}
+        paths = [path for folder in self.folders for path in (folder / "static").iterdir()]
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in paths}
 
     def _static(self, name: str) -> str:
         """The address of a file, which changes with its content, so that browsers may keep it."""
@@ -91,7 +103,7 @@ class Site:
         """A page."""
         title = values.pop("title", None) or self.store.settings().title
         page = self.templates.get_template(template).render(
-            session=session, csrf=session.csrf if session else "", project=title, **values
+            session=session, csrf=session.csrf if session else "", project=title, links=self.links(session), **values
         )
         return HTMLResponse(page, status)
 
@@ -102,8 +114,12 @@ def site_of(request: Request) -> Site:
     return site
 
 
-def for_role(handler: Handler, role: str | None = None) -> Callable[[Request], Awaitable[Response]]:
-    """Let only people with a session in, with the role if one is given, and check that changes are really theirs."""
+def for_role(handler: Handler, *roles: str, files: int = 0) -> Callable[[Request], Awaitable[Response]]:
+    """Let only people with one of the roles in, by default those who judge, and check that changes are really theirs.
+
+    `files` is the number of files that a form may have.
+    """
+    allowed = roles or JUDGES
 
     async def endpoint(request: Request) -> Response:
         site = site_of(request)
@@ -114,12 +130,14 @@ def for_role(handler: Handler, role: str | None = None) -> Callable[[Request], A
                 if api:
                     return JSONResponse({"error": "you are not logged in"}, 401)
                 return RedirectResponse("/login", 303)
-            if role is not None and session.role != role:
-                return failure(request, 403, f"only an {role} may do this")
+            if session.role not in allowed:
+                return failure(request, 403, f"only an {' or '.join(allowed)} may do this")
+            if closed := site.refusal(request.url.path):
+                return failure(request, 403, closed)
             if request.method not in ("GET", "HEAD"):
                 token: object = request.headers.get("x-csrf-token")
                 if token is None and not api:
-                    token = (await request.form(max_files=0, max_fields=100)).get("csrf")
+                    token = (await request.form(max_files=files, max_fields=100)).get("csrf")
                 if not (same_origin(request) and has_token(session, token)):
                     return failure(request, 403, "this does not come from a page of your session; reload the page")
             return await handler(request, session)
@@ -203,6 +221,8 @@ async def logout(request: Request, session: Session) -> Response:
 async def no_page(request: Request, error: Exception) -> Response:
     """The answer to an unknown address or method."""
     status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 400 and isinstance(error, HTTPException):
+        return failure(request, status, f"The request cannot be read: {error.detail}")
     return failure(request, status, {404: "There is no such page.", 405: "This is not possible."}.get(status, "Error"))
 
 
@@ -214,6 +234,10 @@ async def our_fault(request: Request, error: Exception) -> Response:
 
 class KeptFiles(StaticFiles):
     """Files that a browser may keep, since their address changes with their content."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        super().__init__(directory=folders[0])
+        self.all_directories = list(folders)
 
     def file_response(self, *args: Any, **more: Any) -> Response:
         response = super().file_response(*args, **more)
@@ -227,8 +251,12 @@ def make_app(
     hosts: Sequence[str] = (),
     routes: Sequence[BaseRoute] = (),
     most_body: int = MOST_BODY,
+    uploads: Mapping[str, int] = MappingProxyType({}),
 ) -> Starlette:
-    """The server as an ASGI application. `hosts` are the names by which it may be called; none: any name."""
+    """The server as an ASGI application. `hosts` are the names by which it may be called; none: any name.
+
+    `routes` come before those of judging. `uploads` has the most bytes of a request to pages that take files.
+    """
     from cranfield.building.serve.judging_pages import ROUTES as JUDGING
     from cranfield.building.serve.organiser_pages import ROUTES as ORGANISING
 
@@ -237,15 +265,15 @@ def make_app(
     handlers: Mapping[Any, Any] = {404: no_page, 405: no_page, HTTPException: no_page, Exception: our_fault}
     app = Starlette(
         routes=[
+            *routes,
             Route("/", for_role(home)),
             Route("/enter", enter),
             Route("/login", login_page),
             Route("/login", login, methods=["POST"]),
-            Route("/logout", for_role(logout), methods=["POST"]),
+            Route("/logout", for_role(logout, *ROLES), methods=["POST"]),
             *JUDGING,
             *ORGANISING,
-            *routes,
-            Mount("/static", KeptFiles(directory=HERE / "static")),
+            Mount("/static", KeptFiles([folder / "static" for folder in site.folders])),
         ],
         middleware=[
             Middleware(
@@ -254,6 +282,7 @@ def make_app(
                 policy=page_policy(frames),
                 secure=site.secure,
                 most_body=most_body,
+                uploads=uploads,
             )
         ],
         exception_handlers=handlers,

@@ -40,10 +40,20 @@ def page_policy(frames: str = "") -> str:
 class Guard:
     """ASGI middleware: checks the host, bounds the body, adds headers, and turns nothing into a traceback."""
 
-    def __init__(self, app: ASGIApp, *, hosts: frozenset[str], policy: str, secure: bool, most_body: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: frozenset[str],
+        policy: str,
+        secure: bool,
+        most_body: int,
+        uploads: Mapping[str, int],
+    ) -> None:
         self.app = app
         self.hosts = hosts
         self.most_body = most_body
+        self.uploads = uploads
         self.headers = {
             "content-security-policy": policy,
             "x-content-type-options": "nosniff",
@@ -66,9 +76,10 @@ class Guard:
         if self.hosts and name not in self.hosts and host not in self.hosts:
             await PlainTextResponse(f"this server is not called {host[:100]!r}", 421)(scope, receive, send)
             return
+        most = self.uploads.get(scope["path"], self.most_body)
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self.most_body:
-            await too_large(self.most_body)(scope, receive, send)
+        if not length.isdigit() or int(length) > most:
+            await too_large(most)(scope, receive, send)
             return
         received = 0
 
@@ -76,7 +87,7 @@ class Guard:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self.most_body:
+            if received > most:
                 raise BodyTooLarge
             return message
 
@@ -90,7 +101,7 @@ class Guard:
         try:
             await self.app(scope, bounded, with_headers)
         except BodyTooLarge:
-            await too_large(self.most_body)(scope, receive, with_headers)
+            await too_large(most)(scope, receive, with_headers)
 
 
 class BodyTooLarge(Exception):

@@ -1,0 +1,256 @@
+"""The file of a campaign, `campaign.toml`: its name, dates, rules for runs, measures, pool and judging."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from cranfield import check
+from cranfield.building.pools.pool_methods import Method
+from cranfield.building.serve.judging_settings import DEFAULT_GRADES, Settings
+from cranfield.check import nearest
+from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.text import shown
+
+FILE = "campaign.toml"
+PHASES = ("submission", "pooling", "judging", "results")
+"""The phases of a campaign in their order. One of them is open at a time."""
+DOCUMENTS = ("any", "collection")
+LARGEST = 500_000_000
+STARTER = """\
+# What this campaign is. The server reads this file when it starts.
+name = {name}
+database = {database}        # a file in this folder, or postgresql://USER@HOST/NAME
+measures = {measures}        # the first one ranks the leaderboard
+
+[rules]                      # every run is checked against these when it is uploaded
+depth = 1000                 # the most documents of a topic
+all_topics = true            # must a run have every topic?
+documents = {documents}      # "collection": only documents of the collection; "any": no check
+tag = '[A-Za-z0-9][A-Za-z0-9_.-]*'    # what the tag of a run may look like (a regular expression)
+runs = 3                     # how many runs of a team count
+submissions = 30             # how many files a team may upload in all
+bytes = 20_000_000           # the largest file
+
+[pool]                       # made from the runs that count
+method = "depth"             # see: cranfield pool build --help
+depth = 10                   # the documents of each list that are considered
+# per_topic = 50             # the most documents of a topic
+# budget = 500               # the most documents in all
+
+[judging]
+grades = ["not relevant", "relevant", "highly relevant"]
+overlap = 1                  # how many assessors judge each document
+
+[results]
+public = false               # true: everybody sees the leaderboard in the phase results, without an account
+
+# Dates are optional; without them a phase is open from when an organiser opens it until the next one is opened.
+# [phases.submission]
+# opens = 2027-01-10T00:00:00Z
+# closes = 2027-03-01T23:59:59Z
+"""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a run must be like."""
+
+    depth: int = 1000
+    all_topics: bool = True
+    documents: str = "any"
+    tag: str = "[A-Za-z0-9][A-Za-z0-9_.-]*"
+    runs: int = 3
+    submissions: int = 30
+    bytes: int = 20_000_000
+
+
+@dataclass(frozen=True)
+class PoolPlan:
+    """How the pool is made."""
+
+    method: str = "depth"
+    depth: int = 10
+    per_topic: int | None = None
+    budget: int | None = None
+    seed: int = 0
+
+    @property
+    def adaptive(self) -> bool:
+        """Does the method choose the next document by the judgments before it?"""
+        return Method.of(self.method).policy.adaptive
+
+
+@dataclass(frozen=True)
+class Dates:
+    """When a phase is open at most; None: no limit."""
+
+    opens: datetime | None = None
+    closes: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Config:
+    """What `campaign.toml` says."""
+
+    name: str
+    measures: tuple[str, ...]
+    database: str = "campaign.db"
+    rules: Rules = Rules()
+    pool: PoolPlan = PoolPlan()
+    grades: tuple[tuple[float, str], ...] = DEFAULT_GRADES
+    overlap: int = 1
+    public: bool = False
+    dates: Mapping[str, Dates] = field(default_factory=dict)
+
+    def settings(self, before: Settings) -> Settings:
+        """The settings of judging."""
+        budget = self.pool.budget if self.pool.adaptive else None
+        return before.changed(title=self.name, grades=self.grades, overlap=self.overlap, seed=self.pool.seed).changed(
+            budget=budget
+        )
+
+    def closed(self, phase: str, now: datetime | None = None) -> str | None:
+        """Why a phase is closed by its dates; None if it is open."""
+        dates, now = self.dates.get(phase, Dates()), now or datetime.now(UTC)
+        if dates.opens is not None and now < dates.opens:
+            return f"the phase {phase} opens at {dates.opens:%Y-%m-%d %H:%M} UTC"
+        if dates.closes is not None and now > dates.closes:
+            return f"the phase {phase} closed at {dates.closes:%Y-%m-%d %H:%M} UTC"
+        return None
+
+
+def starter(name: str, measures: list[str], *, documents: str, database: str = "campaign.db") -> str:
+    """The text of a new file."""
+    import json
+
+    return STARTER.format(
+        name=json.dumps(name, ensure_ascii=False),
+        database=json.dumps(database),
+        measures=json.dumps(measures),
+        documents=json.dumps(documents),
+    )
+
+
+def read_config(folder: str) -> Config:
+    """The campaign in a folder, checked; messages name the file and the entry."""
+    path = os.path.join(folder, FILE)
+    try:
+        with open(path, "rb") as file:
+            return config_of(tomllib.load(file))
+    except FileNotFoundError:
+        raise DataError(path, None, "there is no such file; a campaign is made with: cranfield campaign init") from None
+    except OSError as error:
+        raise DataError(path, None, f"cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(path, None, f"not valid TOML: {error}") from None
+    except DataError:
+        raise
+    except CranfieldError as error:
+        raise DataError(path, None, str(error)) from None
+
+
+def config_of(data: Mapping[str, Any]) -> Config:
+    """A configuration from the tables of a file.
+
+    >>> config = config_of({"name": "Notes 2027", "measures": ["nDCG@10"], "rules": {"depth": 100}})
+    >>> config.rules.depth, config.rules.runs
+    (100, 3)
+    """
+    from cranfield.measures import parse
+
+    _known(data, ("name", "database", "measures", "rules", "pool", "judging", "results", "phases"), "")
+    for name in ("name", "measures"):
+        if not data.get(name):
+            raise UsageError(f"{name} is missing")
+    measures = _typed(data, "measures", list, "")
+    rules = Rules(**_values(data, "rules", Rules))
+    pool = PoolPlan(**_values(data, "pool", PoolPlan))
+    judging, results = _table(data, "judging"), _table(data, "results")
+    _known(judging, ("grades", "overlap"), "judging.")
+    _known(results, ("public",), "results.")
+    labels = _typed(judging, "grades", list, "judging.", None)
+    config = Config(
+        str(_typed(data, "name", str, "")),
+        tuple(str(parse(str(measure))) for measure in measures),
+        str(_typed(data, "database", str, "", "campaign.db")),
+        rules,
+        pool,
+        DEFAULT_GRADES if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels)),
+        _typed(judging, "overlap", int, "judging.", 1),
+        _typed(results, "public", bool, "results.", False),
+        _dates(_table(data, "phases")),
+    )
+    _check(config)
+    return config
+
+
+def _check(config: Config) -> None:
+    rules, pool = config.rules, config.pool
+    check.whole("rules", depth=rules.depth, runs=rules.runs, submissions=rules.submissions, bytes=rules.bytes)
+    check.one_of("rules", DOCUMENTS, documents=rules.documents)
+    if rules.bytes > LARGEST:
+        raise UsageError(f"rules: bytes == {rules.bytes:,}, must be at most {LARGEST:,}")
+    try:
+        re.compile(rules.tag)
+    except re.error as error:
+        raise UsageError(f"rules: tag == {shown(rules.tag)} is not a regular expression: {error}") from None
+    check.whole("pool", depth=pool.depth, per_topic=pool.per_topic, budget=pool.budget)
+    if Method.of(pool.method).policy.samples:
+        raise UsageError(f"pool: method == {pool.method!r} draws a sample, which a leaderboard cannot be scored by")
+    if pool.adaptive and pool.per_topic is not None:
+        raise UsageError(f"pool: per_topic applies only to methods with a fixed order, not to {pool.method}")
+    config.settings(Settings())
+
+
+def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:
+    _known(phases, PHASES, "phases.")
+    dates = {}
+    for phase, table in phases.items():
+        where = f"phases.{phase}"
+        if not isinstance(table, dict):
+            raise UsageError(f"{where} == {shown(table)}, must be a table with opens and closes")
+        _known(table, ("opens", "closes"), f"{where}.")
+        for name, value in table.items():
+            if not isinstance(value, datetime):
+                raise UsageError(f"{where}.{name} == {shown(value)}, must be a time such as 2027-03-01T23:59:59Z")
+        times = {
+            name: (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC) for name, time in table.items()
+        }
+        dates[phase] = Dates(**times)
+        if len(times) == 2 and times["opens"] >= times["closes"]:
+            raise UsageError(f"{where} closes before it opens")
+    return dates
+
+
+def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+    for name in table:
+        if name not in names:
+            raise nearest(f"{where}{name}", [f"{where}{known}" for known in names], "entry")
+
+
+def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table: Mapping[str, Any] = _typed(data, name, dict, "", {})
+    return table
+
+
+def _typed(table: Mapping[str, Any], name: str, kind: type, where: str, default: Any = None) -> Any:
+    value = table.get(name, default)
+    if value is not default and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        words = {str: "text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
+        raise UsageError(f"{where}{name} == {shown(value)}, must be {words[kind]}")
+    return value
+
+
+def _values(data: Mapping[str, Any], name: str, kind: type) -> dict[str, Any]:
+    """The entries of a table for a dataclass, each with the type of its default."""
+    table = _table(data, name)
+    defaults = {one.name: one.default for one in fields(kind)}
+    _known(table, tuple(defaults), f"{name}.")
+    types = {entry: int if default is None else type(default) for entry, default in defaults.items()}
+    return {entry: _typed(table, entry, types[entry], f"{name}.") for entry in table}

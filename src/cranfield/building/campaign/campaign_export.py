@@ -1,0 +1,181 @@
+"""Write a campaign as plain files. Those that `campaign_import` does not read are computed from the others."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from cranfield.building.campaign.campaign_config import FILE
+from cranfield.building.campaign.campaign_pool import FACT
+from cranfield.building.campaign.campaign_store import Campaign, Submission
+from cranfield.building.campaign.leaderboard import NoResultsError, Results, score
+from cranfield.building.serve.exporting import date_text, export_text
+from cranfield.building.serve.judgment_log import FIELDS, select
+from cranfield.errors import DataError
+
+SUBMISSION_FIELDS = ("order", "digest", "team", "tag", "counts", "submitted", "bytes", "lists", "documents", "name",
+                     "file")  # fmt: skip
+TEAM_FIELDS = ("order", "team", "title", "contact", "state", "joined")
+ASSESSOR_FIELDS = ("name", "role", "state", "created")
+
+
+def export_campaign(campaign: Campaign, folder: str) -> list[str]:
+    """Write everything into a new or empty folder; returns the names of the files."""
+    if os.path.isdir(folder) and os.listdir(folder):
+        raise DataError(folder, None, "is not empty; give a new folder, so that no file of another export stays in it")
+    os.makedirs(folder, exist_ok=True)
+    written: list[str] = []
+
+    def write(name: str, text: str) -> None:
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+        written.append(name)
+
+    shutil.copyfile(os.path.join(campaign.folder, FILE), os.path.join(folder, FILE))
+    campaign.store.topics().write(os.path.join(folder, "topics.jsonl"))
+    written += [FILE, "topics.jsonl"]
+    _write_inputs(campaign, write)
+    for one in campaign.submissions():
+        name = run_file(one)
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+        shutil.copyfile(campaign.path_of(one.digest), os.path.join(folder, name))
+        written.append(name)
+    _write_judging(campaign, write)
+    with suppress(NoResultsError):
+        _write_results(score(campaign), write)
+    return written
+
+
+def run_file(submission: Submission) -> str:
+    """Where the export has the file of a submission. The name of a file cannot be a tag, which may be any text."""
+    return f"runs/{submission.team}/{submission.number:04d}-{submission.digest[:12]}.run"
+
+
+def _write_inputs(campaign: Campaign, write: Callable[[str, str], None]) -> None:
+    read = campaign.store.database.read
+    documents = read("SELECT id, title, text, kind, extra FROM document ORDER BY number")
+    names = ("id", "title", "text", "kind", "extra")
+    rows = (dict(zip(names, (*row[:4], json.loads(row[4])), strict=True)) for row in documents)
+    write("documents.jsonl", _json_lines(rows))
+    write("document-ids.txt", "".join(f"{id}\n" for (id,) in read("SELECT id FROM known_document ORDER BY id")))
+    teams = campaign.teams()
+    state = {True: "active", False: "off"}
+    write(
+        "teams.csv",
+        _csv(
+            TEAM_FIELDS,
+            (
+                (at, one.name, one.title, one.contact, state[one.active], date_text(one.joined_at))
+                for at, one in enumerate(teams, 1)
+            ),
+        ),
+    )
+    people = read("SELECT name, role, active, created_at FROM assessor WHERE role <> 'team' ORDER BY created_at, name")
+    rows_of_people = ((name, role, state[bool(active)], date_text(at)) for name, role, active, at in people)
+    write("assessors.csv", _csv(ASSESSOR_FIELDS, rows_of_people))
+    write("submissions.csv", _csv(SUBMISSION_FIELDS, (_submission(one) for one in campaign.submissions())))
+    findings = (
+        {"digest": one.digest, "finding": finding} for one in campaign.submissions() for finding in one.findings
+    )
+    write("findings.jsonl", _json_lines(findings))
+    events = (
+        {"at": date_text(one.happened_at), "who": one.who, "what": one.what, "data": one.data}
+        for one in campaign.events()
+    )
+    write("log.jsonl", _json_lines(events))
+    pool = campaign.store.fact(FACT)
+    facts = {"phase": campaign.phase, "pool": None if pool is None else json.loads(pool)}
+    write("state.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+
+
+def _submission(one: Submission) -> tuple[Any, ...]:
+    counts = "yes" if one.counts else "no"
+    return (
+        one.number, one.digest, one.team, one.tag, counts, date_text(one.submitted_at), one.bytes, one.lists,
+        one.documents, one.file, run_file(one),
+    )  # fmt: skip
+
+
+def _write_judging(campaign: Campaign, write: Callable[[str, str], None]) -> None:
+    store = campaign.store
+    write("pool.tsv", export_text(store, "pool"))
+    write("qrels.txt", export_text(store, "qrels"))
+    write("labels.tsv", export_text(store, "labels"))
+    write("judgments.jsonl", _judgments(campaign))
+    guidelines = store.database.read("SELECT version, text, written_at, written_by FROM guideline ORDER BY version")
+    write(
+        "guidelines.jsonl",
+        _json_lines(
+            {"version": version, "text": text, "at": date_text(at), "by": by} for version, text, at, by in guidelines
+        ),
+    )
+
+
+def _judgments(campaign: Campaign) -> str:
+    """The log of judgments, with rows numbered from 1; the offers by which documents were shown are left out."""
+    rows = [dict(zip(FIELDS, row, strict=True)) for row in campaign.store.database.read(select("ORDER BY id"))]
+    numbers = {row["id"]: at for at, row in enumerate(rows, 1)} | {None: None}
+    records = [
+        row
+        | {name: numbers[row[name]] for name in ("id", "supersedes", "restores")}
+        | {
+            "offer": None,
+            "payload": None if row["payload"] is None else json.loads(row["payload"]),
+            "judged_at": date_text(row["judged_at"]),
+        }
+        for row in rows
+    ]
+    return _json_lines(records)
+
+
+def _write_results(results: Results, write: Callable[[str, str], None]) -> None:
+    boards = [results.leaderboard(str(measure)) for measure in results.scores.measures]
+    header = ("measure", "rank", "run", "team", "mean", "low", "high", "groups")
+    rows = [
+        (board.measure, board.rank[at], board.run[at], board.team[at], *(
+            float(values[at]) for values in (board.mean, board.low, board.high)), board.groups[at])
+        for board in boards for at in range(len(board.run))
+    ]  # fmt: skip
+    write("leaderboard.csv", _csv(header, rows))
+    write("scores.csv", results.scores.to_csv())
+    for measure, comparison in results.comparisons.items():
+        pairs = list(comparison.rows())
+        write(f"comparisons/{_safe(measure)}.csv", _csv(tuple(pairs[0]), (tuple(row.values()) for row in pairs)))
+    for team in dict.fromkeys(results.teams.values()):
+        tables = [
+            (sheet.run, sheet.measure, *row)
+            for measure in results.scores.measures
+            for sheet in results.sheets(team, str(measure))
+            for row in zip(*(column.tolist() for column in sheet.columns().values()), strict=True)
+        ]
+        names = ("run", "measure", "topic", "score", "median", "best", "against median", "place")
+        write(f"sheets/{team}.csv", _csv(names, tables))
+
+
+def _safe(name: str) -> str:
+    """A measure as the name of a file.
+
+    >>> _safe("nDCG@10"), _safe("RBP(p=0.8)")
+    ('nDCG@10', 'RBP(p=0.8)')
+    """
+    return "".join(letter if letter.isalnum() or letter in "@()=.,#'-_" else "_" for letter in name)
+
+
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _json_lines(rows: Iterable[Any]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,0 +1,206 @@
+"""Make a campaign from the files of an export. Passwords are not exported: people get new ones."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from cranfield.building.campaign.campaign_config import FILE, PHASES, read_config
+from cranfield.building.campaign.campaign_export import ASSESSOR_FIELDS, SUBMISSION_FIELDS, TEAM_FIELDS
+from cranfield.building.campaign.campaign_pool import FACT
+from cranfield.building.campaign.campaign_setup import new_folder
+from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_event
+from cranfield.building.serve.accounts import JUDGES
+from cranfield.building.serve.database import Connection
+from cranfield.building.serve.importing import import_log
+from cranfield.building.serve.store import Document, PoolEntry, Store, put_pool
+from cranfield.collection.topics import Topics
+from cranfield.errors import DataError
+from cranfield.text import shown
+
+NOT_AUDIT = ("topic", "doc", "source", "query", "added_by")
+"""Columns of `pool.tsv` that are not part of the audit trail."""
+
+
+def import_campaign(folder: str, source: str) -> Campaign:
+    """Make a campaign in a new folder from an export; the caller closes it.
+
+    The files that an export computes (qrels, labels, leaderboard, scores, comparisons, sheets) are not read.
+    """
+    for name in (FILE, "topics.jsonl", "teams.csv", "submissions.csv", "state.json"):
+        if not os.path.isfile(os.path.join(source, name)):
+            raise DataError(os.path.join(source, name), None, "there is no such file, expected an exported campaign")
+    read_config(source)
+    with new_folder(folder) as made:
+        shutil.copyfile(os.path.join(source, FILE), os.path.join(made, FILE))
+        with Campaign(made, create=True) as campaign:
+            _read(campaign, source)
+    return Campaign(folder)
+
+
+def _read(campaign: Campaign, source: str) -> None:
+    store = campaign.store
+    if store.database.read("SELECT 1 FROM topic LIMIT 1"):
+        raise DataError(store.origin, None, "already holds a campaign; name another database in the file")
+    path = _Files(source)
+    store.add_topics(Topics.read(path("topics.jsonl")))
+    if os.path.exists(path("documents.jsonl")):
+        store.add_documents(Document(**row) for _, row in _objects(path("documents.jsonl")))
+    if os.path.exists(path("document-ids.txt")):
+        with open(path("document-ids.txt"), encoding="utf-8") as file:
+            campaign.add_known_documents(line.rstrip("\n") for line in file)
+    people = list(_rows(path("assessors.csv"), ASSESSOR_FIELDS))
+    guidelines = list(_objects(path("guidelines.jsonl")))
+    pool = list(_pool(path("pool.tsv")))
+
+    def change(connection: Connection) -> None:
+        for line, row in people:
+            if row["role"] not in JUDGES:
+                raise DataError(path("assessors.csv"), line, f"the role is {shown(row['role'])}")
+            connection.run(
+                "INSERT INTO assessor (name, role, password, active, created_at) VALUES (?, ?, NULL, ?, ?)",
+                (row["name"], row["role"], int(row["state"] == "active"), _seconds(row["created"])),
+            )
+        for _, row in guidelines:
+            connection.run(
+                "INSERT INTO guideline (text, written_at, written_by) VALUES (?, ?, ?)",
+                (row["text"], _seconds(row["at"]), row["by"]),
+            )
+        for by in dict.fromkeys(by for by, _ in pool):
+            put_pool(connection, [entry for other, entry in pool if other == by], by=by or None)
+        for at, (_, entry) in enumerate(pool, 1):  # in the order of the file
+            connection.run("UPDATE pool SET position = ? WHERE topic = ? AND doc = ?", (at, entry.topic, entry.doc))
+
+    store.database.write(change)
+    for line, row in _rows(path("teams.csv"), TEAM_FIELDS):
+        if not TEAM_NAME.fullmatch(row["team"]):
+            raise DataError(path("teams.csv"), line, f"the name of the team is {shown(row['team'])}")
+        at, active = _seconds(row["joined"]), row["state"] == "active"
+        campaign.add_team(row["team"], row["title"], row["contact"], None, at, active=active, log=False)
+    _submissions(campaign, path)
+    if os.path.getsize(path("judgments.jsonl")):
+        import_log(store, path("judgments.jsonl"))
+    _log_and_state(campaign, path)
+
+
+def _submissions(campaign: Campaign, path: _Files) -> None:
+    """Copy the runs; a file whose bytes do not have the digest is an error."""
+    findings: dict[str, list[str]] = {}
+    for _, row in _objects(path("findings.jsonl")):
+        findings.setdefault(row["digest"], []).append(row["finding"])
+    rows = []
+    for line, row in _rows(path("submissions.csv"), SUBMISSION_FIELDS):
+        file = path(row["file"])
+        if os.path.relpath(os.path.realpath(file), os.path.realpath(path.folder)).startswith(".."):
+            raise DataError(path("submissions.csv"), line, f"the file {shown(row['file'])} is outside the export")
+        try:
+            with open(file, "rb") as opened:
+                data = opened.read()
+        except OSError as error:
+            raise DataError(file, None, f"cannot be read: {error.strerror}") from None
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != row["digest"]:
+            raise DataError(file, None, f"has the digest {digest}, but line {line} of submissions.csv says another")
+        with open(campaign.path_of(digest), "wb") as out:
+            out.write(data)
+        try:
+            numbers = [int(row[name]) for name in ("order", "bytes", "lists", "documents")]
+        except ValueError as error:
+            raise DataError(path("submissions.csv"), line, str(error)) from None
+        order, *sizes = numbers
+        rows.append(
+            (
+                order, digest, row["team"], row["tag"], row["name"], *sizes, int(row["counts"] == "yes"),
+                json.dumps(findings.get(digest, [])), _seconds(row["submitted"]),
+            )
+        )  # fmt: skip
+
+    def change(connection: Connection) -> None:
+        connection.run_many(
+            """INSERT INTO submission (number, digest, team, tag, file, bytes, lists, documents, counts, findings,
+            submitted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            rows,
+        )
+
+    campaign.store.database.write(change)
+
+
+def _log_and_state(campaign: Campaign, path: _Files) -> None:
+    events = list(_objects(path("log.jsonl")))
+    with open(path("state.json"), encoding="utf-8") as file:
+        try:
+            state = json.load(file)
+        except ValueError as error:
+            raise DataError(path("state.json"), None, f"not valid JSON: {error}") from None
+    if state.get("phase") not in PHASES:
+        raise DataError(path("state.json"), None, f"the phase is {shown(state.get('phase'))}")
+
+    def change(connection: Connection) -> None:
+        for _, row in events:
+            add_event(connection, row["who"], row["what"], row["data"], _seconds(row["at"]))
+        Store._set(connection, "phase", state["phase"])
+        if state.get("pool") is not None:
+            Store._set(connection, FACT, json.dumps(state["pool"]))
+
+    campaign.store.database.write(change)
+
+
+class _Files:
+    """The paths of the files of an export."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+
+def _objects(path: str) -> Iterator[tuple[int, Any]]:
+    """The objects on the lines of a file."""
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield number, json.loads(line)
+            except ValueError as error:
+                raise DataError(path, number, f"not valid JSON: {error}") from None
+
+
+def _rows(path: str, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The rows of a table, each with its line."""
+    with open(path, encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        absent = [name for name in names if name not in (reader.fieldnames or ())]
+        if absent:
+            raise DataError(path, 1, f"no column {absent[0]}, expected {', '.join(names)}")
+        for row in reader:
+            if None in row or None in row.values():
+                raise DataError(path, reader.line_num, f"expected {len(reader.fieldnames or ())} columns")
+            yield reader.line_num, row
+
+
+def _pool(path: str) -> Iterator[tuple[str, PoolEntry]]:
+    """(who added it, entry) for each line of the pool."""
+    with open(path, encoding="utf-8", newline="\n") as file:
+        names = file.readline().rstrip("\n").split("\t")
+        for number, line in enumerate(file, 2):
+            cells = line.rstrip("\n").split("\t")
+            if len(cells) != len(names):
+                raise DataError(path, number, f"{len(cells)} columns, expected {len(names)}")
+            row = dict(zip(names, cells, strict=True))
+            audit = {name: text for name, text in row.items() if name not in NOT_AUDIT}
+            yield row["added_by"], PoolEntry(row["topic"], row["doc"], audit, row["source"], row["query"] or None)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        raise DataError(
+            "import", None, f"the time is {shown(text)}, expected one such as 2027-01-10T12:00:00Z"
+        ) from None

@@ -1,0 +1,92 @@
+"""The pool of a campaign: made from the runs that count."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from cranfield.building.campaign.campaign_store import Campaign, add_event
+from cranfield.building.pools.pool_building import make_pool
+from cranfield.building.pools.pooled_lists import PooledLists
+from cranfield.building.pools.pooling import Pooling
+from cranfield.building.serve.database import Connection
+from cranfield.building.serve.proposals import Adaptive, InOrder, Proposals
+from cranfield.building.serve.store import PoolEntry, Store, put_pool
+from cranfield.collection.run import Run
+from cranfield.errors import UsageError
+from cranfield.text import counted
+
+FACT = "campaign pool"
+
+
+def counting_runs(campaign: Campaign) -> list[Run]:
+    """The runs that count, in the order of submission, each named by its tag."""
+    return [Run.read(campaign.path_of(one.digest), one.tag) for one in campaign.submissions(counting=True)]
+
+
+def build_pool(campaign: Campaign, who: str) -> list[str]:
+    """Make the pool from the runs that count; returns notes, a sentence each.
+
+    As long as nothing is judged or offered, a new pool replaces the one before; after that, documents are only added.
+    """
+    campaign.need("pooling")
+    runs = counting_runs(campaign)
+    if not runs:
+        raise UsageError("no run counts, so that there is nothing to make a pool from")
+    plan = campaign.config.pool
+    topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
+    lists = PooledLists.of(runs, depth=plan.depth, topics=topics)
+    entries, notes = (_all_documents if plan.adaptive else _fixed)(campaign, lists)
+    place = {topic: at for at, topic in enumerate(topics)}
+    entries.sort(key=lambda entry: place[entry.topic])
+    kept = {"method": plan.method, "depth": plan.depth, "seed": plan.seed, "runs": [one.name for one in runs]}
+
+    def change(connection: Connection) -> int:
+        used = connection.run("SELECT 1 FROM judgment LIMIT 1") or connection.run("SELECT 1 FROM offer LIMIT 1")
+        if not used:
+            connection.run("DELETE FROM pool")
+        new = put_pool(connection, entries, by=who)
+        Store._set(connection, FACT, json.dumps(kept))
+        add_event(connection, who, "pool", {**kept, "documents": len(entries), "new": new})
+        return new
+
+    new = campaign.store.database.write(change)
+    some = "" if new == len(entries) else f", {new:,} of them new"
+    return [f"{counted(len(entries), 'document')} of {counted(len(runs), 'run')} are in the pool{some}", *notes]
+
+
+def _fixed(campaign: Campaign, lists: PooledLists) -> tuple[list[PoolEntry], tuple[str, ...]]:
+    """The pool of a method whose order does not depend on judgments."""
+    plan = campaign.config.pool
+    pool = make_pool(lists, plan.method, budget=plan.budget, per_topic=plan.per_topic, seed=plan.seed)
+    names = ("order", "run", "rank", "estimate")
+    columns: dict[str, list[Any]] = {name: pool.columns()[name].tolist() for name in names}
+    entries = [
+        PoolEntry(str(pool.topic[at]), str(pool.doc[at]), {n: c[at] for n, c in columns.items() if c[at] == c[at]})
+        for at in np.argsort(pool.order, kind="stable").tolist()
+    ]
+    return entries, pool.notes
+
+
+def _all_documents(campaign: Campaign, lists: PooledLists) -> tuple[list[PoolEntry], tuple[str, ...]]:
+    """All documents, from which a method chooses while people judge."""
+    method = campaign.config.pool.method
+    entries = [
+        PoolEntry(topic, str(doc), {"method": method})
+        for number, topic in enumerate(lists.topics)
+        for doc in lists.docs(number)
+    ]
+    return entries, (f"{method} chooses the next document while people judge",)
+
+
+def campaign_proposals(campaign: Campaign) -> Proposals:
+    """What chooses the documents: the order of the pool, or an adaptive method over the runs that count."""
+    plan = campaign.config.pool
+    if not plan.adaptive or campaign.store.fact(FACT) is None:
+        return InOrder(  # documents found by search are offered to those who found them
+            campaign.store.database.read("SELECT topic, doc FROM pool WHERE source = 'pool' ORDER BY position")
+        )
+    lists = PooledLists.of(counting_runs(campaign), depth=plan.depth)
+    return Adaptive(lambda: Pooling(lists, plan.method, seed=plan.seed))

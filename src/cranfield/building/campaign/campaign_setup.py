@@ -1,0 +1,90 @@
+"""Start a campaign: a folder with a configuration, topics, and a database."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from cranfield.building.campaign.campaign_config import FILE, config_of, starter
+from cranfield.building.campaign.campaign_store import Campaign, add_event
+from cranfield.building.serve.accounts import add_account
+from cranfield.building.serve.document_files import read_documents
+from cranfield.collection.source import load, text_of
+from cranfield.collection.topics import Topics
+from cranfield.errors import DataError
+from cranfield.text import counted
+
+MEASURES = ("nDCG@10", "AP")
+
+
+@contextmanager
+def new_folder(folder: str) -> Iterator[str]:
+    """A folder that appears complete or not at all: it has another name until everything is in it."""
+    if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise DataError(folder, None, "already exists and is not empty; give a new folder")
+    parent = os.path.dirname(os.path.abspath(folder))
+    if not os.path.isdir(parent):
+        raise DataError(folder, None, f"cannot be created: there is no folder {parent}")
+    partial = os.path.join(parent, f".{os.path.basename(os.path.abspath(folder))}.{secrets.token_hex(4)}.part")
+    os.mkdir(partial)
+    try:
+        yield partial
+        if os.path.isdir(folder):
+            os.rmdir(folder)
+        os.rename(partial, folder)
+    except OSError as error:
+        raise DataError(folder, None, f"cannot be created: {error.strerror}") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def init_campaign(
+    folder: str,
+    *,
+    name: str,
+    topics: str,
+    docs: Sequence[str] = (),
+    doc_ids: str | None = None,
+    measures: Sequence[str] = MEASURES,
+    database: str = "campaign.db",
+    progress: Callable[[int], None] | None = None,
+) -> list[str]:
+    """Make a campaign in a new folder; returns notes, a sentence each.
+
+    With documents or a file of document ids, runs may contain only these; the file of the campaign says so, and can be
+    changed before the server starts.
+    """
+    text = starter(name, list(measures), documents="collection" if docs or doc_ids else "any", database=database)
+    import tomllib
+
+    config_of(tomllib.loads(text))
+    asked = Topics.read(topics)
+    notes = [counted(len(asked), "topic")]
+    with new_folder(folder) as made:
+        with open(os.path.join(made, FILE), "w", encoding="utf-8") as file:
+            file.write(text)
+        with Campaign(made, create=True) as campaign:
+            if campaign.store.database.read("SELECT 1 FROM topic LIMIT 1"):
+                raise DataError(campaign.store.origin, None, "already holds a campaign; name another database")
+            campaign.store.add_topics(asked)
+            for path in docs:
+                count = campaign.store.add_documents(read_documents(path), progress)
+                notes.append(f"{counted(count, 'document')} from {path}")
+            if doc_ids is not None:
+                lines = text_of(load(doc_ids), doc_ids).split("\n")
+                ids = [line.strip() for line in lines if line.strip()]
+                notes.append(f"{counted(campaign.add_known_documents(ids), 'document id')} from {doc_ids}")
+            campaign.store.database.write(
+                lambda connection: add_event(connection, "", "init", {"name": name, "topics": len(asked)})
+            )
+    return notes
+
+
+def add_organiser(campaign: Campaign, name: str) -> str:
+    """Give an organiser a new password, and return it."""
+    password = secrets.token_urlsafe(9)
+    add_account(campaign.store, name, "organiser", password)
+    return password

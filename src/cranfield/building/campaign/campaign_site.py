@@ -1,0 +1,88 @@
+"""The server of a campaign: the judging server, with pages for teams, phases and results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+
+from cranfield.building.campaign.campaign_pool import campaign_proposals
+from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.leaderboard import Scoreboard
+from cranfield.building.serve.accounts import Session
+from cranfield.building.serve.judging import Judging
+from cranfield.building.serve.serving import Address, serve
+from cranfield.building.serve.store import Store
+from cranfield.building.serve.web_app import HERE as SERVE
+from cranfield.building.serve.web_app import Site, make_app
+from cranfield.building.serve.web_security import MOST_BODY
+
+HERE = Path(__file__).parent
+FORM = 100_000
+"""Bytes of a form besides its file."""
+FOR_JUDGES = ("/judge", "/api/", "/page", "/image")
+"""Where the addresses of pages begin that are open only while documents are judged."""
+
+
+@dataclass
+class CampaignSite(Site):
+    """What all pages of a campaign share."""
+
+    campaign: Campaign = field(kw_only=True)
+    folders: tuple[Path, ...] = (SERVE, HERE)
+
+    @cached_property
+    def board(self) -> Scoreboard:
+        """The results."""
+        return Scoreboard(self.campaign)
+
+    def links(self, session: Session | None) -> Sequence[tuple[str, str]]:
+        phase = self.campaign.phase
+        results = [("/leaderboard", "Leaderboard")] if phase == "results" else []
+        if session is None:
+            entry = [("/login", "Log in")]
+            entry += [("/register", "Register a team")] if phase == "submission" else []
+            return [*(results if self.campaign.config.public else []), *entry]
+        if session.role == "team":
+            return [("/team", "My runs"), *results, *([("/sheets", "My sheets")] if results else [])]
+        if session.role == "organiser":
+            judge = [("/judge", "Judge")] if phase == "judging" else []
+            return [("/campaign", "Campaign"), *judge, ("/organise", "Judging"), ("/leaderboard", "Leaderboard")]
+        return [("/judge", "Judge"), *results]
+
+    def refusal(self, path: str) -> str | None:
+        if not path.startswith(FOR_JUDGES):
+            return None
+        return self.campaign.closed("judging")
+
+
+def campaign_site(request: Request) -> CampaignSite:
+    """What all pages of a campaign share."""
+    site: CampaignSite = request.app.state.site
+    return site
+
+
+def campaign_app(campaign: Campaign, *, hosts: Sequence[str] = (), secure: bool = False) -> Any:
+    """The server as an ASGI application."""
+    from cranfield.building.campaign.campaign_pages import ROUTES as ORGANISING
+    from cranfield.building.campaign.result_pages import ROUTES as RESULTS
+    from cranfield.building.campaign.team_pages import ROUTES as TEAMS
+
+    judging = Judging(campaign.store, lambda: campaign_proposals(campaign))
+    judging.load()
+    site = CampaignSite(campaign.store, judging, secure=secure, campaign=campaign)
+    uploads = {"/team/runs": max(campaign.config.rules.bytes + FORM, MOST_BODY)}
+    return make_app(site, hosts=hosts, routes=[*TEAMS, *ORGANISING, *RESULTS], uploads=uploads)
+
+
+def serve_campaign(campaign: Campaign, address: Address, ready: Callable[[str], None]) -> None:
+    """Serve a campaign until it is interrupted. `ready` is called with the address to open."""
+
+    def make(store: Store, address: Address) -> tuple[Any, str | None]:
+        return campaign_app(campaign, hosts=address.hosts(), secure=address.secure), None
+
+    serve(campaign.store, address, ready, make=make)

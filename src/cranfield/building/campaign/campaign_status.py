@@ -1,0 +1,82 @@
+"""How far a campaign is: the phase, and what each team has submitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.serve.judging_status import status
+from cranfield.record import Record
+from cranfield.table import Table
+from cranfield.text import counted
+from cranfield.types import Index64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CampaignStatus(Record):
+    """The state of a campaign, with a row per team."""
+
+    facts = ("name", "phase", "topics", "pool", "wanted", "judged")
+
+    name: str
+    phase: str
+    topics: int
+    pool: int
+    """Documents of the pool."""
+    wanted: int
+    judged: int
+    """Judgments that are wanted in all, and those that are made."""
+    team: tuple[str, ...]
+    state: tuple[str, ...]
+    submitted: Index64
+    counting: Index64
+    refused: Index64
+    """Files that were refused, because they broke a rule."""
+    last: tuple[str, ...]
+    """The tag of the last submission."""
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """team, state, submitted, counting, refused, last run."""
+        return {
+            "team": np.array(self.team, dtype=object),
+            "state": np.array(self.state, dtype=object),
+            "submitted": self.submitted,
+            "counting": self.counting,
+            "refused": self.refused,
+            "last run": np.array(self.last, dtype=object),
+        }
+
+    def table(self) -> Table:
+        """A row per team, and lines about the whole."""
+        table = super().table()
+        judged = f"{self.judged:,} of {counted(self.wanted, 'judgment')} of {counted(self.pool, 'document')}"
+        return Table(table.columns, table.rows, self.name, (f"phase: {self.phase}", judged, *self.notes))
+
+
+def campaign_status(campaign: Campaign) -> CampaignStatus:
+    """The state of a campaign."""
+    state, teams, submissions = status(campaign.store), campaign.teams(), campaign.submissions()
+    refused = [event.who for event in campaign.events() if event.what == "refused"]
+    of = {team.name: [one for one in submissions if one.team == team.name] for team in teams}
+    ((topics,),) = campaign.store.database.read("SELECT COUNT(*) FROM topic")
+    closed = campaign.config.closed(campaign.phase)
+    return CampaignStatus(
+        campaign.config.name,
+        campaign.phase,
+        int(topics),
+        state.documents,
+        state.wanted,
+        state.counted,
+        tuple(team.name for team in teams),
+        tuple("active" if team.active else "off" for team in teams),
+        np.array([len(of[team.name]) for team in teams], dtype=np.int64),
+        np.array([sum(one.counts for one in of[team.name]) for team in teams], dtype=np.int64),
+        np.array([refused.count(team.name) for team in teams], dtype=np.int64),
+        tuple(of[team.name][-1].tag if of[team.name] else "" for team in teams),
+        (closed,) if closed else (),
+    )

@@ -1,0 +1,299 @@
+"""A campaign in its folder: the configuration, the database, and the submitted runs as files named by their digest."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.building.campaign.campaign_config import FILE, PHASES, Config, read_config
+from cranfield.building.campaign.campaign_tables import campaign_tables
+from cranfield.building.serve import accounts
+from cranfield.building.serve.database import Connection
+from cranfield.building.serve.store import Store
+from cranfield.check import one_of
+from cranfield.errors import DataError, UsageError
+from cranfield.text import shown
+
+TEAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+LONGEST_TEXT = 200
+CHUNK = 500
+"""Ids in a query."""
+
+
+class ClosedError(UsageError):
+    """Something that is not possible in this phase."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """A team, with one account for all of its people."""
+
+    number: int
+    name: str
+    title: str
+    contact: str
+    joined_at: float
+    active: bool
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A run of a team. Its id is the SHA-256 digest of its bytes; `number` is the order of submission."""
+
+    number: int
+    digest: str
+    team: str
+    tag: str
+    file: str
+    bytes: int
+    lists: int
+    documents: int
+    counts: bool
+    findings: tuple[str, ...]
+    submitted_at: float
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened."""
+
+    number: int
+    happened_at: float
+    who: str
+    what: str
+    data: dict[str, Any]
+
+
+SUBMISSION = "number, digest, team, tag, file, bytes, lists, documents, counts, findings, submitted_at"
+
+
+class Campaign:
+    """A campaign: its configuration and its database."""
+
+    def __init__(self, folder: str, *, create: bool = False) -> None:
+        self.folder = folder
+        self.config: Config = read_config(folder)
+        where = self.config.database
+        where = where if "://" in where else os.path.join(folder, where)
+        if not create and "://" not in where and not os.path.exists(where):
+            raise DataError(where, None, f"there is no such database, which {os.path.join(folder, FILE)} names")
+        os.makedirs(os.path.join(folder, "runs"), exist_ok=True)
+        self.store = Store(where)
+        try:
+            self.store.database.write(self._make)
+            settings = self.config.settings(self.store.settings())
+            if settings != self.store.settings():
+                self.store.set_settings(settings)
+        except BaseException:
+            self.store.close()
+            raise
+
+    def _make(self, connection: Connection) -> None:
+        for statement in campaign_tables(self.store.database.engine.words):
+            connection.run(statement)
+
+    def __enter__(self) -> Campaign:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.store.close()
+
+    def path_of(self, digest: str) -> str:
+        """The file of a submission."""
+        return os.path.join(self.folder, "runs", f"{digest}.run")
+
+    # ---- phases and the log
+
+    @property
+    def phase(self) -> str:
+        """The phase that is open."""
+        return self.store.fact("phase") or PHASES[0]
+
+    def closed(self, phase: str, connection: Connection | None = None) -> str | None:
+        """Why a phase is closed now, or within a transaction; None if it is open."""
+        now = self.phase if connection is None else Store._get(connection, "phase") or PHASES[0]
+        if now != phase:
+            return f"this is possible only in the phase {phase}; now is the phase {now}"
+        return self.config.closed(phase)
+
+    def need(self, phase: str, connection: Connection | None = None) -> None:
+        """Raise an error unless a phase is open."""
+        if reason := self.closed(phase, connection):
+            raise ClosedError(reason)
+
+    def open_phase(self, phase: str, who: str) -> None:
+        """Open a phase, which closes the one that is open."""
+        one_of("", PHASES, phase=phase)
+
+        def change(connection: Connection) -> None:
+            if phase == "judging" and not connection.run("SELECT 1 FROM pool LIMIT 1"):
+                raise UsageError("there is nothing to judge; make the pool first, in the phase pooling")
+            before = Store._get(connection, "phase") or PHASES[0]
+            if before != phase:
+                Store._set(connection, "phase", phase)
+                add_event(connection, who, "phase", {"from": before, "to": phase})
+
+        self.store.database.write(change)
+
+    def events(self) -> list[Event]:
+        """What happened, the oldest first."""
+        rows = self.store.database.read("SELECT number, happened_at, who, what, data FROM event ORDER BY number")
+        return [Event(number, at, who, what, json.loads(data)) for number, at, who, what, data in rows]
+
+    def last_event(self) -> int:
+        """The number of the last event; it changes with everything that teams and organisers do."""
+        return int(self.store.database.read("SELECT COALESCE(MAX(number), 0) FROM event")[0][0])
+
+    # ---- teams
+
+    @property
+    def join_code(self) -> str:
+        """The code that a team needs to register."""
+        code = self.store.fact("join code")
+        return code if code is not None else self.new_join_code("")
+
+    def new_join_code(self, who: str) -> str:
+        """Make another code; the one before is no longer valid."""
+        code = secrets.token_urlsafe(9)
+
+        def change(connection: Connection) -> None:
+            Store._set(connection, "join code", code)
+            if who:
+                add_event(connection, who, "join code", {})
+
+        self.store.database.write(change)
+        return code
+
+    def register(self, name: str, title: str, contact: str, password: str, code: str) -> None:
+        """A new team, with an account. The code must be that of the campaign."""
+        import hmac
+
+        self.need("submission")
+        if not hmac.compare_digest(code.strip().encode(), self.join_code.encode()):
+            raise WrongCodeError("the join code is wrong; ask the organisers for it")
+        if not TEAM_NAME.fullmatch(name):
+            raise UsageError(
+                f"name == {shown(name)}, must be 1 to 40 letters, digits, '-' and '_', and begin with a letter or digit"
+            )
+        title, contact = title.strip() or name, contact.strip()
+        for what, text in {"title": title, "contact": contact}.items():
+            if len(text) > LONGEST_TEXT or not text.isprintable():
+                raise UsageError(f"{what} == {shown(text)}, must be a line of at most {LONGEST_TEXT} characters")
+        if not contact:
+            raise UsageError("contact is empty, must be an address by which the organisers can reach the team")
+        shortest, longest = accounts.SHORTEST_PASSWORD, accounts.LONGEST_PASSWORD
+        if not shortest <= len(password) <= longest:
+            raise UsageError(f"the password has {len(password)} characters, must have {shortest} to {longest:,}")
+        self.add_team(name, title, contact, accounts.hashed(password), time.time(), log=True)
+
+    def add_team(
+        self, name: str, title: str, contact: str, password: str | None, at: float, *, active: bool = True, log: bool
+    ) -> None:
+        """Add a team whose name nobody has, whatever the case of its letters."""
+
+        def change(connection: Connection) -> None:
+            if connection.run("SELECT 1 FROM assessor WHERE lower(name) = ?", (name.lower(),)):
+                raise UsageError(f"name == {shown(name)} is taken; choose another one")
+            connection.run(
+                "INSERT INTO assessor (name, role, password, active, created_at) VALUES (?, 'team', ?, ?, ?)",
+                (name, password, int(active), at),
+            )
+            connection.run(
+                "INSERT INTO team (name, title, contact, joined_at) VALUES (?, ?, ?, ?)", (name, title, contact, at)
+            )
+            if log:
+                add_event(connection, name, "register", {"title": title})
+
+        self.store.database.write(change)
+
+    def teams(self) -> list[Team]:
+        """All teams, in the order of registration."""
+        rows = self.store.database.read(
+            """SELECT number, team.name, title, contact, joined_at, active FROM team
+            JOIN assessor ON assessor.name = team.name ORDER BY number"""
+        )
+        return [
+            Team(number, name, title, contact, at, bool(active)) for number, name, title, contact, at, active in rows
+        ]
+
+    def new_password(self, team: str, who: str) -> str:
+        """Make a password for a team that has lost its own."""
+        if not self.store.database.read("SELECT 1 FROM team WHERE name = ?", team):
+            raise UsageError(f"there is no team {shown(team)}")
+        password = secrets.token_urlsafe(9)
+        accounts.add_account(self.store, team, "team", password)
+        self.store.database.write(lambda connection: add_event(connection, who, "new password", {"team": team}))
+        return password
+
+    def switch_team(self, team: str, active: bool, who: str) -> None:
+        """Keep a team out, or let it in again. The runs of a team that is off do not count."""
+        accounts.set_active(self.store, team, active)
+        data = {"team": team, "active": active}
+        self.store.database.write(lambda connection: add_event(connection, who, "switch", data))
+
+    # ---- submissions
+
+    def submissions(self, team: str | None = None, *, counting: bool = False) -> list[Submission]:
+        """The submissions, of a team or of all, in their order; or only those that count, of active teams."""
+        where, values = ("WHERE team = ?", (team,)) if team is not None else ("", ())
+        rows = self.store.database.read(f"SELECT {SUBMISSION} FROM submission {where} ORDER BY number", *values)
+        active = {one.name for one in self.teams() if one.active} if counting else set()
+        made = [submission_of(row) for row in rows]
+        return [one for one in made if not counting or (one.counts and one.team in active)]
+
+    def submission(self, digest: str) -> Submission | None:
+        """The submission with a digest."""
+        rows = self.store.database.read(f"SELECT {SUBMISSION} FROM submission WHERE digest = ?", digest)
+        return submission_of(rows[0]) if rows else None
+
+    # ---- documents
+
+    def add_known_documents(self, ids: Iterable[str]) -> int:
+        """Add ids of the collection whose texts the database does not have. Returns how many were given."""
+        rows = [(id,) for id in ids]
+        self.store.database.write(
+            lambda connection: connection.run_many(
+                "INSERT INTO known_document (id) VALUES (?) ON CONFLICT (id) DO NOTHING", rows
+            )
+        )
+        return len(rows)
+
+    def unknown_documents(self, ids: Collection[str]) -> list[str]:
+        """Which ids are not in the collection, sorted."""
+        wanted, known = sorted(ids), set()
+        for start in range(0, len(wanted), CHUNK):
+            chunk = wanted[start : start + CHUNK]
+            marks = ", ".join("?" * len(chunk))
+            rows = self.store.database.read(
+                f"""SELECT id FROM document WHERE id IN ({marks})
+                UNION SELECT id FROM known_document WHERE id IN ({marks})""",
+                *chunk,
+                *chunk,
+            )
+            known |= {id for (id,) in rows}
+        return [id for id in wanted if id not in known]
+
+
+class WrongCodeError(UsageError):
+    """A wrong join code."""
+
+
+def submission_of(row: tuple[Any, ...]) -> Submission:
+    """A submission from its row."""
+    number, digest, team, tag, file, size, lists, documents, counts, findings, at = row
+    said = tuple(json.loads(findings))
+    return Submission(number, digest, team, tag, file, size, lists, documents, bool(counts), said, at)
+
+
+def add_event(connection: Connection, who: str, what: str, data: dict[str, Any], at: float | None = None) -> None:
+    """Add a line to the log of the campaign."""
+    connection.run(
+        "INSERT INTO event (happened_at, who, what, data) VALUES (?, ?, ?, ?)",
+        (time.time() if at is None else at, who, what, json.dumps(data, ensure_ascii=False, sort_keys=True)),
+    )

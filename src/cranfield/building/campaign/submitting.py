@@ -1,0 +1,171 @@
+"""Take in a run: check it, keep its bytes in a file, and record it. It is on disk before it is acknowledged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import time
+from dataclasses import dataclass
+
+from cranfield.building.campaign.campaign_store import SUBMISSION, Campaign, Submission, add_event, submission_of
+from cranfield.building.campaign.run_rules import Checked, check_run
+from cranfield.building.serve.database import Connection, StoreError
+from cranfield.collection.lint_findings import Finding
+from cranfield.errors import UsageError
+from cranfield.text import counted, shown
+
+SHOWN_NAME = 100
+MOST_FINDINGS = 100
+"""Findings that are kept with a submission, and shown."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The answer to an upload. `submission` is None if the run was refused; `findings` say why."""
+
+    submission: Submission | None
+    findings: tuple[Finding, ...]
+    known: bool = False
+    """The team had submitted the same content before; nothing changed."""
+    notes: tuple[str, ...] = ()
+
+
+def submit(campaign: Campaign, team: str, name: str, data: bytes) -> Receipt:
+    """Take in a run of a team. The same content again changes nothing, so that an upload can be repeated."""
+    campaign.need("submission")
+    rules = campaign.config.rules
+    name = "".join(letter for letter in os.path.basename(name.replace("\\", "/")) if letter.isprintable())[:SHOWN_NAME]
+    name = name or "run"
+    digest = hashlib.sha256(data).hexdigest()
+    before = campaign.submission(digest)
+    if before is not None and before.team == team:
+        return Receipt(before, (), known=True)
+    if before is None and len(data) > rules.bytes:
+        message = f"has {len(data):,} bytes, at most {rules.bytes:,} are allowed"
+        return _refuse(campaign, team, name, Checked((Finding(name, None, "error", "too-large", message),)))
+    if len(campaign.submissions(team)) >= rules.submissions:
+        raise UsageError(_too_many(rules.submissions))
+    path = os.path.join(campaign.folder, "runs", f".{secrets.token_hex(8)}.part")
+    try:
+        _write(path, data)
+        topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
+        checked = check_run(path, name, rules, topics, campaign.unknown_documents)
+        if checked.errors:
+            return _refuse(campaign, team, name, checked)
+        return _keep(campaign, team, name, digest, path, len(data), checked)
+    except OSError as error:
+        message = f"cannot be written: {error.strerror}; the run was not submitted"
+        raise StoreError(campaign.folder, message, "full") from None
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def _too_many(most: int) -> str:
+    return f"the team has submitted {most:,} files, which is the most that is allowed; ask the organisers"
+
+
+def _write(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _refuse(campaign: Campaign, team: str, name: str, checked: Checked) -> Receipt:
+    """Log that a file was refused, and why."""
+    first = checked.errors[0]
+    data = {"file": name, "errors": len(checked.errors), "first": first.message, "line": first.line}
+    campaign.store.database.write(lambda connection: add_event(connection, team, "refused", data))
+    return Receipt(None, checked.findings)
+
+
+def _keep(campaign: Campaign, team: str, name: str, digest: str, path: str, size: int, checked: Checked) -> Receipt:
+    """Give the file its name and record it, in one step for others. What must hold together is checked again here."""
+    rules, final = campaign.config.rules, campaign.path_of(digest)
+    findings = [str(finding) for finding in checked.findings[:MOST_FINDINGS]]
+
+    def change(connection: Connection) -> Receipt:
+        campaign.need("submission", connection)
+        rows = connection.run(f"SELECT {SUBMISSION} FROM submission WHERE digest = ?", (digest,))
+        if rows and submission_of(rows[0]).team == team:
+            return Receipt(submission_of(rows[0]), (), known=True)
+        if rows:
+            raise UsageError("another team has submitted exactly this content; ask the organisers")
+        own = [
+            submission_of(row)
+            for row in connection.run(f"SELECT {SUBMISSION} FROM submission WHERE team = ? ORDER BY number", (team,))
+        ]
+        if len(own) >= rules.submissions:
+            raise UsageError(_too_many(rules.submissions))
+        need_free_tag(connection, team, checked.tag)
+        notes, same_tag = [], [one for one in own if one.tag == checked.tag and one.counts]
+        for one in same_tag:
+            connection.run("UPDATE submission SET counts = 0 WHERE digest = ?", (one.digest,))
+            notes.append(f"it takes the place of {one.digest[:12]}, which has the same tag")
+        counting = sum(one.counts for one in own) - len(same_tag)
+        counts = counting < rules.runs
+        if not counts:
+            which = counted(rules.runs, "other run already counts", "other runs already count")
+            notes.append(f"it does not count, because {which}; choose which of them do")
+        ((number,),) = connection.run(
+            """INSERT INTO submission (digest, team, tag, file, bytes, lists, documents, counts, findings, submitted_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number""",
+            (
+                digest, team, checked.tag, name, size, checked.lists, checked.documents, int(counts),
+                json.dumps(findings), time.time(),
+            ),
+        )  # fmt: skip
+        add_event(connection, team, "submit", {"digest": digest, "tag": checked.tag, "counts": counts})
+        os.replace(path, final)
+        _sync_folder(os.path.dirname(final))
+        rows = connection.run(f"SELECT {SUBMISSION} FROM submission WHERE number = ?", (number,))
+        return Receipt(submission_of(rows[0]), checked.findings, notes=tuple(notes))
+
+    return campaign.store.database.write(change)
+
+
+def need_free_tag(connection: Connection, team: str, tag: str) -> None:
+    """Raise an error if another team uses a tag, whatever the case of its letters."""
+    if connection.run("SELECT 1 FROM submission WHERE lower(tag) = ? AND team <> ?", (tag.lower(), team)):
+        raise UsageError(f"the tag {shown(tag)} is used by another team; choose another one, such as {team}-{tag}")
+
+
+def _sync_folder(folder: str) -> None:
+    """Make sure that the name of a new file is on disk."""
+    if os.name == "nt":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def mark(campaign: Campaign, team: str, digest: str, counts: bool) -> Submission:
+    """Say whether a run counts. Only the team that submitted it can, while submissions are open."""
+    rules = campaign.config.rules
+
+    def change(connection: Connection) -> Submission:
+        campaign.need("submission", connection)
+        rows = connection.run(f"SELECT {SUBMISSION} FROM submission WHERE digest = ? AND team = ?", (digest, team))
+        if not rows:
+            raise UsageError(f"the team has no submission {shown(digest)}")
+        before = submission_of(rows[0])
+        if counts and not before.counts:
+            own = connection.run("SELECT digest, tag FROM submission WHERE team = ? AND counts = 1", (team,))
+            same = [other for other, tag in own if tag == before.tag]
+            if same:
+                raise UsageError(f"{same[0][:12]} has the same tag and counts; let it not count first")
+            if len(own) >= rules.runs:
+                other = counted(rules.runs, "run already counts", "runs already count")
+                raise UsageError(f"{other}, which is the most that is allowed; let another one not count first")
+        if counts != before.counts:
+            connection.run("UPDATE submission SET counts = ? WHERE digest = ?", (int(counts), digest))
+            add_event(connection, team, "mark", {"digest": digest, "tag": before.tag, "counts": counts})
+        rows = connection.run(f"SELECT {SUBMISSION} FROM submission WHERE digest = ?", (digest,))
+        return submission_of(rows[0])
+
+    return campaign.store.database.write(change)

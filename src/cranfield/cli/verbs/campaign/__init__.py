@@ -1,0 +1,1 @@
+"""`cranfield campaign VERB`: run an evaluation campaign. One file per verb."""

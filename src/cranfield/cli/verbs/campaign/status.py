@@ -1,0 +1,40 @@
+"""`cranfield campaign status`: how far a campaign is."""
+
+from __future__ import annotations
+
+from cranfield.cli import options
+from cranfield.cli.declare import argument, option
+from cranfield.cli.printing import Printing
+from cranfield.cli.verbs.campaign.init import FOLDER
+
+
+class StatusVerb(Printing):
+    """Show the phase of a campaign and its teams, or the leaderboard of now. The server may be running."""
+
+    summary = "how far a campaign is"
+    examples = """
+cranfield campaign status notes2027
+cranfield campaign status notes2027 --show leaderboard -m AP
+cranfield campaign status notes2027 -f json
+"""
+
+    folder: str = argument("DIR", FOLDER, required=True)
+    what: str = options.show("teams", "leaderboard", help="{names}.")
+    measure: str | None = option("--measure, -m NAME", "The measure of the leaderboard; default: the first.")
+
+    def run(self) -> None:
+        from cranfield.building.campaign.campaign_status import campaign_status
+        from cranfield.building.campaign.campaign_store import Campaign
+        from cranfield.building.campaign.leaderboard import score
+        from cranfield.errors import UsageError
+
+        if self.measure is not None and self.what != "leaderboard":
+            raise UsageError("--measure applies only to --show leaderboard")
+        with Campaign(self.folder) as campaign:
+            result = (
+                score(campaign).leaderboard(self.measure) if self.what == "leaderboard" else campaign_status(campaign)
+            )
+        if self.format == "json":
+            self.emit(result.to_json())
+        else:
+            self.show(result.table())
