@@ -57,7 +57,9 @@ class MergeOptions(Verb):
     inference: str | None = option(
         "--inference NAME", "For mace: vb (variational Bayes) or em (maximum likelihood); default: vb.", group=MORE
     )
-    restarts: int | None = option("--restarts N", "For mace: random starts besides that from the votes.", group=MORE)
+    restarts: int | None = option(
+        "--restarts N", "For mace: random starts in addition to the one from the votes.", group=MORE
+    )
     window: int | None = option(
         "--window N", "For gp: labels in a row with the same accuracy; default: 10.", group=MORE
     )

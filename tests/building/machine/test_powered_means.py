@@ -40,7 +40,8 @@ def test_a_case_by_hand() -> None:
 @pytest.mark.parametrize("tuning", [None, 0.0, 0.3, 1.0])
 @pytest.mark.parametrize("correlation", [0.2, 0.9])
 def test_the_normal_interval_is_that_of_ppi_python(tuning: float | None, correlation: float) -> None:
-    ppi_mean_ci = pytest.importorskip("ppi_py").ppi_mean_ci
+    from ppi_py import ppi_mean_ci
+
     y, f, others = drawn(4, 25, 80, correlation)
     means = powered_means(y, f, others, tuning=tuning, interval="normal", level=0.9)
     for row in range(4):

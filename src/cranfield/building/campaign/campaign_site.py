@@ -23,7 +23,7 @@ from cranfield.building.serve.web_security import MOST_BODY
 
 HERE = Path(__file__).parent
 FORM = 100_000
-"""Bytes of a form besides its file."""
+"""Bytes of a form without its file."""
 FOR_JUDGES = ("/judge", "/api/", "/page", "/image")
 """Where the addresses of pages begin that are open only while documents are judged."""
 

@@ -41,7 +41,7 @@ class Patience:
         check.not_negative("label", first_wait=self.first_wait, longest_wait=self.longest_wait)
 
     def wait(self, attempt: int, jitter: float) -> float:
-        """Seconds to wait after so many attempts; jitter is between 0 and 1.
+        """Seconds to wait after this number of attempts; jitter is between 0 and 1.
 
         >>> [Patience(longest_wait=5).wait(attempt, 0.0) for attempt in (1, 2, 3, 4)]
         [1.0, 2.0, 4.0, 5.0]

@@ -133,7 +133,7 @@ def _moments(rows: ScoresByRow) -> Array:
 
 
 def half_width_with(topics: int, moments: Any, total: int, level: float) -> float:
-    """The half-width with so many human topics; moments: variance of y, variance of f, covariance."""
+    """The half-width with this number of human topics; moments: variance of y, variance of f, covariance."""
     human, predicted, covariance = (float(value) for value in moments)
     others = total - topics
     weight = 0.0

@@ -21,7 +21,7 @@ INFERENCE = ("vb", "em")
 
 @dataclass(frozen=True)
 class MergeSettings:
-    """The settings of a method. `MergingMethod.settings` names those that a method has, besides `ties` and `seed`."""
+    """The settings of a method. `MergingMethod.settings` names those of a method, in addition to `ties` and `seed`."""
 
     ties: str = "lowest"
     seed: int = 0
@@ -40,7 +40,7 @@ class MergeSettings:
     inference: str = "vb"
     """For MACE: one of `INFERENCE`."""
     restarts: int = 0
-    """For MACE: random starts besides the one from the votes; the most likely result is kept."""
+    """For MACE: random starts in addition to the one from the votes; the most likely result is kept."""
     alpha: float | None = None
     """For the binomial majority vote: items whose majority is not significant at this level stay undecided."""
     window: int = 10

@@ -127,7 +127,7 @@ def mace(problem: Problem) -> Fit:
     notes = [f"MACE by {'variational Bayes' if best_model.variational else 'maximum likelihood'}"]
     if restarts:
         notes[0] += (
-            f"; {counted(restarts, 'random start')} besides the one from the votes, seed {problem.settings.seed}"
+            f"; {counted(restarts, 'random start')} in addition to the one from the votes, seed {problem.settings.seed}"
         )
     both = best_model.knowing + best_model.guessing
     return Fit(
