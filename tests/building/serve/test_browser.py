@@ -234,6 +234,8 @@ def test_a_lost_connection_keeps_judgments_and_sends_them_later(server: Server, 
 def test_a_judgment_that_was_not_sent_survives_a_reload(server: Server, visit: Any, path: str) -> None:
     page = visit(server)
     page.context.route("**/api/judge", lambda route: route.abort())
+    blocked = "() => fetch('/api/judge', {method: 'POST'}).then(() => false, () => true)"
+    assert any(page.evaluate(blocked) for _ in range(100))  # the browser may take a moment to block requests
     page.keyboard.press("2")
     wait_for(page, "d1")
     page.wait_for_function("() => document.querySelector('#connection').textContent.includes('1 judgment kept here')")
