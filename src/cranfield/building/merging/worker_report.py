@@ -41,7 +41,7 @@ class WorkerReport(Record):
     chance: Array
     """The share of right checks that labels without any relation to the items would have."""
     p: Array
-    """The probability of so many right checks by chance (exact binomial test); NaN without checks."""
+    """The probability of at least as many right checks by chance (exact binomial test); NaN without checks."""
     bias: Array
     """The mean difference of labels from expected grades; above 0 is lenient. NaN if labels have no order."""
     information: Array

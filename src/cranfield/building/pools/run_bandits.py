@@ -194,7 +194,7 @@ class MaxMeanNonStationary(MaxMean):
 class MoveToFront(Arms):
     """Stay with a run while its documents are relevant; then lower its priority, and go to a run of highest priority.
 
-    Only a document that this policy would propose changes a priority; one that was judged elsewhere is passed over.
+    Only a document that this policy would propose changes a priority; one that was judged elsewhere changes none.
     """
 
     name = "move-to-front"

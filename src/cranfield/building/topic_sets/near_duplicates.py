@@ -113,7 +113,7 @@ def _near_in_indexed_words(
     same: dict[tuple[int, ...], int] = {}
     """The kept query with exactly this set of words."""
     index: dict[tuple[int, int], list[tuple[int, frozenset[int]]]] = {}
-    """The kept queries with so many words, and with this word among the first few."""
+    """The kept queries with this number of words, and with this word among the first few."""
     for at, query in enumerate(words):
         ordered = tuple(sorted([number[word] for word in query]))
         size, found = len(ordered), same.get(ordered, -1)

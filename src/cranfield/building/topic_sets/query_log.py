@@ -37,7 +37,7 @@ class QueryLog(Tidy):
     queries: tuple[str, ...]
     """The most frequent spelling of each query; of equally frequent ones, the first in the order of characters."""
     keys: tuple[str, ...]
-    """Each query after normalisation, by which spellings are told apart."""
+    """Each query after normalisation; queries that are equal here are one query."""
     counts: Index64
     """How often each query was asked."""
     users: Index64 | None = None
@@ -142,7 +142,7 @@ class QueryLog(Tidy):
         )  # fmt: skip
 
     def at_least(self, times: int = 1, users: int = 1) -> QueryLog:
-        """The queries that were asked so many times, and by so many users; a note counts the others.
+        """The queries that were asked often enough, by enough users; a note counts the others.
 
         A query that one person asked can identify the person, so logs are often published with such a limit.
         """

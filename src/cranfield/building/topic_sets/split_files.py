@@ -64,7 +64,7 @@ def split_files(
     """Split topics, and write the part of each file to `folder`/PART/NAME, in the format of the file.
 
     The topics are those of the files of topics; without any, those of the qrels; else those of the runs. Topics that
-    other files have besides are in no part, and a note counts them. `folder`/split.tsv has the part of each topic.
+    only other files have are in no part, and a note counts them. `folder`/split.tsv has the part of each topic.
 
     files: files of topics, qrels and runs.
     kinds: {file: `topics`, `qrels` or `run`} for files whose content leaves that open.

@@ -70,8 +70,8 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
     )
     jaccard: float = option(
         "--jaccard SHARE",
-        "Queries are near in their words if they share so many: the size of the intersection divided by that of the "
-        "union of their sets of words; 1: only if the sets are equal.",
+        "Queries are near if they share at least this part of their words: the size of the intersection divided by "
+        "that of the union of their sets of words; 1: only if the sets are equal.",
         default=0.8,
         group=MORE,
     )
