@@ -21,6 +21,8 @@ ROOMS = [
     "comparison",
     "meta",
     "building",
+    "online",
+    "answers",
     "report",
     "compat",
     "cli",

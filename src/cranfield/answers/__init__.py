@@ -1,0 +1,1 @@
+"""Summaries, answers, nuggets, sessions."""

@@ -1,0 +1,1 @@
+"""Live traffic: logs, clicks, A/B tests, interleaving."""
