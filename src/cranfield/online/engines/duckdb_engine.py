@@ -114,6 +114,12 @@ class DuckDBEngine(Engine):
         with self._translated(path):
             self.connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT {format})")
 
+    def write_text(self, frame: Any, path: str, header: bool = True) -> None:
+        """Write a frame as JSON-lines, or as CSV if the path ends in .csv, in its order."""
+        format = f"FORMAT CSV, HEADER {str(header).lower()}" if path.endswith(".csv") else "FORMAT JSON"
+        with self._translated(path):
+            self.connection.execute(f"COPY ({self.relation(frame).sql_query()}) TO {literal(path)} ({format})")
+
     def quantiles(self, frame: Any, column: str, at: Sequence[float], by: Sequence[str] = ()) -> Any:
         relation = self.relation(frame)
         keys = [self.quote(name) for name in by]
