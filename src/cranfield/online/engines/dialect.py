@@ -57,6 +57,10 @@ class Dialect(ABC):
         """A list of text, from a list, JSON or text with separators."""
 
     @abstractmethod
+    def share_a_word(self, first: str, second: str) -> str:
+        """Whether two texts have a word in common; null if one of them is null."""
+
+    @abstractmethod
     def divided(self, sql: str, by: int) -> str:
         """The division of whole numbers."""
 
@@ -177,6 +181,10 @@ class DuckDBDialect(Dialect):
             f" ELSE regexp_split_to_array(trim({text}), {_literal(LIST_SEPARATORS)}) END"
         )
 
+    def share_a_word(self, first: str, second: str) -> str:
+        words = [f"regexp_split_to_array(trim(lower({text})), '\\s+')" for text in (first, second)]
+        return f"list_has_any({words[0]}, {words[1]})"
+
     def divided(self, sql: str, by: int) -> str:
         return f"{sql} // {by}"
 
@@ -219,6 +227,10 @@ class SparkDialect(Dialect):
             f" WHEN startswith(trim({text}), '[') THEN from_json({text}, 'array<string>')"
             f" ELSE split(trim({text}), {separators}) END"
         )
+
+    def share_a_word(self, first: str, second: str) -> str:
+        words = [f"split(trim(lower({text})), '\\\\s+')" for text in (first, second)]
+        return f"arrays_overlap({words[0]}, {words[1]})"
 
     def divided(self, sql: str, by: int) -> str:
         return f"{sql} DIV {by}"
