@@ -104,7 +104,7 @@ def assign_sessions(log: Log, *, by: str = "silence", silence: float = SILENCE) 
 
 
 def session_rows(log: Log, *, by: str = "silence", silence: float = SILENCE) -> Any:
-    """A lazy frame with a row per session: user, session, start, end, queries, clicks, events; times in microseconds."""
+    """A lazy frame with a row per session: user, session, start, end (microseconds), queries, clicks, events."""
     import narwhals as nw
 
     check.one_of("sessions", WAYS, by=by)
