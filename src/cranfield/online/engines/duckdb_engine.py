@@ -146,8 +146,8 @@ class DuckDBEngine(Engine):
         rows: list[tuple[str, int, str]] = []
         for errors, scans in self._rejects:
             found = self.connection.execute(
-                f"SELECT DISTINCT file_path, line, error_message FROM {errors} JOIN {scans} USING (scan_id, file_id)"
-                " ORDER BY ALL"
+                f"SELECT file_path, line, min(error_message) FROM {errors} JOIN {scans} USING (scan_id, file_id)"
+                " GROUP BY ALL ORDER BY ALL"  # an error per cell that is missing
             )
             rows += [(path, int(line), message.partition("\n")[0]) for path, line, message in found.fetchall()]
         self._rejects.clear()

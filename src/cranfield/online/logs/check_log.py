@@ -78,7 +78,7 @@ def check_log(
     found = [finding for finding in findings if finding.count]
     found.sort(key=lambda finding: LEVELS.index(finding.level))
     placed = _with_lines(raw, found)
-    return CheckReport(*sizes, tuple(placed), tuple(notes))
+    return CheckReport(sizes[0], sizes[1], sizes[2], tuple(placed), tuple(notes))
 
 
 def _rejected(raw: RawLog) -> list[Finding]:
@@ -114,8 +114,8 @@ def _with_lines(raw: RawLog, findings: list[Finding]) -> list[Finding]:
             if row:
                 rows[path].add(int(row))
     rejected: dict[str, list[int]] = defaultdict(list)
-    for path, row, _ in raw.rejected:
-        rejected[path].append(row)
+    for file, number, _ in raw.rejected:
+        rejected[file].append(number)
     lines = {
         path: lines_of_rows(path, wanted, rejected[path]) if os.path.isfile(path) else {row: row for row in wanted}
         for path, wanted in rows.items()

@@ -94,7 +94,7 @@ def example_of(row: Mapping[str, Any]) -> str:
 def _shown(name: str, value: Any) -> str:
     if value is None:
         return "missing"
-    if name.endswith("time"):
+    if name in ("time", "query_time", "time_before"):
         try:
             return datetime.fromtimestamp(value / 1e6, UTC).isoformat(timespec="milliseconds")
         except (ValueError, OverflowError, OSError):

@@ -134,10 +134,15 @@ def joined_events(raw: RawLog, first: int) -> Any:
     events = with_usual_actions(raw.events.frame.filter(~nw.col("_unreadable")), raw.columns.actions)
     if "action" not in raw.events.paths:
         events = events.with_columns(action=nw.lit("click"))
-    about = [nw.col("time").min().alias("query_time"), nw.col("user").min().alias("query_user")]
+    about = [
+        nw.col("time").min().alias("query_time"),
+        nw.col("user").min().alias("query_user"),
+        nw.len().alias("known"),
+    ]
     if "documents" in table.paths:
         queries = rows.select("query_id", query_time="time", query_user="user", query_documents="documents")
-        joined = events.join(queries.unique(subset=["query_id"]), on="query_id", how="left")
+        queries = queries.unique(subset=["query_id"]).with_columns(known=nw.lit(1))
+        joined = events.join(queries, on="query_id", how="left")
         place = engine.dialect.place(engine.quote("query_documents"), engine.quote("doc"))
         joined = engine.select(joined, {"shown_at": place}, add=True)
     else:
@@ -157,9 +162,9 @@ def joined_traps(raw: RawLog) -> list[Trap]:
     """The conditions on events and their queries."""
     import narwhals as nw
 
-    known = ~nw.col("query_time").is_null()
+    known = ~nw.col("known").is_null()
     click = known & (nw.col("action") == "click") & ~nw.col("doc").is_null()
-    other = nw.col("position") != nw.col("shown_at")
+    other = (nw.col("position") != nw.col("shown_at")) & (nw.col("position") > 0)
     traps = [
         Trap(
             "events of queries that are not in the log",
