@@ -29,7 +29,8 @@ WITH activity AS (
     UNION ALL
     SELECT client_id, epoch_us(timestamp::TIMESTAMPTZ), 1 FROM '{folder}/ubi_events.parquet'
 ), gaps AS (
-    SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY u ORDER BY t) <= 1800000000 THEN 0 ELSE 1 END AS begins FROM activity
+    SELECT *, CASE WHEN t - lag(t) OVER (PARTITION BY u ORDER BY t) <= 1800000000 THEN 0 ELSE 1 END AS begins
+    FROM activity
 ), numbered AS (
     SELECT *, sum(begins) OVER (PARTITION BY u ORDER BY t) AS n FROM gaps
 ), sessions AS (
