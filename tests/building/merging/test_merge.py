@@ -347,5 +347,5 @@ def test_a_repeated_label_counts_twice_if_it_is_kept() -> None:
 
 
 def test_expected_grades_are_written_without_rounding_noise() -> None:
-    rows = [("7", "d1", f"a{worker}", grade) for worker, grade in enumerate((0, 1, 2, 2, 2))]
-    assert merge(rows, "majority").to_qrels(expected=True).to_dict()["7"]["d1"] == 1.4
+    rows = [("7", "d1", f"a{worker}", grade) for worker, grade in enumerate((0, 0, 0, 0, 3))]
+    assert merge(rows, "majority").to_qrels(expected=True).to_dict()["7"]["d1"] == 0.6
