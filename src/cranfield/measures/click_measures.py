@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.assessed.lists import Assessed
-from cranfield.measures.base import Properties, measure
+from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.click_reading import (
     ClickChain,
     DependentClicks,
@@ -16,8 +16,9 @@ from cranfield.measures.click_reading import (
     UtilityMeasure,
     followed,
 )
-from cranfield.measures.gain import EXP, GainLike
+from cranfield.measures.gain import EXP, Gain, GainLike
 from cranfield.measures.parameters import Probability
+from cranfield.measures.retrieved import gained
 
 DIMINISHING = UtilityMeasure.properties.replace(diminishing=True)
 
@@ -42,6 +43,13 @@ class uPBM(PositionBased, UtilityMeasure):
     """
 
     properties = UtilityMeasure.properties.replace(additive=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        examined = self.examination()
+        hits, gains = gained(lists, Gain.of(self.gain), min(self.k or len(examined), len(examined)))
+        attractive = self.chance("attractive", lists, hits.grade)
+        clicked = examined[hits.rank - 1] * attractive
+        return Terms(hits, clicked * gains, 1.0, {"examined": examined[hits.rank - 1], "clicked": clicked})
 
 
 @measure
@@ -161,9 +169,13 @@ class EBU(UtilityMeasure):
     """
 
     satisfied: GainLike = EXP
-    go_on: Probability = 0.9
+    go_on: Probability = 0.8
 
-    properties = DIMINISHING
+    properties = UtilityMeasure.properties.replace()
+
+    def declares(self, default: Properties) -> Properties:
+        # after a document that is not clicked, fewer readers may go on than after one that is
+        return default.replace(diminishing=self.go_on == 1 and self.rises("attractive", "satisfied"))
 
     def read(self, lists: Assessed) -> Reading:
         every, grade, attractive = self.documents(lists)

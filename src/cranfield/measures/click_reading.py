@@ -61,6 +61,15 @@ class ClickModelMeasure(Measure):
                 check.finite(self.name, **{name: chance})
                 check.between(self.name, low=0, high=1, **{name: chance})
 
+    def rises(self, *names: str) -> bool:
+        """Whether better grades have higher probabilities in all of these parameters."""
+        tables = [[worth for _, worth in getattr(self.__dict__[name], "table", ())] for name in names]
+        return all(table == sorted(table) for table in tables)
+
+    def declares(self, default: Properties) -> Properties:
+        tables = [name for name in ("attractive", "satisfied") if name in self.__dict__]
+        return default.replace(diminishing=default.diminishing and self.rises(*tables))
+
     def chance(self, name: str, lists: Assessed, grade: Array) -> Array:
         """The probability that the parameter gives to documents of these grades."""
         highest = highest_grade(self.name, self.max_grade, lists)
@@ -125,10 +134,14 @@ class PositionBased(ClickModelMeasure):
         return ("examined",)
 
     def read(self, lists: Assessed) -> Reading:
-        table = np.array(self.examined) if self.examined else 1.0 / np.arange(1, PAGE + 1)
+        table = self.examination()
         every, _, attractive = self.documents(lists, len(table))
         examined = table[every.rank - 1]
         return Reading(every, examined, examined * attractive)
+
+    def examination(self) -> Array:
+        """The probability of examining each rank."""
+        return np.array(self.examined) if self.examined else 1.0 / np.arange(1, PAGE + 1)
 
 
 class UserBrowsing(ClickModelMeasure):
@@ -195,7 +208,9 @@ class DependentClicks(ClickModelMeasure):
     def check(self) -> None:
         super().check()
         if not self.go_on:
-            raise UsageError(f"{self.name}: go_on is empty, must be a list of probabilities by rank, such as [0.8, 0.5]")
+            raise UsageError(
+                f"{self.name}: go_on is empty, must be a list of probabilities by rank, such as [0.8, 0.5]"
+            )
 
     def read(self, lists: Assessed) -> Reading:
         every, _, attractive = self.documents(lists)
@@ -210,6 +225,10 @@ class ClickChain(ClickModelMeasure):
     t1: Probability = 0.9
     t2: Probability = 0.8
     t3: Probability = 0.5
+
+    def declares(self, default: Properties) -> Properties:
+        fewer = self.t1 >= self.t2 >= self.t3  # the better a document, the fewer readers go on
+        return super().declares(default.replace(diminishing=default.diminishing and fewer))
 
     def read(self, lists: Assessed) -> Reading:
         every, _, attractive = self.documents(lists)

@@ -45,7 +45,8 @@ class MP(Measure):
     (the last number holds for all further ranks). Then the chain runs in continuous time: π̃_i ∝ π_i · seconds.
     `recall=True` multiplies by the share of relevant documents that are retrieved. AP is
     MP(states="relevant", distance="none", recall=True): all relevant retrieved documents are visited alike.
-    No relevant documents: 0; with `recall=True`: undefined.
+    No relevant documents: 0.
+    With `recall=True`, a topic without relevant documents is undefined.
     Reference: Ferrante, Ferro & Maistro, SIGIR 2014, doi:10.1145/2600428.2609637
 
     >>> MP(states="relevant", distance="none").of([1, 0, 1], missed=[1])
@@ -71,7 +72,7 @@ class MP(Measure):
         seconds = self.seconds
         if isinstance(seconds, Mapping):
             seconds = Gain.of(seconds, "seconds")
-        elif seconds is not None and not isinstance(seconds, Gain):
+        elif seconds is not None and not isinstance(seconds, (Gain, str)):
             seconds = number_tuple(seconds)
         return {"visits": number_tuple(self.visits), "seconds": seconds}
 
