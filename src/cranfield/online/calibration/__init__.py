@@ -1,0 +1,1 @@
+"""Offline measures with parameters that are estimated from a log of live traffic."""
