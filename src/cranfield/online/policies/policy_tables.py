@@ -20,9 +20,9 @@ COLUMNS = {
 def joined_policy(engine: Any, logged: LoggedRows, path: str, shrink: float) -> tuple[Any, list[str]]:
     """The logged rows with the new policy's probability and with predicted rewards, and notes on missing support.
 
-    Adds `_target` (the probability of the logged action, 0 if the table lacks it), `_model` (the predicted reward of the
-    logged action) and `_expected` (the predicted reward under the new policy). A prediction is the mean reward of the
-    action in its context, shrunk towards the overall mean by `shrink` rows.
+    Adds `_target` (the probability of the logged action, 0 if the table lacks it), `_model` (the predicted reward of
+    the logged action) and `_expected` (the predicted reward under the new policy). A prediction is the mean reward of
+    the action in its context, shrunk towards the overall mean by `shrink` rows.
     """
     nw = need("narwhals", "off_policy")
     for role in ("context", "action"):
