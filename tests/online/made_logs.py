@@ -43,7 +43,7 @@ def made_log(engine: Engine, impressions: Sequence[dict[str, Any]]) -> Log:
                     "doc": one["docs"][position - 1],
                     "position": position,
                     "dwell": dwell,
-                }  # fmt: skip
+                }
             )
     tables = [
         pa.Table.from_pylist(rows, schema) for rows, schema in ((queries, QUERIES), (shown, SHOWN), (events, EVENTS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cranfield.assessed.lists import Assessed
 from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.click_reading import (
@@ -20,7 +22,7 @@ from cranfield.measures.gain import EXP, Gain, GainLike
 from cranfield.measures.parameters import Probability
 from cranfield.measures.retrieved import gained
 
-DIMINISHING = UtilityMeasure.properties.replace(diminishing=True)
+UTILITY = Properties(graded=True, recall_free=True, high=np.inf)
 
 
 @measure
@@ -42,7 +44,7 @@ class uPBM(PositionBased, UtilityMeasure):
     0.7
     """
 
-    properties = UtilityMeasure.properties.replace(additive=True)
+    properties = UTILITY.replace(additive=True)
 
     def terms(self, lists: Assessed) -> Terms:
         examined = self.examination()
@@ -71,7 +73,7 @@ class uUBM(UserBrowsing, UtilityMeasure):
     0.75
     """
 
-    properties = UtilityMeasure.properties.replace()
+    properties = UTILITY
 
 
 @measure
@@ -90,7 +92,7 @@ class uDCM(DependentClicks, UtilityMeasure):
     0.8
     """
 
-    properties = DIMINISHING
+    properties = UTILITY
 
 
 @measure
@@ -111,7 +113,7 @@ class uCCM(ClickChain, UtilityMeasure):
     0.85
     """
 
-    properties = DIMINISHING
+    properties = UTILITY
 
 
 @measure
@@ -130,7 +132,7 @@ class uDBN(DynamicBayesian, UtilityMeasure):
     0.7
     """
 
-    properties = DIMINISHING
+    properties = UTILITY
 
 
 @measure
@@ -149,7 +151,7 @@ class uSDBN(SimplifiedBayesian, UtilityMeasure):
     0.9
     """
 
-    properties = DIMINISHING
+    properties = UTILITY
 
 
 @measure
@@ -171,11 +173,7 @@ class EBU(UtilityMeasure):
     satisfied: GainLike = EXP
     go_on: Probability = 0.8
 
-    properties = UtilityMeasure.properties.replace()
-
-    def declares(self, default: Properties) -> Properties:
-        # after a document that is not clicked, fewer readers may go on than after one that is
-        return default.replace(diminishing=self.go_on == 1 and self.rises("attractive", "satisfied"))
+    properties = UTILITY
 
     def read(self, lists: Assessed) -> Reading:
         every, grade, attractive = self.documents(lists)
@@ -221,7 +219,7 @@ class rrCCM(ClickChain, EffortMeasure):
     0.3375
     """
 
-    properties = EFFORT.replace(high=float("inf"))
+    properties = EFFORT.replace(diminishing=False, high=np.inf)
 
 
 @measure

@@ -226,10 +226,6 @@ class ClickChain(ClickModelMeasure):
     t2: Probability = 0.8
     t3: Probability = 0.5
 
-    def declares(self, default: Properties) -> Properties:
-        fewer = self.t1 >= self.t2 >= self.t3  # the better a document, the fewer readers go on
-        return super().declares(default.replace(diminishing=default.diminishing and fewer))
-
     def read(self, lists: Assessed) -> Reading:
         every, _, attractive = self.documents(lists)
         satisfied = attractive

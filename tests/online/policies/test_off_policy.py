@@ -189,8 +189,8 @@ def test_contexts_that_the_policy_lacks_are_left_out_and_counted(tmp_path: Path)
     result = off_policy(table([0, 0, 1], [0, 1, 1], [1, 0, 1]), str(path), least_ess=0, cluster="row")
     assert result.rows == 2
     assert any("1 row left out, of 1 context" in note for note in result.notes)
+    path.write_text("context,action,probability\nother,a0,1.0\n")
     with pytest.raises(DataError, match="no context of rows is in it"):
-        path.write_text("context,action,probability\nother,a0,1.0\n")
         off_policy(table([0, 1], [0, 1], [1, 0]), str(path))
 
 
