@@ -107,7 +107,7 @@ class Analysis(Record):
         if words == "no clear difference":
             said = f"no clear difference between {arm} and {self.control} in {main.metric} ({span})"
         else:
-            change = _percent(effect.relative) if math.isfinite(effect.relative) else f"{effect.difference:+.4g}"
+            change = _percent(effect.relative) if math.isfinite(effect.relative_low) else f"{effect.difference:+.4g}"
             said = f"{arm} is {words} than {self.control}: {main.metric} changes by {change} ({span})"
         results = {row.metric: self.result(row) for row in others}
         parts = [

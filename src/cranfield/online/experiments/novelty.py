@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import ArmEffect, welch_effect
 from cranfield.online.experiments.arm_estimates import value_and_gradient
 from cranfield.online.experiments.experiment_metrics import Metric
-from cranfield.online.experiments.unit_table import ARM, UNIT
+from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
 from cranfield.online.moments import Moments, fetched, moments
 from cranfield.record import Record
 from cranfield.table import Column, Estimate, Table
@@ -88,7 +89,7 @@ class NoveltyEffects(Record):
                 )
             notes.append(
                 f"{trend.metric}, {trend.arm}: {said} ({trend.slope:+.4g} a day, "
-                f"{100 * (1 - self.alpha):g}% interval {trend.low:.4g} to {trend.high:.4g}, p = {trend.p:.4f})"
+                f"{100 * (1 - self.alpha):g}% interval {trend.low:.4g} to {trend.high:.4g}, {shown_p(trend.p)})"
             )
         return tuple(notes)
 
@@ -126,8 +127,7 @@ def novelty_effects(
     day, minus its mean; it is summed within users, who are there on several days, before it is squared. So the test
     holds although the effects of different days are correlated. Users in two arms do not count.
     """
-    dated, known = with_days(engine, frame, arm=arm, unit=unit, day=day)
-    rows = _by_user_and_day(engine, dated, metrics, known)
+    rows = _by_user_and_day(engine, with_days(engine, frame, arm=arm, unit=unit, day=day), metrics)
     found: list[tuple[str, str, int, ArmEffect]] = []
     trends = []
     for metric in metrics:
@@ -154,8 +154,8 @@ def novelty_effects(
     return NoveltyEffects(names, arm_names, numbers, effects_, tuple(trends), alpha)
 
 
-def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | None = None) -> tuple[Any, Any]:
-    """The frame with `_unit`, `_arm` and `_day`, the number of days since the first one; and its schema.
+def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | None = None) -> Any:
+    """The frame with `_unit`, `_arm` and `_day`, the number of days since the first one.
 
     A day may be a whole number, a date, a time stamp, or text that begins with a date as ISO 8601 writes it.
     """
@@ -164,14 +164,9 @@ def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | Non
     from cranfield.online.engines.engine import need_logs
 
     nw = need_logs("narwhals", "effects by day")
-    schema = frame.collect_schema()
-    from cranfield.check import nearest
-
-    for name in (unit, day, *([arm] if arm else [])):
-        if name not in schema:
-            raise nearest(name, list(schema), "column")
+    check_columns(frame, [unit, day, *([arm] if arm else [])], [])
     label = nw.col(day).cast(nw.String)
-    if not schema[day].is_integer():
+    if not frame.collect_schema()[day].is_integer():
         label = label.str.slice(0, 10)  # the date of a time stamp
     keyed = frame.with_columns(
         label.alias(DAY), nw.col(unit).cast(nw.String).alias(UNIT),
@@ -186,7 +181,7 @@ def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | Non
     first = min(numbers.values())
     table = pyarrow.table({DAY: list(numbers), "_number": [number - first for number in numbers.values()]})
     joined = keyed.join(engine.read(table), on=DAY, how="inner")
-    return joined.drop(DAY).rename({"_number": DAY}), schema
+    return joined.drop(DAY).rename({"_number": DAY})
 
 
 def _ordinal(text: str, column: str) -> int:
@@ -198,21 +193,19 @@ def _ordinal(text: str, column: str) -> int:
         ) from None
 
 
-def _by_user_and_day(engine: Engine, dated: Any, metrics: Sequence[Metric], schema: Any) -> Any:
+def _by_user_and_day(engine: Engine, dated: Any, metrics: Sequence[Metric]) -> Any:
     """One row per user and day since the user's first one, with sums of the columns."""
     from cranfield.online.engines.engine import need_logs
 
     nw = need_logs("narwhals", "effects by day")
     names = tuple(dict.fromkeys(name for metric in metrics for name in metric.columns))
-    present = dated.filter(~nw.col(ARM).is_null() & ~nw.col(UNIT).is_null())
+    present = with_units(dated.filter(~nw.col(ARM).is_null()), UNIT, names)
     first = present.group_by(UNIT).agg(
         nw.col(DAY).min().alias("_first"), nw.col(ARM).min().alias("_low"), nw.col(ARM).max().alias("_high")
     )
     first = first.filter(nw.col("_low") == nw.col("_high"))
     joined = present.join(first, on=UNIT, how="inner")
-    numbered = joined.select(
-        ARM, UNIT, (nw.col(DAY) - nw.col("_first")).alias(SINCE), *(nw.col(name).cast(nw.Float64) for name in names)
-    )
+    numbered = joined.select(ARM, UNIT, (nw.col(DAY) - nw.col("_first")).alias(SINCE), *names)
     summed = numbered.group_by(UNIT, ARM, SINCE).agg(*(nw.col(name).sum().alias(name) for name in names))
     return engine.keep(summed)
 

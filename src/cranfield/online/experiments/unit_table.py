@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,14 +50,8 @@ def unit_table(
     """
     nw = _narwhals()
     schema = frame.collect_schema()
-    keys = [arm, *([unit] if unit else []), *segments]
-    for name in (*keys, *sums, *means):
-        if name not in schema:
-            raise nearest(name, list(schema), "column")
     numeric = tuple(dict.fromkeys((*sums, *means)))
-    for name in numeric:
-        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
-            raise UsageError(f"column {name!r} holds {schema[name]}, must hold numbers")
+    check_columns(frame, [arm, *([unit] if unit else []), *segments], numeric)
     notes = []
     picked = [_text(nw, arm).alias(ARM), *(_text(nw, name).alias(name) for name in segments)]
     if unit:
@@ -97,22 +91,16 @@ def _one_row_each(
     """The frame with one row per user, and counts of what was met."""
     empty = nw.col(ARM).is_null() | nw.col(UNIT).is_null()
     none = fetched(frame.select(empty.cast(nw.Int64).sum().alias("none"))).to_pylist()[0]["none"]
-    totals = [name for name in dict.fromkeys(sums) if name not in segments]
-    averages = [name for name in dict.fromkeys(means) if name not in totals and name not in segments]
-    grouped = engine.keep(
-        (frame.filter(~empty) if none else frame)
-        .group_by(UNIT)
-        .agg(
-            nw.col(ARM).min().alias(LOW),
-            nw.col(ARM).max().alias(HIGH),
-            nw.len().alias(ROWS),
-            *(nw.col(name).sum().alias(name) for name in totals),
-            *(nw.col(name).count().alias(f"{ROWS}{name}") for name in totals),
-            *(nw.col(name).mean().alias(name) for name in averages),
-            *(nw.col(name).min().alias(name) for name in segments),
-            *(nw.col(name).max().alias(f"{HIGH}{name}") for name in segments),
-        )
+    grouped = added_up(
+        frame.filter(~empty) if none else frame,
+        [name for name in sums if name not in segments],
+        [name for name in means if name not in segments],
+        nw.col(ARM).min().alias(LOW),
+        nw.col(ARM).max().alias(HIGH),
+        *(nw.col(name).min().alias(name) for name in segments),
+        *(nw.col(name).max().alias(f"{HIGH}{name}") for name in segments),
     )
+    grouped = engine.keep(grouped)
     mixed = [(nw.col(name) != nw.col(f"{HIGH}{name}")) for name in segments]
     tests = {
         "users": nw.len(),
@@ -122,15 +110,49 @@ def _one_row_each(
     if mixed:
         tests["mixed"] = nw.any_horizontal(*mixed, ignore_nulls=True).cast(nw.Int64).sum()
     facts = fetched(grouped.select(*(test.alias(name) for name, test in tests.items()))).to_pylist()[0]
-    users = grouped.filter(nw.col(LOW) == nw.col(HIGH)).select(
-        nw.col(LOW).alias(ARM),
-        UNIT,
-        *segments,
-        # The sum of no values is 0 for an engine, and missing for us.
-        *(nw.when(nw.col(f"{ROWS}{name}") > 0).then(nw.col(name)).alias(name) for name in totals),
-        *averages,
+    users = grouped.filter(nw.col(LOW) == nw.col(HIGH)).rename({LOW: ARM})
+    return users.select(ARM, UNIT, *dict.fromkeys((*segments, *sums, *means))), {**facts, "none": none}
+
+
+def added_up(frame: Any, sums: Iterable[str], means: Iterable[str], *more: Any) -> Any:
+    """One row per user (`_unit`): sums and means of columns, the number of rows, and `more` aggregates.
+
+    A sum without any value is missing, as a mean is.
+    """
+    nw = _narwhals()
+    totals = tuple(dict.fromkeys(sums))
+    averages = tuple(name for name in dict.fromkeys(means) if name not in totals)
+    grouped = frame.group_by(UNIT).agg(
+        nw.len().alias(ROWS),
+        *(nw.col(name).sum().alias(name) for name in totals),
+        *(nw.col(name).count().alias(f"{ROWS}{name}") for name in totals),
+        *(nw.col(name).mean().alias(name) for name in averages),
+        *more,
     )
-    return users, {**facts, "none": none}
+    present = (nw.when(nw.col(f"{ROWS}{name}") > 0).then(nw.col(name)).alias(name) for name in totals)
+    return grouped.with_columns(*present).drop(*(f"{ROWS}{name}" for name in totals))
+
+
+def with_units(frame: Any, unit: str, numbers: Iterable[str]) -> Any:
+    """The rows that have a user, with the user's id as `_unit` and the columns as floats."""
+    nw = _narwhals()
+    schema = frame.collect_schema()
+    names = tuple(dict.fromkeys(numbers))
+    check_columns(frame, [unit], names)
+    named = frame.with_columns(_text(nw, unit).alias(UNIT), *(_number(nw, name, schema[name]) for name in names))
+    return named.filter(~nw.col(UNIT).is_null())
+
+
+def check_columns(frame: Any, keys: Iterable[str], numbers: Iterable[str]) -> None:
+    """Raise an error unless all columns are there, and those of `numbers` hold numbers."""
+    nw = _narwhals()
+    schema = frame.collect_schema()
+    for name in (*keys, *numbers):
+        if name not in schema:
+            raise nearest(name, list(schema), "column")
+    for name in numbers:
+        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
+            raise UsageError(f"column {name!r} holds {schema[name]}, must hold numbers")
 
 
 def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) -> tuple[Any, tuple[str, ...]]:
