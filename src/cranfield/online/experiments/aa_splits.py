@@ -170,7 +170,7 @@ def aa_splits(
     >>> import pyarrow
     >>> rng = np.random.default_rng(0)
     >>> table = pyarrow.table({"user": range(4_000), "revenue": rng.exponential(5, 4_000)})
-    >>> 0.03 < aa_splits(table, "revenue", unit="user", splits=500).rejected[0] < 0.07
+    >>> bool(0.03 < aa_splits(table, "revenue", unit="user", splits=500).rejected[0] < 0.07)
     True
     """
     from cranfield.online.engines import open_engine

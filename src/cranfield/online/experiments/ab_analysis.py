@@ -98,7 +98,7 @@ def analyse(
     >>> result = analyse(table, ["revenue"])
     >>> effect = result.rows[0].effect
     >>> effect.difference, round(effect.p, 4)
-    (3.0, 0.0855)
+    (3.0, 0.0754)
     """
     from cranfield.online.engines import open_engine
 

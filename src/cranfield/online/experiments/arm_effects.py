@@ -130,9 +130,9 @@ def relative_interval(
     Reference: Fieller, Some Problems in Interval Estimation, J. Royal Statistical Society B 16(2), 1954
 
     >>> [round(end, 4) for end in relative_interval(10.0, 0.04, 11.0, 0.05, 1.96)]
-    [0.0415, 0.1618]
+    [0.0401, 0.1632]
     >>> [round(end, 4) for end in relative_interval(10.0, 0.04, 11.0, 0.05, 1.96, "delta")]
-    [0.0386, 0.1614]
+    [0.0385, 0.1615]
     """
     if control == 0:
         return math.nan, math.nan
@@ -163,7 +163,7 @@ def share_effect(
 
     >>> effect = share_effect((48, 400), (70, 400), alpha=0.05)
     >>> round(effect.p, 4), round(effect.low, 4), round(effect.high, 4)
-    (0.0282, 0.0059, 0.1041)
+    (0.0283, 0.0058, 0.1042)
     """
     from scipy.special import ndtr, ndtri
 
