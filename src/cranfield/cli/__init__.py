@@ -61,6 +61,12 @@ GROUPS = {
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
     ),
+    "ab": Group(
+        "experiments with users: A/B tests",
+        "assign users, compare arms, plan experiments; see: cranfield ab help",
+        "cranfield ab analyse users.csv --metric revenue --metric clicks/impressions",
+        ("assign", "analyse", "power", "aa"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

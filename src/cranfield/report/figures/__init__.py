@@ -14,6 +14,11 @@ from cranfield.report.figures.describe.box_plots import describe_boxes
 from cranfield.report.figures.describe.discovery_curves import describe_discovery
 from cranfield.report.figures.describe.diversity_plane import describe_diversity
 from cranfield.report.figures.describe.efficiency_front import describe_efficiency
+from cranfield.report.figures.describe.experiment_figures import (
+    describe_aa_p_values,
+    describe_arm_effects,
+    describe_detectable,
+)
 from cranfield.report.figures.describe.grids import (
     describe_axioms,
     describe_concordance,
@@ -46,10 +51,11 @@ from cranfield.report.figures.describe.variance_bars import describe_components
 from cranfield.report.figures.figure import Axis, Figure, Reference
 
 __all__ = [
-    "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl",
-    "describe_assessor_agreement", "describe_axioms", "describe_boxes", "describe_components", "describe_concordance",
-    "describe_correlations", "describe_curves", "describe_differences", "describe_discovery", "describe_diversity",
-    "describe_effects", "describe_efficiency", "describe_heat", "describe_informativeness", "describe_interaction",
+    "Axis", "Figure", "Reference", "describe_aa_p_values", "describe_agreement", "describe_alike",
+    "describe_arm_effects", "describe_asl", "describe_assessor_agreement", "describe_axioms", "describe_boxes",
+    "describe_components", "describe_concordance", "describe_correlations", "describe_curves",
+    "describe_detectable", "describe_differences", "describe_discovery", "describe_diversity", "describe_effects",
+    "describe_efficiency", "describe_heat", "describe_informativeness", "describe_interaction",
     "describe_intervals", "describe_judge_confusion", "describe_judge_ranks", "describe_method_ranks",
     "describe_posterior_entropy", "describe_power", "describe_powered", "describe_precision_recall",
     "describe_rank_changes", "describe_robustness", "describe_spacing", "describe_swap_rates",
