@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.online.clicks.click_pages import PairNames, Pages
+from cranfield.online.clicks.click_pages import Pages, PairNames
 from cranfield.types import Array, Index64
 
 END = -1

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from cranfield.errors import NotedWarning, UsageError
-from cranfield.online.clicks.click_kinds import BROWSING, EXAMINATION, RANK, ClickKind, Fit, check_exact, find_click_model
+from cranfield.online.clicks.click_kinds import (
+    BROWSING,
+    EXAMINATION,
+    RANK,
+    ClickKind,
+    Fit,
+    check_exact,
+    find_click_model,
+)
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Cells, Pages
-from cranfield.online.clicks.click_settings import PRIOR, ClickSettings
+from cranfield.online.clicks.click_settings import PRIOR, ClickSettings, two_counts
 from cranfield.text import counted, listed
 from cranfield.types import Progress
 
@@ -31,14 +39,19 @@ def fit_clicks(
     level: float | None = 0.95,
     exact: bool = False,
     clicks: str = "all",
+    held_out: float | None = None,
+    seed: int = 0,
+    split: str = "session",
     progress: Progress | None = None,
     **reading: Any,
 ) -> ClickModel:
     """Fit a click model.
 
     source: `Pages`, a `Log`, or anything that `click_rows` reads, such as a Parquet file with a row per impression.
-        `reading` are parameters of `click_rows`: `engine`, `columns`.
+        `reading` are parameters of `click_rows`: `engine`, `columns`, `depth`.
     model: a name of `known_click_models`.
+    held_out: the share of sessions that the model is not fitted on, to evaluate it there; by `split` (`session` or
+        `time`) and `seed`, see `ClickRows.split`.
     The other parameters are explained at `ClickSettings`.
 
     >>> pages = Pages.of(["cats"] * 4, [["d1", "d2"]] * 4, [[1, 0], [1, 0], [0, 1], [0, 0]])
@@ -48,12 +61,12 @@ def fit_clicks(
     """
     kind = find_click_model(model)
     settings = ClickSettings(
-        (prior[0], prior[1]) if len(prior) == 2 else tuple(prior),  # type: ignore[arg-type]
-        (rank_prior[0], rank_prior[1]) if len(rank_prior) == 2 else tuple(rank_prior),  # type: ignore[arg-type]
-        steps, tolerance, level, exact, clicks, progress,
+        two_counts("prior", prior), two_counts("rank_prior", rank_prior), steps, tolerance, level, exact, clicks,
+        progress,
     )  # fmt: skip
     check_exact(kind, settings)
-    data = counted_clicks(source, kind, settings, **reading)
+    part = None if held_out is None else {"share": float(held_out), "seed": int(seed), "by": split}
+    data = counted_clicks(source, kind, settings, part, **reading)
     if not data.impressions:
         raise UsageError(f"{kind.name}: there are no impressions to fit the model to")
     fit = kind.fit(data, settings)
@@ -65,19 +78,25 @@ def fit_clicks(
         warnings.warn(message, NotedWarning, stacklevel=2)
     return ClickModel(
         kind.name, cells.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
-        fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, fit.trace,
-        tuple(notes),
+        fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, part,
+        fit.trace, tuple(notes),
     )  # fmt: skip
 
 
-def counted_clicks(source: Any, kind: ClickKind, settings: ClickSettings, **reading: Any) -> Cells | Pages:
+def counted_clicks(
+    source: Any, kind: ClickKind, settings: ClickSettings, held_out: Mapping[str, Any] | None, **reading: Any
+) -> Cells | Pages:
     """The counts that a model needs: by query, document and rank, or of whole pages."""
     if isinstance(source, Pages):
+        if held_out is not None:
+            raise UsageError("sessions of a log can be held out; pages are counted already")
         pages = source
     else:
         from cranfield.online.clicks.click_rows import click_rows, read_cells, read_pages
 
         rows = click_rows(source, **reading)
+        if held_out is not None:
+            rows, _ = rows.split(**held_out)
         if not kind.from_pages and settings.clicks == "all":
             return read_cells(rows)
         pages = read_pages(rows)
@@ -122,5 +141,7 @@ def _notes(kind: ClickKind, data: Cells | Pages, cells: Cells, fit: Fit, setting
         bound = np.flatnonzero(value[1:] > AT_BOUND) + 1
         if len(bound):
             ranks = bound + 1 if scope == RANK else np.unique(((np.sqrt(8 * bound + 1) - 1) // 2 + 1).astype(int))
-            notes.append(f"examined as much as rank 1 or more, which is at the bound of 1: rank {listed(ranks.tolist())}")
+            notes.append(
+                f"examined as much as rank 1 or more, which is at the bound of 1: rank {listed(ranks.tolist())}"
+            )
     return notes

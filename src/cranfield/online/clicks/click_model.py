@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK, ClickKind, find_click_model
-from cranfield.online.clicks.click_pages import PairNames, Pages
+from cranfield.online.clicks.click_pages import Pages, PairNames
 from cranfield.online.clicks.click_placement import Placement
 from cranfield.online.clicks.click_walks import Walk, conditional, drawn_clicks
 from cranfield.online.clicks.estimates import Estimates
@@ -26,7 +26,7 @@ class ClickModel(Record):
 
     facts = (
         "model", "impressions", "clicks", "queries", "pairs", "ranks", "log_likelihood", "steps", "converged", "level",
-        "exact", "prior", "rank_prior", "kept_clicks",
+        "exact", "prior", "rank_prior", "kept_clicks", "held_out",
     )  # fmt: skip
 
     model: str
@@ -51,6 +51,8 @@ class ClickModel(Record):
     prior: tuple[float, float] = (1.0, 1.0)
     rank_prior: tuple[float, float] = (1.0, 1.0)
     kept_clicks: str = "all"
+    held_out: Mapping[str, Any] | None = None
+    """How sessions were held out of the fit: `share`, `seed` and `by`; None if none were."""
     trace: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 

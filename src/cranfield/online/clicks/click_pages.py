@@ -36,8 +36,13 @@ class PairNames:
 
     def numbers_in(self, other: PairNames) -> Index64:
         """For each pair of `other`: its number here, or -1."""
-        place = {key: i for i, key in enumerate(self.keys)}
-        return np.array([place.get(key, -1) for key in other.keys], dtype=np.int64)
+        if other is self:
+            return np.arange(len(self))
+        return np.array([self._place.get(key, -1) for key in other.keys], dtype=np.int64)
+
+    @cached_property
+    def _place(self) -> dict[tuple[str, str], int]:
+        return {key: i for i, key in enumerate(self.keys)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +212,7 @@ def distinct_pages(
     return Pages(names, pair[first], clicked[first], total, notes)
 
 
-def paired(
-    queries: tuple[str, ...], query: Index64, words: NDArray[Any], doc: Index64
-) -> tuple[PairNames, Index64]:
+def paired(queries: tuple[str, ...], query: Index64, words: NDArray[Any], doc: Index64) -> tuple[PairNames, Index64]:
     """The distinct pairs of a query and a document, and the number of the pair at each place of `doc`."""
     size = max(len(words), 1)
     key = np.where(doc >= 0, query.reshape(-1, *[1] * (doc.ndim - 1)) * size + doc, -1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import DataError, UsageError
-from cranfield.online.clicks.click_pages import Cells, PairNames, Pages, paired, repeated_clicks
+from cranfield.online.clicks.click_pages import Cells, Pages, PairNames, paired, repeated_clicks
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.logs.log import Log
 from cranfield.text import counted, listed
@@ -120,9 +120,10 @@ def _of_table(source: Any, engine: Engine, given: Mapping[str, str]) -> ClickRow
         if column not in given and name != column:
             guessed.append(f"{column} is {name!r}")
         names[column] = name
-    picked = [
-        nw.col(names[column]).cast(nw.String).alias(column) for column in ("session", "query", "doc")
-    ] + [nw.col(names[column]).cast(nw.Int64).alias(alias) for column, alias in (("position", "position"), ("clicked", "clicks"))]
+    picked = [nw.col(names[column]).cast(nw.String).alias(column) for column in ("session", "query", "doc")] + [
+        nw.col(names[column]).cast(nw.Int64).alias(alias)
+        for column, alias in (("position", "position"), ("clicked", "clicks"))
+    ]
     picked += [nw.col(names["time"]).alias("time")] if "time" in names else []
     notes = (f"columns by their names: {', '.join(guessed)}",) if guessed else ()
     return ClickRows(engine, frame.select(*picked), origin, "time" in names, notes)
@@ -138,7 +139,9 @@ def _of_log(log: Log) -> ClickRows:
     by_doc = clicks.filter(~nw.col("doc").is_null()).group_by("query_id", "doc").agg(nw.len().alias("of_doc"))
     by_rank = clicks.filter(nw.col("doc").is_null() & ~nw.col("position").is_null())
     by_rank = by_rank.group_by("query_id", "position").agg(nw.len().alias("of_rank"))
-    joined = shown.join(by_doc, on=["query_id", "doc"], how="left").join(by_rank, on=["query_id", "position"], how="left")
+    joined = shown.join(by_doc, on=["query_id", "doc"], how="left").join(
+        by_rank, on=["query_id", "position"], how="left"
+    )
     number = (nw.col("of_doc").fill_null(0) + nw.col("of_rank").fill_null(0)).cast(nw.Int64)
     frame = joined.select(
         nw.col("query_id").alias("session"), "query", "position", "doc", number.alias("clicks"), "time"
@@ -170,9 +173,7 @@ def read_cells(rows: ClickRows) -> Cells:
     doc, words = _coded(table.column("doc"))
     names, pair = paired(tuple(queries.tolist()), query[keep], words, doc[keep])
     notes += _click_notes(rows, int(_numbers(table.column("clicks")).sum()), int(repeated.sum()))
-    return Cells(
-        names, pair, position[keep], shown[keep].astype(np.float64), clicked[keep].astype(np.float64), notes
-    )
+    return Cells(names, pair, position[keep], shown[keep].astype(np.float64), clicked[keep].astype(np.float64), notes)
 
 
 def read_pages(rows: ClickRows) -> Pages:
@@ -230,7 +231,9 @@ def read_pages(rows: ClickRows) -> Pages:
         notes += (f"{counted(twice, 'impression')} at a position that its session has twice, left out",)
     gaps = int(sessions[((pair[:, :-1] < 0) & (pair[:, 1:] >= 0)).any(axis=1)].sum())
     if gaps:
-        notes += (f"{counted(gaps, 'session')} with positions missing in between, which count as ranks without a document",)
+        notes += (
+            f"{counted(gaps, 'session')} with positions missing in between, which count as ranks without a document",
+        )
     totals = (int(_numbers(table.column(name)).sum()) for name in ("clicks", "repeated"))
     return Pages(pair_names, pair, clicked, sessions, notes + _click_notes(rows, *totals))
 
@@ -262,7 +265,7 @@ def _numbers(column: Any) -> Any:
 def _coded(column: Any) -> tuple[Any, Any]:
     """The number of each value, and the distinct values."""
     array = column.combine_chunks()
-    coded = (array.dictionary_encode() if hasattr(array, "dictionary_encode") else array)
+    coded = array.dictionary_encode() if hasattr(array, "dictionary_encode") else array
     return _numbers(coded.indices), np.array(coded.dictionary.to_pylist(), dtype=object)
 
 

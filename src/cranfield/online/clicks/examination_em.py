@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield import _core
 from cranfield.online.clicks.bernoulli_em import Expected, Layout, weighted_log
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.types import Array, Index64
@@ -18,10 +19,16 @@ class ExaminationProblem:
     """
 
     def __init__(
-        self, pair: Index64, place: Index64, shown: Array, clicked: Array, sizes: tuple[int, int], settings: ClickSettings
-    ) -> None:  # fmt: skip
+        self,
+        pair: Index64,
+        place: Index64,
+        shown: Array,
+        clicked: Array,
+        sizes: tuple[int, int],
+        settings: ClickSettings,
+    ) -> None:
         pairs, places = sizes
-        self.pair, self.place, self.pairs = pair, place, pairs
+        self.pair, self.place, self.pairs = pair.astype(np.int32), place.astype(np.int32), pairs
         self.skipped = shown - clicked
         self.impressions = int(shown.sum())
         self._shown = np.concatenate([np.bincount(pair, shown, pairs), np.bincount(place, shown, places)])
@@ -45,15 +52,8 @@ class ExaminationProblem:
 
     def expected(self, theta: Array) -> Expected:
         """A click means that the document was examined and attractive; without one, either may have been."""
-        attractive, examined = theta[: self.pairs][self.pair], theta[self.pairs :][self.place]
-        click = attractive * examined
-        silent = 1 - click
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(self.skipped > 0, self.skipped / silent, 0.0)
-        success = self._clicked + np.concatenate([
-            np.bincount(self.pair, weight * (attractive - click), self.pairs),
-            np.bincount(self.place, weight * (examined - click), len(theta) - self.pairs),
-        ])  # fmt: skip
+        unclicked, silence = _core.examination_step(self.pair, self.place, self.skipped, theta, self.pairs)
+        success = self._clicked + unclicked
         # Sums over pairs and over places are the same clicks; each click counts once, as log(attractive · examined).
-        likelihood = weighted_log(self._clicked, theta) + weighted_log(self.skipped, silent)
+        likelihood = weighted_log(self._clicked, theta) + silence
         return Expected(success, self._shown - success, likelihood)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import weighted_log
@@ -20,13 +23,13 @@ class Cascade(ClickKind):
 
     .. math:: P(C_r = 1 \mid C_{<r} = 0) = a_{qd}, \qquad P(C_r = 1 \mid \text{a click above}) = 0
 
-    Fitted by counting: clicks over impressions down to the first click. Several clicks in a session are impossible; only
-    the first is counted.
+    Fitted by counting: clicks over impressions down to the first click. Several clicks in a session are impossible;
+    only the first is counted.
     """
 
     name, title = "CM", "cascade model"
     reference = "Craswell, Zoeter, Taylor & Ramsey, WSDM 2008, 87-94, doi:10.1145/1341531.1341545"
-    parameters = {ATTRACTIVENESS: PAIR}
+    parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR}
     one_click = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:

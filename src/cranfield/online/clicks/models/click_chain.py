@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import Expected, weighted_log
 from cranfield.online.clicks.chain_counts import ChainCounts, chain_counts
 from cranfield.online.clicks.chain_em import ChainProblem, chain_layout
-from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, SINGLE, ClickKind, Fit, Placed, click_kind, fit_by_steps
+from cranfield.online.clicks.click_kinds import (
+    ATTRACTIVENESS,
+    PAIR,
+    SINGLE,
+    ClickKind,
+    Fit,
+    Placed,
+    click_kind,
+    fit_by_steps,
+)
 from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import ChainWalk, Walk
@@ -30,7 +42,12 @@ class ClickChain(ClickKind):
 
     name, title = "CCM", "click chain model"
     reference = "Guo, Liu, Kannan, Minka, Taylor, Wang & Faloutsos, WWW 2009, 11-20, doi:10.1145/1526709.1526712"
-    parameters = {ATTRACTIVENESS: PAIR, AFTER_SKIP: SINGLE, AFTER_MISS: SINGLE, AFTER_HIT: SINGLE}
+    parameters: ClassVar[Mapping[str, str]] = {
+        ATTRACTIVENESS: PAIR,
+        AFTER_SKIP: SINGLE,
+        AFTER_MISS: SINGLE,
+        AFTER_HIT: SINGLE,
+    }
     takes_steps = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:

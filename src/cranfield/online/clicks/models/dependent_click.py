@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import Expected, weighted_log
@@ -38,7 +41,7 @@ class DependentClick(ClickKind):
 
     name, title = "DCM", "dependent click model"
     reference = "Guo, Liu & Wang, WSDM 2009, 124-131, doi:10.1145/1498759.1498818"
-    parameters = {ATTRACTIVENESS: PAIR, CONTINUATION: RANK}
+    parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR, CONTINUATION: RANK}
     can_be_exact = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 from scipy.special import polygamma
 
@@ -41,7 +44,12 @@ class DynamicBayesian(ClickKind):
 
     name, title = "DBN", "dynamic Bayesian network model"
     reference = "Chapelle & Zhang, WWW 2009, 1-10, doi:10.1145/1526709.1526711"
-    parameters = {ATTRACTIVENESS: PAIR, SATISFACTION: PAIR, RELEVANCE: PAIR, CONTINUATION: SINGLE}
+    parameters: ClassVar[Mapping[str, str]] = {
+        ATTRACTIVENESS: PAIR,
+        SATISFACTION: PAIR,
+        RELEVANCE: PAIR,
+        CONTINUATION: SINGLE,
+    }
     takes_steps = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:
@@ -70,7 +78,7 @@ class SimplifiedBayesian(ClickKind):
 
     name, title = "SDBN", "simplified DBN"
     reference = "Chapelle & Zhang, WWW 2009, 1-10, doi:10.1145/1526709.1526711"
-    parameters = {ATTRACTIVENESS: PAIR, SATISFACTION: PAIR, RELEVANCE: PAIR}
+    parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR, SATISFACTION: PAIR, RELEVANCE: PAIR}
     can_be_exact = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:
@@ -107,7 +115,9 @@ def bayesian_walk(values: Placed, proceed: float) -> Walk:
 
 def logit_variance(success: Array, failure: Array) -> Array:
     """The variance of the log-odds of a Beta variable; without successes or failures, that of a flat one is used."""
-    return np.asarray(polygamma(1, np.where(success > 0, success, 1.0)) + polygamma(1, np.where(failure > 0, failure, 1.0)))
+    return np.asarray(
+        polygamma(1, np.where(success > 0, success, 1.0)) + polygamma(1, np.where(failure > 0, failure, 1.0))
+    )
 
 
 class BayesianProblem(ChainProblem):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from cranfield.online.clicks.click_kinds import (
@@ -31,7 +34,7 @@ class PositionBased(ClickKind):
     name, title = "PBM", "position-based model"
     reference = "Craswell, Zoeter, Taylor & Ramsey, WSDM 2008, 87-94, doi:10.1145/1341531.1341545"
     from_pages = False
-    parameters = {ATTRACTIVENESS: PAIR, EXAMINATION: RANK}
+    parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR, EXAMINATION: RANK}
     takes_steps = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:

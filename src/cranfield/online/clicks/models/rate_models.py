@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import weighted_log
@@ -52,7 +55,7 @@ class RandomClicks(_Rate):
     """
 
     name, title = "RCM", "random click model"
-    parameters = {RATE: SINGLE}
+    parameters: ClassVar[Mapping[str, str]] = {RATE: SINGLE}
 
     def groups(self, cells: Cells) -> tuple[Index64, int]:
         return np.zeros(len(cells.pair), dtype=np.int64), 1
@@ -69,7 +72,7 @@ class RankRate(_Rate):
     """
 
     name, title = "RCTR", "click rate of ranks"
-    parameters = {RATE: RANK}
+    parameters: ClassVar[Mapping[str, str]] = {RATE: RANK}
 
     def groups(self, cells: Cells) -> tuple[Index64, int]:
         return cells.rank - 1, cells.ranks
@@ -86,7 +89,7 @@ class DocumentRate(_Rate):
     """
 
     name, title = "DCTR", "click rate of documents"
-    parameters = {ATTRACTIVENESS: PAIR}
+    parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR}
 
     def groups(self, cells: Cells) -> tuple[Index64, int]:
         return cells.pair, len(cells.names)

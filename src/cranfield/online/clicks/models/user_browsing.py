@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 
 from cranfield.online.clicks.click_kinds import (
@@ -31,7 +34,7 @@ class UserBrowsing(ClickKind):
 
     name, title = "UBM", "user browsing model"
     reference = "Dupret & Piwowarski, SIGIR 2008, 331-338, doi:10.1145/1390334.1390392"
-    parameters = {ATTRACTIVENESS: PAIR, EXAMINATION: BROWSING}
+    parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR, EXAMINATION: BROWSING}
     takes_steps = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:
