@@ -1,0 +1,168 @@
+"""How well click models predict the clicks of sessions: log-likelihood and perplexity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import UsageError
+from cranfield.online.clicks.click_model import ClickModel
+from cranfield.online.clicks.click_pages import Pages
+from cranfield.record import Record
+from cranfield.table import Column, Table
+from cranfield.text import counted
+from cranfield.types import Array, Index64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickEvaluation(Record):
+    """Log-likelihood and perplexity of click models on the same sessions, overall and by rank."""
+
+    facts = ("sessions", "impressions", "clicks")
+
+    models: tuple[str, ...]
+    log_likelihood: Array
+    """models: per session, over the sessions that the model holds possible."""
+    impossible: Index64
+    """models: sessions that the model holds impossible; the log-likelihood of all sessions is -inf if there is one."""
+    perplexity: Array
+    """models: the mean over ranks."""
+    rank_log_likelihood: Array
+    """models × ranks: per impression, given the clicks above; over the sessions that the model holds possible."""
+    rank_perplexity: Array
+    """models × ranks."""
+    rank_impressions: Index64
+    unseen: Index64
+    """models: impressions of documents that the model has not seen for the query."""
+    deeper: Index64
+    """models: impressions at ranks that the model has not seen."""
+    sessions: int
+    clicks: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def impressions(self) -> int:
+        return int(self.rank_impressions.sum())
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """model, rank (0: all), impressions, log_likelihood, perplexity; a row for all ranks and one for each."""
+        size, ranks = self.rank_perplexity.shape
+        model, rank = (axis.ravel() for axis in np.indices((size, ranks + 1)))
+        return {
+            "model": np.array(self.models, dtype=object)[model],
+            "rank": rank,
+            "impressions": np.append([self.impressions], self.rank_impressions)[rank],
+            "log_likelihood": np.column_stack([self.log_likelihood, self.rank_log_likelihood]).ravel(),
+            "perplexity": np.column_stack([self.perplexity, self.rank_perplexity]).ravel(),
+        }
+
+    def table(self) -> Table:
+        """A row per model."""
+        columns = (
+            Column("model"),
+            Column("log-likelihood per session", "number", "higher"),
+            Column("perplexity", "number", "lower"),
+            Column("unseen", "count"),
+            Column("impossible sessions", "count"),
+        )
+        numbers = (self.log_likelihood, self.perplexity, self.unseen, self.impossible)
+        rows = tuple(zip(self.models, *(column.tolist() for column in numbers), strict=True))
+        return Table(columns, rows, f"Click models on {counted(self.sessions, 'session')}", self.notes)
+
+    def rank_table(self) -> Table:
+        """Perplexity: a row per rank, a column per model."""
+        columns = (Column("rank", "count"), *(Column(name, "number", "lower") for name in self.models))
+        rows = tuple((rank, *each.tolist()) for rank, each in enumerate(self.rank_perplexity.T, start=1))
+        return Table(columns, rows, "Perplexity by rank")
+
+
+def evaluate_clicks(models: Mapping[str, ClickModel] | ClickModel, pages: Pages) -> ClickEvaluation:
+    r"""Evaluate click models on sessions, best on sessions that they were not fitted on.
+
+    The log-likelihood of a session is that of its clicks, each given the clicks above. The perplexity at a rank is
+
+    .. math:: p_r = 2^{-\frac{1}{|S|} \sum_{s \in S} \left(c_r \log_2 q_r + (1 - c_r) \log_2 (1 - q_r)\right)}
+
+    where q_r is the probability of a click at rank r, whatever happens above; 1 is a perfect prediction, 2 that of a
+    coin. The overall perplexity is the mean over ranks. Documents that a model has not seen get the mean of its prior,
+    and ranks that it has not seen the parameters of its deepest rank.
+    Reference: Dupret & Piwowarski, SIGIR 2008; Chuklin, Markov & de Rijke, Click Models for Web Search, 2015, chapter 5
+
+    >>> from cranfield.online.clicks import fit_clicks
+    >>> pages = Pages.of(["cats"] * 4, [["d1", "d2"]] * 4, [[1, 0], [1, 0], [0, 1], [0, 0]])
+    >>> result = evaluate_clicks(fit_clicks(pages, "DCTR", prior=(0, 0)), pages)
+    >>> result.rank_perplexity.round(4).tolist()  # 2^H(1/2) and 2^H(1/4)
+    [[2.0, 1.7548]]
+    """
+    named = {models.model: models} if isinstance(models, ClickModel) else dict(models)
+    if not named:
+        raise UsageError("no click models to evaluate")
+    if not pages.impressions:
+        raise UsageError("there are no impressions to evaluate the models on")
+    weight, present = pages.sessions.astype(np.float64), pages.present
+    shown = (weight[:, None] * present).sum(axis=0)
+    parts = [_of_model(model, pages, weight, shown) for model in named.values()]
+    sums = [np.array(column) for column in zip(*parts, strict=True)]
+    likelihood, impossible, perplexity, by_rank, rank_perplexity, unseen, deeper = sums
+    result = ClickEvaluation(
+        tuple(named), likelihood, impossible, perplexity, by_rank, rank_perplexity, shown.astype(np.int64), unseen,
+        deeper, int(weight.sum()), int((weight[:, None] * pages.clicked).sum()),
+    )  # fmt: skip
+    return ClickEvaluation(**{**result.__dict__, "notes": tuple(_notes(result, named, pages))})
+
+
+def _of_model(model: ClickModel, pages: Pages, weight: Array, shown: Array) -> tuple[Any, ...]:
+    clicked, present = pages.clicked, pages.present
+    logs = _log_of(model.conditional_probabilities(pages), clicked)
+    logs = np.where(present, logs, 0.0)
+    possible = np.isfinite(logs.sum(axis=1))
+    held = weight * possible
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        likelihood = float((held[possible, None] * logs[possible]).sum() / held.sum()) if held.any() else -np.inf
+        counts = (held[:, None] * present).sum(axis=0)
+        by_rank = (held[possible, None] * logs[possible]).sum(axis=0) / counts
+        surprise = np.where(present, _log_of(model.click_probabilities(pages), clicked), 0.0)
+        total = (weight[:, None] * surprise).sum(axis=0)
+        rank_perplexity = np.exp(-total / shown)
+    perplexity = float(np.nanmean(rank_perplexity))
+    unseen = int((weight[:, None] * model.placement(pages).unseen).sum())
+    deeper = int((weight[:, None] * present)[:, model.ranks :].sum())
+    return likelihood, int(weight[~possible].sum()), perplexity, by_rank, rank_perplexity, unseen, deeper
+
+
+def _log_of(probability: Array, clicked: NDArray[np.bool_]) -> Array:
+    """The logarithm of the probability of what happened."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.where(clicked, probability, 1 - probability)))
+
+
+def _notes(result: ClickEvaluation, models: Mapping[str, ClickModel], pages: Pages) -> list[str]:
+    notes = list(pages.notes)
+    rule = {model.prior for model in models.values()}
+    for place, name in enumerate(result.models):
+        if unseen := int(result.unseen[place]):
+            share = unseen / result.impressions
+            known = set(models[name].names.queries)
+            new = sum(query not in known for query in pages.names.queries)
+            text = f"{name}: {counted(unseen, 'impression')} ({share:.1%}) of documents that the model has not seen"
+            text += f", {counted(new, 'query', 'queries')} that it has not seen" if new else ""
+            value = "the mean of the prior" if all(sum(prior) > 0 for prior in rule) else "a mean"
+            notes.append(f"{text}; they get {value}")
+        if deeper := int(result.deeper[place]):
+            deepest = models[name].ranks
+            notes.append(
+                f"{name}: {counted(deeper, 'impression')} below rank {deepest}, the deepest that the model has seen; "
+                f"they get the parameters of rank {deepest}"
+            )
+        if impossible := int(result.impossible[place]):
+            notes.append(
+                f"{name} holds {counted(impossible, 'session')} impossible, so its log-likelihood of all sessions is "
+                "-inf; the one shown is that of the other sessions, and does not compare with other models"
+            )
+        if models[name].converged is False:
+            notes.append(f"{name} did not converge when it was fitted")
+    return notes
