@@ -113,7 +113,7 @@ def calibrate_U(
     if characters is not None:
         lengths = _lengths(viewed, characters)
         opened = clicks.filter(~nw.col("dwell").is_null()).join(lengths, on="doc", how="inner")
-        parts = opened.select("user", (nw.col("dwell") * speed).alias("read"), nw.col("length").alias("size"))
+        parts = opened.select("user", (nw.col("dwell") * speed).alias("read"), nw.col("doc_length").alias("size"))
         F = ratio_of_sums(_per_user(parts, ["read", "size"]), "F", "", "read", "size", level)
         estimates.append(F)
         settings["F"] = min(rounded(F.value), 1.0)
@@ -172,7 +172,8 @@ def _line(viewed: ViewedLists, timed: Any, words: Mapping[str, float], level: fl
 
     nw = need("narwhals", "calibrate")
     every = viewed.log.engine.fetch(timed.select(nw.len().alias("n"))).to_pylist()[0]["n"]
-    known = timed.join(_lengths(viewed, words), on="doc", how="inner").select("dwell", nw.col("length").alias("words"))
+    known = timed.join(_lengths(viewed, words), on="doc", how="inner")
+    known = known.select("dwell", nw.col("doc_length").alias("words"))
     table = moments(known, ["words", "dwell"])
     n = int(table.n[0]) if len(table.n) else 0
     if n < 3 or not table.cov[0, 0, 0] > 0:
@@ -196,7 +197,7 @@ def _line(viewed: ViewedLists, timed: Any, words: Mapping[str, float], level: fl
 def _lengths(viewed: ViewedLists, lengths: Mapping[str, float]) -> Any:
     pyarrow = need("pyarrow", "calibrate")
     values = np.array(list(lengths.values()), dtype=np.float64)
-    return viewed.log.engine.read(pyarrow.table({"doc": list(lengths), "length": values}))
+    return viewed.log.engine.read(pyarrow.table({"doc": list(lengths), "doc_length": values}))
 
 
 def _per_user(rows: Any, columns: list[str]) -> Moments:
