@@ -15,6 +15,7 @@ VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
     "stats", "pool-bias",
     "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
+    "calibrate", "offpolicy",
     "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
@@ -39,7 +40,7 @@ GROUPS = {
         "cranfield meta power qrels.txt runs/*.run",
         (
             "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-            "predict", "tests", "reproduce", "study",
+            "predict", "tests", "reproduce", "study", "online",
         ),
     ),
     "pool": Group(

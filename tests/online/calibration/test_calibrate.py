@@ -86,23 +86,44 @@ def test_the_text_of_U_by_hand(duck: Engine) -> None:
 
 
 def test_moves_of_MP_by_hand(duck: Engine, tmp_path: Path) -> None:
-    # moves 1 → 2 and 3 → 2; one imaginary move from each rank, half to each other rank
+    # clicks in order: 1, 2 | 1 | 3, 2. First clicks at 1, 1, 3, last clicks at 2, 1, 2: a reader who ends at rank 2
+    # (twice) or 1 (once) goes on at rank 1 with 2/3 and at rank 3 with 1/3
     result = calibrate(made_log(duck, SMALL), "MP")
-    weights = np.array([[0, 1.5, 0.5], [0.5, 0, 0.5], [0.5, 1.5, 0]])
-    visits = invariant_distribution(weights)
-    assert [one.value for one in result.parameters] == pytest.approx(visits.tolist())
+    weights = np.array([[2 / 3, 1, 1 / 3], [4 / 3, 0, 2 / 3], [0, 1, 0]])
+    assert result.moves == pytest.approx(weights)
+    assert [one.value for one in result.parameters] == pytest.approx([2 / 5, 2 / 5, 1 / 5])  # the shares of clicks
     assert all(one.low < one.value < one.high for one in result.parameters)
     path = tmp_path / "moves.tsv"
     path.write_text(result.moves_text())
-    assert read_transitions(path) == pytest.approx(weights)
+    assert read_transitions(path) == pytest.approx(weights, abs=1e-5)
     grades = [1, 0, 1]
     assert result.measure.of(grades) == pytest.approx(MP(transitions=str(path)).of(grades), abs=1e-3)
+    assert result.measure == MP(visits=[0.4, 0.4, 0.2])
     timed = calibrate(made_log(duck, SMALL), "MP", timed=True)
     assert value(timed, "seconds", "rank 1") == pytest.approx((40 + 30) / 2)
     assert value(timed, "seconds", "rank 2") == pytest.approx((10 + 20) / 2)
-    assert timed.measure.of(grades) == pytest.approx(
-        (visits[0] * 35 * 1 + visits[2] * 100 * 2 / 3) / (visits[0] * 35 + visits[2] * 100), abs=1e-3
-    )
+    assert timed.measure.of(grades) == pytest.approx((70 * 1 + 100 * 2 / 3) / 170)  # shares of time
+
+
+def test_moves_within_queries_only(duck: Engine) -> None:
+    # moves 1 → 2 and 3 → 2; one imaginary move from each rank, half to each other rank
+    result = calibrate(made_log(duck, SMALL), "MP", restart=False)
+    visits = invariant_distribution(np.array([[0, 1.5, 0.5], [0.5, 0, 0.5], [0.5, 1.5, 0]]))
+    assert [one.value for one in result.parameters] == pytest.approx(visits.tolist())
+
+
+def test_intervals_of_visits_cover_the_truth(duck: Engine) -> None:
+    # Every query has one click, at rank 1, 2 or 3: successive queries are independent
+    truth, covered = np.array([0.5, 0.3, 0.2]), 0
+    for seed in range(40):
+        ranks = np.random.default_rng(seed).choice(3, size=80, p=truth) + 1
+        made = [
+            {"user": f"u{i}", "text": "q", "docs": ["a", "b", "c"], "clicks": [(int(r), 1, 1)]}
+            for i, r in enumerate(ranks)
+        ]
+        first = calibrate(made_log(duck, made), "MP", seed=seed).parameters[0]
+        covered += first.low <= 0.5 <= first.high
+    assert covered >= 33  # binomial with 40 trials and 0.95: below 33 with probability 0.002
 
 
 def readers(seed: int, n: int, p: float) -> list[dict[str, Any]]:
@@ -216,7 +237,7 @@ def test_bad_input(duck: Engine) -> None:
         calibrate(log, "uPBM", {"7": {"a": 1}})
     with pytest.raises(DataError, match="none of the 1 lists has a click"):
         calibrate(made_log(duck, SMALL[3:]), "RBP")
-    with pytest.raises(DataError, match="no query has clicks at two positions"):
+    with pytest.raises(DataError, match="no moves between ranks down to 10"):
         calibrate(made_log(duck, SMALL[1:2]), "MP")
     with pytest.raises(UsageError, match="timed is for MP"):
         calibrate(log, "RBP", timed=True)

@@ -30,6 +30,7 @@ def calibrate(
     lengths: Mapping[str, float] | None = None,
     depth: int = 10,
     timed: bool = False,
+    restart: bool = True,
     rel: float = 1.0,
     speed: float = SPEED,
     level: float = 0.95,
@@ -44,6 +45,7 @@ def calibrate(
     lengths: {document: length}, in words for TBG and in characters for U.
     depth: the deepest rank that MP counts moves between.
     timed: for MP, also estimate how long a visit to each rank lasts.
+    restart: for MP, whether the last click of a query is followed by the first click of another.
     rel: the lowest grade that TBG counts as relevant.
     speed: characters that a reader of U reads in a second.
     seed: of the draws for the intervals of MP.
@@ -66,7 +68,7 @@ def calibrate(
     if lengths is not None and measure not in ("TBG", "U"):
         raise UsageError(f"lengths are for TBG and U, and would do nothing for {measure}")
     if measure == "MP":
-        return calibrate_MP(log, level, depth=depth, timed=timed, seed=seed)
+        return calibrate_MP(log, level, depth=depth, timed=timed, restart=restart, seed=seed)
     if measure in MODEL_OF:
         from cranfield.online.clicks.click_fitting import fit_clicks
 

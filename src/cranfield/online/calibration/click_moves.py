@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cranfield.errors import DataError
@@ -19,51 +21,48 @@ DRAWS = 2_000
 
 
 def calibrate_MP(
-    log: Log, level: float, *, depth: int = 10, timed: bool = False, prior: float = 1.0, seed: int = 0
+    log: Log, level: float, *, depth: int = 10, timed: bool = False, restart: bool = True, seed: int = 0
 ) -> Calibrated:
-    r"""How often readers are at each rank, from moves between successive clicks of a query.
+    r"""How often readers are at each rank, from moves between successive clicks.
 
-    The moves from a rank are multinomial. Their prior is `prior` imaginary moves from each rank, spread evenly over all
-    other ranks, so that the chain can always come back; the estimate is the invariant distribution π of the mean. The
-    interval comes from draws of the Dirichlet posterior of the moves; it does not know that moves of a user are alike.
-    With `timed`, the mean dwell time of clicks at each rank is `seconds`: π̃_i ∝ π_i · seconds.
+    With `restart`, the last click of a query is followed by the first click of some query: readers come back with
+    another one. Then every click counts, and the invariant distribution is the share of clicks at each rank. Without,
+    only moves within queries count. Since most of these go down, one imaginary move from each rank to all other ranks
+    alike lets the chain come back, and the result depends on it.
+
+    The interval comes from draws of the Dirichlet posterior of the moves from each rank; it does not know that the
+    moves of a user are alike. With `timed`, the mean dwell time of clicks at each rank is `seconds`: π̃_i ∝ π_i · seconds.
     """
     nw = need("narwhals", "calibrate")
-    engine = log.engine
     clicks = log.events.filter(
         (nw.col("action") == CLICK) & ~nw.col("position").is_null() & ~nw.col("query_id").is_null()
     )
-    clicks = clicks.filter((nw.col("position") >= 1) & (nw.col("position") <= depth)).select(
-        "query_id", "time", "position", "dwell"
+    clicks = log.engine.keep(
+        clicks.filter((nw.col("position") >= 1) & (nw.col("position") <= depth)).select(
+            "query_id", "time", "position", "dwell"
+        )
     )
-    before = nw.col("position").shift(1).over("query_id", order_by=["time", "position"]).alias("before")
-    pairs = clicks.with_columns(before).filter(~nw.col("before").is_null() & (nw.col("before") != nw.col("position")))
-    counts = engine.fetch(pairs.group_by("before", "position").agg(nw.len().alias("moves")))
-    moves = np.zeros((depth, depth))
-    for row in counts.to_pylist():
-        moves[int(row["before"]) - 1, int(row["position"]) - 1] = row["moves"]
-    total = int(moves.sum())
-    if not total:
-        raise DataError(
-            log.origin or "log", None,
-            f"no query has clicks at two positions down to {depth}, so that no moves between ranks can be counted",
-        )  # fmt: skip
+    moves = _moves(log, clicks, depth, restart)
     used = np.flatnonzero(moves.sum(axis=0) + moves.sum(axis=1) > 0)
+    if len(used) < 2:
+        where = "clicks at two positions" if restart else "a query has clicks at two positions"
+        raise DataError(log.origin or "log", None, f"no moves between ranks down to {depth}: {where} are needed")
     deepest = int(used.max()) + 1
     moves = moves[:deepest, :deepest]
-    weights = _with_prior(moves, prior)
-    visits = invariant_distribution(weights)
-    low, high = _interval(moves, prior, level, seed)
+    total = round(float(moves.sum()))
+    weights = moves if restart else _with_prior(moves)
+    visits = invariant_distribution(weights, log.origin or "log")
+    low, high = _interval(weights, level, seed)
     at = moves.sum(axis=1)
     estimates = [
-        Estimated("visits", f"rank {r + 1}", float(visits[r]), float(low[r]), float(high[r]), int(at[r]))
+        Estimated("visits", f"rank {r + 1}", float(visits[r]), float(low[r]), float(high[r]), round(float(at[r])))
         for r in range(deepest)
     ]
-    notes = [
-        f"{counted(total, 'move')} between successive clicks at different ranks of a query, down to rank {deepest}"
-    ]
-    if prior:
-        notes.append(f"prior: {prior:g} imaginary moves from each rank, to all other ranks alike")
+    notes = [f"{counted(total, 'move')} between successive clicks, down to rank {deepest}"]
+    if restart:
+        notes.append("after the last click of a query, readers go on with the first click of another query")
+    else:
+        notes.append("only moves within queries; one imaginary move from each rank, to all other ranks alike")
     settings: dict[str, object] = {"visits": [rounded(share) for share in visits]}
     if timed:
         seconds, counted_clicks = _seconds(log, clicks, deepest)
@@ -75,19 +74,40 @@ def calibrate_MP(
     return Calibrated(MP(**settings), tuple(estimates), level, tuple(notes), moves=weights)  # type: ignore[arg-type]
 
 
-def _with_prior(moves: Array, prior: float) -> Array:
+def _moves(log: Log, clicks: Any, depth: int, restart: bool) -> Array:
+    """Counts of moves from rank (row) to rank (column)."""
+    nw = need("narwhals", "calibrate")
+    in_order = ["time", "position"]
+    before = nw.col("position").shift(1).over("query_id", order_by=in_order).alias("before")
+    after = nw.col("position").shift(-1).over("query_id", order_by=in_order).alias("after")
+    rows = log.engine.keep(clicks.with_columns(before, after))
+    moves = np.zeros((depth, depth))
+    inside = rows.filter(~nw.col("before").is_null() & (nw.col("before") != nw.col("position")))
+    for row in log.engine.fetch(inside.group_by("before", "position").agg(nw.len().alias("n"))).to_pylist():
+        moves[int(row["before"]) - 1, int(row["position"]) - 1] = row["n"]
+    if restart:
+        ends = [np.zeros(depth), np.zeros(depth)]
+        for end, column in zip(ends, ("before", "after"), strict=True):
+            alone = rows.filter(nw.col(column).is_null()).group_by("position").agg(nw.len().alias("n"))
+            for row in log.engine.fetch(alone).to_pylist():
+                end[int(row["position"]) - 1] = row["n"]
+        first, last = ends
+        if first.sum():
+            moves += np.outer(last, first / first.sum())
+    return moves
+
+
+def _with_prior(moves: Array) -> Array:
     n = len(moves)
-    even = (np.ones((n, n)) - np.eye(n)) / max(n - 1, 1)
-    return np.asarray(moves + prior * even)
+    return np.asarray(moves + (np.ones((n, n)) - np.eye(n)) / max(n - 1, 1))
 
 
-def _interval(moves: Array, prior: float, level: float, seed: int) -> tuple[Array, Array]:
+def _interval(weights: Array, level: float, seed: int) -> tuple[Array, Array]:
     """Ends of intervals of the visits, from draws of the posterior of the moves."""
     rng = np.random.default_rng(seed)
-    alpha = _with_prior(moves, max(prior, 1e-3))
-    n = len(alpha)
-    draws = np.stack([rng.gamma(np.where(row > 0, row, 1e-9), size=(DRAWS, n)) for row in alpha], axis=1)
-    draws *= 1.0 - np.eye(n)
+    n = len(weights)
+    draws = np.stack([rng.gamma(np.where(row > 0, row, 1e-6), size=(DRAWS, n)) for row in weights], axis=1)
+    draws = np.maximum(draws, 1e-300)
     draws /= draws.sum(axis=2, keepdims=True)
     systems = np.eye(n) - draws + np.ones((n, n))
     shares = np.linalg.solve(np.swapaxes(systems, 1, 2), np.ones((DRAWS, n, 1)))[..., 0]
@@ -96,11 +116,11 @@ def _interval(moves: Array, prior: float, level: float, seed: int) -> tuple[Arra
     return low, high
 
 
-def _seconds(log: Log, clicks: object, ranks: int) -> tuple[Array, Array]:
+def _seconds(log: Log, clicks: Any, ranks: int) -> tuple[Array, Array]:
     """The mean dwell time of clicks at each rank, and the number of clicks with one."""
     nw = need("narwhals", "calibrate")
     table = log.engine.fetch(
-        clicks.filter(~nw.col("dwell").is_null())  # type: ignore[attr-defined]
+        clicks.filter(~nw.col("dwell").is_null())
         .group_by("position")
         .agg(nw.col("dwell").mean().alias("seconds"), nw.len().alias("n"))
     )
