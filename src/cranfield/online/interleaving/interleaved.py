@@ -16,7 +16,7 @@ from cranfield import _core, check
 from cranfield.errors import UsageError
 from cranfield.online.interleaving.click_credit import balanced_credit, pairwise_credit, sample_only_worth
 from cranfield.online.interleaving.mixing_methods import METHODS, MixingMethod
-from cranfield.online.interleaving.optimised_lists import ListPolicy, list_policy
+from cranfield.online.interleaving.optimised_lists import ListPolicy, filled, list_policy
 from cranfield.text import counted, shown
 
 Rankings = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
@@ -151,7 +151,7 @@ class Interleaver:
     >>> serve = Interleaver("team-draft", length=3)
     >>> result = serve({"bm25": ["a", "b", "c"], "dense": ["b", "d", "a"]}, seed=7)
     >>> result.documents, [result.systems[team] for team in result.teams]
-    (['b', 'a', 'd'], ['dense', 'bm25', 'dense'])
+    (['b', 'a', 'c'], ['dense', 'bm25', 'bm25'])
     """
 
     def __init__(self, method: str | MixingMethod = "team-draft", *, length: int = 10, **parameters: Any) -> None:
@@ -160,9 +160,9 @@ class Interleaver:
         self.length = int(length)
         values = self.method.values
         self._name = str(self.method)
-        self._tau = float(values.get("tau", 3.0))
-        self._skip_shared = bool(values.get("skip_shared", False))
-        self._core = core_method(self.method)
+        self.tau = float(values.get("tau", 3.0))
+        self.skip_shared = bool(values.get("skip_shared", False))
+        self.core = core_method(self.method)
         self._by_ranks = self.method.family.credit != "worth"
 
     def __call__(self, rankings: Rankings, seed: int | None = None) -> Interleaved:
@@ -177,17 +177,17 @@ class Interleaver:
             seed = random.getrandbits(53)
         elif not 0 <= seed < MOST_SEED:
             raise check.wrong("interleave", "seed", seed, f"a whole number between 0 and {MOST_SEED - 1}")
-        if not self._core:
+        if not self.core:
             return self._from_policy(systems, lists, seed)
         try:
             documents, teams, worth, ranks, choices = _core.interleave_list(
-                lists, self._core, self.length, seed, self._tau, self._skip_shared
+                lists, self.core, self.length, seed, self.tau, self.skip_shared
             )
         except (ValueError, TypeError) as error:
             raise _explained(error, systems, lists) from None
         if self.method.name == "sosm":
             shape = (1, len(documents), len(systems))
-            worth = sample_only_worth(np.array(ranks, dtype=np.int32).reshape(shape), self._tau).ravel().tolist()
+            worth = sample_only_worth(np.array(ranks, dtype=np.int32).reshape(shape), self.tau).ravel().tolist()
             teams = [-1] * len(documents)
         elif self._by_ranks:
             worth = []
@@ -206,10 +206,11 @@ class Interleaver:
         check_repeated(systems, lists)
         policy = self.policy(lists)
         number = policy.chosen(_core.seeded_uniform(seed, 0))
-        documents = list(policy.lists[number])
+        documents = filled(policy.lists[number], lists, self.length)
         rank = [{doc: n for n, doc in enumerate(one, 1)} for one in lists]
         ranks = [of_system.get(doc, 0) for doc in documents for of_system in rank]
         worth = policy.worth[number].ravel().tolist()
+        worth += [0.0] * (len(ranks) - len(worth))
         teams = [-1] * len(documents)
         return Interleaved(self._name, self.length, seed, systems, documents, teams, worth, ranks, [], tuple(lists))
 

@@ -151,7 +151,9 @@ class MixingMethod:
             if key not in settings:
                 raise nearest(key, tuple(settings), f"parameter of {name}")
             values[key] = settings[key].value(name, key, value)
-        changed = tuple((key, values[key]) for key in settings if key in values and values[key] != settings[key].default)
+        changed = tuple(
+            (key, values[key]) for key in settings if key in values and values[key] != settings[key].default
+        )
         return MixingMethod(name, changed)
 
     @property

@@ -172,16 +172,33 @@ def _policy(lists: Lists, worth: Array, probability: Array, complete: bool) -> L
     return ListPolicy(lists, worth, probability, bias if bias > _SMALL else 0.0, complete)
 
 
+def filled(documents: Sequence[Any], rankings: Sequence[Sequence[Any]], length: int) -> list[Any]:
+    """The list with more documents, up to the length of the page: the systems take turns.
+
+    >>> filled(["a", "b"], [["a"], ["b", "c", "d"]], 3)
+    ['a', 'b', 'c']
+    """
+    page = list(documents)
+    while len(page) < length:
+        before = len(page)
+        for ranking in rankings:
+            page += _best(tuple(page), ranking)[: length - len(page)]
+        if len(page) == before:
+            break
+    return page
+
+
 @lru_cache(maxsize=4096)
 def list_policy(rankings: Lists, length: int, credit: str, samples: int, bias_weight: float | None) -> ListPolicy:
     """The policy for these rankings; it is computed once, and the last few thousand are kept.
 
-    Only the first `length` documents of each ranking are used.
+    Only the first documents of each ranking are used: as many as the page or the shortest ranking has.
 
     >>> policy = list_policy((("a", "b"), ("b", "c")), 2, "inverse", 2000, None)
     >>> dict(zip(["".join(one) for one in policy.lists], policy.probability.round(4).tolist()))
     {'ab': 0.4286, 'ba': 0.3714, 'bc': 0.2}
     """
+    length = min(length, *map(len, rankings))
     cut = [one[:length] for one in rankings]
     lists, complete = allowed_lists(cut, length, samples)
     return solve(lists, place_worth(cut, lists, credit), complete, bias_weight)
