@@ -61,6 +61,12 @@ GROUPS = {
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
     ),
+    "interleave": Group(
+        "which system do users prefer?",
+        "compare systems by clicks on lists that mix their results; see: cranfield interleave help",
+        "cranfield interleave analyse log.jsonl",
+        ("make", "simulate", "analyse", "power"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

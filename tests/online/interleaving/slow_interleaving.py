@@ -1,4 +1,4 @@
-"""Slow, literal versions of interleaving: all lists with their probabilities, and credit by summing over assignments."""
+"""Slow, literal versions of interleaving: all lists with their probabilities, credit by sums over assignments."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def shares(made: InterleavedBatch) -> dict[tuple[str, ...], float]:
 
 
 def agree(found: dict, expected: dict, count: int) -> None:
-    """Every share is within five standard errors of its probability (or 5 lists, if it is rare); nothing else occurs."""
+    """Every share is within five standard errors of its probability (or 5 lists, if rare); nothing else occurs."""
     assert sum(expected.values()) == pytest.approx(1)
     assert set(found) <= set(expected)
     for one, p in expected.items():
@@ -204,7 +204,7 @@ def test_other_errors_name_the_value_and_the_way_out() -> None:
         interleave([A, B], "team-daft")
     with pytest.raises(UsageError, match="no parameter of probabilistic 'tua'; did you mean 'tau'"):
         interleave([A, B], "probabilistic(tua=1)")
-    with pytest.raises(UsageError, match="probabilistic: tau == 99.0, must be between 0 and 30"):
+    with pytest.raises(UsageError, match=r"probabilistic: tau == 99\.0, must be between 0 and 30"):
         interleave([A, B], "probabilistic", tau=99)
     with pytest.raises(UsageError, match="length == 0"):
         interleave([A, B], length=0)

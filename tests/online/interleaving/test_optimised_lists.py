@@ -76,7 +76,9 @@ def test_the_solution_is_unbiased_and_the_best_of_all_corners(rankings: list, cr
     variance = ((expected - expected.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
     equations = np.vstack([np.ones(len(lists)), (worth[:, :, 0] - worth[:, :, 1]).T])
     least = corners(variance, equations, np.eye(len(equations))[0])
-    if credit == "binary" and np.isinf(least):  # if all documents are shown, one system may be the better for more of them
+    if credit == "binary" and np.isinf(
+        least
+    ):  # if all documents are shown, one system may be the better for more of them
         assert policy.bias > 0.1
         return
     assert policy.bias == 0

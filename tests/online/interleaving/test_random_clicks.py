@@ -58,8 +58,8 @@ def test_sample_only_scores_are_fair_if_all_places_are_clicked_alike(rankings: l
 def test_balanced_interleaving_favours_the_list_that_is_shifted_up() -> None:
     """Radlinski, Kurup & Joachims 2008: with A = a b c d and B = b c d a, random clicks favour B.
 
-    By hand, with one click on each of 4 places alike: the lists are a b c d and b a c d. A click on a is a win of A (k =
-    1); on b of B (k = 1); on c of B (k = 2, A has it at 3); on d of B (k = 3). So B wins three times as often.
+    By hand, with one click on each of 4 places alike: the lists are a b c d and b a c d. A click on a is a win of A (k
+    = 1); on b of B (k = 1); on c of B (k = 2, A has it at 3); on d of B (k = 3). So B wins three times as often.
     """
     wins = np.zeros(2)
     lists = QueryLists.of({"q": {"A": SHIFTED[0], "B": SHIFTED[1]}})

@@ -40,7 +40,7 @@ class Interleaved:
     systems: tuple[str, ...]
     documents: list[str]
     teams: list[int]
-    """For each place the system that gave the document; -1 if clicks on it count for nobody, or if there are no teams."""
+    """For each place the system that gave the document; -1 if clicks count for nobody, or if there are no teams."""
     worth: list[float]
     """Place by place, for each system: what a click adds; empty if credit follows from ranks."""
     ranks: list[int]

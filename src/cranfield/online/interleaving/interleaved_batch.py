@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ class QueryLists:
         """The lists of a query, as numbers of documents."""
         first = query * len(self.systems)
         bounds = self.start[first : first + len(self.systems) + 1].tolist()
-        return [self.document[begin:end].tolist() for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [self.document[begin:end].tolist() for begin, end in pairwise(bounds)]
 
     def only(self, systems: Sequence[int]) -> QueryLists:
         """The lists of some systems."""
@@ -161,8 +162,8 @@ def interleave_many(
     if not maker.core:
         return _from_policies(lists, maker, query, seed)
     flat = _core.interleave_lists(
-        np.ascontiguousarray(lists.document), np.ascontiguousarray(lists.start), systems, query, seed, maker.core, length,
-        maker.tau, maker.skip_shared, threads or os.cpu_count() or 1,
+        np.ascontiguousarray(lists.document), np.ascontiguousarray(lists.start), systems, query, seed, maker.core,
+        length, maker.tau, maker.skip_shared, threads or os.cpu_count() or 1,
     )  # fmt: skip
     document, team, worth, rank, choices = flat
     by_system = (n, length, systems)

@@ -102,7 +102,7 @@ class InterleavingAnalysis(Record):
         return values
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """first, second, impressions, wins, ties, losses, delta, intervals by user and query, p-values, needed, better."""
+        """first, second, impressions, wins, ties, losses, delta, intervals by user and by query, p, needed, better."""
         text, whole = ("first", "second", "better"), ("impressions", "wins", "ties", "losses")
         names = (
             "first", "second", "impressions", "wins", "ties", "losses", "delta", "user_low", "user_high", "query_low",
@@ -157,8 +157,8 @@ def analyse_interleaving(
 ) -> InterleavingAnalysis:
     """Compare systems by the impressions that each won: Δ, sign tests, intervals by user and by query, cycles.
 
-    A system is better if the sign test, corrected for the number of pairs, has p < α, and if the interval by user (where
-    users are known) does not contain 0: impressions of one user may be alike, and the sign test takes them as
+    A system is better if the sign test, corrected for the number of pairs, has p < α, and if the interval by user
+    (where users are known) does not contain 0: impressions of one user may be alike, and the sign test takes them as
     independent. Ties do not count in the sign tests, and as half a win in Δ.
 
     p_any_time holds however often one looks, and may be used to stop early; it too takes impressions as independent.
@@ -232,18 +232,19 @@ def _notes(analysis: InterleavingAnalysis, counts: PreferenceCounts) -> Iterator
     known += [counted(analysis.queries, "query", "queries")] if analysis.queries else []
     yield ", ".join(known)
     yield (
-        "Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact sign test without ties; p any time: "
-        "valid however often one looks"
+        "Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact sign test without ties; p any "
+        "time: valid however often one looks"
     )
     if analysis.users or analysis.queries:
-        yield f"intervals: percentiles of {analysis.resamples:,} bootstrap samples of whole users or queries, seed {analysis.seed}"
+        drawn = f"{analysis.resamples:,} bootstrap samples of whole users or queries"
+        yield f"intervals: percentiles of {drawn}, seed {analysis.seed}"
     if len(analysis.pairs) > 1:
         yield f"p adjusted: {analysis.correction}, for {len(analysis.pairs)} pairs"
     if counts.by_user and counts.by_user[0].repeated:
         worst = max((pair.design_effect for pair in analysis.pairs if pair.design_effect > 0), default=1.0)
         yield (
-            f"users have several impressions; the variance of Δ by users is up to {worst:.2f} times that of independent "
-            "impressions, which p and p any time assume"
+            f"users have several impressions; the variance of Δ by users is up to {worst:.2f} times that of "
+            "independent impressions, which p and p any time assume"
         )
     if not analysis.users:
         yield "users are not known, so impressions are taken as independent"
@@ -258,7 +259,7 @@ def _verdict(analysis: InterleavingAnalysis) -> str:
         circle = "; ".join(" > ".join((*cycle, cycle[0])) for cycle in analysis.cycles[:3])
         return f"The preferences are not transitive, so there is no best system: {circle}."
     undecided = len(analysis.pairs) - len(shown)
-    beaten: dict[str, int] = {name: 0 for name in analysis.systems}
+    beaten = dict.fromkeys(analysis.systems, 0)
     for pair in shown:
         beaten[pair.better] += 1
     best = [name for name, number in beaten.items() if number == len(analysis.systems) - 1]

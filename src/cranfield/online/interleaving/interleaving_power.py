@@ -84,9 +84,11 @@ def interleaving_power(
 ) -> InterleavingPower:
     """The impressions after which a sign test finds a difference Δ with this power.
 
-    delta: Chapelle et al.'s Δ, one or several. ties: the share of impressions without a winner, most of all those without
-    clicks. design_effect: how much larger the variance is than for independent impressions, as `analyse_interleaving`
-    reports it; the impressions grow by this factor. impressions: also the power at this number.
+    delta: Chapelle et al.'s Δ, one or several.
+    ties: the share of impressions without a winner, most of all those without clicks.
+    design_effect: how much larger the variance is than for independent impressions, as `analyse_interleaving` reports
+        it; the impressions grow by this factor.
+    impressions: also the power at this number.
 
     >>> interleaving_power([0.05], ties=0.5).needed.round(1).tolist()
     [390.1]

@@ -84,7 +84,7 @@ METHODS: dict[str, Family] = {
         Family(
             "optimised", "optimised interleaving", "worth",
             "Radlinski & Craswell, WSDM 2013; Schuth et al., CIKM 2014",
-            "random clicks favour nobody, if the linear programme has a solution; else its bias is as small as possible",
+            "random clicks favour nobody, if the linear programme has a solution; else the bias is as low as possible",
             {"credit": _WORTH, "samples": _SAMPLES},
         ),
         Family(
@@ -133,7 +133,7 @@ class MixingMethod:
 
     @staticmethod
     def of(text: str | MixingMethod, **parameters: Any) -> MixingMethod:
-        """The method of a text such as `probabilistic(tau=1)`; an unknown name is an error with the most similar one."""
+        """The method of a text such as `probabilistic(tau=1)`; the error for an unknown name suggests another."""
         if isinstance(text, MixingMethod):
             return text
         match = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)

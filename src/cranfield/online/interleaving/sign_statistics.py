@@ -1,4 +1,4 @@
-"""Statistics of wins and losses: Δ, the exact sign test, an always-valid test, and the impressions an experiment needs."""
+"""Statistics of wins and losses: Δ, the exact sign test, an always-valid test, and the impressions needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield import check
 from cranfield.types import Array
 
 FIRST_GUESS = 50.0
-"""The prior of the always-valid test is Beta(a, a) with this a. It has a standard deviation of 0.05, so the test is most
+"""The prior of the always-valid test is Beta(a, a) with this a. Its standard deviation is 0.05, so the test is most
 sensitive to systems that win about 0.45 or 0.55 of the decided impressions, and it is valid whatever the truth is."""
 
 
@@ -88,7 +88,7 @@ def always_valid_interval(wins: int, losses: int, level: float = 0.95) -> tuple[
 
 
 def impressions_needed(wins: float, losses: float, alpha: float = 0.05, power: float = 0.8) -> float:
-    r"""The impressions after which a two-sided sign test finds the difference with this power; infinite if there is none.
+    r"""The impressions after which a two-sided sign test finds the difference with this power; infinite for none.
 
     .. math:: n = \left(\frac{z_{1 - \alpha/2} \sqrt{w + l} + z_{\text{power}} \sqrt{w + l - (w - l)^2}}{w - l}\right)^2
 
