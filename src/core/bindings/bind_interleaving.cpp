@@ -35,7 +35,7 @@ MixingOptions make_mixing(const std::string& method, std::size_t systems, std::s
 // Numbers the documents of Python lists by first appearance.
 class Numbered {
 public:
-    explicit Numbered(const nb::list& rankings) : numbers_(nb::steal(PyDict_New())) {
+    explicit Numbered(const Objects& rankings) : numbers_(nb::steal(PyDict_New())) {
         std::vector<std::size_t> ends;
         for (const nb::handle ranking : rankings) {
             const nb::object items = nb::steal(PySequence_Fast(ranking.ptr(), "a ranking must be a list of documents"));
@@ -96,7 +96,7 @@ nb::list numbers(const std::vector<double>& values) {
 using OneList = std::tuple<nb::typed<nb::list, nb::str>, nb::typed<nb::list, int>, nb::typed<nb::list, float>, nb::typed<nb::list, int>,
                            nb::typed<nb::list, float>>;
 
-OneList interleave_list(nb::list rankings, const std::string& method, std::size_t length, std::uint64_t seed, double tau, bool skip_shared) {
+OneList interleave_list(Objects rankings, const std::string& method, std::size_t length, std::uint64_t seed, double tau, bool skip_shared) {
     const Numbered numbered(rankings);
     const std::size_t systems = numbered.lists.size();
     Mixer mixer(make_mixing(method, systems, length, tau, skip_shared));
@@ -175,10 +175,10 @@ double seeded_uniform(std::uint64_t seed, std::uint64_t stream) {
 
 void bind_interleaving(nb::module_& m) {
     m.def("interleave_list", &interleave_list, "rankings"_a, "method"_a, "length"_a, "seed"_a, "tau"_a, "skip_shared"_a,
-          "Interleave lists of documents: documents, teams (-1: nobody), worth of a click and rank (place by place, for each system), choices.");
+          "Interleave lists of documents: documents, teams, worth of clicks, ranks and choices, place by place, for each system.");
     m.def("interleave_lists", &interleave_lists, "documents"_a, "start"_a, "systems"_a, "query"_a, "seed"_a, "method"_a, "length"_a,
           "tau"_a, "skip_shared"_a, "threads"_a,
-          "Interleave the lists of many queries, whose documents are numbers; all arrays are flat, and short lists end in -1.");
+          "Interleave the lists of many queries, whose documents are numbers. All arrays are flat; short lists end in -1.");
     m.def("seeded_uniform", &seeded_uniform, "seed"_a, "stream"_a, "A random number in [0, 1) that depends only on its arguments.");
 }
 

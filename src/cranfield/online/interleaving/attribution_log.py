@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -74,12 +74,11 @@ def read_records(path: PathLike) -> Iterator[LoggedList]:
             record = Interleaved.from_dict(entry)
         except UsageError as error:
             raise DataError(origin, number, f"{error}, expected {EXPECTED}") from None
-        names = (entry.get(name) for name in ("query_id", "user", "query"))
         clicks = entry.get("clicks")
         if clicks is not None and not isinstance(clicks, list):
             raise DataError(origin, number, f"'clicks' is {shown(clicks)}, expected a list of documents or positions")
-        ids = (None if name is None else str(name) for name in names)
-        yield LoggedList(record, *ids, clicks=None if clicks is None else tuple(clicks), line=number)
+        ids = {name: str(entry[name]) for name in ("query_id", "user", "query") if entry.get(name) is not None}
+        yield LoggedList(record, **ids, clicks=None if clicks is None else tuple(clicks), line=number)
     if empty:
         raise DataError(origin, None, f"is empty, expected lines that hold {EXPECTED}")
 
@@ -169,14 +168,14 @@ def count_logged(
     records hold their clicks. A list without clicks is a tie. Clicks on documents that were not shown, and clicks of
     unknown lists, are left out and counted in the notes.
     """
-    is_file = isinstance(records, str | os.PathLike)
-    origin = shown_path(os.fspath(records)) if is_file else "records"  # type: ignore[arg-type]
-    lists = read_records(records) if is_file else records  # type: ignore[arg-type]
+    origin, lists = "records", records
+    if isinstance(records, str | os.PathLike):
+        origin, lists = shown_path(os.fspath(records)), read_records(records)
     known: Mapping[str, Any] | None = clicks if clicks is None or isinstance(clicks, Mapping) else read_clicks(clicks)
     out = _Outcomes()
     seen: dict[str, int] = {}
     not_shown: list[str] = []
-    for logged in lists:  # type: ignore[union-attr]
+    for logged in cast(Iterable[LoggedList], lists):
         _add(out, logged, _clicks_of(logged, known, origin, seen), not_shown, origin)
     if not out.credit:
         raise DataError(origin, None, f"no lists, expected lines that hold {EXPECTED}")

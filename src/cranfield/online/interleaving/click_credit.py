@@ -104,7 +104,7 @@ def sample_only_worth(rank: Ranks, tau: float) -> Array:
     [[[1.0, 0.5], [0.5, 1.0]]]
     """
     places = rank.shape[1]
-    shown = (rank > 0).any(axis=2)
+    shown = np.asarray((rank > 0).any(axis=2))
     key = np.where(rank > 0, rank, np.iinfo(np.int32).max)
     order = np.argsort(np.argsort(key, axis=1, kind="stable"), axis=1, kind="stable")  # 0 for the best one shown
     worth = (order + 1.0) ** -tau

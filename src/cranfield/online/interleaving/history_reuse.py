@@ -133,4 +133,4 @@ def reuse_history(
     if cut:
         notes.append(f"{counted(cut, 'weight')} cut to {most_weight:g}, so the estimate is biased")
     impossible = int((np.array(weights) == 0).sum())
-    return ReusedHistory(*names, mean, mean - error, mean + error, n, effective, impossible, tuple(notes))
+    return ReusedHistory(names[0], names[1], mean, mean - error, mean + error, n, effective, impossible, tuple(notes))

@@ -195,7 +195,7 @@ class Interleaver:
             self._name, self.length, seed, systems, documents, teams, worth, ranks, choices, tuple(lists)
         )
 
-    def policy(self, lists: Sequence[Sequence[str]]) -> ListPolicy:
+    def policy(self, lists: Sequence[Sequence[Any]]) -> ListPolicy:
         """optimised, roughly-optimised: all lists with their probabilities."""
         values = self.method.values
         weight = values.get("bias_weight")

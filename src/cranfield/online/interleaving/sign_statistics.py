@@ -29,7 +29,7 @@ def preference(wins: Any, losses: Any, ties: Any) -> Array:
     """
     wins, losses, ties = (np.asarray(values, dtype=np.float64) for values in (wins, losses, ties))
     total = wins + losses + ties
-    return np.divide(wins - losses, 2 * total, out=np.full(np.shape(total), np.nan), where=total > 0)
+    return np.asarray(np.divide(wins - losses, 2 * total, out=np.full(np.shape(total), np.nan), where=total > 0))
 
 
 def sign_test(wins: int, losses: int) -> float:

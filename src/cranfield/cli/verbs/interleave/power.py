@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import argument, option
@@ -81,7 +83,7 @@ def _pair_of(log: str, clicks: str | None) -> tuple[float, float]:
     return ties, max([1.0, *effects])
 
 
-def _series(deltas: object) -> object:
+def _series(deltas: Any) -> Any:
     import numpy as np
 
     return np.array([f"Δ = {delta:g}" for delta in np.asarray(deltas).tolist()], dtype=object)
