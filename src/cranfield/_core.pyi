@@ -430,10 +430,10 @@ class PooledDocuments:
         """
 
 def interleave_list(
-    rankings: list, method: str, length: int, seed: int, tau: float, skip_shared: bool
+    rankings: list[Any], method: str, length: int, seed: int, tau: float, skip_shared: bool
 ) -> tuple[list[str], list[int], list[float], list[int], list[float]]:
     """
-    Interleave lists of documents: documents, teams (-1: nobody), worth of a click and rank (place by place, for each system), choices.
+    Interleave lists of documents: documents, teams, worth of clicks, ranks and choices, place by place, for each system.
     """
 
 def interleave_lists(
@@ -451,7 +451,7 @@ def interleave_lists(
     NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.float64]
 ]:
     """
-    Interleave the lists of many queries, whose documents are numbers; all arrays are flat, and short lists end in -1.
+    Interleave the lists of many queries, whose documents are numbers. All arrays are flat; short lists end in -1.
     """
 
 def seeded_uniform(seed: int, stream: int) -> float:

@@ -50,6 +50,8 @@ def wins_by_hand(lists: list[LoggedList]) -> list[int]:
 def same(found: PreferenceCounts, expected: PreferenceCounts) -> None:
     assert found.systems == expected.systems
     assert found.totals.tolist() == expected.totals.tolist()
+    for mine, other in zip(found.credit, expected.credit, strict=True):
+        assert vars(mine) == pytest.approx(vars(other))
     for mine, other in ((found.by_user, expected.by_user), (found.by_query, expected.by_query)):
         assert len(mine) == len(other)
         for one, two in zip(mine, other, strict=True):

@@ -30,28 +30,28 @@ def test_credit_is_that_of_probabilistic_interleaving() -> None:
 
 
 def test_the_estimate_is_the_outcome_of_an_experiment_of_its_own() -> None:
-    """Exact, over all lists of two with their probabilities: Σ P_S w o = Σ P_T o. Users click on c only."""
+    """Exact, over all lists of two with their probabilities: Σ P_S w o = Σ P_T o. Users click on d only."""
     new = {"c": C, "d": D}
     direct = 0.0
     for documents, probability in slow.probabilistic([C, D], 2, 1.0, replacement=True).items():
         _, worth = list_probability([C, D], documents, 1.0)
-        direct += probability * sum(worth[i, 0] - worth[i, 1] for i, doc in enumerate(documents) if doc == "c")
+        direct += probability * sum(worth[i, 0] - worth[i, 1] for i, doc in enumerate(documents) if doc == "d")
     by_weight = 0.0
     for documents, probability in slow.probabilistic([A, B], 2, 1.0, replacement=True).items():
-        one = reuse_history([({"a": A, "b": B}, documents, [d for d in documents if d == "c"], new)], tau=1.0)
+        one = reuse_history([({"a": A, "b": B}, documents, [d for d in documents if d == "d"], new)], tau=1.0)
         by_weight += probability * one.difference
     assert by_weight == pytest.approx(direct)
     assert direct > 0.2
 
 
 def test_the_estimate_from_a_log_is_near_the_truth_and_its_interval_holds_it() -> None:
-    """3,000 lists of A and B, of users who click c and d: the difference of C and D, against lists of their own."""
+    """3,000 lists of A and B, of users who click d: the difference of C and D, against lists of their own."""
     history, own = [], []
     for seed in range(3000):
         old = interleave({"a": A, "b": B}, "probabilistic", length=2, seed=seed, tau=1)
-        history.append(({"a": A, "b": B}, old.documents, [d for d in old.documents if d == "c"], {"c": C, "d": D}))
+        history.append(({"a": A, "b": B}, old.documents, [d for d in old.documents if d == "d"], {"c": C, "d": D}))
         new = interleave({"c": C, "d": D}, "probabilistic", length=2, seed=seed, tau=1)
-        of_new = credit(new, [d for d in new.documents if d == "c"])
+        of_new = credit(new, [d for d in new.documents if d == "d"])
         own.append(of_new["c"] - of_new["d"])
     result = reuse_history(history, tau=1.0)
     assert result.low < np.mean(own) < result.high

@@ -72,7 +72,7 @@ def test_peeking_at_the_always_valid_p_keeps_alpha_and_at_the_sign_test_does_not
 def test_the_impressions_needed_give_the_power(wins: float, losses: float) -> None:
     """20,000 experiments of this size; the sign test rejects in 80% of them, up to its discreteness."""
     n = math.ceil(impressions_needed(wins, losses, 0.05, 0.8))
-    drawn = np.random.default_rng(1).multinomial(n, [wins, losses, 1 - wins - losses], size=20_000)
+    drawn = np.random.default_rng(1).multinomial(n, [wins, losses, max(0.0, 1 - wins - losses)], size=20_000)
     decided = drawn[:, 0] + drawn[:, 1]
     p = np.minimum(1, 2 * stats.binom.cdf(drawn[:, :2].min(axis=1), decided, 0.5))
     assert (p < 0.05).mean() == pytest.approx(0.8, abs=0.05)
@@ -165,6 +165,27 @@ def test_equal_systems_are_called_different_at_most_at_alpha() -> None:
         result = analyse_interleaving(count_preferences(["a", "b"], credit), resamples=1)
         called += bool(result.pairs[0].better)
     assert called / 400 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
+
+
+def test_the_mean_difference_in_credit_has_the_error_of_user_means() -> None:
+    """Users of equal size: the standard error of the mean of user means, by hand."""
+    credit, users, _ = impressions(2)
+    by_user = (credit[:, 0] - credit[:, 1]).reshape(60, 8).mean(axis=1)
+    moments = count_preferences(["a", "b"], credit, users).credit[0]
+    assert moments.mean == pytest.approx(by_user.mean())
+    assert moments.error == pytest.approx(by_user.std(ddof=1) / np.sqrt(60))
+    assert moments.p == pytest.approx(2 * stats.norm.sf(abs(by_user.mean()) / moments.error))
+    alone = count_preferences(["a", "b"], credit).credit[0]
+    assert alone.error == pytest.approx(stats.sem(credit[:, 0] - credit[:, 1]))
+
+
+def test_many_small_wins_and_few_large_losses_are_no_difference() -> None:
+    """70 wins by 0.1 and 30 losses by 0.24 credit: the sign test has p = 0.00008, the mean difference is -0.002."""
+    credit = np.array([[0.1, 0.0]] * 70 + [[0.0, 0.24]] * 30)
+    result = analyse_interleaving(count_preferences(["a", "b"], credit))
+    assert result.pairs[0].p < 0.001
+    assert result.pairs[0].better == ""
+    assert "the mean difference in credit may be 0" in result.verdict
 
 
 def test_cycles_are_found_and_the_verdict_names_them() -> None:

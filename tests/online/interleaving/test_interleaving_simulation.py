@@ -76,16 +76,16 @@ def test_clicks_prefer_the_run_with_relevant_documents_on_top(method: str, user:
 )
 def test_random_users_favour_no_run(method: str) -> None:
     pair = simulate_interleaving(QRELS, RUNS, [method], ["random"], impressions=20_000, length=5, seed=2).pairs[0]
-    assert pair.p > 0.001
+    assert pair.p_credit > 0.001
     assert abs(pair.delta) < 0.02
 
 
 def test_the_truth_is_the_difference_of_mean_scores() -> None:
     files = sample()
-    result = simulate_interleaving(
-        files.qrels, list(files.runs), ["team-draft"], ["perfect"], measure="RR", impressions=50
-    )
     with pytest.warns(match="missing|undefined"):
+        result = simulate_interleaving(
+            files.qrels, list(files.runs), ["team-draft"], ["perfect"], measure="RR", impressions=50
+        )
         means = evaluate(files.qrels, list(files.runs), "RR").mean()
     for pair in result.pairs:
         assert pair.truth == pytest.approx(means[pair.first]["RR"] - means[pair.second]["RR"], abs=0.02)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import combinations
 from operator import or_
 from typing import Any
 
@@ -13,7 +14,7 @@ from cranfield.errors import UsageError
 from cranfield.online.engines.engine import Engine, need_logs
 from cranfield.online.interleaving.attribution_log import CLICK_COLUMNS
 from cranfield.online.interleaving.mixing_methods import MixingMethod
-from cranfield.online.interleaving.preference_counts import CLOSE, ClusterCounts, PreferenceCounts
+from cranfield.online.interleaving.preference_counts import CLOSE, ClusterCounts, CreditMoments, PreferenceCounts
 from cranfield.online.logs.log import Log
 from cranfield.text import counted, listed
 
@@ -59,7 +60,9 @@ def count_on_engine(engine: Engine, records: Any, clicks: Any = None) -> Prefere
         else:
             clusters[name] = [name]
     totals, by = _counted(engine, impressions, len(systems), clusters, nw)
-    return PreferenceCounts(systems, by["user"], by["query"], totals, tuple(notes))
+    unit = (clusters["user"] or ["query_id"])[0]
+    moments = tuple(_moments(engine, impressions, i, j, unit, nw) for i, j in combinations(range(len(systems)), 2))
+    return PreferenceCounts(systems, by["user"], by["query"], totals, moments, tuple(notes))
 
 
 def _number(engine: Engine, frame: Any, nw: Any) -> int:
@@ -186,6 +189,22 @@ def _about(engine: Engine, frame: Any, impressions: Any, places: Any, clicked: A
     ]
     whole, with_click = _number(engine, impressions, nw), _number(engine, impressions.filter(reduce(or_, credit)), nw)
     return [*notes, f"{counted(with_click, 'list')} of {whole:,} with a click that counts"]
+
+
+def _moments(engine: Engine, impressions: Any, i: int, j: int, unit: str, nw: Any) -> CreditMoments:
+    """The difference in credit of two systems, by user or by impression."""
+    gap = impressions.with_columns(gap=nw.col(f"c{i}") - nw.col(f"c{j}"))
+    of_unit = gap.group_by(unit).agg(nw.col("gap").sum(), nw.len().cast(nw.Float64).alias("size"))
+    sums = engine.fetch(
+        of_unit.select(
+            nw.len().alias("clusters"), nw.col("size").sum().alias("impressions"), nw.col("gap").sum().alias("difference"),
+            (nw.col("gap") * nw.col("gap")).sum().alias("squares"),
+            (nw.col("gap") * nw.col("size")).sum().alias("products"),
+            (nw.col("size") * nw.col("size")).sum().alias("sizes"),
+        )
+    ).to_pylist()[0]  # fmt: skip
+    whole = {name: int(sums.pop(name)) for name in ("clusters", "impressions")}
+    return CreditMoments(**whole, **sums)
 
 
 def _counted(

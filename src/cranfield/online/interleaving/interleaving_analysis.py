@@ -38,6 +38,11 @@ class PairPreference:
     query_low: float
     """The interval of Δ if queries are drawn again; NaN without queries."""
     query_high: float
+    credit: float
+    """The mean credit of the first system minus that of the second, for an impression."""
+    credit_low: float
+    """Its interval, by users if they are known."""
+    credit_high: float
     p: float
     """Exact sign test of wins and losses, over impressions."""
     p_adjusted: float
@@ -106,7 +111,7 @@ class InterleavingAnalysis(Record):
         text, whole = ("first", "second", "better"), ("impressions", "wins", "ties", "losses")
         names = (
             "first", "second", "impressions", "wins", "ties", "losses", "delta", "user_low", "user_high", "query_low",
-            "query_high", "p", "p_adjusted", "p_users", "p_any_time", "design_effect", "needed", "better",
+            "query_high", "credit", "credit_low", "credit_high", "p", "p_adjusted", "p_users", "p_any_time", "design_effect", "needed", "better",
         )  # fmt: skip
         return {
             name: np.array(
@@ -122,6 +127,7 @@ class InterleavingAnalysis(Record):
         columns += [Column("Δ", "number")]
         by = [name for name, number in (("user", self.users), ("query", self.queries)) if number]
         columns += [Column(f"{100 * self.level:g}% by {name}") for name in by]
+        columns += [Column("credit", "number")]
         several = len(self.pairs) > 1
         columns += [Column("p", "probability"), *([Column("p adjusted", "probability")] if several else [])]
         columns += [*([Column("p by user", "probability")] if self.users else []), Column("p any time", "probability")]
@@ -131,6 +137,7 @@ class InterleavingAnalysis(Record):
             ends = {"user": (pair.user_low, pair.user_high), "query": (pair.query_low, pair.query_high)}
             cells: list[Cell] = [pair.first, pair.second, pair.wins, pair.ties, pair.losses, pair.delta]
             cells += [_interval(*ends[name]) for name in by]
+            cells += [pair.credit]
             cells += [pair.p, *([pair.p_adjusted] if several else []), *([pair.p_users] if self.users else [])]
             rows.append((*cells, pair.p_any_time, pair.better or "-"))
         return Table(tuple(columns), tuple(rows), self.verdict, self.notes)
@@ -157,9 +164,11 @@ def analyse_interleaving(
 ) -> InterleavingAnalysis:
     """Compare systems by the impressions that each won: Δ, sign tests, intervals by user and by query, cycles.
 
-    A system is better if the sign test, corrected for the number of pairs, has p < α, and if the interval by user
-    (where users are known) does not contain 0: impressions of one user may be alike, and the sign test takes them as
-    independent. Ties do not count in the sign tests, and as half a win in Δ.
+    A system is better if three things agree. The sign test, corrected for the number of pairs, has p < α. The interval
+    of Δ by user (where users are known) does not contain 0: impressions of one user may be alike, and the sign test
+    takes them as independent. And the interval of the mean difference in credit does not contain 0: with probabilistic,
+    optimised and pairwise interleaving, clicks at random give all systems the same mean credit, but one of them may win
+    a little more often, by less. Ties do not count in the sign tests, and as half a win in Δ.
 
     p_any_time holds however often one looks, and may be used to stop early; it too takes impressions as independent.
 
@@ -187,12 +196,15 @@ def analyse_interleaving(
             effect = counts.by_user[number].design_effect()
             by_vote = sign_test(*counts.by_user[number].votes())
         low, high = ends["user"]
-        shown = bool(adjusted[number] < alpha) and (not counts.by_user or low > 0 or high < 0)
+        moments = counts.credit[number] if counts.credit else None
+        credit = (np.nan, np.nan, np.nan) if moments is None else (moments.mean, *moments.interval(level))
+        same = moments is None or (credit[1] > 0 if delta > 0 else credit[2] < 0)
+        shown = bool(adjusted[number] < alpha) and (not counts.by_user or low > 0 or high < 0) and same
         winner = counts.systems[i if delta > 0 else j] if shown else ""
         needed = impressions_needed(wins / total, losses / total, alpha, power) if total else math.inf
         rows.append(
             PairPreference(
-                counts.systems[i], counts.systems[j], wins, ties, losses, delta, low, high, *ends["query"], p[number],
+                counts.systems[i], counts.systems[j], wins, ties, losses, delta, low, high, *ends["query"], *credit, p[number],
                 float(adjusted[number]), by_vote, always_valid(wins, losses), effect,
                 needed * (effect if effect > 1 else 1), winner,
             )
@@ -233,7 +245,7 @@ def _notes(analysis: InterleavingAnalysis, counts: PreferenceCounts) -> Iterator
     yield ", ".join(known)
     yield (
         "Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact sign test without ties; p any "
-        "time: valid however often one looks"
+        "time: valid however often one looks; credit: mean of the first minus the second"
     )
     if analysis.users or analysis.queries:
         drawn = f"{analysis.resamples:,} bootstrap samples of whole users or queries"
@@ -289,7 +301,9 @@ def _verdict_of_two(analysis: InterleavingAnalysis, pair: PairPreference) -> str
         if math.isinf(pair.needed)
         else f" A difference of this size needs about {math.ceil(pair.needed):,} impressions."
     )
-    because = f"sign test {p}" if pair.p >= analysis.alpha else f"sign test {p}, but the interval by user contains 0"
+    contains = pair.user_low <= 0 <= pair.user_high
+    reason = "the interval by user contains 0" if contains else "the mean difference in credit may be 0"
+    because = f"sign test {p}" if pair.p >= analysis.alpha else f"sign test {p}, but {reason}"
     return (
         f"No difference between {pair.first} and {pair.second} is shown: {pair.wins:,} to {pair.losses:,} of "
         f"{pair.impressions:,} impressions (Δ = {pair.delta:.4f}, {because}).{more}"

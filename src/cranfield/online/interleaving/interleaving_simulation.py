@@ -26,7 +26,7 @@ from cranfield.online.interleaving.interleaved_batch import (
     list_seeds,
 )
 from cranfield.online.interleaving.mixing_methods import MixingMethod
-from cranfield.online.interleaving.preference_counts import outcomes_of
+from cranfield.online.interleaving.preference_counts import CreditMoments, outcomes_of
 from cranfield.online.interleaving.sign_statistics import impressions_needed, power_at, preference, sign_test
 from cranfield.online.interleaving.simulated_users import CascadeUser, ClickingUser, Clicks, user_of
 from cranfield.record import Record, table_of
@@ -50,10 +50,15 @@ class SimulatedPair:
     losses: int
     delta: float
     p: float
+    """The sign test of wins and losses."""
+    credit: float
+    """The mean credit of the first system minus that of the second."""
+    p_credit: float
+    """A z test of that; clicks at random give all systems the same mean credit."""
     truth: float
     """The mean score of the first system minus that of the second; positive if the first is better."""
     agrees: bool
-    """Do Δ and the scores prefer the same system? False if one of them is 0."""
+    """Do mean credit and scores prefer the same system? False if one of them is 0."""
     needed: float
     """The impressions after which a sign test finds this difference."""
 
@@ -74,11 +79,11 @@ class InterleavingSimulation(Record):
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """method, user, first, second, wins, ties, losses, delta, p, truth, agrees, needed."""
+        """method, user, first, second, wins, ties, losses, delta, p, credit, p_credit, truth, agrees, needed."""
         kinds: dict[str, Any] = {
             "method": object, "user": object, "first": object, "second": object, "wins": np.int64, "ties": np.int64,
-            "losses": np.int64, "delta": np.float64, "p": np.float64, "truth": np.float64, "agrees": bool,
-            "needed": np.float64,
+            "losses": np.int64, "delta": np.float64, "p": np.float64, "credit": np.float64, "p_credit": np.float64,
+            "truth": np.float64, "agrees": bool, "needed": np.float64,
         }  # fmt: skip
         return {
             name: np.array([getattr(pair, name) for pair in self.pairs], dtype=kind) for name, kind in kinds.items()
@@ -94,12 +99,12 @@ class InterleavingSimulation(Record):
         shown = {
             "method": columns["method"], "user": columns["user"], f"{first} wins": columns["wins"],
             "ties": columns["ties"], f"{second} wins": columns["losses"], "Δ": columns["delta"], "p": columns["p"],
-            "agrees": columns["agrees"], "impressions needed": needed,
+            "credit": columns["credit"], "p credit": columns["p_credit"], "agrees": columns["agrees"], "impressions needed": needed,
         }  # fmt: skip
         return table_of(shown, notes=self.notes)
 
     def fidelity(self) -> dict[str, NDArray[Any]]:
-        """method, user, pairs, agree (Δ and scores prefer the same run), significant, wrong (of these, the rest)."""
+        """method, user, pairs, agree (credit and scores prefer the same run), significant, wrong (of these, the rest)."""
         groups: dict[tuple[str, str], list[SimulatedPair]] = {}
         for pair in self.pairs:
             groups.setdefault((pair.method, pair.user), []).append(pair)
@@ -203,11 +208,13 @@ def simulate_interleaving(
         notes += biased_policies(batch)
         for u, (name, user) in enumerate(made):
             clicks = setting.clicks(batch, user, (m, u))
-            outcomes = outcomes_of(batch.credit(clicks))
+            credit = batch.credit(clicks)
+            outcomes = outcomes_of(credit)
             for number, (i, j) in enumerate(combinations(range(len(setting.lists.systems)), 2)):
                 column = outcomes[:, number]
                 counts = [int((column == sign).sum()) for sign in (1, 0, -1)]
-                pairs.append(_pair(batch, name, (i, j), counts, truth[i] - truth[j], alpha, power))
+                moments = CreditMoments.of(credit[:, i] - credit[:, j])
+                pairs.append(_pair(batch, name, (i, j), counts, moments, truth[i] - truth[j], alpha, power))
             if progress is not None:
                 progress(m * len(made) + u + 1, len(methods) * len(made))
     notes += _about(setting, made, str(measure), impressions, length, alpha, power, seed)
@@ -295,21 +302,16 @@ def biased_policies(batch: InterleavedBatch) -> list[str]:
 
 
 def _pair(
-    batch: InterleavedBatch,
-    user: str,
-    pair: tuple[int, int],
-    counts: list[int],
-    truth: float,
-    alpha: float,
-    power: float,
-) -> SimulatedPair:
+    batch: InterleavedBatch, user: str, pair: tuple[int, int], counts: list[int], moments: CreditMoments, truth: float,
+    alpha: float, power: float,
+) -> SimulatedPair:  # fmt: skip
     wins, ties, losses = counts
     total = wins + ties + losses
     delta = float(preference(wins, losses, ties))
     systems = batch.lists.systems
     return SimulatedPair(
         str(batch.maker.method), user, systems[pair[0]], systems[pair[1]], wins, ties, losses, delta,
-        sign_test(wins, losses), truth, bool(delta * truth > 0),
+        sign_test(wins, losses), moments.mean, moments.p, truth, bool(moments.mean * truth > 0),
         impressions_needed(wins / total, losses / total, alpha, power),
     )  # fmt: skip
 
@@ -320,7 +322,7 @@ def _about(
 ) -> Iterator[str]:  # fmt: skip
     topics = counted(len(setting.lists.queries), "topic")
     yield (
-        f"{counted(impressions, 'impression')} of {topics}, lists of {length}, seed {seed}; agrees: Δ and mean "
+        f"{counted(impressions, 'impression')} of {topics}, lists of {length}, seed {seed}; agrees: credit and mean "
         f"{measure} prefer the same run"
     )
     yield (
@@ -331,7 +333,7 @@ def _about(
         if isinstance(user, CascadeUser):
             yield user.described()
         if name == "random":
-            yield "random clicks should favour nobody: a small p is a sign of bias"
+            yield "random clicks should favour nobody: a small p of credit is a sign of bias"
     yield from setting.pooled.notes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,66 @@ class ClusterCounts:
         return by_cluster / alone if alone > 0 else np.nan
 
 
+@dataclass(frozen=True)
+class CreditMoments:
+    """Sums over users (or impressions, if users are not known): all that the mean difference in credit needs."""
+
+    clusters: int
+    impressions: int
+    difference: float
+    """The sum of the credit of the first system minus that of the second."""
+    squares: float
+    """The sum over clusters of squared sums of differences."""
+    products: float
+    """The sum over clusters of that sum times the number of impressions."""
+    sizes: float
+    """The sum over clusters of squared numbers of impressions."""
+
+    @staticmethod
+    def of(difference: Array, number: NDArray[Any] | None = None) -> CreditMoments:
+        """From the difference of each impression, and the number of its user.
+
+        >>> CreditMoments.of(np.array([1.0, 0.0, -0.5]), np.array([0, 0, 1])).squares
+        1.25
+        """
+        if number is None:
+            number = np.arange(len(difference))
+        sums, sizes = np.bincount(number, weights=difference), np.bincount(number).astype(np.float64)
+        return CreditMoments(
+            int((sizes > 0).sum()), len(difference), float(sums.sum()), float((sums**2).sum()),
+            float((sums * sizes).sum()), float((sizes**2).sum()),
+        )  # fmt: skip
+
+    @property
+    def mean(self) -> float:
+        """The mean difference of an impression; NaN without any."""
+        return self.difference / self.impressions if self.impressions else np.nan
+
+    @property
+    def error(self) -> float:
+        """Its standard error: that of a ratio of sums over clusters (Kish, Survey Sampling, 1965, §6.3)."""
+        if self.clusters < 2:
+            return np.nan
+        squares = self.squares - 2 * self.mean * self.products + self.mean**2 * self.sizes
+        return float(np.sqrt(max(squares, 0.0) * self.clusters / (self.clusters - 1)) / self.impressions)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """An interval of the mean difference, by the normal distribution."""
+        from scipy.special import ndtri
+
+        reach = float(ndtri((1 + level) / 2)) * self.error
+        return self.mean - reach, self.mean + reach
+
+    @property
+    def p(self) -> float:
+        """The two-sided p-value of no difference; 1 if all impressions are ties."""
+        from scipy.special import ndtr
+
+        if self.error > 0:
+            return float(2 * ndtr(-abs(self.mean) / self.error))
+        return 1.0 if self.mean == 0 or np.isnan(self.error) else 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class PreferenceCounts:
     """Wins, ties and losses of every pair of systems, by user and by query."""
@@ -99,6 +160,8 @@ class PreferenceCounts:
     """For each pair; empty without queries."""
     totals: Index64
     """pairs × 3: wins of the first system, ties, losses."""
+    credit: tuple[CreditMoments, ...] = ()
+    """For each pair, the difference in credit; empty if only wins are known."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -140,16 +203,26 @@ def count_preferences(
         raise UsageError("count_preferences: a credit that is not a number")
     outcomes = outcomes_of(credit)
     totals = np.stack([(outcomes == sign).sum(axis=0) for sign in (1, 0, -1)], axis=1)
-    by_user, by_query = (_by_cluster(outcomes, names) for names in (users, queries))
-    return PreferenceCounts(tuple(systems), by_user, by_query, totals.astype(np.int64), tuple(notes))
+    user, query = (_numbered(names, len(outcomes)) for names in (users, queries))
+    moments = [CreditMoments.of(credit[:, i] - credit[:, j], user) for i, j in combinations(range(len(systems)), 2)]
+    return PreferenceCounts(
+        tuple(systems), _by_cluster(outcomes, user), _by_cluster(outcomes, query), totals.astype(np.int64),
+        tuple(moments), tuple(notes),
+    )  # fmt: skip
 
 
-def _by_cluster(outcomes: NDArray[np.int8], names: Sequence[str] | None) -> tuple[ClusterCounts, ...]:
+def _numbered(names: Sequence[str] | None, impressions: int) -> NDArray[Any] | None:
+    """The number of the user or query of each impression."""
     if names is None:
+        return None
+    if len(names) != impressions:
+        raise UsageError(f"{len(names)} users or queries for {impressions} impressions; there must be one for each")
+    return np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)[1]
+
+
+def _by_cluster(outcomes: NDArray[np.int8], number: NDArray[Any] | None) -> tuple[ClusterCounts, ...]:
+    if number is None:
         return ()
-    if len(names) != len(outcomes):
-        raise UsageError(f"{len(names)} users or queries for {len(outcomes)} impressions; there must be one for each")
-    number = np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)[1]
     size = int(number.max(initial=-1)) + 1
     sums = [
         np.stack([np.bincount(number[column == sign], minlength=size) for sign in (1, 0, -1)], axis=1)
