@@ -245,6 +245,17 @@ def serve(folder: Path, repeats: int) -> Part:
     return Part("judging in the browser", rows, targets)
 
 
+def interleave(folder: Path, repeats: int) -> Part:
+    from bench.interleaving import CONTESTANTS, LISTS, MICROSECONDS
+
+    rows = in_turns("bench.interleaving", CONTESTANTS, repeats)
+    targets = [
+        Target(f"µs for a list, {label}", quotient(rows[label].get("seconds"), LISTS / 1e6), at_most=most)
+        for label, most in MICROSECONDS.items()
+    ]
+    return Part(f"interleaving, {LISTS:,} lists of ten", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -258,6 +269,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "merging": merging,
     "machine": machine_judges,
     "serve": serve,
+    "interleave": interleave,
 }
 
 

@@ -11,5 +11,6 @@ void bind_intents(nanobind::module_& m);
 void bind_resampling(nanobind::module_& m);
 void bind_pools(nanobind::module_& m);
 void bind_clicks(nanobind::module_& m);
+void bind_interleaving(nanobind::module_& m);
 
 }  // namespace cranfield

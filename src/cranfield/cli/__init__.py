@@ -68,6 +68,12 @@ GROUPS = {
         "cranfield ab analyse users.csv --metric revenue --metric clicks/impressions",
         ("assign", "analyse", "power", "aa"),
     ),
+    "interleave": Group(
+        "which system do users prefer?",
+        "compare systems by clicks on lists that mix their results; see: cranfield interleave help",
+        "cranfield interleave analyse log.jsonl",
+        ("make", "simulate", "analyse", "power"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

@@ -42,6 +42,7 @@ from cranfield.report.figures.describe.merged_labels import (
 from cranfield.report.figures.describe.method_ranks import describe_method_ranks
 from cranfield.report.figures.describe.power_curves import describe_power
 from cranfield.report.figures.describe.precision_recall import describe_curves, describe_precision_recall
+from cranfield.report.figures.describe.preference_figures import describe_interleaving_power, describe_preferences
 from cranfield.report.figures.describe.rank_changes import describe_rank_changes
 from cranfield.report.figures.describe.reproduction_plots import describe_alike, describe_effects
 from cranfield.report.figures.describe.spacing import describe_spacing
@@ -56,8 +57,14 @@ __all__ = [
     "describe_components", "describe_concordance", "describe_correlations", "describe_curves",
     "describe_detectable", "describe_differences", "describe_discovery", "describe_diversity", "describe_effects",
     "describe_efficiency", "describe_heat", "describe_informativeness", "describe_interaction",
+    "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl",
+    "describe_assessor_agreement", "describe_axioms", "describe_boxes", "describe_components", "describe_concordance",
+    "describe_correlations", "describe_curves", "describe_differences", "describe_discovery", "describe_diversity",
+    "describe_effects", "describe_efficiency", "describe_heat", "describe_informativeness", "describe_interaction",
+    "describe_interleaving_power",
     "describe_intervals", "describe_judge_confusion", "describe_judge_ranks", "describe_method_ranks",
     "describe_posterior_entropy", "describe_power", "describe_powered", "describe_precision_recall",
+    "describe_preferences",
     "describe_rank_changes", "describe_robustness", "describe_spacing", "describe_swap_rates",
     "describe_topic_leniency", "describe_worker_accuracy", "describe_worker_confusion",
 ]  # fmt: skip
