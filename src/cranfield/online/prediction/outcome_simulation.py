@@ -1,0 +1,116 @@
+"""Outcomes of simulated A/B tests and interleaving, from judgments, runs and users who click."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.online.interleaving.interleaving_simulation import Setting, simulate_interleaving
+from cranfield.online.interleaving.simulated_users import ClickingUser, user_of
+from cranfield.online.prediction.online_outcomes import OnlineOutcomes
+from cranfield.types import Array, Progress
+
+METRICS = {
+    "reciprocal-rank": "1 / rank of the first click, 0 without a click",
+    "clicks": "clicks per query",
+    "success": "share of queries with a click",
+}
+"""What an A/B test compares."""
+
+
+def simulate_outcomes(
+    qrels: Any,
+    runs: Any,
+    user: str | ClickingUser = "navigational",
+    *,
+    queries: int = 2_000,
+    length: int = 10,
+    metric: str = "reciprocal-rank",
+    method: str = "team-draft",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> OnlineOutcomes:
+    """Compare every pair of runs online, by simulation: an A/B test, and interleaving.
+
+    user: a kind of user of `cranfield.online.interleaving.simulated_users`, or an object with `simulate(grades, rng)`.
+    queries: the queries of each run in the A/B test, and the impressions of each pair in the interleaving. Topics are
+        drawn at random.
+    metric: what the A/B test compares, one of `METRICS`; p-values by the normal approximation of Welch's test.
+    method: the interleaving method; p-values by the sign test.
+    """
+    check.whole("simulate_outcomes", queries=queries, length=length)
+    check.one_of("simulate_outcomes", tuple(METRICS), metric=metric)
+    from scipy.special import ndtr
+    from scipy.stats import binomtest
+
+    setting = Setting.of(qrels, runs, queries, length, seed, None)
+    systems = setting.lists.systems
+    if len(systems) < 2:
+        raise UsageError("simulate_outcomes: one run, must be two or more")
+    name, clicking = user_of(user, setting.highest)
+    grades = _grades(setting, length)
+    mean, error = np.empty(len(systems)), np.empty(len(systems))
+    for s in range(len(systems)):
+        rng = np.random.default_rng([seed, 11, s])
+        topic = rng.integers(0, grades.shape[1], size=queries)
+        values = _metric(clicking.simulate(grades[s, topic], rng) & ~np.isneginf(grades[s, topic]), metric)
+        mean[s], error[s] = values.mean(), values.std(ddof=1) / np.sqrt(queries)
+    pairs = list(combinations(range(len(systems)), 2))
+    rows: list[tuple[str, str, float, float, str]] = []
+    for i, j in pairs:
+        difference, spread = mean[i] - mean[j], float(np.hypot(error[i], error[j]))
+        p = float(2 * ndtr(-abs(difference) / spread)) if spread > 0 else 1.0
+        rows.append((systems[i], systems[j], float(difference), p, "ab"))
+    named = dict(zip(systems, _runs(runs, systems), strict=True))
+    for number, (i, j) in enumerate(pairs, 1):
+        two = [named[systems[i]], named[systems[j]]]
+        result = simulate_interleaving(
+            qrels, two, [method], [clicking], impressions=queries, length=length, seed=seed + number
+        ).pairs[0]
+        decided = result.wins + result.losses
+        p = float(binomtest(result.wins, decided).pvalue) if decided else 1.0
+        sign = 1.0 if result.first == systems[i] else -1.0
+        rows.append((systems[i], systems[j], sign * (result.wins - result.losses) / queries, p, "interleaving"))
+        if progress is not None:
+            progress(number, len(pairs))
+    first, second, effect, chance, kind = zip(*rows, strict=True)
+    described = getattr(clicking, "described", lambda: name)()
+    notes = (
+        f"simulated: {queries:,} queries of each run (ab, {metric}: {METRICS[metric]}) and of each pair ({method}), "
+        f"lists of {length}, seed {seed}",
+        f"users are {described}",
+    )
+    return OnlineOutcomes(first, second, np.array(effect), np.array(chance), kind, notes)
+
+
+def _grades(setting: Setting, length: int) -> Array:
+    """systems × topics × ranks: grades, NaN if not judged, −∞ below the end of a list."""
+    lists = setting.lists
+    table = np.full((len(lists.systems), len(lists.queries), length), -np.inf)
+    for query in range(len(lists.queries)):
+        for system, documents in enumerate(lists.numbers(query)):
+            table[system, query, : len(documents[:length])] = setting.grades[query, documents[:length]]
+    return table
+
+
+def _metric(clicks: np.ndarray[Any, np.dtype[np.bool_]], metric: str) -> Array:
+    if metric == "clicks":
+        return clicks.sum(axis=1).astype(np.float64)
+    any_click = clicks.any(axis=1)
+    if metric == "success":
+        return any_click.astype(np.float64)
+    return np.where(any_click, 1.0 / (clicks.argmax(axis=1) + 1.0), 0.0)
+
+
+def _runs(runs: Any, systems: tuple[str, ...]) -> list[Any]:
+    """The runs by name, in the order of the systems."""
+    from cranfield.collection.run import Run
+
+    if isinstance(runs, dict):
+        return [Run.of(runs[name], name) for name in systems]
+    made = {run.name: run for run in (Run.of(one) for one in runs)}
+    return [made[name] for name in systems]
