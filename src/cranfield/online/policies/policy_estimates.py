@@ -141,7 +141,7 @@ def estimates_of(
             continue
         ess = effective_size(sums, part.weight, part.square) if part.weight else np.nan
         if part.weight and not ess >= least_ess:
-            found.append(Estimate(policy, part.estimator, *[np.nan] * 6, ess=ess, refused=True))
+            found.append(_refused(policy, part.estimator, ess))
             continue
         value = _ratio(sums, part.numerator, part.denominator)
         gradient = _gradient(sums, part.numerator, part.denominator)
@@ -161,6 +161,11 @@ def estimates_of(
             )
         )
     return found
+
+
+def _refused(policy: str, estimator: str, ess: float) -> Estimate:
+    nan = float(np.nan)
+    return Estimate(policy, estimator, nan, nan, nan, nan, nan, nan, ess, refused=True)
 
 
 def logged_value(sums: Moments, reward: str, level: float) -> tuple[float, float, float]:

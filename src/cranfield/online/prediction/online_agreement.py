@@ -120,7 +120,8 @@ class OnlineAgreement(Record):
 
 
 def _plain(value: Any) -> Cell:
-    return value.item() if isinstance(value, np.generic) else value
+    plain: Cell = value.item() if isinstance(value, np.generic) else value
+    return plain
 
 
 def online_agreement(
@@ -143,7 +144,7 @@ def online_agreement(
 
     Pairs that tie online are left out. The interval resamples systems: a pair counts as often as both of its systems
     are drawn, because pairs that share a system are not independent. `sizes` are numbers of topics: the agreement with
-    so many topics is the mean over `draws` random subsets of the topics. Measures for which lower is better are negated.
+    so many topics is the mean over `draws` random subsets of them. Measures for which lower is better are negated.
     Reference: Sanderson, Paramita, Clough & Kanoulas, SIGIR 2010, doi:10.1145/1835449.1835542; Chapelle, Joachims,
     Radlinski & Yue, TOIS 30(1), 2012, doi:10.1145/2094072.2094078
 
@@ -230,8 +231,8 @@ def online_agreement(
     if len(complete.runs) < 5:
         notes.append(f"{len(complete.runs)} systems are few: intervals over systems are then rough")
     return OnlineAgreement(
-        kinds, complete.measures, agreement, low, high, decided, decided_pairs, pairs, correlation, tried, curve, enough,
-        n_topics, len(complete.runs), level, alpha, resamples, draws, seed,
+        kinds, complete.measures, agreement, low, high, decided, decided_pairs, pairs, correlation, tried, curve,
+        enough, n_topics, len(complete.runs), level, alpha, resamples, draws, seed,
         _verdict(kinds, complete.measures, agreement, low, high, pairs, level), tuple(dict.fromkeys(notes)),
     )  # fmt: skip
 

@@ -84,8 +84,8 @@ def read_outcomes(path: PathLike) -> OnlineOutcomes:
         rows.append((first, second, effect, chance, kind or "online"))
     if not rows:
         raise DataError(table.origin, table.header_line, f"a header and no outcomes, expected lines of {EXPECTED}")
-    first, second, effects, chances, kinds = zip(*rows, strict=True)
-    return OnlineOutcomes(first, second, np.array(effects), np.array(chances), kinds)
+    firsts, seconds, effects, chances, kinds = zip(*rows, strict=True)
+    return OnlineOutcomes(firsts, seconds, np.array(effects), np.array(chances), kinds)
 
 
 def _number(cell: str) -> float | None:

@@ -99,11 +99,11 @@ def _grades(setting: Setting, length: int) -> Array:
 
 def _metric(clicks: np.ndarray[Any, np.dtype[np.bool_]], metric: str) -> Array:
     if metric == "clicks":
-        return clicks.sum(axis=1).astype(np.float64)
+        return np.asarray(clicks.sum(axis=1), dtype=np.float64)
     any_click = clicks.any(axis=1)
     if metric == "success":
         return any_click.astype(np.float64)
-    return np.where(any_click, 1.0 / (clicks.argmax(axis=1) + 1.0), 0.0)
+    return np.asarray(np.where(any_click, 1.0 / (clicks.argmax(axis=1) + 1.0), 0.0), dtype=np.float64)
 
 
 def _runs(runs: Any, systems: tuple[str, ...]) -> list[Any]:
