@@ -258,3 +258,12 @@ def test_spark_gives_the_same_answers(spark: Engine, duck: Engine) -> None:
             for engine in (duck, spark)
         )
         assert there.name == here.name
+
+
+def test_a_share_of_all_or_none_has_an_exact_interval(duck: Engine) -> None:
+    from scipy import stats
+
+    estimates = {one.of: one for one in calibrate(made_log(duck, SMALL), "ERR", QRELS).parameters}
+    for grade, share in (("grade 1", 2), ("grade 2", 0)):
+        exact = stats.binomtest(share, 2).proportion_ci(0.95, "exact")
+        assert (estimates[grade].low, estimates[grade].high) == pytest.approx((exact.low, exact.high))

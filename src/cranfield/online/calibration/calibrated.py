@@ -100,7 +100,10 @@ def ratio_of_sums(
     sums: Moments, parameter: str, of: str, above: str, below: str, level: float, *,
     times: float = 1.0, most: float = np.inf,
 ) -> Estimated:  # fmt: skip
-    """Σ above / Σ below over all users, with an interval by the delta method; `times` multiplies it."""
+    """Σ above / Σ below over all users, with an interval by the delta method; `times` multiplies it.
+
+    A share (`most` is 1) of exactly 0 or 1 has the interval of Clopper and Pearson.
+    """
     from scipy.special import stdtrit
 
     ratio = sums.ratio(above, below)
@@ -109,4 +112,8 @@ def ratio_of_sums(
     value = float(ratio.value[0])
     n = round(float(sums.n[0] * sums.mean[0, sums.column(below)]))
     low, high = max(value - reach, 0.0), min(value + reach, most)
+    if most == 1.0 and value in (0.0, 1.0) and n:
+        # all or none: the delta method sees no variance, the exact binomial interval does
+        rare = 1.0 - ((1.0 - level) / 2) ** (1.0 / n)
+        low, high = (0.0, rare) if value == 0.0 else (1.0 - rare, 1.0)
     return Estimated(parameter, of, value * times, low * times, high * times, n)

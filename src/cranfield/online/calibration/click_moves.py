@@ -31,7 +31,8 @@ def calibrate_MP(
     alike lets the chain come back, and the result depends on it.
 
     The interval comes from draws of the Dirichlet posterior of the moves from each rank; it does not know that the
-    moves of a user are alike. With `timed`, the mean dwell time of clicks at each rank is `seconds`: π̃_i ∝ π_i · seconds.
+    moves of a user are alike. With `timed`, the mean dwell time of clicks at each rank is `seconds`, and the measure
+    uses π̃_i ∝ π_i · seconds.
     """
     nw = need("narwhals", "calibrate")
     clicks = log.events.filter(

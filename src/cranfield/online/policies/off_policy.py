@@ -85,7 +85,7 @@ def off_policy(
     origin = os.fspath(rows) if isinstance(rows, (str, os.PathLike)) else "rows"
     logged = logged_rows(opened.read(rows), columns, origin, bad)
     independent = cluster_column(logged, cluster)
-    notes = [*logged.notes, *(f"{name}: {text}" for name, text in ESTIMATORS.items())]
+    notes = list(logged.notes)
     estimates: list[Estimate] = []
     verdicts = []
     base: tuple[float, float, float] | None = None
@@ -108,6 +108,8 @@ def off_policy(
         if not modelled:
             notes.append(f"{name}: no predictions (columns model and {name}_model), so no direct and no DR estimate")
     assert base is not None
+    used = {estimate.estimator for estimate in estimates}
+    notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name in used]
     unit = independent or "row"
     notes.append(f"{level:.0%} intervals by {counted(clusters, 'cluster')} ({unit}), {count:,} rows; delta method, t")
     return OffPolicy(

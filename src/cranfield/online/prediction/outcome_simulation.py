@@ -12,7 +12,7 @@ from cranfield.errors import UsageError
 from cranfield.online.interleaving.interleaving_simulation import Setting, simulate_interleaving
 from cranfield.online.interleaving.simulated_users import ClickingUser, user_of
 from cranfield.online.prediction.online_outcomes import OnlineOutcomes
-from cranfield.types import Array, Progress
+from cranfield.types import Array, Index64, Progress
 
 METRICS = {
     "reciprocal-rank": "1 / rank of the first click, 0 without a click",
@@ -52,12 +52,13 @@ def simulate_outcomes(
     if len(systems) < 2:
         raise UsageError("simulate_outcomes: one run, must be two or more")
     name, clicking = user_of(user, setting.highest)
-    grades = _grades(setting, length)
+    grades, lengths = _grades(setting, length)
     mean, error = np.empty(len(systems)), np.empty(len(systems))
     for s in range(len(systems)):
         rng = np.random.default_rng([seed, 11, s])
         topic = rng.integers(0, grades.shape[1], size=queries)
-        values = _metric(clicking.simulate(grades[s, topic], rng) & ~np.isneginf(grades[s, topic]), metric)
+        clicks = clicking.simulate(grades[s, topic], rng) & (np.arange(length) < lengths[s, topic, None])
+        values = _metric(clicks, metric)
         mean[s], error[s] = values.mean(), values.std(ddof=1) / np.sqrt(queries)
     pairs = list(combinations(range(len(systems)), 2))
     rows: list[tuple[str, str, float, float, str]] = []
@@ -87,14 +88,16 @@ def simulate_outcomes(
     return OnlineOutcomes(first, second, np.array(effect), np.array(chance), kind, notes)
 
 
-def _grades(setting: Setting, length: int) -> Array:
-    """systems × topics × ranks: grades, NaN if not judged, −∞ below the end of a list."""
+def _grades(setting: Setting, length: int) -> tuple[Array, Index64]:
+    """systems × topics × ranks: grades, NaN if not judged or below the end of a list; and the lengths of the lists."""
     lists = setting.lists
-    table = np.full((len(lists.systems), len(lists.queries), length), -np.inf)
+    table = np.full((len(lists.systems), len(lists.queries), length), np.nan)
+    lengths = np.zeros(table.shape[:2], dtype=np.int64)
     for query in range(len(lists.queries)):
         for system, documents in enumerate(lists.numbers(query)):
-            table[system, query, : len(documents[:length])] = setting.grades[query, documents[:length]]
-    return table
+            lengths[system, query] = len(documents[:length])
+            table[system, query, : lengths[system, query]] = setting.grades[query, documents[:length]]
+    return table, lengths
 
 
 def _metric(clicks: np.ndarray[Any, np.dtype[np.bool_]], metric: str) -> Array:
@@ -103,7 +106,8 @@ def _metric(clicks: np.ndarray[Any, np.dtype[np.bool_]], metric: str) -> Array:
     any_click = clicks.any(axis=1)
     if metric == "success":
         return any_click.astype(np.float64)
-    return np.asarray(np.where(any_click, 1.0 / (clicks.argmax(axis=1) + 1.0), 0.0), dtype=np.float64)
+    first = np.asarray(clicks.argmax(axis=1), dtype=np.float64) + 1.0
+    return np.asarray(np.where(any_click, np.reciprocal(first), 0.0), dtype=np.float64)
 
 
 def _runs(runs: Any, systems: tuple[str, ...]) -> list[Any]:
