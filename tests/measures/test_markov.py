@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import DataError, UsageError
-from cranfield.measures import AP, MP, parse
+from cranfield.measures import AP, MP, parse, session_precision
 from cranfield.measures.transition_files import invariant_distribution, read_transitions
 from tests.oracles.joined import graded_lists, side_by_side
 
@@ -189,3 +189,42 @@ def test_lists_side_by_side_score_as_alone(many: list[tuple[list[float | None], 
     lists = side_by_side([grades for grades, _ in many], [3])
     alone = [MP(states=states).of(grades, [3]) for grades, _ in many]
     assert MP(states=states).evaluate(lists).tolist() == pytest.approx(alone)
+
+
+def test_a_session_by_hand() -> None:
+    # Two lists of two documents, moves to the other document or, with probability 1/2, to the top of the other list.
+    # By symmetry both lists are visited alike: π(top) = π(bottom)/2 + 1/4 and π(top) + π(bottom) = 1/2, so 1/3 and 1/6.
+    score = session_precision([[0, 1], [1, 0]], MP(moves="adjacent"), reformulate=0.5)
+    assert score == pytest.approx((1 / 6 * 1 / 2 + 1 / 3 * 1) / (1 / 6 + 1 / 3))
+    timed = session_precision([[0, 1], [1, 0]], MP(moves="adjacent", seconds=[10, 40]), reformulate=0.5)
+    assert timed == pytest.approx((40 / 6 * 1 / 2 + 10 / 3 * 1) / (40 / 6 + 10 / 3))
+
+
+def test_a_session_against_a_simulated_reader() -> None:
+    session = [[0, 1, 0, 1], [1, 0, 0], [0, 1]]
+    rng = np.random.default_rng(7)
+    weights = [1 / (np.abs(np.arange(n)[:, None] - np.arange(n)) + 1.0) for n in (4, 3, 2)]
+    for each in weights:
+        np.fill_diagonal(each, 0)
+    query = rank = 0
+    counts: dict[tuple[int, int], int] = {}
+    for _ in range(60_000):
+        if rng.random() < 0.3:
+            query, rank = (query + 1) % 3, 0
+        else:
+            row = weights[query][rank]
+            rank = int(np.searchsorted(np.cumsum(row) / row.sum(), rng.random()))
+        counts[query, rank] = counts.get((query, rank), 0) + 1
+    precision = {(0, 1): 1 / 2, (0, 3): 2 / 4, (1, 0): 1, (2, 1): 1 / 2}
+    total = sum(counts[place] for place in precision)
+    simulated = sum(counts[place] * value for place, value in precision.items()) / total
+    assert session_precision(session, reformulate=0.3) == pytest.approx(simulated, abs=0.01)
+
+
+def test_sessions_that_cannot_be_scored() -> None:
+    assert session_precision([[0, 0], [None]]) == 0
+    assert session_precision([]) == 0
+    with pytest.raises(UsageError, match="reformulate == 0, must be above 0"):
+        session_precision([[1]], reformulate=0)
+    with pytest.raises(UsageError, match="must be MP with all documents as states"):
+        session_precision([[1]], MP(states="relevant"))

@@ -43,6 +43,7 @@ from cranfield.measures.incomplete import (
     rpref_relative2,
 )
 from cranfield.measures.markov import MP
+from cranfield.measures.markov_sessions import session_precision
 from cranfield.measures.multi_aspect import TOMA
 from cranfield.measures.multidimensional import CAM, MM, cRBP, uRBP
 from cranfield.measures.naming.known_names import names
@@ -90,6 +91,6 @@ __all__ = [
     "bpref_R", "bpref_relative", "cRBP", "confusion", "cwl_vectors", "gAP", "gP", "gR", "iRBU", "ideal_dcg", "infAP",
     "infNDCG", "interpolated_precision", "measure", "nCG", "nDCG", "nDCGrel", "nERR", "nERRIA", "nNRBP", "names",
     "parse", "parse_many", "precision_recall", "rbp_resid", "roc", "rpref_N", "rpref_relative", "rpref_relative2",
-    "rrCCM", "rrDBN", "rrDCM", "rrSDBN", "statAP", "uCCM", "uDBN", "uDCM", "uPBM", "uRBP", "uSDBN", "uUBM", "unj",
-    "xinfAP", "yaap",
+    "rrCCM", "rrDBN", "rrDCM", "rrSDBN", "session_precision", "statAP", "uCCM", "uDBN", "uDCM", "uPBM", "uRBP", "uSDBN",
+    "uUBM", "unj", "xinfAP", "yaap",
 ]  # fmt: skip

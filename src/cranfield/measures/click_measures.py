@@ -232,7 +232,7 @@ class rrDBN(DynamicBayesian, EffortMeasure):
     No relevant documents: 0.
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071
 
-    >>> rrDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.5).of([1, 1])  # 0.2 + 0.5 · 0.8 · 0.2 / 2
+    >>> round(rrDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.5).of([1, 1]), 4)  # 0.2 + 0.4 · 0.2 / 2
     0.24
     """
 

@@ -51,8 +51,8 @@ class MP(Measure):
 
     >>> MP(states="relevant", distance="none").of([1, 0, 1], missed=[1])
     0.8333333333333333
-    >>> MP(visits=[0.5, 0.3, 0.2]).of([1, 0, 1])  # (0.5 · 1 + 0.2 · 2/3) / 0.7
-    0.9047619047619049
+    >>> round(MP(visits=[0.5, 0.3, 0.2]).of([1, 0, 1]), 4)  # (0.5 · 1 + 0.2 · 2/3) / 0.7
+    0.9048
     """
 
     states: str = "all"
@@ -151,7 +151,7 @@ class MP(Measure):
 
     def _among_all(self, rank: Index, length: Index) -> Array:
         """The sum of weights from each rank to all, or to adjacent, ranks of a list of this length."""
-        steps = self._weights(np.arange(1, int(length.max(initial=1)) + 1))
+        steps = self.move_weights(np.arange(1, int(length.max(initial=1)) + 1))
         above, below = rank - 1, length - rank
         if self.moves == "adjacent":
             total = steps[0] * (np.minimum(above, 1) + np.minimum(below, 1))
@@ -163,7 +163,7 @@ class MP(Measure):
     def _to_neighbours(self, hits: Hits) -> Array:
         """The sum of weights to the relevant documents just above and just below."""
         before = hits.previous(hits.rank.astype(np.float64), first=0.0)
-        up = np.where(hits.nth > 1, self._weights(hits.rank - before), 0.0)
+        up = np.where(hits.nth > 1, self.move_weights(hits.rank - before), 0.0)
         down = np.zeros(len(hits))
         down[:-1] = np.where(hits.nth[1:] > 1, up[1:], 0.0)
         return self._or_alone(up + down)
@@ -176,19 +176,19 @@ class MP(Measure):
             partners = size[hits.row[first]]
             i = np.repeat(first, partners)
             j = ranges(hits.start[hits.row[first]], partners)
-            weight = np.where(i == j, 0.0, self._weights(np.abs(hits.rank[i] - hits.rank[j])))
+            weight = np.where(i == j, 0.0, self.move_weights(np.abs(hits.rank[i] - hits.rank[j])))
             total[first] = np.bincount(i - hits.start[begin], weight, len(first))
         return self._or_alone(total)
 
-    def _weights(self, apart: Array | Index) -> Array:
+    def move_weights(self, apart: Array | Index) -> Array:
         """The weight of a move between documents that are so many ranks apart."""
         if self.distance == "none":
-            return np.ones(len(apart))
+            return np.ones(apart.shape)
         return np.asarray(1.0 / (apart + 1.0 if self.distance == "inverse" else np.log2(apart + 2.0)))
 
     def _or_alone(self, total: Array) -> Array:
         """With the weight of staying; a reader without a way out of the only document stays there."""
-        stay = float(self._weights(np.zeros(1))[0]) if self.loops else 0.0
+        stay = float(self.move_weights(np.zeros(1))[0]) if self.loops else 0.0
         return np.where(total + stay > 0, total + stay, 1.0)
 
     def _seconds_at(self, hits: Hits) -> Array:

@@ -69,7 +69,8 @@ def off_policy_runs(
     The direct estimate predicts the attractiveness of a document for a topic by clicks / expected examinations over the
     whole log, shrunk towards the overall mean by `shrink` examinations; DR corrects it by the weighted errors. Since a
     weight times γ is the worth of the new rank, DR is IPS plus the direct estimate of documents that were not shown. To
-    IPS these give no evidence: a note says how large their share is. Clusters are users. SNIPS is not given: the weights follow from the lists and do not vary by chance.
+    IPS these give no evidence: a note says how large their share is. Clusters are users. SNIPS is not given: the
+    weights follow from the lists and do not vary by chance.
     Reference: Joachims, Swaminathan & Schnabel, WSDM 2017, doi:10.1145/3018661.3018699
     """
     nw = need("narwhals", "off_policy_runs")

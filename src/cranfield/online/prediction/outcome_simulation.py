@@ -106,8 +106,9 @@ def _metric(clicks: np.ndarray[Any, np.dtype[np.bool_]], metric: str) -> Array:
     any_click = clicks.any(axis=1)
     if metric == "success":
         return any_click.astype(np.float64)
-    first = np.asarray(clicks.argmax(axis=1), dtype=np.float64) + 1.0
-    return np.asarray(np.where(any_click, np.reciprocal(first), 0.0), dtype=np.float64)
+    values = np.zeros(len(clicks))
+    values[any_click] = 1.0 / (clicks[any_click].argmax(axis=1) + 1.0)
+    return values
 
 
 def _runs(runs: Any, systems: tuple[str, ...]) -> list[Any]:
