@@ -57,6 +57,15 @@ def test_the_interval_resamples_systems() -> None:
     assert (result.low[0, 0], result.high[0, 0]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
 
 
+def test_right_on_all_pairs_is_no_certainty() -> None:
+    from scipy import stats
+
+    result = online_agreement(SCORES, outcomes([-1, -1, -1, 1, -1, -1]), resamples=50)
+    assert result.agreement[0, 0] == 1
+    exact = stats.binomtest(2, 2).proportion_ci(0.95, "exact")  # four systems make two separate pairs
+    assert (result.low[0, 0], result.high[0, 0]) == pytest.approx((exact.low, exact.high))
+
+
 def test_kinds_are_counted_apart() -> None:
     both = OnlineOutcomes(("a", "a"), ("b", "b"), np.array([-1.0, 1.0]), np.array([np.nan] * 2), ("ab", "interleaving"))
     result = online_agreement(SCORES, both, resamples=20)

@@ -143,7 +143,9 @@ def online_agreement(
         0 & \text{otherwise} \end{cases}
 
     Pairs that tie online are left out. The interval resamples systems: a pair counts as often as both of its systems
-    are drawn, because pairs that share a system are not independent. `sizes` are numbers of topics: the agreement with
+    are drawn, because pairs that share a system are not independent. If a measure is right, or wrong, on all pairs,
+    that has no spread: the interval is then that of Clopper and Pearson for as many pairs as there are without a common
+    system, half as many as systems. `sizes` are numbers of topics: the agreement with
     so many topics is the mean over `draws` random subsets of them. Measures for which lower is better are negated.
     Reference: Sanderson, Paramita, Clough & Kanoulas, SIGIR 2010, doi:10.1145/1835449.1835542; Chapelle, Joachims,
     Radlinski & Yue, TOIS 30(1), 2012, doi:10.1145/2094072.2094078
@@ -207,6 +209,10 @@ def online_agreement(
             if (drawn > 0).any():
                 resampled = (weight[drawn > 0] @ hits[m, mine]) / drawn[drawn > 0]
                 low[k, m], high[k, m] = (float(end) for end in central_interval(resampled, level))
+            if agreement[k, m] in (0.0, 1.0):
+                involved = len(np.unique(np.concatenate([first[mine], second[mine]])))
+                rare = 1.0 - ((1.0 - level) / 2) ** (1.0 / max(involved // 2, 1))
+                low[k, m], high[k, m] = (0.0, rare) if agreement[k, m] == 0.0 else (1.0 - rare, 1.0)
             if sure.any():
                 decided[k, m] = hits[m, sure].mean()
             if mine.sum() > 2 and not signs_only and np.std(difference[m, mine]) > 0:

@@ -105,7 +105,7 @@ def _metric(clicks: np.ndarray[Any, np.dtype[np.bool_]], metric: str) -> Array:
         return np.asarray(clicks.sum(axis=1), dtype=np.float64)
     any_click = clicks.any(axis=1)
     if metric == "success":
-        return any_click.astype(np.float64)
+        return np.asarray(any_click, dtype=np.float64)
     values = np.zeros(len(clicks))
     values[any_click] = 1.0 / (clicks[any_click].argmax(axis=1) + 1.0)
     return values
