@@ -428,3 +428,14 @@ class PooledDocuments:
         """
         For each place of a list, best first, the number of the document within its topic.
         """
+
+def examination_step(
+    pair: NDArray[numpy.int32],
+    place: NDArray[numpy.int32],
+    skipped: NDArray[numpy.float64],
+    theta: NDArray[numpy.float64],
+    pairs: int,
+) -> tuple[NDArray[numpy.float64], float]:
+    """
+    The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
+    """

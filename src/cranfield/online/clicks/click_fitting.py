@@ -19,7 +19,7 @@ from cranfield.online.clicks.click_kinds import (
     find_click_model,
 )
 from cranfield.online.clicks.click_model import ClickModel
-from cranfield.online.clicks.click_pages import Cells, Pages
+from cranfield.online.clicks.click_pages import Cells, Pages, sums
 from cranfield.online.clicks.click_settings import PRIOR, ClickSettings, two_counts
 from cranfield.text import counted, listed
 from cranfield.types import Progress
@@ -71,7 +71,7 @@ def fit_clicks(
         raise UsageError(f"{kind.name}: there are no impressions to fit the model to")
     fit = kind.fit(data, settings)
     cells = data if isinstance(data, Cells) else data.cells()
-    shown, clicked = (np.bincount(cells.pair, each, len(cells.names)) for each in (cells.shown, cells.clicked))
+    shown, clicked = (sums(cells.pair, each, len(cells.names)) for each in (cells.shown, cells.clicked))
     notes = _notes(kind, data, cells, fit, settings)
     for message in _cautions(kind, fit):
         notes.append(message)
@@ -130,7 +130,7 @@ def _notes(kind: ClickKind, data: Cells | Pages, cells: Cells, fit: Fit, setting
         silent = int(data.sessions[data.last < 0].sum())
         if silent:
             notes.append(f"{counted(silent, 'session')} without clicks, which count as shown and not clicked")
-    once = int((np.bincount(cells.pair, cells.shown, len(names)) == 1).sum())
+    once = int((sums(cells.pair, cells.shown, len(names)) == 1).sum())
     if once:
         notes.append(f"{counted(once, 'document')} of queries shown only once, about which little can be known")
     if kind.can_be_exact and not settings.exact:

@@ -14,6 +14,11 @@ from cranfield.errors import UsageError
 from cranfield.types import Array, Index64
 
 
+def sums(group: NDArray[Any], weight: Array, size: int) -> Array:
+    """The sum of the weights of each group."""
+    return np.asarray(np.bincount(group, weight, size), dtype=np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class PairNames:
     """Pairs of a query and a document, one entry each."""
@@ -115,7 +120,7 @@ class Pages:
     @property
     def ranks(self) -> int:
         """The length of the longest list."""
-        return self.pair.shape[1]
+        return int(self.pair.shape[1])
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -153,8 +158,8 @@ class Pages:
         key = self.pair[row, column] * self.ranks + column
         weight = self.sessions[row].astype(np.float64)
         distinct, place = np.unique(key, return_inverse=True)
-        shown = np.bincount(place, weight, len(distinct))
-        clicked = np.bincount(place, weight * self.clicked[row, column], len(distinct))
+        shown = sums(place, weight, len(distinct))
+        clicked = sums(place, weight * self.clicked[row, column], len(distinct))
         ranks = max(self.ranks, 1)
         return Cells(self.names, distinct // ranks, distinct % ranks + 1, shown, clicked, self.notes)
 
@@ -208,7 +213,7 @@ def distinct_pages(
     names, pair = paired(queries, query, words, doc)
     rows = np.column_stack([query, 2 * pair + clicked])
     _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    total = np.bincount(place.ravel(), sessions, len(first)).astype(np.int64)
+    total = sums(place.ravel(), sessions, len(first)).astype(np.int64)
     return Pages(names, pair[first], clicked[first], total, notes)
 
 

@@ -90,9 +90,7 @@ class ClickSimulation:
         self.run = np.array([name for name, _, _ in lists], dtype=object)
         self.query = np.array([query for _, query, _ in lists], dtype=object)
         self.pages = Pages.lists(self.query.tolist(), [docs for _, _, docs in lists])
-        self.docs = np.where(
-            self.pages.present, self.pages.names.doc[np.maximum(self.pages.pair, 0)], None
-        )  # fmt: skip
+        self.docs = np.array([*self.pages.names.doc.tolist(), None], dtype=object)[self.pages.pair]
         placement = model.placement(self.pages)
         self.unseen = len(np.unique(self.pages.pair[placement.unseen]))
         known = set(model.names.queries)
