@@ -61,6 +61,12 @@ GROUPS = {
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
     ),
+    "clicks": Group(
+        "models of clicks",
+        "fit click models to logs, use them; see: cranfield clicks help",
+        "cranfield clicks fit log.parquet --model PBM",
+        ("fit", "evaluate", "simulate", "judgments"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

@@ -92,7 +92,8 @@ def counted_clicks(
             raise UsageError("sessions of a log can be held out; pages are counted already")
         pages = source
     else:
-        from cranfield.online.clicks.click_rows import click_rows, read_cells, read_pages
+        from cranfield.online.clicks.click_reading import read_cells, read_pages
+        from cranfield.online.clicks.click_rows import click_rows
 
         rows = click_rows(source, **reading)
         if held_out is not None:
