@@ -59,7 +59,7 @@ class ClickFitting(Verb):
         "--rank-prior A,B", "The same for parameters of ranks and of the whole model.", default="1,1", group=MORE
     )
     steps: int = option(
-        "--steps N", "The largest number of EM steps.", default=500, group=MORE, solves="allow more steps"
+        "--steps N", "The largest number of EM steps.", default=2000, group=MORE, solves="allow more steps"
     )
     tolerance: float = option(
         "--tolerance T",

@@ -34,7 +34,7 @@ def fit_clicks(
     *,
     prior: Sequence[float] = PRIOR,
     rank_prior: Sequence[float] = PRIOR,
-    steps: int = 500,
+    steps: int = 2000,
     tolerance: float = 1e-8,
     level: float | None = 0.95,
     exact: bool = False,

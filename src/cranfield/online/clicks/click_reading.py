@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.errors import DataError, UsageError
 from cranfield.online.clicks.click_pages import Cells, Pages, PairNames, paired, repeated_clicks
 from cranfield.online.clicks.click_rows import ClickRows
 from cranfield.text import counted
+from cranfield.types import Index64
 
 MOST_RANKS = 1000
 """The most ranks of a page."""
@@ -38,7 +40,9 @@ def read_cells(rows: ClickRows) -> Cells:
     doc, words = _coded(table.column("doc"))
     names, pair = paired(tuple(queries.tolist()), query[keep], words, doc[keep])
     notes += _click_notes(rows, int(_numbers(table.column("clicks")).sum()), int(repeated.sum()))
-    return Cells(names, pair, position[keep], shown[keep].astype(np.float64), clicked[keep].astype(np.float64), notes)
+    order = np.lexsort((position[keep], pair))
+    shown, clicked = (column[keep][order].astype(np.float64) for column in (shown, clicked))
+    return Cells(names, pair[order], position[keep][order], shown, clicked, notes)
 
 
 def read_pages(rows: ClickRows) -> Pages:

@@ -116,7 +116,8 @@ def _read(source: Any, engine: Engine, columns: Any, events: Any, reading: Mappi
         if "clicked" in given or any(name in known for name in COLUMNS["clicked"]):
             origin = str(table) if isinstance(table, str) else "the table"
             return _of_table(frame, engine, origin, known, given)
-    return _of_log(read_log(source, events=events, columns=columns, engine=engine, **reading))
+    # Users stay as they are, because only queries, documents and clicks are counted.
+    return _of_log(read_log(source, events=events, columns=columns, engine=engine, **{"hashed": False, **reading}))
 
 
 def _named(columns: Any) -> dict[str, str]:
