@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
+from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 
@@ -166,7 +167,8 @@ class Pages:
 
 def repeated_clicks(count: int) -> str:
     """The note on documents that were clicked more than once."""
-    return f"{count:,} documents were clicked more than once in a session; they count as clicked once"
+    documents = counted(count, "document was", "documents were")
+    return f"{documents} clicked more than once in a session; that counts as one click"
 
 
 def _listed(queries: Sequence[Any], docs: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
