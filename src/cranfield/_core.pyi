@@ -456,3 +456,13 @@ def interleave_lists(
 
 def seeded_uniform(seed: int, stream: int) -> float:
     """A random number in [0, 1) that depends only on its arguments."""
+def examination_step(
+    pair: NDArray[numpy.int32],
+    place: NDArray[numpy.int32],
+    skipped: NDArray[numpy.float64],
+    theta: NDArray[numpy.float64],
+    pairs: int,
+) -> tuple[NDArray[numpy.float64], float]:
+    """
+    The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
+    """

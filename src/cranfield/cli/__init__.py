@@ -80,6 +80,12 @@ GROUPS = {
         "cranfield log check log/",
         ("check", "sessions", "demo"),
     ),
+    "clicks": Group(
+        "models of clicks",
+        "fit click models to logs, use them; see: cranfield clicks help",
+        "cranfield clicks fit log.parquet --model PBM",
+        ("fit", "evaluate", "simulate", "judgments"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

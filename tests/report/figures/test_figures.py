@@ -28,6 +28,8 @@ from cranfield.report.figures import (
     describe_assessor_agreement,
     describe_axioms,
     describe_boxes,
+    describe_click_parameters,
+    describe_click_perplexity,
     describe_components,
     describe_concordance,
     describe_correlations,
@@ -144,6 +146,13 @@ def figures(systems: int) -> dict[str, Figure]:
         "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),
         "discovery": describe_discovery(
             {"method": twice, "judgments": [0, 9] * systems, "share": rng.random(2 * systems)}
+        ),
+        "click parameters": describe_click_parameters(
+            {"parameter": ["examination"] * 2 * systems, "rank": [2, 3] * systems, "value": rng.random(2 * systems)}
+            | {"above": np.repeat(np.arange(systems), 2), "low": [0.1] * 2 * systems, "high": [0.9] * 2 * systems}
+        ),
+        "click perplexity": describe_click_perplexity(
+            {"model": twice, "rank": [1, 2] * systems, "perplexity": 1 + rng.random(2 * systems)}
         ),
         "interaction": describe_interaction(
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"

@@ -19,8 +19,9 @@ from cranfield.online.clicks.click_judgments import ClickJudgments, click_judgme
 from cranfield.online.clicks.click_kinds import find_click_model, known_click_models
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
-from cranfield.online.clicks.click_simulation import ClickSimulation, SimulatedClicks, simulate_clicks
+from cranfield.online.clicks.click_simulation import ClickSimulation
 from cranfield.online.clicks.estimates import Estimates
+from cranfield.online.clicks.simulated_log import SimulatedClicks, simulate_clicks
 
 __all__ = [
     "ClickEvaluation",

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.online.clicks.click_pages import Pages, PairNames
+from cranfield.online.clicks.click_pages import Pages, PairNames, sums
 from cranfield.types import Array, Index64
 
 END = -1
@@ -62,7 +62,7 @@ class ChainCounts:
         return float(self.skipped.sum())
 
     def sum_of_pairs(self, pair: Index64, weight: Array) -> Array:
-        return np.bincount(pair, weight, len(self.names))
+        return sums(pair, weight, len(self.names))
 
 
 def chain_counts(pages: Pages) -> ChainCounts:
@@ -73,7 +73,7 @@ def chain_counts(pages: Pages) -> ChainCounts:
     wide = np.broadcast_to(weight[:, None], pages.pair.shape)
 
     def of_pairs(where: NDArray[np.bool_]) -> Array:
-        return np.bincount(pages.pair[where], wide[where], size)
+        return sums(pages.pair[where], wide[where], size)
 
     lowest = clicked & (columns == last)
     above = clicked & (columns < last)
@@ -92,7 +92,7 @@ def chain_counts(pages: Pages) -> ChainCounts:
         last_at=(wide * lowest).sum(axis=0),
         unclicked=of_pairs(present & (last < 0)),
         start_pair=distinct[:, 0], start_rank=distinct[:, 1], start_node=distinct[:, 2],
-        start_sessions=np.bincount(place.ravel(), weight, len(distinct)),
+        start_sessions=sums(place.ravel(), weight, len(distinct)),
         node_pair=nodes, node_next=node_next, levels=levels,
     )  # fmt: skip
 
@@ -154,12 +154,13 @@ def read_tails(counts: ChainCounts, attractive: Array, enter: Array, proceed: fl
     onward[counts.node_next == END] = 0
     entered = np.where(counts.start_node == END, 0.0, counts.start_sessions * reached)
     examined = np.zeros(size + 1)
-    examined[:size] = np.bincount(counts.start_node[counts.start_node >= 0], entered[counts.start_node >= 0], size)
+    examined[:size] = sums(counts.start_node[counts.start_node >= 0], entered[counts.start_node >= 0], size)
     for low, high in reversed(counts.levels):
         moved = examined[low:high] * onward[low:high]
         following = counts.node_next[low:high]
         inside = following >= 0
-        examined[:low] += np.bincount(following[inside], moved[inside], low) if low else 0
+        if low:
+            examined[:low] += sums(following[inside], moved[inside], low)
     examined = examined[:size]
     went_on = float((examined * onward).sum())
     inner = counts.node_next != END

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,7 @@ def evaluate_clicks(models: Mapping[str, ClickModel] | ClickModel, pages: Pages)
         tuple(named), likelihood, impossible, perplexity, by_rank, rank_perplexity, shown.astype(np.int64), unseen,
         deeper, int(weight.sum()), int((weight[:, None] * pages.clicked).sum()),
     )  # fmt: skip
-    return ClickEvaluation(**{**result.__dict__, "notes": tuple(_notes(result, named, pages))})
+    return replace(result, notes=tuple(_notes(result, named, pages)))
 
 
 def _of_model(model: ClickModel, pages: Pages, weight: Array, shown: Array) -> tuple[Any, ...]:
@@ -166,3 +166,30 @@ def _notes(result: ClickEvaluation, models: Mapping[str, ClickModel], pages: Pag
         if models[name].converged is False:
             notes.append(f"{name} did not converge when it was fitted")
     return notes
+
+
+def held_out_pages(source: Any, models: Mapping[str, ClickModel], **reading: Any) -> Pages:
+    """The sessions of a log on which models are evaluated: those that were held out when they were fitted.
+
+    source, reading: as for `fit_clicks`. Models that were fitted without held-out sessions are evaluated on all
+    sessions, which flatters them if they are the same; a note says so. Models must agree on what was held out.
+    """
+    from cranfield.online.clicks.click_reading import read_pages
+    from cranfield.online.clicks.click_rows import click_rows
+
+    splits = {name: model.held_out for name, model in models.items()}
+    rows = click_rows(source, **reading)
+    first = next(iter(splits.values()))
+    if other := next((name for name, split in splits.items() if split != first), None):
+        raise UsageError(
+            f"{next(iter(splits))} and {other} were fitted on different parts of a log ({first or 'all sessions'}, "
+            f"{splits[other] or 'all sessions'}); fit them alike"
+        )
+    if first is not None:
+        pages = read_pages(rows.split(**first)[1])
+        chosen = "the latest sessions" if first["by"] == "time" else f"by a hash of the session, seed {first['seed']}"
+        note = f"{first['share']:.0%} of the sessions, held out when the models were fitted ({chosen})"
+        return replace(pages, notes=(note, *pages.notes))
+    pages = read_pages(rows)
+    note = "all sessions of the log; if the models were fitted on the same sessions, this flatters them"
+    return replace(pages, notes=(note, *pages.notes))

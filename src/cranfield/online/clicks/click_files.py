@@ -53,7 +53,7 @@ def load_click_model(path: PathLike) -> ClickModel:
     except ValueError as error:
         raise DataError(where, None, f"is not a click model: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(where, None, "is not a click model; `save` writes one, and so does cranfield clicks fit -o")
+        raise DataError(where, None, "is not a click model; expected a file that `ClickModel.save` wrote")
     if content.get("version") != VERSION:
         raise DataError(where, None, f"has version {content.get('version')!r}, expected {VERSION}")
     try:

@@ -19,7 +19,7 @@ from cranfield.online.clicks.click_kinds import (
     find_click_model,
 )
 from cranfield.online.clicks.click_model import ClickModel
-from cranfield.online.clicks.click_pages import Cells, Pages
+from cranfield.online.clicks.click_pages import Cells, Pages, sums
 from cranfield.online.clicks.click_settings import PRIOR, ClickSettings, two_counts
 from cranfield.text import counted, listed
 from cranfield.types import Progress
@@ -34,7 +34,7 @@ def fit_clicks(
     *,
     prior: Sequence[float] = PRIOR,
     rank_prior: Sequence[float] = PRIOR,
-    steps: int = 500,
+    steps: int = 2000,
     tolerance: float = 1e-8,
     level: float | None = 0.95,
     exact: bool = False,
@@ -71,7 +71,7 @@ def fit_clicks(
         raise UsageError(f"{kind.name}: there are no impressions to fit the model to")
     fit = kind.fit(data, settings)
     cells = data if isinstance(data, Cells) else data.cells()
-    shown, clicked = (np.bincount(cells.pair, each, len(cells.names)) for each in (cells.shown, cells.clicked))
+    shown, clicked = (sums(cells.pair, each, len(cells.names)) for each in (cells.shown, cells.clicked))
     notes = _notes(kind, data, cells, fit, settings)
     for message in _cautions(kind, fit):
         notes.append(message)
@@ -92,7 +92,8 @@ def counted_clicks(
             raise UsageError("sessions of a log can be held out; pages are counted already")
         pages = source
     else:
-        from cranfield.online.clicks.click_rows import click_rows, read_cells, read_pages
+        from cranfield.online.clicks.click_reading import read_cells, read_pages
+        from cranfield.online.clicks.click_rows import click_rows
 
         rows = click_rows(source, **reading)
         if held_out is not None:
@@ -130,7 +131,7 @@ def _notes(kind: ClickKind, data: Cells | Pages, cells: Cells, fit: Fit, setting
         silent = int(data.sessions[data.last < 0].sum())
         if silent:
             notes.append(f"{counted(silent, 'session')} without clicks, which count as shown and not clicked")
-    once = int((np.bincount(cells.pair, cells.shown, len(names)) == 1).sum())
+    once = int((sums(cells.pair, cells.shown, len(names)) == 1).sum())
     if once:
         notes.append(f"{counted(once, 'document')} of queries shown only once, about which little can be known")
     if kind.can_be_exact and not settings.exact:

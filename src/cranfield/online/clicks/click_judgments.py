@@ -114,12 +114,12 @@ def click_judgments(
         raise UsageError(f"no documents are left: {'; '.join(notes)}")
     if model.converged is False:
         notes.append(f"{model.model} did not converge when it was fitted")
-    grades = [top * end[keep] for end in (estimates.value, estimates.low, estimates.high)]
+    grade, low, high = (top * end[keep] for end in (estimates.value, estimates.low, estimates.high))
     if whole:
-        grades = [np.round(grade) for grade in grades]
+        grade, low, high = np.round(grade), np.round(low), np.round(high)
         notes.append("grades are rounded to whole numbers")
     return ClickJudgments(
-        model.model, chosen, topic[keep], names.doc[keep], *grades, model.shown[keep].astype(np.int64),
+        model.model, chosen, topic[keep], names.doc[keep], grade, low, high, model.shown[keep].astype(np.int64),
         model.clicked[keep].astype(np.int64), few[keep], top, model.level, least, tuple(notes),
     )  # fmt: skip
 
@@ -142,5 +142,5 @@ def _as_topics(
         notes.append(
             f"{counted(len(missing), 'query', 'queries')} without a topic, left out: {listed(missing, most=3)}"
         )
-    topic = of_query[query]
-    return topic, topic != "", notes
+    chosen = of_query[query]
+    return chosen, np.asarray(chosen != "", dtype=bool), notes

@@ -113,7 +113,7 @@ class ClickModel(Record):
         probability = self.conditional_probabilities(pages)
         seen = np.where(pages.clicked, probability, 1 - probability)
         with np.errstate(divide="ignore"):
-            return np.where(pages.present, np.log(seen), 0.0).sum(axis=1)
+            return np.asarray(np.where(pages.present, np.log(seen), 0.0).sum(axis=1))
 
     def simulate(self, queries: Sequence[Any], docs: Any, rng: np.random.Generator | int = 0) -> NDArray[np.bool_]:
         """sessions × ranks: random clicks on lists of documents.

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
+from cranfield.text import counted
 from cranfield.types import Array, Index64
+
+
+def sums(group: NDArray[Any], weight: Array, size: int) -> Array:
+    """The sum of the weights of each group."""
+    return np.asarray(np.bincount(group, weight, size), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +121,7 @@ class Pages:
     @property
     def ranks(self) -> int:
         """The length of the longest list."""
-        return self.pair.shape[1]
+        return int(self.pair.shape[1])
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -153,15 +159,16 @@ class Pages:
         key = self.pair[row, column] * self.ranks + column
         weight = self.sessions[row].astype(np.float64)
         distinct, place = np.unique(key, return_inverse=True)
-        shown = np.bincount(place, weight, len(distinct))
-        clicked = np.bincount(place, weight * self.clicked[row, column], len(distinct))
+        shown = sums(place, weight, len(distinct))
+        clicked = sums(place, weight * self.clicked[row, column], len(distinct))
         ranks = max(self.ranks, 1)
         return Cells(self.names, distinct // ranks, distinct % ranks + 1, shown, clicked, self.notes)
 
 
 def repeated_clicks(count: int) -> str:
     """The note on documents that were clicked more than once."""
-    return f"{count:,} documents were clicked more than once in a session; they count as clicked once"
+    documents = counted(count, "document was", "documents were")
+    return f"{documents} clicked more than once in a session; that counts as one click"
 
 
 def _listed(queries: Sequence[Any], docs: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
@@ -208,7 +215,7 @@ def distinct_pages(
     names, pair = paired(queries, query, words, doc)
     rows = np.column_stack([query, 2 * pair + clicked])
     _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    total = np.bincount(place.ravel(), sessions, len(first)).astype(np.int64)
+    total = sums(place.ravel(), sessions, len(first)).astype(np.int64)
     return Pages(names, pair[first], clicked[first], total, notes)
 
 

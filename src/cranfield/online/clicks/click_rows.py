@@ -1,19 +1,19 @@
-"""Impressions with clicks as a lazy frame of an engine, and the counts that the engine makes of them."""
+"""Impressions with clicks as a lazy frame of an engine, from a log or from a table."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from cranfield import check
 from cranfield.errors import DataError, UsageError
-from cranfield.online.clicks.click_pages import Cells, Pages, PairNames, paired, repeated_clicks
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.logs.log import Log
-from cranfield.text import counted, listed
+from cranfield.online.logs.log_tables import find_log
+from cranfield.online.logs.read_log import read_log
+from cranfield.text import listed
 
 COLUMNS = {
     "session": ("session", "query_id", "session_id", "impression_id", "page"),
@@ -25,8 +25,9 @@ COLUMNS = {
 }
 """The columns of a table of impressions, and the names by which they are found. `time` may be missing."""
 OPTIONAL = ("time",)
-MOST_RANKS = 1000
-"""The most ranks of a page."""
+TEXTS = ("session", "query", "doc")
+NUMBERS = {"position": "position", "clicked": "clicks"}
+"""Columns of whole numbers, and what they are called afterwards."""
 SPLITS = ("session", "time")
 
 
@@ -71,41 +72,69 @@ class ClickRows:
 def click_rows(
     source: Any,
     *,
-    engine: Engine | str | None = None,
-    columns: Mapping[str, str] | None = None,
+    engine: Any = None,
+    columns: Any = None,
+    events: Any = None,
     depth: int | None = None,
+    **reading: Any,
 ) -> ClickRows:
     """Impressions with clicks, from a log or from a table with a row per impression.
 
-    source: a `Log`; or a file, directory, table of a database or frame that `Engine.read` takes, with the columns
-        session, query, position, doc and clicked (0 or 1, or a number of clicks).
-    columns: {column: its name in the table}, for other names.
+    source: a `Log`; a file, directory, table of a database or frame with a row per impression and the columns session
+        (one page of results), query, position, doc and clicked (0 or 1, or a number of clicks); or anything that
+        `read_log` reads, if there is no column `clicked`.
+    engine: what `open_engine` takes.
+    columns: other names of columns: {"session": "qid"}, or as text, "session=qid,doc=url"; for a log, its column map.
+    events: the clicks, if they are in another table than the impressions.
     depth: only the first ranks.
+    reading: further parameters of `read_log`, such as `zone`.
     """
+    check.whole("click_rows", depth=depth)
     if isinstance(source, ClickRows):
         rows = source
     elif isinstance(source, Log):
         rows = _of_log(source)
     else:
-        opened = engine if isinstance(engine, Engine) else open_engine(engine or "duckdb")
-        rows = _of_table(source, opened, columns or {})
-    check.whole("click_rows", depth=depth)
-    if depth is not None:
-        import narwhals as nw
-
-        rows = replace(rows, frame=rows.frame.filter(nw.col("position") <= depth), clicks=None)
-    return rows
-
-
-def _of_table(source: Any, engine: Engine, given: Mapping[str, str]) -> ClickRows:
+        rows = _read(source, open_engine(engine), columns, events, reading)
+    if depth is None:
+        return rows
     import narwhals as nw
 
-    origin = str(source) if isinstance(source, str) or hasattr(source, "__fspath__") else "the table"
+    return replace(rows, frame=rows.frame.filter(nw.col("position") <= depth), clicks=None)
+
+
+def _read(source: Any, engine: Engine, columns: Any, events: Any, reading: Mapping[str, Any]) -> ClickRows:
+    """Read a table of impressions if it has a column of clicks, otherwise a log."""
+    table, clicks, _ = find_log(source, events)
+    if clicks is None and not isinstance(table, list):
+        given = _named(columns)
+        text = [
+            name for column in ("session", "query", "doc") for name in (given.get(column), *COLUMNS[column]) if name
+        ]
+        frame = engine.read(table, text=tuple(dict.fromkeys(text)))
+        known = frame.collect_schema().names()
+        if "clicked" in given or any(name in known for name in COLUMNS["clicked"]):
+            origin = str(table) if isinstance(table, str) else "the table"
+            return _of_table(frame, engine, origin, known, given)
+    # Users stay as they are, because only queries, documents and clicks are counted.
+    return _of_log(read_log(source, events=events, columns=columns, engine=engine, **{"hashed": False, **reading}))
+
+
+def _named(columns: Any) -> dict[str, str]:
+    """Names of columns from a mapping or from text; empty for a file, which is the column map of a log."""
+    if columns is None or isinstance(columns, os.PathLike) or (isinstance(columns, str) and "=" not in columns):
+        return {}
+    if isinstance(columns, str):
+        pairs = (entry.partition("=") for entry in columns.split(",") if entry.strip())
+        return {column.strip(): name.strip() for column, _, name in pairs}
+    return dict(columns)
+
+
+def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], given: Mapping[str, str]) -> ClickRows:
+    import narwhals as nw
+
     if unknown := [name for name in given if name not in COLUMNS]:
         raise check.nearest(unknown[0], tuple(COLUMNS), "column of impressions")
-    text = [name for column in ("session", "query", "doc") for name in (given.get(column), *COLUMNS[column]) if name]
-    frame = engine.read(source, text=tuple(dict.fromkeys(text)))
-    known = frame.collect_schema().names()
     names, guessed = {}, []
     for column, usual in COLUMNS.items():
         name = given.get(column) or next((name for name in usual if name in known), None)
@@ -120,10 +149,8 @@ def _of_table(source: Any, engine: Engine, given: Mapping[str, str]) -> ClickRow
         if column not in given and name != column:
             guessed.append(f"{column} is {name!r}")
         names[column] = name
-    picked = [nw.col(names[column]).cast(nw.String).alias(column) for column in ("session", "query", "doc")] + [
-        nw.col(names[column]).cast(nw.Int64).alias(alias)
-        for column, alias in (("position", "position"), ("clicked", "clicks"))
-    ]
+    picked = [nw.col(names[column]).cast(nw.String).alias(column) for column in TEXTS]
+    picked += [nw.col(names[column]).cast(nw.Int64).alias(alias) for column, alias in NUMBERS.items()]
     picked += [nw.col(names["time"]).alias("time")] if "time" in names else []
     notes = (f"columns by their names: {', '.join(guessed)}",) if guessed else ()
     return ClickRows(engine, frame.select(*picked), origin, "time" in names, notes)
@@ -148,155 +175,3 @@ def _of_log(log: Log) -> ClickRows:
     )
     total = log.engine.fetch(clicks.select(nw.len().alias("clicks"))).column("clicks")[0].as_py()
     return ClickRows(log.engine, frame, log.origin or "the log", True, tuple(log.notes), total)
-
-
-def read_cells(rows: ClickRows) -> Cells:
-    """How often each document was shown and clicked at each rank for each query: one GROUP BY."""
-    import narwhals as nw
-
-    counts = rows.frame.group_by("query", "doc", "position").agg(
-        nw.len().alias("shown"),
-        (nw.col("clicks") > 0).cast(nw.Int64).sum().alias("clicked"),
-        nw.col("clicks").sum().alias("clicks"),
-        nw.col("clicks").min().alias("least"),
-        (nw.col("clicks") > 1).cast(nw.Int64).sum().alias("repeated"),
-        nw.col("clicks").is_null().cast(nw.Int64).sum().alias("unknown"),
-    )
-    table = rows.engine.fetch(counts)
-    position, shown, clicked, repeated, unknown = (
-        _numbers(table.column(name)) for name in ("position", "shown", "clicked", "repeated", "unknown")
-    )
-    _check_clicks(rows, _numbers(table.column("least")), unknown)
-    keep, notes = _complete(rows, table, position, shown)
-    _check_positions(rows, position[keep])
-    query, queries = _coded(table.column("query"))
-    doc, words = _coded(table.column("doc"))
-    names, pair = paired(tuple(queries.tolist()), query[keep], words, doc[keep])
-    notes += _click_notes(rows, int(_numbers(table.column("clicks")).sum()), int(repeated.sum()))
-    return Cells(names, pair, position[keep], shown[keep].astype(np.float64), clicked[keep].astype(np.float64), notes)
-
-
-def read_pages(rows: ClickRows) -> Pages:
-    """The distinct pages: a row per session with a column per rank, then one GROUP BY of equal rows."""
-    import narwhals as nw
-
-    ends = rows.engine.fetch(
-        rows.frame.select(
-            nw.col("position").min().alias("first"),
-            nw.col("position").max().alias("last"),
-            nw.col("clicks").min().alias("least"),
-            nw.col("clicks").is_null().cast(nw.Int64).sum().alias("unknown"),
-            nw.col("position").is_null().cast(nw.Int64).sum().alias("nowhere"),
-            nw.col("session").is_null().cast(nw.Int64).sum().alias("nameless"),
-            nw.col("doc").is_null().cast(nw.Int64).sum().alias("empty"),
-            nw.col("query").is_null().cast(nw.Int64).sum().alias("unasked"),
-        )
-    ).to_pylist()[0]
-    _check_clicks(rows, np.array([ends["least"] or 0]), np.array([ends["unknown"] or 0]))
-    notes = rows.notes
-    missing = {"position": "nowhere", "session": "nameless", "doc": "empty", "query": "unasked"}
-    for column, name in missing.items():
-        if ends[name]:
-            notes += (f"{counted(ends[name], 'impression')} without a {column}, left out",)
-    if ends["last"] is None:
-        raise DataError(rows.origin, None, "has no impressions")
-    _check_positions(rows, np.array([ends["first"], ends["last"]]))
-    ranks = ends["last"]
-    if ranks > MOST_RANKS:
-        raise UsageError(
-            f"{rows.origin}: positions go down to {ranks:,}; whole pages are read down to rank {MOST_RANKS:,}, so set "
-            "the depth"
-        )
-    complete = rows.frame.filter(~nw.any_horizontal(*(nw.col(name).is_null() for name in missing), ignore_nulls=False))
-    flag = nw.when(nw.col("clicks") > 0).then(nw.lit("1")).otherwise(nw.lit("0"))
-    marked = complete.with_columns(flag.alias("flag")).with_columns(nw.concat_str("flag", "doc").alias("mark"))
-    places = [f"r{rank}" for rank in range(1, ranks + 1)]
-    of_session = marked.group_by("session", "query").agg(
-        nw.len().alias("rows"),
-        nw.col("clicks").sum().alias("clicks"),
-        (nw.col("clicks") > 1).cast(nw.Int64).sum().alias("repeated"),
-        *(
-            nw.when(nw.col("position") == rank).then(nw.col("mark")).max().alias(place)
-            for rank, place in enumerate(places, start=1)
-        ),
-    )
-    sums = [nw.col(name).sum().alias(name) for name in ("rows", "clicks", "repeated")]
-    table = rows.engine.fetch(of_session.group_by("query", *places).agg(nw.len().alias("sessions"), *sums))
-    sessions = _numbers(table.column("sessions"))
-    query, queries = _coded(table.column("query"))
-    pair_names, pair, clicked = _decoded(table, places, tuple(queries.tolist()), query)
-    shown = int(((pair >= 0).sum(axis=1) * sessions).sum())
-    twice = int(_numbers(table.column("rows")).sum()) - shown
-    if twice:
-        notes += (f"{counted(twice, 'impression')} at a position that its session has twice, left out",)
-    gaps = int(sessions[((pair[:, :-1] < 0) & (pair[:, 1:] >= 0)).any(axis=1)].sum())
-    if gaps:
-        notes += (
-            f"{counted(gaps, 'session')} with positions missing in between, which count as ranks without a document",
-        )
-    totals = (int(_numbers(table.column(name)).sum()) for name in ("clicks", "repeated"))
-    return Pages(pair_names, pair, clicked, sessions, notes + _click_notes(rows, *totals))
-
-
-def _decoded(table: Any, places: list[str], queries: tuple[str, ...], query: Any) -> tuple[PairNames, Any, Any]:
-    """The pairs of the pages, and their clicks: a place holds 0 or 1 for a click, and the document."""
-    import pyarrow
-    import pyarrow.compute
-
-    chunks = [chunk for place in places for chunk in table.column(place).chunks]
-    coded = pyarrow.chunked_array(chunks, pyarrow.string()).combine_chunks().dictionary_encode()
-    marks = coded.dictionary
-    code = _numbers(coded.indices.fill_null(-1)).reshape(len(places), -1).T
-    docs = pyarrow.compute.utf8_slice_codeunits(marks, 1).dictionary_encode()
-    words = np.array(docs.dictionary.to_pylist(), dtype=object)
-    doc = np.append(_numbers(docs.indices), -1)[code]
-    flags = pyarrow.compute.starts_with(marks, "1")
-    clicked = np.append(flags.to_numpy(zero_copy_only=False).astype(bool), False)[code]
-    names, pair = paired(queries, query, words, doc)
-    return names, pair, clicked
-
-
-def _numbers(column: Any) -> Any:
-    """A column of whole numbers; null is 0."""
-    array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    return np.asarray(array.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
-
-
-def _coded(column: Any) -> tuple[Any, Any]:
-    """The number of each value, and the distinct values."""
-    array = column.combine_chunks()
-    coded = array.dictionary_encode() if hasattr(array, "dictionary_encode") else array
-    return _numbers(coded.indices), np.array(coded.dictionary.to_pylist(), dtype=object)
-
-
-def _complete(rows: ClickRows, table: Any, position: Any, shown: Any) -> tuple[Any, tuple[str, ...]]:
-    """Which counts have a query, a document and a position; a note says how many impressions do not."""
-    keep, notes = np.ones(len(position), dtype=bool), rows.notes
-    for column in ("query", "doc", "position"):
-        missing = np.asarray(table.column(column).is_null().to_numpy()).astype(bool)
-        if missing.any():
-            notes += (f"{counted(int(shown[missing].sum()), 'impression')} without a {column}, left out",)
-            keep &= ~missing
-    return keep, notes
-
-
-def _check_positions(rows: ClickRows, position: Any) -> None:
-    if len(position) and position.min() < 1:
-        raise DataError(rows.origin, None, f"has the position {int(position.min())}; positions are counted from 1")
-
-
-def _check_clicks(rows: ClickRows, least: Any, unknown: Any) -> None:
-    if len(least) and least.min() < 0:
-        raise DataError(rows.origin, None, f"has {int(least.min())} clicks in a row, expected 0 or more")
-    if unknown.sum():
-        count = counted(int(unknown.sum()), "impression")
-        raise DataError(rows.origin, None, f"has {count} without a number of clicks; write 0 where there was none")
-
-
-def _click_notes(rows: ClickRows, clicks: int, repeated: int) -> tuple[str, ...]:
-    notes: tuple[str, ...] = ()
-    if repeated:
-        notes += (repeated_clicks(repeated),)
-    if rows.clicks is not None and rows.clicks > clicks:
-        notes += (f"{counted(rows.clicks - clicks, 'click')} on documents that were not shown, left out",)
-    return notes

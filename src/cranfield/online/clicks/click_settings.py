@@ -30,7 +30,7 @@ class ClickSettings:
 
     prior: tuple[float, float] = PRIOR
     rank_prior: tuple[float, float] = PRIOR
-    steps: int = 500
+    steps: int = 2000
     tolerance: float = 1e-8
     level: float | None = 0.95
     exact: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,19 +12,15 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
-from cranfield.frames import need
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
 from cranfield.online.clicks.click_placement import Placement
 from cranfield.online.clicks.click_walks import drawn_clicks
-from cranfield.record import OneRow
 from cranfield.text import counted, listed
-from cranfield.types import Index64, Progress
+from cranfield.types import Index64
 
 BATCH = 100_000
 """Sessions that are simulated at a time."""
-SUFFIXES = (".parquet", ".csv")
-COLUMNS = ("session", "run", "query", "position", "doc", "clicked")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,36 +33,21 @@ class SimulatedBatch:
     clicked: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, repr=False)
-class SimulatedClicks(OneRow):
-    """What was simulated."""
-
-    model: str
-    sessions: int
-    impressions: int
-    clicks: int
-    lists: int
-    unseen: int
-    """Documents of lists that the model has not seen for the query."""
-    seed: int
-    notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """model, sessions, impressions, clicks, lists, unseen, seed."""
-        from cranfield.record import one_row
-
-        names = ("model", "sessions", "impressions", "clicks", "lists", "unseen", "seed")
-        return one_row({name: getattr(self, name) for name in names})
-
-
 class ClickSimulation:
     """Sessions on the lists of runs. Each session draws a topic and a run that has it, all equally likely.
 
+    depth, order: the first documents of each list, in the order of `Run.ranking`.
     queries: {topic: query} if the model knows queries by their texts and the runs have ids of topics.
     """
 
     def __init__(
-        self, model: ClickModel, runs: Sequence[Run], *, depth: int = 10, queries: Mapping[str, str] | None = None
+        self,
+        model: ClickModel,
+        runs: Sequence[Run],
+        *,
+        depth: int = 10,
+        order: str = "score",
+        queries: Mapping[str, str] | None = None,
     ) -> None:
         check.whole("simulation", depth=depth)
         if not runs:
@@ -76,11 +56,12 @@ class ClickSimulation:
         lists: list[tuple[str, str, list[str]]] = []
         unknown = set()
         for run in runs:
-            for topic in run.topics:
+            top = run.top(depth, order)
+            for topic in top.topics:
                 if queries is not None and topic not in queries:
                     unknown.add(topic)
                     continue
-                docs = [place.doc for place in run.ranked_at(topic, np.arange(min(depth, len(run.ranking(topic)))))]
+                docs = [place.doc for place in top.ranking(topic, order)]
                 lists.append((run.name, topic if queries is None else queries[topic], docs))
         if not lists:
             raise UsageError(f"no topic of the runs is among the topics: {listed(sorted(unknown))}")
@@ -90,9 +71,7 @@ class ClickSimulation:
         self.run = np.array([name for name, _, _ in lists], dtype=object)
         self.query = np.array([query for _, query, _ in lists], dtype=object)
         self.pages = Pages.lists(self.query.tolist(), [docs for _, _, docs in lists])
-        self.docs = np.where(
-            self.pages.present, self.pages.names.doc[np.maximum(self.pages.pair, 0)], None
-        )  # fmt: skip
+        self.docs = np.array([*self.pages.names.doc.tolist(), None], dtype=object)[self.pages.pair]
         placement = model.placement(self.pages)
         self.unseen = len(np.unique(self.pages.pair[placement.unseen]))
         known = set(model.names.queries)
@@ -145,53 +124,3 @@ class ClickSimulation:
             "doc": self.docs[at, column],
             "clicked": batch.clicked[session, column].astype(np.int64),
         }
-
-
-def simulate_clicks(
-    model: ClickModel,
-    runs: Sequence[Run],
-    path: str,
-    *,
-    sessions: int = 1000,
-    seed: int = 0,
-    depth: int = 10,
-    queries: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
-) -> SimulatedClicks:
-    """Simulate sessions and write a table with a row per impression, which `fit_clicks` reads: Parquet or CSV.
-
-    The columns are session, run, query, position, doc and clicked. See `ClickSimulation` for the other parameters.
-    """
-    arrow = need("pyarrow", "a simulated log")
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"{path}: a simulated log ends in {' or '.join(SUFFIXES)}")
-    simulation = ClickSimulation(model, runs, depth=depth, queries=queries)
-    kinds = (arrow.string(), arrow.string(), arrow.string(), arrow.int64(), arrow.string(), arrow.int64())
-    schema = arrow.schema(list(zip(COLUMNS, kinds, strict=True)))
-    writer = need("pyarrow.parquet" if suffix == ".parquet" else "pyarrow.csv", "a simulated log")
-    opened = writer.ParquetWriter if suffix == ".parquet" else writer.CSVWriter
-    partial, impressions, clicks = f"{path}.partial", 0, 0
-    try:
-        with opened(partial, schema) as file:
-            for batch in simulation.batches(sessions, seed):
-                columns = simulation.rows(batch)
-                file.write_table(arrow.table(columns, schema=schema))
-                impressions += len(columns["position"])
-                clicks += int(batch.clicked.sum())
-                if progress is not None:
-                    progress(batch.first + len(batch.list), sessions)
-        os.replace(partial, path)
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
-    return SimulatedClicks(
-        model.model,
-        sessions,
-        impressions,
-        clicks,
-        len(simulation.query),
-        simulation.unseen,
-        seed,
-        tuple(simulation.notes),
-    )

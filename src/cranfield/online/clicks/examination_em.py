@@ -6,6 +6,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.online.clicks.bernoulli_em import Expected, Layout, weighted_log
+from cranfield.online.clicks.click_pages import sums
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.types import Array, Index64
 
@@ -31,8 +32,8 @@ class ExaminationProblem:
         self.pair, self.place, self.pairs = pair.astype(np.int32), place.astype(np.int32), pairs
         self.skipped = shown - clicked
         self.impressions = int(shown.sum())
-        self._shown = np.concatenate([np.bincount(pair, shown, pairs), np.bincount(place, shown, places)])
-        self._clicked = np.concatenate([np.bincount(pair, clicked, pairs), np.bincount(place, clicked, places)])
+        self._shown = np.concatenate([sums(pair, shown, pairs), sums(place, shown, places)])
+        self._clicked = np.concatenate([sums(pair, clicked, pairs), sums(place, clicked, places)])
         anchored = np.zeros(pairs + places, dtype=bool)
         anchored[pairs] = True
         counts = np.array([pairs, places])
@@ -48,7 +49,7 @@ class ExaminationProblem:
         rate = (self._clicked + 1) / (self._shown + 2)
         rate[self.pairs :] = np.clip(rate[self.pairs :] / rate[self.pairs], 0.01, 0.99)
         rate[self.pairs] = 1.0
-        return rate
+        return np.asarray(rate)
 
     def expected(self, theta: Array) -> Expected:
         """A click means that the document was examined and attractive; without one, either may have been."""

@@ -37,7 +37,8 @@ class Cascade(ClickKind):
         counts = chain_counts(data.first_clicks())
         skipped = counts.skipped + counts.unclicked
         estimates = beta_estimates(counts.clicked, skipped, settings.prior, settings.level)
-        several, notes = data.several_clicks, ()
+        several = data.several_clicks
+        notes: tuple[str, ...] = ()
         if several:
             notes = (
                 f"{counted(several, 'session')} with clicks on several documents, which CM holds impossible: only the "

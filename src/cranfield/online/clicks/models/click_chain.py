@@ -32,7 +32,7 @@ AFTER_HIT = "continuation after a click, relevant"
 
 @click_kind
 class ClickChain(ClickKind):
-    r"""Users read from the top. Whether they go on depends on whether they clicked, and found what they clicked relevant.
+    r"""Users read from the top. Whether they go on depends on whether they clicked, and found it relevant.
 
     .. math:: P(E_{r+1} = 1 \mid E_r = 1, C_r) = \begin{cases} \tau_2 (1 - a_{qd}) + \tau_3\, a_{qd} & C_r = 1 \\
         \tau_1 & C_r = 0 \end{cases}

@@ -21,7 +21,7 @@ from cranfield.online.clicks.click_kinds import (
     click_kind,
     fit_by_steps,
 )
-from cranfield.online.clicks.click_pages import Cells, Pages
+from cranfield.online.clicks.click_pages import Cells, Pages, sums
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import ChainWalk, Walk
 from cranfield.online.clicks.estimates import beta_estimates
@@ -81,8 +81,8 @@ class DependentProblem(ChainProblem):
         reading = self.read(attractive, onward[np.maximum(counts.start_rank, 0)] if len(onward) else onward, 1.0)
         entered, stopped = self.entered_and_stopped(reading)
         clicked, skipped = self.attractive_counts(reading)
-        on = counts.continued_at + np.bincount(self.open_rank, entered, counts.ranks)
-        off = np.bincount(self.open_rank, stopped, counts.ranks)
+        on = counts.continued_at + sums(self.open_rank, entered, counts.ranks)
+        off = sums(self.open_rank, stopped, counts.ranks)
         likelihood = self.known_likelihood(attractive) + weighted_log(counts.continued_at, onward)
         return Expected(
             np.concatenate([clicked, on]), np.concatenate([skipped, off]), likelihood + reading.log_likelihood

@@ -72,8 +72,8 @@ class SimplifiedBayesian(ClickKind):
     .. math:: P(E_{r+1} = 1 \mid E_r = 1, C_r) = \begin{cases} 1 - s_{qd} & C_r = 1 \\ 1 & C_r = 0 \end{cases}
 
     Fitted by counting, under the assumption that the last click satisfied: attractiveness is clicks over impressions
-    down to the last click (all, without clicks), and satisfaction is the share of clicks that are the last. An exact fit
-    maximises the likelihood by EM, where users may also have read on to the end of the page without a click.
+    down to the last click (all, without clicks), and satisfaction is the share of clicks that are the last. An exact
+    fit maximises the likelihood by EM, where users may also have read on to the end of the page without a click.
     """
 
     name, title = "SDBN", "simplified DBN"
@@ -95,11 +95,13 @@ class SimplifiedBayesian(ClickKind):
         likelihood = problem.expected(np.concatenate([attractive.value, satisfied.value, [1.0]])).log_likelihood
         relevant = without_intervals(attractive.value * satisfied.value)
         if settings.level is not None:
-            spread = [
+            first, second = (
                 logit_variance(success + settings.prior[0], failure + settings.prior[1])
                 for success, failure in ((counts.clicked, skipped), (counts.last, counts.continued))
-            ]
-            relevant = product_estimates(attractive.value, satisfied.value, *spread, np.zeros(size), settings.level)
+            )
+            relevant = product_estimates(
+                attractive.value, satisfied.value, first, second, np.zeros(size), settings.level
+            )
         values: dict[str, Estimates] = {ATTRACTIVENESS: attractive, SATISFACTION: satisfied, RELEVANCE: relevant}
         return Fit(values, likelihood)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import weighted_log
 from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, RANK, SINGLE, ClickKind, Fit, Placed, click_kind
-from cranfield.online.clicks.click_pages import Cells, Pages
+from cranfield.online.clicks.click_pages import Cells, Pages, sums
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import IndependentWalk, Walk
 from cranfield.online.clicks.estimates import beta_estimates
@@ -31,8 +31,8 @@ class _Rate(ClickKind):
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:
         cells = data if isinstance(data, Cells) else data.cells()
         group, size = self.groups(cells)
-        clicked = np.bincount(group, cells.clicked, size)
-        skipped = np.bincount(group, cells.shown, size) - clicked
+        clicked = sums(group, cells.clicked, size)
+        skipped = sums(group, cells.shown, size) - clicked
         ((name, scope),) = self.parameters.items()
         prior = settings.prior if scope == PAIR else settings.rank_prior
         estimates = beta_estimates(clicked, skipped, prior, settings.level)

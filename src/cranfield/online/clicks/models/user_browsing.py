@@ -18,7 +18,7 @@ from cranfield.online.clicks.click_kinds import (
     click_kind,
     fit_by_steps,
 )
-from cranfield.online.clicks.click_pages import Cells, Pages
+from cranfield.online.clicks.click_pages import Cells, Pages, sums
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import BrowsingWalk, Walk
 from cranfield.online.clicks.examination_em import ExaminationProblem
@@ -63,6 +63,6 @@ def browsing_cells(pages: Pages) -> tuple[Index64, Index64, Array, Array]:
     key = pages.pair[row, column] * places + column * (column + 1) // 2 + previous[row, column]
     weight = pages.sessions[row].astype(np.float64)
     distinct, cell = np.unique(key, return_inverse=True)
-    shown = np.bincount(cell, weight, len(distinct))
-    clicked = np.bincount(cell, weight * pages.clicked[row, column], len(distinct))
+    shown = sums(cell, weight, len(distinct))
+    clicked = sums(cell, weight * pages.clicked[row, column], len(distinct))
     return distinct // max(places, 1), distinct % max(places, 1), shown, clicked
