@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -149,7 +150,7 @@ def _started(salt: str) -> Any:
 
 def _threshold(share: float) -> int:
     """The bucket at which a share of all buckets ends."""
-    return int(round(share * BUCKETS))
+    return math.floor(share * BUCKETS + 0.5)
 
 
 def _place(started: Any, data: bytes) -> int:
