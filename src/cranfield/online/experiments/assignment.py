@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -149,14 +150,14 @@ def _started(salt: str) -> Any:
 
 def _threshold(share: float) -> int:
     """The bucket at which a share of all buckets ends."""
-    return round(share * BUCKETS)
+    return math.floor(share * BUCKETS + 0.5)
 
 
 def _place(started: Any, data: bytes) -> int:
     """The bucket of an id: the first 52 bits of its digest."""
     digest = started.copy()
     digest.update(data)
-    return int.from_bytes(digest.digest()[:7], "big") >> 4
+    return int.from_bytes(bytes(digest.digest()[:7]), "big") >> 4
 
 
 def _places(started: Any, data: list[bytes]) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.online.experiments.ab_record import EffectRow
 from cranfield.online.experiments.arm_estimates import adjustment
 from cranfield.online.experiments.experiment_metrics import Metric
-from cranfield.online.experiments.user_buckets import bootstrap_differences, bucket_sums
+from cranfield.online.experiments.user_buckets import bootstrapped, bucket_sums
 from cranfield.online.moments import Moments
 from cranfield.types import Array
 
@@ -38,26 +38,31 @@ def with_bootstrap(
     """
     by_name = {str(metric): metric for metric in metrics}
     sets = {name: moments[name].names for name in moments}
-    sums = bucket_sums(engine, frame, sets, groups=order, seed=seed) if sets else {}
+    if not sets:
+        return list(rows)
+    sums = bucket_sums(engine, frame, sets, groups=order, seed=seed)
+    parts: dict[str, list[tuple[Metric, float]]] = {}
+    for name in sets:
+        metric = by_name[name]
+        parts[name] = [(metric, 1.0)]
+        if covariates[metric]:
+            theta = adjustment(moments[name], metric, covariates[metric])[0]
+            parts[name] += [(one, -float(weight)) for one, weight in zip(covariates[metric], theta, strict=True)]
+    drawn = bootstrapped(sums, parts, len(order), resamples=resamples, seed=seed)
     result = []
     for row in rows:
-        metric = by_name[row.metric]
-        if row.metric not in sums or np.isnan(row.effect.low):
+        if row.metric not in drawn or np.isnan(row.effect.low):
             result.append(row)
             continue
-        theta = adjustment(moments[row.metric], metric, covariates[metric])[0] if covariates[metric] else None
-        drawn = bootstrap_differences(
-            sums[row.metric], metric, 0, order.index(row.arm), covariates=covariates[metric], theta=theta,
-            resamples=resamples, seed=seed,
-        )  # fmt: skip
-        result.append(replace(row, effect=replace(row.effect, **_read(drawn, row, theta, alpha))))
+        values = drawn[row.metric]
+        read = _read(values[0], values[order.index(row.arm)], row, len(parts[row.metric]) > 1, alpha)
+        result.append(replace(row, effect=replace(row.effect, **read)))
     return result
 
 
-def _read(drawn: tuple[Array, Array], row: EffectRow, theta: Array | None, alpha: float) -> dict[str, Any]:
-    first, second = drawn
+def _read(first: Array, second: Array, row: EffectRow, adjusted: bool, alpha: float) -> dict[str, Any]:
     difference = second - first
-    if theta is not None:  # the resamples lack the constant that makes an adjusted value comparable to the control
+    if adjusted:  # the resamples lack the constant that makes an adjusted value comparable to the control
         offset = row.effect.control - float(np.mean(first))
         first, second = first + offset, second + offset
     low, high = np.quantile(difference, [alpha / 2, 1 - alpha / 2])

@@ -234,8 +234,11 @@ def _trend(
     slope = float(c @ difference)
     variance = sum(_user_variance(engine, rows, by_day, metric, gradient, arm, days, c) for arm in (control, treated))
     error = math.sqrt(variance)
+    rounding = 1e-9 * math.sqrt(float(c**2 @ (1 / weight)))
+    if error <= rounding:  # users do the same every day: what is left is rounding
+        slope, error = (slope if abs(slope) > rounding else 0.0), 0.0
     half = float(ndtri(1 - alpha / 2)) * error
-    p = float(2 * ndtr(-abs(slope) / error)) if error else math.nan
+    p = float(2 * ndtr(-abs(slope) / error)) if error else math.nan if slope else 1.0
     return Trend(str(metric), treated, slope, slope - half, slope + half, p, len(days))
 
 

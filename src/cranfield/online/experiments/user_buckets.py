@@ -98,36 +98,33 @@ def from_sums(names: tuple[str, ...], n: Array, first: Array, second: Array, shi
     return Moments(names, ("draw",), groups, count, count, centre + shift, cov)
 
 
-def bootstrap_differences(
-    sums: BucketSums,
-    metric: Metric,
-    control: int,
-    treatment: int,
+def bootstrapped(
+    sums: Mapping[str, BucketSums],
+    metrics: Mapping[str, Sequence[tuple[Metric, float]]],
+    groups: int,
     *,
-    covariates: Sequence[Metric] = (),
-    theta: Array | None = None,
     resamples: int = 2_000,
     seed: int = 0,
-) -> tuple[Array, Array]:
-    """The metric of the control and of the treatment in each Poisson resample of the buckets of users.
+) -> dict[str, Array]:
+    """Each metric in each group, in each Poisson resample of the buckets of users: groups × resamples.
 
     Every bucket is counted as often as a Poisson number with mean 1 says. As users are in buckets by chance, buckets
-    are as good as users for this. With covariates, `theta` is subtracted as in the estimate itself.
+    are as good as users for this. `metrics` are weighted sums, such as a metric minus θ times its covariate. All
+    metrics share the resamples.
 
     Reference: Chamandy, Muralidharan, Najmi & Naidu, Estimating Uncertainty for Massive Data Streams, Google, 2012
     """
     rng = np.random.default_rng(seed)
-    out = np.empty((2, resamples))
+    out = {name: np.zeros((groups, resamples)) for name in metrics}
+    buckets = next(iter(sums.values())).n.shape[1]
     for begin in range(0, resamples, _BLOCK):
-        count = min(_BLOCK, resamples - begin)
-        for side, group in enumerate((control, treatment)):
-            weights = rng.poisson(1.0, (count, sums.n.shape[1])).astype(np.float64)
-            moments = from_sums(
-                sums.names, weights @ sums.n[group], weights @ sums.first[group],
-                np.zeros((count, len(sums.names), len(sums.names))), sums.shift,
-            )  # fmt: skip
-            value = value_and_gradient(moments, metric)[0]
-            for j, one in enumerate(covariates):
-                value = value - (0.0 if theta is None else theta[j]) * value_and_gradient(moments, one)[0]
-            out[side, begin : begin + count] = value
-    return out[0], out[1]
+        block = slice(begin, min(begin + _BLOCK, resamples))
+        for group in range(groups):
+            weights = rng.poisson(1.0, (block.stop - begin, buckets)).astype(np.float64)
+            for name, parts in metrics.items():
+                own = sums[name]
+                empty = np.zeros((len(weights), len(own.names), len(own.names)))
+                moments = from_sums(own.names, weights @ own.n[group], weights @ own.first[group], empty, own.shift)
+                for metric, weight in parts:
+                    out[name][group, block] += weight * value_and_gradient(moments, metric)[0]
+    return out

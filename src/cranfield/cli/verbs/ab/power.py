@@ -42,7 +42,8 @@ cranfield ab power past.csv --metric revenue --covariate revenue=revenue_before 
             result = ab_power(
                 self.table, ab_options.split_metrics(self.metric), covariates=self.covariate,
                 users=options.whole_numbers("--users", self.users), engine=engine,
-                shares=options.numbers("--shares", self.shares) or (), **self.values("unit", "day", "effect", "traffic", "alpha", "power"),
+                shares=options.numbers("--shares", self.shares) or (),
+                **self.values("unit", "day", "effect", "traffic", "alpha", "power"),
             )  # fmt: skip
         self.show_record(result)
         if self.plot:
