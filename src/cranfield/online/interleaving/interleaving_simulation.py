@@ -81,7 +81,7 @@ class InterleavingSimulation(Record):
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """method, user, first, second, wins, ties, losses, delta, p, credit, p_credit, truth, agrees, needed, needed_by_credit."""
+        """method, user, first, second, wins, ties, losses, delta, p, credit, p_credit, truth, agrees, needed, ..."""
         kinds: dict[str, Any] = {
             "method": object, "user": object, "first": object, "second": object, "wins": np.int64, "ties": np.int64,
             "losses": np.int64, "delta": np.float64, "p": np.float64, "credit": np.float64, "p_credit": np.float64,
