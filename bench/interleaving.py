@@ -1,8 +1,8 @@
 """Interleaving at serving speed: lists of ten documents from two lists of ten, one after the other on one core.
 
-`python -m bench.interleaving NAME` runs one contestant in its own process, and prints seconds and bytes as JSON. The time
-is that of 10,000 calls, so 0.1 s are 10 µs for each list, with its attribution record as an object. A further contestant
-makes the same lists from arrays, and one counts the wins of a log of 20,000 lists with their clicks.
+`python -m bench.interleaving NAME` runs one contestant in its own process, and prints seconds and bytes as JSON. The
+time is that of 10,000 calls, so 0.1 s are 10 µs for each list, with its attribution record as an object. A further
+contestant makes the same lists from arrays, and two count the wins of a log of 20,000 lists with their clicks.
 """
 
 import json

@@ -84,7 +84,7 @@ def test_power_by_hand(cranfield: Cranfield) -> None:
         (["make", *FILES[1:], *FILES[1:], "--method", "balanced"], "4 lists, but it takes two"),
         (["power", "--delta", "0.9"], "must be above 0 and at most 0.5"),
         (["power", "--delta", "big"], "--delta big: expected numbers separated by commas"),
-        (["power", "--clicks", FILES[0]], "--clicks belongs to a LOG"),
+        (["power", "--delta", "0.1", "--clicks", FILES[0]], "--clicks belongs to a LOG"),
     ],
 )
 def test_errors_name_the_option_and_the_way_out(cranfield: Cranfield, words: list[str], message: str) -> None:

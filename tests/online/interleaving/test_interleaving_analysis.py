@@ -175,6 +175,8 @@ def test_the_mean_difference_in_credit_has_the_error_of_user_means() -> None:
     assert moments.mean == pytest.approx(by_user.mean())
     assert moments.error == pytest.approx(by_user.std(ddof=1) / np.sqrt(60))
     assert moments.p == pytest.approx(2 * stats.norm.sf(abs(by_user.mean()) / moments.error))
+    z = 1.959964 + 0.841621
+    assert moments.needed(0.05, 0.8) == pytest.approx(480 * (z * moments.error / moments.mean) ** 2, rel=1e-5)
     alone = count_preferences(["a", "b"], credit).credit[0]
     assert alone.error == pytest.approx(stats.sem(credit[:, 0] - credit[:, 1]))
 

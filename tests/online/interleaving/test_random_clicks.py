@@ -71,7 +71,7 @@ def test_balanced_interleaving_favours_the_list_that_is_shifted_up() -> None:
 
 
 def test_team_draft_can_miss_a_difference_that_probabilistic_interleaving_sees() -> None:
-    """Chapelle et al. 2012 §5.1: A = a b c, B = b c a, only c is relevant, and B ranks it higher.
+    """Chapelle et al. 2012: A = a b c, B = b c a, only c is relevant, and B ranks it higher.
 
     By hand: the lists of two places are a b and b a (team draft never shows c there); of three, c always comes third,
     and each team takes it half of the time.

@@ -20,6 +20,8 @@ from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
 from cranfield.meta import axioms, correlate
+from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
+from cranfield.online.interleaving.preference_counts import count_preferences
 from cranfield.report.figures import (
     Figure,
     describe_agreement,
@@ -42,6 +44,7 @@ from cranfield.report.figures import (
     describe_heat,
     describe_informativeness,
     describe_interaction,
+    describe_interleaving_power,
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
@@ -50,6 +53,7 @@ from cranfield.report.figures import (
     describe_power,
     describe_powered,
     describe_precision_recall,
+    describe_preferences,
     describe_rank_changes,
     describe_robustness,
     describe_sessions,
@@ -111,6 +115,12 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
     return {name: describe_assessor_agreement(result) for name, result in results.items()}
 
 
+def preferences(names: list[str]) -> InterleavingAnalysis:
+    """The analysis of interleaved systems with credits at random."""
+    credit = np.random.default_rng(0).random((30, len(names)))
+    return analyse_interleaving(count_preferences(names, credit), resamples=1)
+
+
 def figures(systems: int) -> dict[str, Figure]:
     """Return a figure of each kind, with this many systems or measures."""
     data = scores(systems)
@@ -154,6 +164,10 @@ def figures(systems: int) -> dict[str, Figure]:
         "click perplexity": describe_click_perplexity(
             {"model": twice, "rank": [1, 2] * systems, "perplexity": 1 + rng.random(2 * systems)}
         ),
+        "interleaving power": describe_interleaving_power(
+            {"series": twice, "impressions": [10, 90] * systems, "power": rng.random(2 * systems)}
+        ),
+        "preferences": describe_preferences(preferences(names)),
         "interaction": describe_interaction(
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),

@@ -197,7 +197,8 @@ def _moments(engine: Engine, impressions: Any, i: int, j: int, unit: str, nw: An
     of_unit = gap.group_by(unit).agg(nw.col("gap").sum(), nw.len().cast(nw.Float64).alias("size"))
     sums = engine.fetch(
         of_unit.select(
-            nw.len().alias("clusters"), nw.col("size").sum().alias("impressions"), nw.col("gap").sum().alias("difference"),
+            nw.len().alias("clusters"), nw.col("size").sum().alias("impressions"),
+            nw.col("gap").sum().alias("difference"),
             (nw.col("gap") * nw.col("gap")).sum().alias("squares"),
             (nw.col("gap") * nw.col("size")).sum().alias("products"),
             (nw.col("size") * nw.col("size")).sum().alias("sizes"),

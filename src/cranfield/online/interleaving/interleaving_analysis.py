@@ -111,7 +111,8 @@ class InterleavingAnalysis(Record):
         text, whole = ("first", "second", "better"), ("impressions", "wins", "ties", "losses")
         names = (
             "first", "second", "impressions", "wins", "ties", "losses", "delta", "user_low", "user_high", "query_low",
-            "query_high", "credit", "credit_low", "credit_high", "p", "p_adjusted", "p_users", "p_any_time", "design_effect", "needed", "better",
+            "query_high", "credit", "credit_low", "credit_high", "p", "p_adjusted", "p_users", "p_any_time",
+            "design_effect", "needed", "better",
         )  # fmt: skip
         return {
             name: np.array(
@@ -204,7 +205,8 @@ def analyse_interleaving(
         needed = impressions_needed(wins / total, losses / total, alpha, power) if total else math.inf
         rows.append(
             PairPreference(
-                counts.systems[i], counts.systems[j], wins, ties, losses, delta, low, high, *ends["query"], *credit, p[number],
+                counts.systems[i], counts.systems[j], wins, ties, losses, delta, low, high, *ends["query"], *credit,
+                p[number],
                 float(adjusted[number]), by_vote, always_valid(wins, losses), effect,
                 needed * (effect if effect > 1 else 1), winner,
             )

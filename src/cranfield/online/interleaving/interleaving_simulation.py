@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -61,6 +61,8 @@ class SimulatedPair:
     """Do mean credit and scores prefer the same system? False if one of them is 0."""
     needed: float
     """The impressions after which a sign test finds this difference."""
+    needed_by_credit: float
+    """The impressions after which a z test of mean credit finds it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,11 +81,12 @@ class InterleavingSimulation(Record):
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """method, user, first, second, wins, ties, losses, delta, p, credit, p_credit, truth, agrees, needed."""
+        """method, user, first, second, wins, ties, losses, delta, p, credit, p_credit, truth, agrees, needed, ..."""
         kinds: dict[str, Any] = {
             "method": object, "user": object, "first": object, "second": object, "wins": np.int64, "ties": np.int64,
             "losses": np.int64, "delta": np.float64, "p": np.float64, "credit": np.float64, "p_credit": np.float64,
             "truth": np.float64, "agrees": bool, "needed": np.float64,
+            "needed_by_credit": np.float64,
         }  # fmt: skip
         return {
             name: np.array([getattr(pair, name) for pair in self.pairs], dtype=kind) for name, kind in kinds.items()
@@ -95,16 +98,24 @@ class InterleavingSimulation(Record):
         if len({(pair.first, pair.second) for pair in self.pairs}) > 1:
             return table_of(self.fidelity(), notes=self.notes)
         first, second = self.pairs[0].first, self.pairs[0].second
-        needed = np.array([_whole(value) for value in columns["needed"].tolist()], dtype=object)
+        needed, by_credit = (
+            np.array([_whole(value) for value in columns[name].tolist()], dtype=object)
+            for name in ("needed", "needed_by_credit")
+        )
         shown = {
             "method": columns["method"], "user": columns["user"], f"{first} wins": columns["wins"],
             "ties": columns["ties"], f"{second} wins": columns["losses"], "Δ": columns["delta"], "p": columns["p"],
-            "credit": columns["credit"], "p credit": columns["p_credit"], "agrees": columns["agrees"], "impressions needed": needed,
+            "credit": columns["credit"], "p credit": columns["p_credit"], "agrees": columns["agrees"],
+            "needed": needed, "by credit": by_credit,
         }  # fmt: skip
-        return table_of(shown, notes=self.notes)
+        table = table_of(shown, notes=self.notes)
+        kinds = {"p credit": "probability"}
+        return replace(
+            table, columns=tuple(replace(one, kind=kinds.get(one.header, one.kind)) for one in table.columns)
+        )
 
     def fidelity(self) -> dict[str, NDArray[Any]]:
-        """method, user, pairs, agree (credit and scores prefer the same run), significant, wrong (of these, the rest)."""
+        """method, user, pairs, agree (credit and scores prefer the same run), significant, wrong."""
         groups: dict[tuple[str, str], list[SimulatedPair]] = {}
         for pair in self.pairs:
             groups.setdefault((pair.method, pair.user), []).append(pair)
@@ -312,7 +323,7 @@ def _pair(
     return SimulatedPair(
         str(batch.maker.method), user, systems[pair[0]], systems[pair[1]], wins, ties, losses, delta,
         sign_test(wins, losses), moments.mean, moments.p, truth, bool(moments.mean * truth > 0),
-        impressions_needed(wins / total, losses / total, alpha, power),
+        impressions_needed(wins / total, losses / total, alpha, power), moments.needed(alpha, power),
     )  # fmt: skip
 
 
@@ -326,8 +337,8 @@ def _about(
         f"{measure} prefer the same run"
     )
     yield (
-        f"impressions needed: for p < {alpha:g} in a two-sided sign test with power {power:g}, if wins and losses stay "
-        "so frequent (Connor 1987)"
+        f"needed: impressions for p < {alpha:g} in a two-sided sign test with power {power:g} (Connor 1987); by "
+        "credit: in a z test of mean credit"
     )
     for name, user in users:
         if isinstance(user, CascadeUser):

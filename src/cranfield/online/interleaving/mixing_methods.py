@@ -78,7 +78,7 @@ METHODS: dict[str, Family] = {
         Family(
             "probabilistic", "probabilistic interleaving", "worth",
             "Hofmann, Whiteson & de Rijke, CIKM 2011; Schuth et al., SIGIR 2015",
-            "random clicks favour nobody in mean credit; the lists differ more from the systems' own than with other methods",
+            "random clicks favour nobody in mean credit; the lists differ more from those of the systems",
             {"tau": _TAU, "replacement": Setting(True)},
         ),
         Family(

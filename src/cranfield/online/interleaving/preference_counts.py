@@ -139,6 +139,15 @@ class CreditMoments:
         reach = float(ndtri((1 + level) / 2)) * self.error
         return self.mean - reach, self.mean + reach
 
+    def needed(self, alpha: float, power: float) -> float:
+        """The impressions after which a two-sided z test finds this mean difference; infinite for none."""
+        from scipy.special import ndtri
+
+        if not self.mean or not self.error >= 0:
+            return np.inf
+        reach = float(ndtri(1 - alpha / 2) + ndtri(power))
+        return float(self.impressions * (max(reach, 0.0) * self.error / self.mean) ** 2)
+
     @property
     def p(self) -> float:
         """The two-sided p-value of no difference; 1 if all impressions are ties."""

@@ -1,1 +1,1 @@
-"""The verbs of `cranfield interleave`."""
+"""The verbs of `cranfield interleave`, one file each."""

@@ -32,7 +32,7 @@ cranfield interleave make bm25.run dense.run --method optimised --topics 301,302
 
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
     method: str = option("--method METHOD", "{names}.", default="team-draft", names=METHODS)
-    length: int = option("--length N", "Documents in each interleaved list.", default=10)
+    length: int = option("--length, -n N", "Documents in each interleaved list.", default=10)
     depth: int | None = option("--depth N", "Mix only the first N documents of each run; default: --length.")
     topics: str | None = option(
         "--topics TOPICS", "Only these topics: separated by commas, or a file with a topic at the start of each line."

@@ -10,6 +10,8 @@ from cranfield.cli.declare import argument, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
+USUAL_DELTAS = "0.01,0.02,0.05,0.1"
+
 
 class PowerVerb(Plotting):
     """How many impressions does a sign test need to find a difference?
@@ -30,7 +32,7 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
     clicks: str | None = option(
         "--clicks FILE", "Clicks: query_id, and doc or position (JSON-lines, CSV).", reads=True, solves="clicks="
     )
-    delta: str = option("--delta D,D,...", "Differences to find.", default="0.01,0.02,0.05,0.1")
+    delta: str | None = option("--delta D,D,...", f"Differences to find; default, with a LOG: {USUAL_DELTAS}.")
     ties: float | None = option("--ties SHARE", "The share of impressions that are ties; default: 0, or that of LOG.")
     design_effect: float | None = option(
         "--design-effect F", "Impressions needed, relative to independent ones; default: 1, or that of LOG."
@@ -39,11 +41,15 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
     alpha: float = options.alpha()
     power: float = option("--power P", "The power for which impressions are counted.", default=0.8)
 
+    def given(self) -> bool:
+        return self.log is not None or self.delta is not None
+
     def check(self) -> None:
         super().check()
         check.whole("", **{"--impressions": self.impressions})
         try:
-            self.deltas = [float(word) for word in self.delta.split(",") if word.strip()]
+            words = (USUAL_DELTAS if self.delta is None else self.delta).split(",")
+            self.deltas = [float(word) for word in words if word.strip()]
         except ValueError:
             raise UsageError(f"--delta {self.delta}: expected numbers separated by commas, such as 0.01,0.05") from None
         if not self.deltas:

@@ -46,7 +46,7 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
     )
     measure: str = option("--measure, -m MEASURE", "The measure that says which run is better.", default="nDCG@10")
     impressions: int = option("--impressions N", "Lists that are shown.", default=10_000)
-    length: int = option("--length N", "Documents in each interleaved list.", default=10)
+    length: int = option("--length, -n N", "Documents in each interleaved list.", default=10)
     depth: int | None = option("--depth N", "Mix only the first N documents of each run; default: --length.")
     alpha: float = options.alpha()
     power: float = option("--power P", "The power for which impressions are counted.", default=0.8)
