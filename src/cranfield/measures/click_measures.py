@@ -6,7 +6,7 @@ import numpy as np
 
 from cranfield.assessed.lists import Assessed
 from cranfield.measures.base import Properties, Terms, measure
-from cranfield.measures.click_reading import (
+from cranfield.measures.click_readers import (
     ClickChain,
     DependentClicks,
     DynamicBayesian,

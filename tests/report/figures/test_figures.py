@@ -49,6 +49,7 @@ from cranfield.report.figures import (
     describe_judge_confusion,
     describe_judge_ranks,
     describe_method_ranks,
+    describe_online_agreement,
     describe_posterior_entropy,
     describe_power,
     describe_powered,
@@ -166,6 +167,14 @@ def figures(systems: int) -> dict[str, Figure]:
         ),
         "interleaving power": describe_interleaving_power(
             {"series": twice, "impressions": [10, 90] * systems, "power": rng.random(2 * systems)}
+        ),
+        "online winners": describe_online_agreement(
+            {
+                "comparison": ["ab"] * (2 * systems),
+                "measure": twice,
+                "topics": [10, 20] * systems,
+                "agreement": rng.random(2 * systems),
+            }
         ),
         "preferences": describe_preferences(preferences(names)),
         "interaction": describe_interaction(

@@ -30,7 +30,7 @@ cranfield calibrate queries.jsonl qrels.txt --events events.jsonl --measure TBG 
     log: str = argument("LOG", LOG, required=True)
     qrels: str | None = argument("QRELS", "The judgments, for measures with parameters by grade.", reads=True)
     measure: str = option(
-        "--measure NAME", "The measure: {names}.", default="RBP", names="online.calibration.calibrate:MEASURES"
+        "--measure, -m NAME", "The measure: {names}.", default="RBP", names="online.calibration.calibrate:MEASURES"
     )
     lengths: str | None = option(
         "--lengths FILE", "Lengths of documents, for TBG (words) and U (characters).", reads=True
