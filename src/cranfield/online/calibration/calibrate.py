@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cranfield import check
@@ -68,18 +69,21 @@ def calibrate(
     if lengths is not None and measure not in ("TBG", "U"):
         raise UsageError(f"lengths are for TBG and U, and would do nothing for {measure}")
     if measure == "MP":
-        return calibrate_MP(log, level, depth=depth, timed=timed, restart=restart, seed=seed)
-    if measure in MODEL_OF:
+        result = calibrate_MP(log, level, depth=depth, timed=timed, restart=restart, seed=seed)
+    elif measure in MODEL_OF:
         from cranfield.online.clicks.click_fitting import fit_clicks
 
         assert qrels is not None
         model = fit_clicks(log, MODEL_OF[measure], level=level, **fit)
-        return calibrate_click_measure(measure, model, qrels, level, topics)
-    viewed = viewed_lists(log, qrels if measure in NEED_GRADES else None, topics)
-    if measure == "RBP":
-        return calibrate_RBP(viewed, level)
-    if measure == "ERR":
-        return calibrate_ERR(viewed, level)
-    if measure == "TBG":
-        return calibrate_TBG(viewed, level, rel, lengths)
-    return calibrate_U(viewed, level, lengths, speed)
+        result = calibrate_click_measure(measure, model, qrels, level, topics)
+    else:
+        viewed = viewed_lists(log, qrels if measure in NEED_GRADES else None, topics)
+        if measure == "RBP":
+            result = calibrate_RBP(viewed, level)
+        elif measure == "ERR":
+            result = calibrate_ERR(viewed, level)
+        elif measure == "TBG":
+            result = calibrate_TBG(viewed, level, rel, lengths)
+        else:
+            result = calibrate_U(viewed, level, lengths, speed)
+    return replace(result, notes=tuple(dict.fromkeys([*result.notes, *log.notes])))
