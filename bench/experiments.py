@@ -2,7 +2,7 @@
 
 `python -m bench.experiments NAME FOLDER` runs one contestant in its own process, and prints seconds and bytes as JSON.
 The time goes from opening the file to the results; imports are not included, and every contestant analyses a small
-table first. tea-tasting is run in every way it offers for such a file: the fastest one counts.
+table first. tea-tasting is run in several ways, as it reads frames of several libraries.
 """
 
 import json
@@ -17,7 +17,6 @@ import numpy as np
 from bench.peers import peak_bytes
 
 USERS = 1_000_000
-COLUMNS = ("revenue", "orders", "clicks", "impressions", "seconds", "pages", "revenue_before")
 METRICS = ("revenue", "orders", "seconds", "pages", "clicks/impressions", "orders/clicks")
 
 Timed = Callable[[], Any]

@@ -141,9 +141,9 @@ def moments(frame: Any, columns: Iterable[str], by: Iterable[str] = ()) -> Momen
     .. math:: \bar x = c + \frac{1}{n} \sum (x - c), \qquad
         s_{xy} = \frac{1}{n - 1} \left( \sum (x - c_x)(y - c_y) - n (\bar x - c_x)(\bar y - c_y) \right)
 
-    The shifts c are the means of the first rows, so that large numbers that differ little lose no digits. If these
-    rows turn out to be far from a group, further scans use better shifts for it. Rows in which a column has no finite
-    number do not count; `Moments.missing` says how many; such rows also cost a second scan.
+    The shifts c are 0 at first. A group of large numbers that differ little would lose digits: then another scan has
+    the mean of the group as shift. Rows in which a column has no finite number do not count; `Moments.missing` says how
+    many; such rows also cost a second scan.
 
     >>> import duckdb
     >>> rows = duckdb.sql("SELECT * FROM (VALUES ('A', 1, 2), ('A', 3, 2), ('B', 5, NULL)) AS t(arm, clicks, shown)")
@@ -164,7 +164,7 @@ def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[
     every = tuple(dict.fromkeys(name for names in sets.values() for name in names))
     schema = _checked_schema(nw, lazy, every, keys)
     scan = _Scan(nw, lazy, sets, keys, {name: schema[name] for name in every})
-    shifts = scan.rough_means()
+    shifts = dict.fromkeys(every, 0.0)
     result = scan.run(shifts)
     if not scan.complete:
         result = scan.run(shifts)
@@ -180,14 +180,12 @@ def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[
     return result
 
 
-SAMPLE = 1_000
-"""The number of rows whose means are the first shifts."""
 ROUNDING = 1e-13
 """A standard deviation below this share of the mean is rounding."""
 SCANS = 4
 """The most further scans for groups that are far from the shifts."""
 FAR = 1e6
-"""A shift whose squared distance from the mean is this many variances costs too many digits."""
+"""A shift whose squared distance from the mean is this many variances costs too many digits: six of sixteen."""
 
 
 class _Scan:
@@ -208,18 +206,15 @@ class _Scan:
         finite = {name: nw.when(value.is_finite()).then(value) for name, value in floats.items()}
         self.clean = lazy.select(*labelled, *(value.alias(self.numbers[name]) for name, value in finite.items()))
 
-    def rough_means(self) -> dict[str, float]:
-        """The means of the finite values in the first rows; 0 if there are none."""
-        first = self.clean.head(SAMPLE)
-        row = fetched(first.select(*(self.nw.col(number).mean() for number in self.numbers.values()))).to_pylist()[0]
-        return {name: row[number] or 0.0 for name, number in self.numbers.items()}
-
     def run(self, shifts: Mapping[str, float]) -> dict[str, Moments]:
         """The moments of each set; they are wrong if `complete` turns out to be false, then run it again."""
         nw, numbers = self.nw, self.numbers
         self._shared = self.complete
         rows = self.rows if self.complete else self.clean
-        shifted = rows.with_columns(*(nw.col(number) - shifts[name] for name, number in numbers.items()))
+        moved = {name: shift for name, shift in shifts.items() if shift}
+        shifted = (
+            rows.with_columns(*(nw.col(numbers[name]) - shift for name, shift in moved.items())) if moved else rows
+        )
         sums: dict[str, Any] = {}
         counts: dict[str, Any] = {}
         for s, names in enumerate(self.sets.values()):
@@ -276,10 +271,11 @@ class _Scan:
 
 def _lost(moments: Moments, shifts: Mapping[str, float]) -> Array:
     """How far the shifts are from the means of each group: the largest squared distance in variances of the column."""
-    distance = (moments.mean - np.array([shifts[name] for name in moments.names])) ** 2
+    distance = np.abs(moments.mean - np.array([shifts[name] for name in moments.names]))
+    distance = np.where(distance > ROUNDING * np.abs(moments.mean), distance, 0.0)
     variance = np.einsum("gii->gi", moments.cov)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.nan_to_num(np.where(distance > 0, distance / variance, 0.0), nan=0.0).max(axis=1))
+        return np.asarray(np.nan_to_num(np.where(distance > 0, distance**2 / variance, 0.0), nan=0.0).max(axis=1))
 
 
 def _better_shifts(

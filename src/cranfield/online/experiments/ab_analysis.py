@@ -24,7 +24,7 @@ from cranfield.online.experiments.quantile_estimates import quantile_estimates
 from cranfield.online.experiments.sample_ratio import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
-from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, unit_table
+from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
 
@@ -113,7 +113,7 @@ def analyse(
             raise UsageError("analyse: the bootstrap needs unit=, the column of user ids")
     opened = open_engine(engine)
     try:
-        frame = opened.read(source, text=[arm, *([unit] if unit else []), *segments])
+        frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
         return _analysed(
             opened, frame, metrics, settings, arm=arm, unit=unit, control=control, covariates=covariates, shares=shares,
             caps=caps, segments=tuple(segments), day=day, correction=correction, method=method, resamples=resamples,

@@ -30,6 +30,14 @@ class UnitTable:
     """What was left out or changed."""
 
 
+def read_table(engine: Engine, source: Any, text: Iterable[str]) -> Any:
+    """The table of an experiment; these columns are text, if it has them, so that the user 0012 is not the number 12."""
+    frame = engine.read(source)
+    schema = frame.collect_schema()
+    numbers = [name for name in dict.fromkeys(text) if name in schema and schema[name].is_numeric()]
+    return engine.read(source, text=numbers) if numbers else frame
+
+
 def unit_table(
     engine: Engine,
     frame: Any,
