@@ -31,7 +31,7 @@ class UnitTable:
 
 
 def read_table(engine: Engine, source: Any, text: Iterable[str]) -> Any:
-    """The table of an experiment; these columns are text, if it has them, so that the user 0012 is not the number 12."""
+    """The table of an experiment; these columns are text, if it has them: the user 0012 is not the number 12."""
     frame = engine.read(source)
     schema = frame.collect_schema()
     numbers = [name for name in dict.fromkeys(text) if name in schema and schema[name].is_numeric()]
