@@ -1,0 +1,230 @@
+"""The rows that online measures add up: queries, sessions and users, from one pass over the events of a log.
+
+The pass groups queries and events by user, query and stretch of time. A stretch is as long as the silence that ends a
+session, so all of it belongs to one session. Sessions, and then users, are put together from these stretches, which
+are far fewer than the events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from cranfield import check
+from cranfield.check import nearest
+from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.log_signals import (
+    ASKED,
+    END,
+    QUERIES,
+    QUERY,
+    SECOND,
+    SESSION_TIME,
+    SESSIONS,
+    START,
+    Signal,
+)
+from cranfield.online.log_measures.online_measure import OnlineMeasure
+from cranfield.online.log_measures.query_texts import add_repeats, add_similarity, add_words, normal_text
+from cranfield.online.log_measures.shown_documents import add_shown
+
+if TYPE_CHECKING:
+    from cranfield.online.logs import Log
+
+DAY = 86_400 * SECOND
+NONE = "(none)"
+"""The group of queries that have no value in a column of the log."""
+GAP = 30.0
+"""Minutes of silence after which a session ends."""
+OF_SESSIONS = (SESSIONS, SESSION_TIME)
+"""Signals of sessions: those of a user come from the user's sessions."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogRows:
+    """The rows of a log for some measures, as lazy frames. `by` are the columns of the groups."""
+
+    log: Log
+    measures: tuple[OnlineMeasure, ...]
+    by: tuple[str, ...] = ()
+    gap: float = GAP
+
+    def __post_init__(self) -> None:
+        check.positive("sessions", gap=self.gap)
+        known = ("day", *self.log.groups)
+        for name in self.by:
+            if name not in known:
+                raise nearest(name, known, "column of the log")
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """What the measures need, all together."""
+        return frozenset().union(*(measure.needs for measure in self.measures))
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """What is counted in the pass over the events."""
+        always = [QUERIES, START]
+        if self.needs & {"sessions", "history", "absence"} or self._has_days:
+            always.append(END)
+        if self.needs & {"similarity", "repeats"}:
+            always.append(ASKED)
+        wanted = [signal for measure in self.measures for signal in measure.signals()]
+        wanted += [evidence.signal for measure in self.measures for evidence in measure.evidence()]
+        return tuple(dict.fromkeys(signal for signal in (*always, *wanted) if signal not in OF_SESSIONS))
+
+    @property
+    def _has_days(self) -> bool:
+        return any(measure.rows == "users" for measure in self.measures)
+
+    @property
+    def _carried(self) -> tuple[str, ...]:
+        """Columns of queries that are taken along: groups, and the text if it matters."""
+        texts = ("text",) if self.needs & {"similarity", "repeats", "words"} else ()
+        return (*(name for name in self.by if name != "day"), *texts)
+
+    @cached_property
+    def stretches(self) -> Any:
+        """A row per user, query and stretch of time (or session, if the log names them), with the signals."""
+        activity = self._activity()
+        keys = ["user", "query_id"]
+        if "sessions" in self.needs:
+            if self.log.has_sessions:
+                keys.append("session")
+            else:
+                activity = activity.with_columns(stretch=col("time") // round(self.gap * 60 * SECOND))
+                keys.append("stretch")
+        carried = (col(name).max() for name in self._carried)
+        rows = activity.group_by(*keys).agg(*(signal.reduced(signal.of_row()) for signal in self.signals), *carried)
+        if "stretch" in keys:
+            rows = number_sessions(rows, round(self.gap * 60 * SECOND))
+        columns = {name: col(name) for name in self._carried if name != "text"}
+        columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
+        if "day" in self.by:
+            columns["day"] = col(START.name) // DAY
+        return self.log.engine.keep(rows.with_columns(**columns) if columns else rows)
+
+    def _activity(self) -> Any:
+        """Queries and events below one another."""
+        import narwhals as nw
+
+        session = ("session",) if self.log.has_sessions and "sessions" in self.needs else ()
+        numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
+        queries = self.log.queries.select(
+            "user", "query_id", "time", *session, *self._carried,
+            action=lit(QUERY),
+            **{name: nw.lit(None, dtype=dtype) for name, dtype in numbers.items()},
+        )  # fmt: skip
+        events = self.log.events.select(
+            "user", "query_id", "time", *session,
+            *(nw.lit(None, dtype=nw.String()).alias(name) for name in self._carried),
+            "action",
+            *(col(name).cast(dtype) for name, dtype in numbers.items()),
+        )  # fmt: skip
+        return nw.concat([queries, events], how="vertical")
+
+    @cached_property
+    def queries(self) -> Any:
+        """A row per query, with its signals; events that belong to no query of the log are left out."""
+        rows = self.stretches
+        if "sessions" in self.needs:
+            session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
+            rows = rows.group_by("user", "query_id").agg(*self._combined(), session)
+        rows = rows.filter(col(QUERIES.name) > 0)
+        if self.needs & {"similarity", "repeats", "words"}:
+            rows = rows.with_columns(text=normal_text("text"))
+        if "similarity" in self.needs:
+            rows = add_similarity(rows)
+        if "repeats" in self.needs:
+            rows = add_repeats(rows)
+        if "words" in self.needs:
+            rows = add_words(rows)
+        if "shown" in self.needs:
+            cutoffs = sorted({k for measure in self.measures if (k := getattr(measure, "k", None))})
+            rows = add_shown(rows, self.log, cutoffs, expected="expected" in self.needs)
+        return rows
+
+    @cached_property
+    def sessions(self) -> Any:
+        """A row per session, with its signals. Its groups are those of its first day, and of its lowest arm."""
+        rows = self.stretches.group_by("user", "session").agg(*self._combined())
+        rows = rows.with_columns(**{signal.name: signal.of_row() for signal in OF_SESSIONS})
+        if "absence" in self.needs:
+            before = col(END.name).shift(1).over("user", order_by=[START.name, "session"])
+            rows = rows.with_columns(absence=col(START.name) - before)
+        return rows
+
+    @cached_property
+    def users(self) -> Any:
+        """A row per user and group, with its signals."""
+        rows = self.stretches.group_by("user", *self.by).agg(*(signal.reduced() for signal in self.signals))
+        if "sessions" in self.needs:
+            sums = (signal.reduced() for signal in OF_SESSIONS)
+            rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
+            rows = rows.with_columns(*(col(signal.name).fill_null(0) for signal in OF_SESSIONS))
+        if "history" in self.needs:
+            ends = self.stretches.group_by("user").agg(
+                col(START.name).min().alias("user first"), col(END.name).max().alias("user last")
+            )
+            rows = rows.join(ends, on="user", how="left").with_columns(lit(self.span[1]).alias("log end"))
+        days = 1 if "day" in self.by else self.span[1] // DAY - self.span[0] // DAY + 1
+        return rows.with_columns(lit(days).alias("days"))
+
+    @cached_property
+    def per_user(self) -> Any:
+        """A row per user and group: the sums above and below the line of each measure (see `sum_names`)."""
+        import narwhals as nw
+
+        rows = self.users.select("user", *self.by)
+        for kind in dict.fromkeys(measure.rows for measure in self.measures):
+            sums = [
+                expression.cast(nw.Float64()).sum().alias(name)
+                for measure in self.measures
+                if measure.rows == kind
+                for name, expression in zip(sum_names(measure), (measure.numerator(), measure.denominator()), strict=True)
+            ]
+            totals = getattr(self, kind).group_by("user", *self.by).agg(*sums)
+            rows = rows.join(totals, on=["user", *self.by], how="left")
+        names = [name for measure in self.measures for name in sum_names(measure)]
+        return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The times of the first and of the last action of the log, in microseconds; 0 and 0 if it is empty."""
+        ends = self.stretches.select(col(START.name).min().alias("low"), col(END.name).max().alias("high"))
+        row = self.log.engine.fetch(ends).to_pylist()[0]
+        return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
+
+    def _combined(self) -> Iterable[Any]:
+        """Signals and groups of several stretches together."""
+        yield from (signal.reduced() for signal in self.signals)
+        if "text" in self._carried:
+            yield col("text").max()
+        for name in self.by:
+            yield col(name).min()
+
+
+def number_sessions(rows: Any, gap: int) -> Any:
+    """Stretches of activity with the number of the user's session: a new one begins after a silence longer than `gap`.
+
+    The order is total as far as it matters: rows that begin and end together are in the same session.
+    """
+    order = [START.name, END.name]
+    rows = rows.with_columns(reach=col(END.name).cum_max().over("user", order_by=order))
+    rows = rows.with_columns(before=col("reach").shift(1).over("user", order_by=order))
+    rows = rows.with_columns(same=indicator(col(START.name) - col("before") <= gap))
+    rows = rows.with_columns(session=(1 - col("same")).cum_sum().over("user", order_by=[*order, "same"]))
+    return rows.drop("reach", "before", "same")
+
+
+def sum_names(measure: OnlineMeasure) -> tuple[str, str]:
+    """The columns of `LogRows.per_user` that hold the sums of a measure above and below the line."""
+    return f"{measure} numerator", f"{measure} denominator"
+
+
+def check_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns to group by, each once."""
+    names = (by,) if isinstance(by, str) else tuple(by or ())
+    return tuple(dict.fromkeys(names))
