@@ -53,7 +53,7 @@ class LogRows:
 
     def __post_init__(self) -> None:
         check.positive("sessions", gap=self.gap)
-        known = ("day", *self.log.groups)
+        known = ("day", "arm", *self.log.segments)
         for name in self.by:
             if name not in known:
                 raise nearest(name, known, "column of the log")
@@ -75,6 +75,20 @@ class LogRows:
         wanted += [evidence.signal for measure in self.measures for evidence in measure.evidence()]
         return tuple(dict.fromkeys(signal for signal in (*always, *wanted) if signal not in OF_SESSIONS))
 
+    @cached_property
+    def unnamed(self) -> tuple[int, int]:
+        """How many queries have no session in the log, and how many queries there are."""
+        import narwhals as nw
+
+        counts = self.log.queries.select(indicator(col("session").is_null()).sum().alias("without"), all=nw.len())
+        row = self.log.engine.fetch(counts).to_pylist()[0]
+        return int(row["without"] or 0), int(row["all"])
+
+    @property
+    def names_sessions(self) -> bool:
+        """Does the log name the session of every query? If not, silence separates sessions."""
+        return self.unnamed[0] == 0
+
     @property
     def _has_days(self) -> bool:
         return any(measure.rows == "users" for measure in self.measures)
@@ -91,7 +105,7 @@ class LogRows:
         activity = self._activity()
         keys = ["user", "query_id"]
         if "sessions" in self.needs:
-            if self.log.has_sessions:
+            if self.names_sessions:
                 keys.append("session")
             else:
                 activity = activity.with_columns(stretch=col("time") // round(self.gap * 60 * SECOND))
@@ -100,6 +114,8 @@ class LogRows:
         rows = activity.group_by(*keys).agg(*(signal.reduced(signal.of_row()) for signal in self.signals), *carried)
         if "stretch" in keys:
             rows = number_sessions(rows, round(self.gap * 60 * SECOND))
+        elif "session" in keys:  # an event without a session is in that of its query
+            rows = rows.with_columns(session=col("session").fill_null(col("session").max().over("user", "query_id")))
         columns = {name: col(name) for name in self._carried if name != "text"}
         columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
         if "day" in self.by:
@@ -110,7 +126,7 @@ class LogRows:
         """Queries and events below one another."""
         import narwhals as nw
 
-        session = ("session",) if self.log.has_sessions and "sessions" in self.needs else ()
+        session = ("session",) if self.names_sessions and "sessions" in self.needs else ()
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
         queries = self.log.queries.select(
             "user", "query_id", "time", *session, *self._carried,
@@ -179,13 +195,14 @@ class LogRows:
 
         rows = self.users.select("user", *self.by)
         for kind in dict.fromkeys(measure.rows for measure in self.measures):
-            sums = [
-                expression.cast(nw.Float64()).sum().alias(name)
+            terms = {
+                name: expression.cast(nw.Float64())
                 for measure in self.measures
                 if measure.rows == kind
-                for name, expression in zip(sum_names(measure), (measure.numerator(), measure.denominator()), strict=True)
-            ]
-            totals = getattr(self, kind).group_by("user", *self.by).agg(*sums)
+                for name, expression in zip(sum_names(measure), measure.terms(), strict=True)
+            }
+            sums = (col(name).sum() for name in terms)
+            totals = getattr(self, kind).select("user", *self.by, **terms).group_by("user", *self.by).agg(*sums)
             rows = rows.join(totals, on=["user", *self.by], how="left")
         names = [name for measure in self.measures for name in sum_names(measure)]
         return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))

@@ -230,10 +230,10 @@ def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) 
     share = f"{100 * confidence:g}%"
     notes = [f"{share} intervals over users, by the delta method"]
     if "sessions" in rows.needs:
-        if rows.log.has_sessions:
-            notes.append("sessions: as the log names them")
-        else:
-            notes.append(f"sessions: a new one after {rows.gap:g} minutes without a query or an event")
+        without, queries = rows.unnamed
+        silence = f"a new one after {rows.gap:g} minutes without a query or an event"
+        some = f", as {without:,} of {counted(queries, 'query', 'queries')} name none" if 0 < without < queries else ""
+        notes.append(f"sessions: {silence}{some}" if without else "sessions: as the log names them")
     if "day" in rows.by:
         notes.append("days: UTC")
     return notes

@@ -66,6 +66,10 @@ class OnlineMeasure:
         """What a row adds to the sum below the line."""
         raise NotImplementedError
 
+    def terms(self) -> tuple[nw.Expr, nw.Expr]:
+        """What a row adds above and below the line."""
+        return self.numerator(), self.denominator()
+
     def note(self) -> str:
         """What a reader of the number must know; empty if its definition says everything."""
         return ""
@@ -118,7 +122,7 @@ def parse_online(text: str | OnlineMeasure) -> OnlineMeasure:
     """
     if isinstance(text, OnlineMeasure):
         return text
-    parts = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@(\d+))?\s*", text)
+    parts = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@(\d+|k))?\s*", text)
     if parts is None:
         raise UsageError(f"measure {text!r} is not written as NAME, NAME@K or NAME(parameter=value)")
     name, inside, cutoff = parts.groups()
@@ -128,7 +132,7 @@ def parse_online(text: str | OnlineMeasure) -> OnlineMeasure:
         raise check.nearest(name if cutoff is None else f"{name}@k", known_online(), "online measure")
     cls = REGISTRY[wanted]
     allowed = {each.name: each.default for each in fields(cls)}
-    given: dict[str, Any] = {} if cutoff is None else {"k": int(cutoff)}
+    given: dict[str, Any] = {} if cutoff in (None, "k") else {"k": int(cutoff)}
     for piece in filter(None, map(str.strip, (inside or "").split(","))):
         parameter, sign, value = (part.strip() for part in piece.partition("="))
         if parameter not in allowed:
