@@ -1,0 +1,1 @@
+"""Logs of live traffic: reading, checking, sessions, and a simulated log."""
