@@ -160,7 +160,7 @@ def test_intervals_are_students_over_users(log: Any) -> None:
 
 
 def test_intervals_cover_the_truth_although_queries_of_a_user_are_alike() -> None:
-    """200 samples of 60 users from a population in which some users always click and some never do.
+    """60 samples of 60 users from a population in which some users always click and some never do.
 
     An interval over queries would cover far less often: a user's queries all have the same value.
     """

@@ -67,7 +67,7 @@ class LogRows:
     def signals(self) -> tuple[Signal, ...]:
         """What is counted in the pass over the events."""
         always = [QUERIES, START]
-        if self.needs & {"sessions", "history", "absence"} or self._has_days:
+        if self.needs & {"sessions", "history", "absence", "days"}:
             always.append(END)
         if self.needs & {"similarity", "repeats"}:
             always.append(ASKED)
@@ -88,10 +88,6 @@ class LogRows:
     def names_sessions(self) -> bool:
         """Does the log name the session of every query? If not, silence separates sessions."""
         return self.unnamed[0] == 0
-
-    @property
-    def _has_days(self) -> bool:
-        return any(measure.rows == "users" for measure in self.measures)
 
     @property
     def _carried(self) -> tuple[str, ...]:
@@ -185,8 +181,10 @@ class LogRows:
                 col(START.name).min().alias("user first"), col(END.name).max().alias("user last")
             )
             rows = rows.join(ends, on="user", how="left").with_columns(lit(self.span[1]).alias("log end"))
-        days = 1 if "day" in self.by else self.span[1] // DAY - self.span[0] // DAY + 1
-        return rows.with_columns(lit(days).alias("days"))
+        if "days" in self.needs:
+            days = 1 if "day" in self.by else self.span[1] // DAY - self.span[0] // DAY + 1
+            rows = rows.with_columns(lit(days).alias("days"))
+        return rows
 
     @cached_property
     def per_user(self) -> Any:

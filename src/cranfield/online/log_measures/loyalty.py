@@ -67,6 +67,8 @@ class SessionsPerUser(_PerUser):
 class _PerDay(_PerUser):
     """The mean of a number per user and day."""
 
+    needs = frozenset({"days"})
+
     def denominator(self) -> nw.Expr:
         return col("days")
 
@@ -97,7 +99,7 @@ class SessionsPerDay(_PerDay):
 
     name = "sessions-per-day"
     unit = "sessions"
-    needs = frozenset({"sessions"})
+    needs = frozenset({"sessions", "days"})
     counts = (SESSIONS,)
 
 

@@ -45,10 +45,10 @@ class OnlineMeasure:
     unit: ClassVar[str] = ""
     better: ClassVar[str] = "neither"
     rows: ClassVar[str] = "queries"
-    """What a row is: `queries`, `sessions`, `days` (a user on a day), or `users`."""
+    """What a row is: `queries`, `sessions` or `users`."""
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What has to be worked out for its rows: `shown`, `expected`, `sessions`, `similarity`, `repeats`, `absence`,
-    `history`. See `log_rows`."""
+    """What has to be worked out for its rows: `shown`, `expected`, `sessions`, `similarity`, `repeats`, `words`,
+    `absence`, `days`, `history`. See `log_rows`."""
 
     def signals(self) -> tuple[Signal, ...]:
         """What is counted in the events of a query."""
