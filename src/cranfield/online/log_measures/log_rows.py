@@ -7,6 +7,7 @@ are far fewer than the events.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -235,8 +236,16 @@ def number_sessions(rows: Any, gap: int) -> Any:
 
 
 def sum_names(measure: OnlineMeasure) -> tuple[str, str]:
-    """The columns of `LogRows.per_user` that hold the sums of a measure above and below the line."""
-    return f"{measure} numerator", f"{measure} denominator"
+    """The columns of `LogRows.per_user` that hold the sums of a measure above and below the line.
+
+    Spark reads a dot in a name as a path, so names have only letters, digits, hyphens and underscores.
+
+    >>> from cranfield.online.log_measures import parse_online
+    >>> sum_names(parse_online("CTR@5"))
+    ('CTR_5_numerator', 'CTR_5_denominator')
+    """
+    name = re.sub(r"[^\w-]+", "_", str(measure)).strip("_")
+    return f"{name}_numerator", f"{name}_denominator"
 
 
 def check_by(by: str | Sequence[str] | None) -> tuple[str, ...]:

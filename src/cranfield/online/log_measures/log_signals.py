@@ -54,14 +54,19 @@ def _action(name: str) -> nw.Expr:
     return col("action") == name
 
 
+def _name(text: str) -> str:
+    """The name of a column; Spark reads a dot in it as a path."""
+    return text.replace(".", "_")
+
+
 def count_of(action: str) -> Signal:
     """How many events of a kind there are."""
-    return Signal(f"n {action}", "sum", lambda: indicator(_action(action)))
+    return Signal(_name(f"n {action}"), "sum", lambda: indicator(_action(action)))
 
 
 def value_of(action: str) -> Signal:
     """The sum of the values of events of a kind, such as the revenue of conversions."""
-    return Signal(f"value {action}", "sum", lambda: where(_action(action), col("value")))
+    return Signal(_name(f"value {action}"), "sum", lambda: where(_action(action), col("value")))
 
 
 def clicks_within(k: int) -> Signal:
@@ -71,7 +76,7 @@ def clicks_within(k: int) -> Signal:
 
 def satisfied(seconds: float) -> Signal:
     """Clicks after which the user stayed with the document for so many seconds."""
-    return Signal(f"satisfied {seconds:g}", "sum", lambda: indicator(_action("click") & (col("dwell") >= seconds)))
+    return Signal(_name(f"satisfied {seconds}"), "sum", lambda: indicator(_action("click") & (col("dwell") >= seconds)))
 
 
 QUERIES = count_of(QUERY)
