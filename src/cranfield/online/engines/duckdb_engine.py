@@ -6,10 +6,12 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
 from cranfield.errors import DataError, UsageError
+from cranfield.online.engines.dialect import Dialect, DuckDBDialect
 from cranfield.online.engines.engine import Engine, need_logs
 from cranfield.online.engines.table_source import TableSource, find_table, no_table
 
@@ -22,6 +24,7 @@ class DuckDBEngine(Engine):
 
     name: ClassVar[str] = "duckdb"
     exact_quantiles: ClassVar[bool] = True
+    dialect: ClassVar[Dialect] = DuckDBDialect()
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class DuckDBEngine(Engine):
         self._owned = connection is None
         self._names = (f"cranfield_{os.getpid()}_{number}" for number in count())
         self._kept: list[str] = []
+        self._rejects: list[tuple[str, str]] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if connection is None:
             connection = duckdb.connect(":memory:")
@@ -52,7 +56,7 @@ class DuckDBEngine(Engine):
             connection.execute("SET TimeZone = 'UTC'")
 
     def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
-        if isinstance(source, str | os.PathLike):
+        if isinstance(source, str | os.PathLike | Sequence):
             table = find_table(source)
             return self._frame(self._sql(self.scan(table, text=text), table.origin))
         return self._frame(self._relation(source))
@@ -91,6 +95,73 @@ class DuckDBEngine(Engine):
         columns = "{" + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items()) + "}"
         return f"SELECT * FROM read_json({arguments(files, **given, columns=columns)})"
 
+    def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
+        if not isinstance(source, str | os.PathLike | Sequence):
+            number = {"_file": "''", "_row": "row_number() OVER ()"} if numbered else {}
+            return self.select(self.read(source), {"_unreadable": "FALSE", **number}, add=True)
+        table = find_table(source)
+        if table.format in ("json", "csv"):
+            # A number per row of each file, so the files are scanned one after the other
+            parts = [replace(table, files=(file,)) for file in table.files] if numbered else [table]
+            scans = [self._text_scan(table, part, numbered, skip) for part in parts]
+            return self.query(" UNION ALL BY NAME ".join(scans), table.origin)
+        if not numbered:
+            return self.query(f"SELECT *, FALSE AS _unreadable FROM ({self.scan(table)})", table.origin)
+        if table.format == "parquet":
+            scan = self.scan(table, file_row_number="true", filename="'_file'")
+            columns = "* EXCLUDE (file_row_number), file_row_number + 1 AS _row"
+        else:
+            scan, columns = self.scan(table), f"*, {literal(table.origin)} AS _file, row_number() OVER () AS _row"
+        return self.query(f"SELECT {columns}, FALSE AS _unreadable FROM ({scan})", table.origin)
+
+    def _text_scan(self, table: TableSource, part: TableSource, numbered: bool, skip: bool) -> str:
+        """A scan of JSON-lines or CSV files as text."""
+        if table.format == "csv":
+            options = {"all_varchar": "true", "quote": "'\"'", "escape": "'\"'"}
+            if skip:
+                self._rejects.append((next(self._names), next(self._names)))
+                errors, scans = self._rejects[-1]
+                options |= {"store_rejects": "true", "rejects_table": literal(errors), "rejects_scan": literal(scans)}
+            scan, unreadable, first = self.scan(part, **options), "FALSE", 2
+        else:
+            known = self._sniffed(table)
+            columns = "{" + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in known.items()) + "}"
+            scan = self.scan(part, columns=columns, **({"ignore_errors": "true"} if skip else {}))
+            unreadable, first = " AND ".join(f"{self.quote(name)} IS NULL" for name in known), 1
+        number = f", {literal(part.files[0])} AS _file, row_number() OVER () + {first - 1} AS _row" if numbered else ""
+        return f"SELECT *, {unreadable} AS _unreadable{number} FROM ({scan})"
+
+    def _sniffed(self, table: TableSource) -> dict[str, str]:
+        """The keys of JSON-lines: JSON if their values are objects or lists, else text."""
+        relation = self._sql(self.scan(table, ignore_errors="true", sample_size="100000"), table.origin)
+        nested = ("struct", "list", "map", "json")
+        return {
+            name: "JSON" if self.dialect.kind(str(kind)) in nested else "VARCHAR"
+            for name, kind in zip(relation.columns, relation.types, strict=True)
+        }
+
+    def rejected_rows(self) -> list[tuple[str, int, str]]:
+        rows: list[tuple[str, int, str]] = []
+        for errors, scans in self._rejects:
+            found = self.connection.execute(
+                f"SELECT DISTINCT file_path, line, error_message FROM {errors} JOIN {scans} USING (scan_id, file_id)"
+                " ORDER BY ALL"
+            )
+            rows += [(path, int(line), message.partition("\n")[0]) for path, line, message in found.fetchall()]
+        self._rejects.clear()
+        return rows
+
+    def explode(self, frame: Any, column: str, item: str, position: str) -> Any:
+        relation = self.relation(frame)
+        kept = ", ".join(self.quote(name) for name in relation.columns if name != column)
+        listed = self.quote(column)
+        return self._frame(
+            relation.project(
+                f"{kept}, unnest({listed}) AS {self.quote(item)},"
+                f" CAST(generate_subscripts({listed}, 1) AS BIGINT) AS {self.quote(position)}"
+            )
+        )
+
     def keep(self, frame: Any) -> Any:
         name = next(self._names)
         relation = self.relation(frame)
@@ -113,6 +184,12 @@ class DuckDBEngine(Engine):
         query = self.relation(frame).sql_query()
         with self._translated(path):
             self.connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT {format})")
+
+    def write_text(self, frame: Any, path: str, header: bool = True) -> None:
+        """Write a frame as JSON-lines, or as CSV if the path ends in .csv, in its order."""
+        format = f"FORMAT CSV, HEADER {str(header).lower()}" if path.endswith(".csv") else "FORMAT JSON"
+        with self._translated(path):
+            self.connection.execute(f"COPY ({self.relation(frame).sql_query()}) TO {literal(path)} ({format})")
 
     def quantiles(self, frame: Any, column: str, at: Sequence[float], by: Sequence[str] = ()) -> Any:
         relation = self.relation(frame)

@@ -36,12 +36,16 @@ class TableSource:
     """Between the cells of a CSV file."""
 
 
-def find_table(path: str | os.PathLike[str]) -> TableSource:
-    """The files of a path, a pattern or a directory, or the table of a database; the format is found by content.
+def find_table(path: str | os.PathLike[str] | Sequence[str]) -> TableSource:
+    """The files of a path, a pattern, a directory or a list of paths, or the table of a database.
+
+    The format of files is found by their content.
 
     >>> find_table("::events").table, find_table("s3://bucket/log.parquet").format
     ('events', 'parquet')
     """
+    if not isinstance(path, str | os.PathLike):
+        return _of_files(listed(path), tuple(path))
     origin = os.fspath(path)
     database, mark, table = origin.rpartition(DATABASE_MARK)
     if mark and not os.path.exists(origin):
