@@ -1,9 +1,4 @@
-"""The rows that online measures add up: queries, sessions and users, from one pass over the events of a log.
-
-The pass groups queries and events by user, query and stretch of time. A stretch is as long as the silence that ends a
-session, so all of it belongs to one session. Sessions, and then users, are put together from these stretches, which
-are far fewer than the events.
-"""
+"""The rows that online measures add up: queries, sessions and users, from one pass over the events of a log."""
 
 from __future__ import annotations
 
@@ -15,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.expressions import col, lit, where
 from cranfield.online.log_measures.log_signals import (
     ASKED,
     END,
     QUERIES,
-    QUERY,
     SECOND,
     SESSION_TIME,
     SESSIONS,
     START,
     Signal,
 )
+from cranfield.online.log_measures.log_stretches import Stretches
 from cranfield.online.log_measures.online_measure import OnlineMeasure
 from cranfield.online.log_measures.query_texts import add_repeats, add_similarity, add_words, normal_text
 from cranfield.online.log_measures.shown_documents import add_shown
@@ -39,6 +34,10 @@ NONE = "(none)"
 """The group of queries that have no value in a column of the log."""
 GAP = 30.0
 """Minutes of silence after which a session ends."""
+ALWAYS = (QUERIES, START, END, ASKED)
+"""Signals of all rows, if they are counted."""
+TEXTUAL = frozenset({"similarity", "repeats", "words"})
+"""Needs that the texts of queries answer."""
 OF_SESSIONS = (SESSIONS, SESSION_TIME)
 """Signals of sessions: those of a user come from the user's sessions."""
 
@@ -68,85 +67,48 @@ class LogRows:
     def signals(self) -> tuple[Signal, ...]:
         """What is counted in the pass over the events."""
         always = [QUERIES, START]
-        if self.needs & {"sessions", "history", "absence", "days"}:
-            always.append(END)
-        if self.needs & {"similarity", "repeats"}:
-            always.append(ASKED)
+        always += [END] if self.needs & {"sessions", "history", "absence", "days"} else []
+        always += [ASKED] if self.needs & {"similarity", "repeats"} else []
         wanted = [signal for measure in self.measures for signal in measure.signals()]
-        wanted += [evidence.signal for measure in self.measures for evidence in measure.evidence()]
+        evidence = [each.signal for measure in self.measures for each in measure.evidence()]
+        wanted += [signal for signal in evidence if signal is not None]
         return tuple(dict.fromkeys(signal for signal in (*always, *wanted) if signal not in OF_SESSIONS))
-
-    @cached_property
-    def unnamed(self) -> tuple[int, int]:
-        """How many queries have no session in the log, and how many queries there are."""
-        import narwhals as nw
-
-        counts = self.log.queries.select(indicator(col("session").is_null()).sum().alias("without"), all=nw.len())
-        row = self.log.engine.fetch(counts).to_pylist()[0]
-        return int(row["without"] or 0), int(row["all"])
-
-    @property
-    def names_sessions(self) -> bool:
-        """Does the log name the session of every query? If not, silence separates sessions."""
-        return self.unnamed[0] == 0
 
     @property
     def _carried(self) -> tuple[str, ...]:
         """Columns of queries that are taken along: groups, and the text if it matters."""
-        texts = ("text",) if self.needs & {"similarity", "repeats", "words"} else ()
+        texts = ("text",) if self.needs & TEXTUAL else ()
         return (*(name for name in self.by if name != "day"), *texts)
 
     @cached_property
+    def passed(self) -> Stretches:
+        """The pass over the log."""
+        return Stretches(self.log, self.signals, self._carried, self.gap)
+
+    @cached_property
     def stretches(self) -> Any:
-        """A row per user, query and stretch of time (or session, if the log names them), with the signals."""
-        activity = self._activity()
-        keys = ["user", "query_id"]
-        if "sessions" in self.needs:
-            if self.names_sessions:
-                keys.append("session")
-            else:
-                activity = activity.with_columns(stretch=col("time") // round(self.gap * 60 * SECOND))
-                keys.append("stretch")
-        carried = (col(name).max() for name in self._carried)
-        rows = activity.group_by(*keys).agg(*(signal.reduced(signal.of_row()) for signal in self.signals), *carried)
-        if "stretch" in keys:
-            rows = number_sessions(rows, round(self.gap * 60 * SECOND))
-        elif "session" in keys:  # an event without a session is in that of its query
-            rows = rows.with_columns(session=col("session").fill_null(col("session").max().over("user", "query_id")))
+        """A row per user, query and session, with the signals and the groups."""
+        rows = self.passed.with_sessions() if "sessions" in self.needs else self.passed.without_sessions()
         columns = {name: col(name) for name in self._carried if name != "text"}
         columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
         if "day" in self.by:
             columns["day"] = col(START.name) // DAY
         return self.log.engine.keep(rows.with_columns(**columns) if columns else rows)
 
-    def _activity(self) -> Any:
-        """Queries and events below one another."""
-        import narwhals as nw
-
-        session = ("session",) if self.names_sessions and "sessions" in self.needs else ()
-        numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
-        queries = self.log.queries.select(
-            "user", "query_id", "time", *session, *self._carried,
-            action=lit(QUERY),
-            **{name: nw.lit(None, dtype=dtype) for name, dtype in numbers.items()},
-        )  # fmt: skip
-        events = self.log.events.select(
-            "user", "query_id", "time", *session,
-            *(nw.lit(None, dtype=nw.String()).alias(name) for name in self._carried),
-            "action",
-            *(col(name).cast(dtype) for name, dtype in numbers.items()),
-        )  # fmt: skip
-        return nw.concat([queries, events], how="vertical")
-
     @cached_property
     def queries(self) -> Any:
         """A row per query, with its signals; events that belong to no query of the log are left out."""
+        import narwhals as nw
+
         rows = self.stretches
         if "sessions" in self.needs:
             session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
-            rows = rows.group_by("user", "query_id").agg(*self._combined(), session)
+            torn = rows.filter(col("torn") & ~col("query_id").is_null())
+            mended = torn.group_by("user", "query_id").agg(*self._combined("queries"), session)
+            names = mended.collect_schema().names()
+            rows = nw.concat([rows.filter(~col("torn")).select(*names), mended], how="vertical")
         rows = rows.filter(col(QUERIES.name) > 0)
-        if self.needs & {"similarity", "repeats", "words"}:
+        if self.needs & TEXTUAL:
             rows = rows.with_columns(text=normal_text("text"))
         if "similarity" in self.needs:
             rows = add_similarity(rows)
@@ -162,7 +124,7 @@ class LogRows:
     @cached_property
     def sessions(self) -> Any:
         """A row per session, with its signals. Its groups are those of its first day, and of its lowest arm."""
-        rows = self.stretches.group_by("user", "session").agg(*self._combined())
+        rows = self.stretches.group_by("user", "session").agg(*self._combined("sessions"))
         rows = rows.with_columns(**{signal.name: signal.of_row() for signal in OF_SESSIONS})
         if "absence" in self.needs:
             before = col(END.name).shift(1).over("user", order_by=[START.name, "session"])
@@ -172,9 +134,9 @@ class LogRows:
     @cached_property
     def users(self) -> Any:
         """A row per user and group, with its signals."""
-        rows = self.stretches.group_by("user", *self.by).agg(*(signal.reduced() for signal in self.signals))
-        if "sessions" in self.needs:
-            sums = (signal.reduced() for signal in OF_SESSIONS)
+        rows = self.stretches.group_by("user", *self.by).agg(*(signal.combined() for signal in self._signals_of("users")))
+        if any(signal in OF_SESSIONS for measure in self.measures for signal in measure.signals()):
+            sums = (signal.combined() for signal in OF_SESSIONS)
             rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
             rows = rows.with_columns(*(col(signal.name).fill_null(0) for signal in OF_SESSIONS))
         if "history" in self.needs:
@@ -192,7 +154,7 @@ class LogRows:
         """A row per user and group: the sums above and below the line of each measure (see `sum_names`)."""
         import narwhals as nw
 
-        rows = self.users.select("user", *self.by)
+        rows = self.stretches.select("user", *self.by).unique()
         for kind in dict.fromkeys(measure.rows for measure in self.measures):
             terms = {
                 name: expression.cast(nw.Float64())
@@ -213,26 +175,18 @@ class LogRows:
         row = self.log.engine.fetch(ends).to_pylist()[0]
         return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
-    def _combined(self) -> Iterable[Any]:
+    def _signals_of(self, rows: str) -> tuple[Signal, ...]:
+        """The signals that the measures with such rows need."""
+        wanted = {signal for measure in self.measures if measure.rows == rows for signal in measure.signals()}
+        return tuple(signal for signal in self.signals if signal in wanted or signal in ALWAYS)
+
+    def _combined(self, rows: str) -> Iterable[Any]:
         """Signals and groups of several stretches together."""
-        yield from (signal.reduced() for signal in self.signals)
-        if "text" in self._carried:
+        yield from (signal.combined() for signal in self._signals_of(rows))
+        if "text" in self._carried and rows == "queries":
             yield col("text").max()
         for name in self.by:
             yield col(name).min()
-
-
-def number_sessions(rows: Any, gap: int) -> Any:
-    """Stretches of activity with the number of the user's session: a new one begins after a silence longer than `gap`.
-
-    The order is total as far as it matters: rows that begin and end together are in the same session.
-    """
-    order = [START.name, END.name]
-    rows = rows.with_columns(reach=col(END.name).cum_max().over("user", order_by=order))
-    rows = rows.with_columns(before=col("reach").shift(1).over("user", order_by=order))
-    rows = rows.with_columns(same=indicator(col(START.name) - col("before") <= gap))
-    rows = rows.with_columns(session=(1 - col("same")).cum_sum().over("user", order_by=[*order, "same"]))
-    return rows.drop("reach", "before", "same")
 
 
 def sum_names(measure: OnlineMeasure) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.expressions import col, lit, where
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -34,7 +34,7 @@ class Signal:
 
     name: str
     combine: str
-    """`sum`, `min` or `max`."""
+    """`count` (rows with a value), `sum`, `min` or `max`. Counts of several groups are added up."""
     of_row: Callable[[], nw.Expr]
 
     def __eq__(self, other: object) -> bool:
@@ -43,10 +43,15 @@ class Signal:
     def __hash__(self) -> int:
         return hash(self.name)
 
-    def reduced(self, expression: nw.Expr | None = None) -> nw.Expr:
-        """The combination over rows of a group, or over signals that were already combined."""
-        each = col(self.name) if expression is None else expression
-        combined: nw.Expr = getattr(each, self.combine)()
+    def counted(self) -> nw.Expr:
+        """The signal of a group of rows of the log."""
+        combined: nw.Expr = getattr(self.of_row(), self.combine)()
+        return combined.alias(self.name)
+
+    def combined(self) -> nw.Expr:
+        """The signal of several groups together, from the signal of each."""
+        each = col(self.name)
+        combined: nw.Expr = getattr(each, "sum" if self.combine == "count" else self.combine)()
         return combined.alias(self.name)
 
 
@@ -61,7 +66,7 @@ def _name(text: str) -> str:
 
 def count_of(action: str) -> Signal:
     """How many events of a kind there are."""
-    return Signal(_name(f"n {action}"), "sum", lambda: indicator(_action(action)))
+    return Signal(_name(f"n {action}"), "count", lambda: where(_action(action), lit(1)))
 
 
 def value_of(action: str) -> Signal:
@@ -71,12 +76,12 @@ def value_of(action: str) -> Signal:
 
 def clicks_within(k: int) -> Signal:
     """Clicks at rank k or above."""
-    return Signal(f"clicks @{k}", "sum", lambda: indicator(_action("click") & (col("position") <= k)))
+    return Signal(f"clicks @{k}", "count", lambda: where(_action("click") & (col("position") <= k), lit(1)))
 
 
 def satisfied(seconds: float) -> Signal:
     """Clicks after which the user stayed with the document for so many seconds."""
-    return Signal(_name(f"satisfied {seconds}"), "sum", lambda: indicator(_action("click") & (col("dwell") >= seconds)))
+    return Signal(_name(f"satisfied {seconds}"), "count", lambda: where(_action("click") & (col("dwell") >= seconds), lit(1)))
 
 
 QUERIES = count_of(QUERY)
@@ -84,17 +89,16 @@ CLICKS = count_of("click")
 HOVERS = count_of("hover")
 CONVERSIONS = count_of("conversion")
 REVENUE = value_of("conversion")
-ACTIONS = Signal("actions", "sum", lambda: indicator(~col("time").is_null()))
+ACTIONS = Signal("actions", "count", lambda: col("time"))
 START = Signal("start", "min", lambda: col("time"))
 END = Signal("end", "max", lambda: col("time"))
 ASKED = Signal("asked", "min", lambda: where(_action(QUERY), col("time")))
 FIRST_CLICK = Signal("first click", "min", lambda: where(_action("click"), col("time")))
 LAST_CLICK = Signal("last click", "max", lambda: where(_action("click"), col("time")))
 DWELL = Signal("dwell", "sum", lambda: where(_action("click"), col("dwell")))
-DWELLS = Signal("dwells", "sum", lambda: indicator(_action("click") & ~col("dwell").is_null()))
-RANKED_CLICKS = Signal("ranked clicks", "sum", lambda: indicator(_action("click") & ~col("position").is_null()))
+DWELLS = Signal("dwells", "count", lambda: where(_action("click") & ~col("dwell").is_null(), lit(1)))
+RANKED_CLICKS = Signal("ranked clicks", "count", lambda: where(_action("click") & ~col("position").is_null(), lit(1)))
 CLICK_RANKS = Signal("click ranks", "sum", lambda: where(_action("click"), col("position")))
-TEXTS = Signal("texts", "sum", lambda: indicator(_action(QUERY) & ~col("text").is_null()))
 SESSIONS = Signal("sessions", "sum", lambda: lit(1))
 """A signal of sessions, not of queries."""
 SESSION_TIME = Signal("session time", "sum", lambda: col(END.name) - col(START.name))

@@ -16,7 +16,7 @@ from cranfield.online.log_measures.expressions import col
 from cranfield.online.log_measures.log_rows import GAP, LogRows, check_by, sum_names
 from cranfield.online.log_measures.metric_sets import MetricSet
 from cranfield.online.log_measures.oec import OEC
-from cranfield.online.log_measures.online_measure import OnlineMeasure, parse_online_many
+from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
 from cranfield.online.moments import Estimates, Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table
@@ -214,23 +214,25 @@ def _oec(oec: OEC, moments: Moments) -> Estimates:
 def _missing(rows: LogRows) -> dict[str, str]:
     """Measures for which the log has no evidence at all, and what it lacks."""
     evidence = {str(measure): measure.evidence() for measure in rows.measures}
-    signals = tuple(dict.fromkeys(each.signal for entries in evidence.values() for each in entries))
-    if not signals:
+    if not any(evidence.values()):
         return {}
-    sums = rows.stretches.select(*(col(signal.name).sum() for signal in signals))
-    totals: Mapping[str, Any] = rows.log.engine.fetch(sums).to_pylist()[0]
-    return {
-        name: next(each.missing for each in entries if not totals[each.signal.name])
-        for name, entries in evidence.items()
-        if any(not totals[each.signal.name] for each in entries)
-    }
+    sums = {each.signal.name: col(each.signal.name).sum() for entry in evidence.values() for each in entry if each.signal}
+    if any(each.signal is None for entries in evidence.values() for each in entries):
+        sums["text"] = col("text").count()
+    totals: Mapping[str, Any] = rows.log.engine.fetch(rows.stretches.select(**sums)).to_pylist()[0]
+
+    def absent(each: Evidence) -> bool:
+        return not totals[each.signal.name if each.signal else "text"]
+
+    reasons = {name: [each.missing for each in entries if absent(each)] for name, entries in evidence.items()}
+    return {name: missing[0] for name, missing in reasons.items() if missing}
 
 
 def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) -> list[str]:
     share = f"{100 * confidence:g}%"
     notes = [f"{share} intervals over users, by the delta method"]
     if "sessions" in rows.needs:
-        without, queries = rows.unnamed
+        without, queries = rows.passed.unnamed
         silence = f"a new one after {rows.gap:g} minutes without a query or an event"
         some = f", as {without:,} of {counted(queries, 'query', 'queries')} name none" if 0 < without < queries else ""
         notes.append(f"sessions: {silence}{some}" if without else "sessions: as the log names them")

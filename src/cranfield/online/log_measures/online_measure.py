@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, TEXTS, Signal
+from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, Signal
 from cranfield.text import plain_number
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ REGISTRY: dict[str, type[OnlineMeasure]] = {}
 
 
 class Evidence(NamedTuple):
-    """A signal that has to be in the log, and what to say if it is not."""
+    """A signal that has to be in the log, and what to say if it is not; without a signal, the texts of queries."""
 
-    signal: Signal
+    signal: Signal | None
     missing: str
 
 
@@ -170,6 +170,6 @@ def _spelled(value: Any) -> str:
 
 
 NO_DWELL = Evidence(DWELLS, "no click has a dwell time")
-NO_TEXTS = Evidence(TEXTS, "no query has a text")
+NO_TEXTS = Evidence(None, "no query has a text")
 NO_HOVERS = Evidence(HOVERS, "no event has the action 'hover'")
 NO_CONVERSIONS = Evidence(CONVERSIONS, "no event has the action 'conversion'")

@@ -270,7 +270,7 @@ class GoodAbandonment(_Ranking):
         check.between(self.name, low=0, high=1, similarity=self.similarity)
 
     def signals(self) -> tuple[Signal, ...]:
-        return CLICKS, HOVERS
+        return (CLICKS, HOVERS) if self.rule == "hover" else (CLICKS,)
 
     def evidence(self) -> tuple[Evidence, ...]:
         return (NO_HOVERS if self.rule == "hover" else NO_TEXTS,) if self.rule != "last" else ()
