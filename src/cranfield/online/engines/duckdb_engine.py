@@ -71,7 +71,9 @@ class DuckDBEngine(Engine):
         if table.format == "csv":
             types = "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text) + "}" if text else ""
             given = {"types": types} if text else {}
-            given |= {"header": "true", "delim": literal(table.delimiter), "union_by_name": "true", **options}
+            given |= {"header": "true", "delim": literal(table.delimiter), **options}
+            if len(table.files) > 1:
+                given["union_by_name"] = "true"
             return f"SELECT * FROM read_csv({arguments(files, **given)})"
         if table.format == "sqlite":
             from cranfield.online.engines.sqlite_copy import copy_sqlite
@@ -101,8 +103,8 @@ class DuckDBEngine(Engine):
             return self.select(self.read(source), {"_unreadable": "FALSE", **number}, add=True)
         table = find_table(source)
         if table.format in ("json", "csv"):
-            # A number per row of each file, so the files are scanned one after the other
-            parts = [replace(table, files=(file,)) for file in table.files] if numbered else [table]
+            # Rows are numbered by file, and DuckDB does not store the wrong rows of several files
+            parts = [replace(table, files=(file,)) for file in table.files] if numbered or skip else [table]
             scans = [self._text_scan(table, part, numbered, skip) for part in parts]
             return self.query(" UNION ALL BY NAME ".join(scans), table.origin)
         if not numbered:
@@ -144,8 +146,8 @@ class DuckDBEngine(Engine):
         rows: list[tuple[str, int, str]] = []
         for errors, scans in self._rejects:
             found = self.connection.execute(
-                f"SELECT DISTINCT file_path, line, error_message FROM {errors} JOIN {scans} USING (scan_id, file_id)"
-                " ORDER BY ALL"
+                f"SELECT file_path, line, min(error_message) FROM {errors} JOIN {scans} USING (scan_id, file_id)"
+                " GROUP BY ALL ORDER BY ALL"  # an error per cell that is missing
             )
             rows += [(path, int(line), message.partition("\n")[0]) for path, line, message in found.fetchall()]
         self._rejects.clear()

@@ -119,7 +119,15 @@ def _map_of(columns: Mapping[str, Any], origin: str) -> ColumnMap:
             for name in fitting:
                 tables[name][role] = str(value)
     actions = {name: kind for kind, names in settings.pop("actions", {}).items() for name in _as_list(names)}
-    return ColumnMap(**tables, **settings, actions=actions, origin=origin)
+    return ColumnMap(
+        tables["queries"],
+        tables["events"],
+        tables["segments"],
+        settings.get("zone"),
+        settings.get("first_position"),
+        actions,
+        origin,
+    )
 
 
 def _as_list(value: Any) -> list[str]:
