@@ -50,8 +50,12 @@ class Signal:
 
     def combined(self) -> nw.Expr:
         """The signal of several groups together, from the signal of each."""
+        import narwhals as nw
+
         each = col(self.name)
-        combined: nw.Expr = getattr(each, "sum" if self.combine == "count" else self.combine)()
+        if self.combine == "count":
+            return each.sum().cast(nw.Int64()).alias(self.name)
+        combined: nw.Expr = getattr(each, self.combine)()
         return combined.alias(self.name)
 
 
@@ -98,7 +102,7 @@ LAST_CLICK = Signal("last click", "max", lambda: where(_action("click"), col("ti
 DWELL = Signal("dwell", "sum", lambda: where(_action("click"), col("dwell")))
 DWELLS = Signal("dwells", "count", lambda: where(_action("click") & ~col("dwell").is_null(), lit(1)))
 RANKED_CLICKS = Signal("ranked clicks", "count", lambda: where(_action("click") & ~col("position").is_null(), lit(1)))
-CLICK_RANKS = Signal("click ranks", "sum", lambda: where(_action("click"), col("position")))
+CLICK_RANKS = Signal("click ranks", "sum", lambda: where(_action("click"), col("position") * 1.0))
 SESSIONS = Signal("sessions", "sum", lambda: lit(1))
 """A signal of sessions, not of queries."""
 SESSION_TIME = Signal("session time", "sum", lambda: col(END.name) - col(START.name))
