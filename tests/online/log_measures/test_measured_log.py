@@ -10,6 +10,7 @@ import pytest
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
 from cranfield.online.log_measures import known_online, measure_log, parse_online
+from cranfield.online.logs.sessions import assign_sessions
 from tests.online.log_measures.literal_measures import DAY, LITERAL, Literal, literal_estimate
 from tests.online.log_measures.small_logs import Rows, log_of, random_rows
 
@@ -54,7 +55,7 @@ def test_spark_gives_the_same_numbers(rows: Rows, spark: Any) -> None:
 
 def test_a_shorter_silence_makes_more_sessions(log: Any, rows: Rows) -> None:
     names = ["queries-per-session", "sessions-per-user", "absence-time", "session-length", "reformulation(similarity=0.2)"]
-    check_against_literal(measure_log(log, names, gap=4), Literal(rows, gap_minutes=4))
+    check_against_literal(measure_log(log, names, silence=4), Literal(rows, gap_minutes=4))
 
 
 def test_sessions_of_the_log_are_used_if_every_query_has_one() -> None:
@@ -63,6 +64,21 @@ def test_sessions_of_the_log_are_used_if_every_query_has_one() -> None:
     measured = measure_log(log_of(rows, open_engine("duckdb")), names)
     check_against_literal(measured, Literal(rows, named=True))
     assert "sessions: as the log names them" in measured.notes
+
+
+def test_sessions_by_continuity_are_those_of_assign_sessions(log: Any) -> None:
+    names = ["queries-per-session", "session-length", "sessions-per-user"]
+    assigned = measure_log(assign_sessions(log, by="continuity"), names)
+    measured = measure_log(log, names, sessions="continuity")
+    assert measured.value == pytest.approx(assigned.value, rel=1e-12)
+    assert measured.value[0, 0] < measure_log(log, names).value[0, 0]
+
+
+def test_sessions_by_silence_are_those_of_assign_sessions(log: Any) -> None:
+    names = ["queries-per-session", "session-length", "sessions-per-user", "absence-time"]
+    assigned = measure_log(assign_sessions(log, by="silence", silence=10), names)
+    measured = measure_log(log, names, sessions="silence", silence=10)
+    assert measured.value == pytest.approx(assigned.value, rel=1e-12)
 
 
 def test_a_log_that_names_some_sessions_is_split_by_silence_and_says_so(rows: Rows) -> None:
@@ -88,7 +104,7 @@ def test_by_arm_every_user_counts_in_the_arm_of_the_queries(log: Any, rows: Rows
 
 
 def test_by_day_queries_count_on_the_day_on_which_they_were_asked(log: Any, rows: Rows) -> None:
-    measured = measure_log(log, ["abandonment", "clicks-per-query"], by="day", least_users=1)
+    measured = measure_log(log, ["abandonment", "clicks-per-query"], by="day", least=1)
     literal = Literal(rows)
     days = sorted({row["time"] // DAY for row in rows.queries})
     dates = [str(np.datetime64(day, "D")) for day in days]
@@ -111,14 +127,14 @@ def test_by_segment_queries_without_a_value_are_a_group_of_the_users_other_value
     for query in rows.queries:
         device = query["device"] or known.get(query["user"], "(none)")
         groups.setdefault(device, []).append(not literal.clicks(query))
-    measured = measure_log(log, ["abandonment"], by="device", least_users=1)
+    measured = measure_log(log, ["abandonment"], by="device", least=1)
     shown = {group[0]: measured.value[0, g] for g, group in enumerate(measured.groups)}
     assert {name: shown[name] for name in groups} == pytest.approx({name: np.mean(v) for name, v in groups.items()})
 
 
 def test_groups_with_few_users_are_not_shown(log: Any) -> None:
-    everything = measure_log(log, ["abandonment"], by=["day", "device"], least_users=1)
-    shown = measure_log(log, ["abandonment"], by=["day", "device"], least_users=12)
+    everything = measure_log(log, ["abandonment"], by=["day", "device"], least=1)
+    shown = measure_log(log, ["abandonment"], by=["day", "device"], least=12)
     enough = [group for group, n in zip(everything.groups, everything.users, strict=True) if n >= 12]
     assert list(shown.groups) == enough
     left_out = len(everything.groups) - len(enough)
@@ -126,10 +142,10 @@ def test_groups_with_few_users_are_not_shown(log: Any) -> None:
 
 
 def test_a_small_log_is_refused_with_the_way_out(log: Any) -> None:
-    with pytest.raises(UsageError, match="fewer than 1000 users; to measure it anyway: least_users=1"):
-        measure_log(log, ["CTR"], least_users=1000)
+    with pytest.raises(UsageError, match="fewer than 1000 users; to measure it anyway: least=1"):
+        measure_log(log, ["CTR"], least=1000)
     with pytest.raises(UsageError, match="every group has fewer than 1000 users"):
-        measure_log(log, ["CTR"], by="arm", least_users=1000)
+        measure_log(log, ["CTR"], by="arm", least=1000)
 
 
 def test_an_unknown_column_is_refused_with_a_suggestion(log: Any) -> None:

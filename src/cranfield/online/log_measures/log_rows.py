@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cranfield import check
 from cranfield.check import nearest
@@ -25,15 +25,14 @@ from cranfield.online.log_measures.log_stretches import Stretches
 from cranfield.online.log_measures.online_measure import OnlineMeasure
 from cranfield.online.log_measures.query_texts import add_repeats, add_similarity, add_words, normal_text
 from cranfield.online.log_measures.shown_documents import add_shown
-
-if TYPE_CHECKING:
-    from cranfield.online.logs import Log
+from cranfield.online.logs.log import Log
+from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
 
 DAY = 86_400 * SECOND
 NONE = "(none)"
 """The group of queries that have no value in a column of the log."""
-GAP = 30.0
-"""Minutes of silence after which a session ends."""
+SESSION_WAYS = ("auto", *WAYS)
+"""How sessions are found; `auto`: as the log names them if it does so for every query, or else by silence."""
 ALWAYS = (QUERIES, START, END, ASKED)
 """Signals of all rows, if they are counted."""
 TEXTUAL = frozenset({"similarity", "repeats", "words"})
@@ -49,10 +48,14 @@ class LogRows:
     log: Log
     measures: tuple[OnlineMeasure, ...]
     by: tuple[str, ...] = ()
-    gap: float = GAP
+    sessions_by: str = "auto"
+    silence: float = SILENCE
 
     def __post_init__(self) -> None:
-        check.positive("sessions", gap=self.gap)
+        check.positive("sessions", silence=self.silence)
+        check.one_of("sessions", SESSION_WAYS, by=self.sessions_by)
+        if self.sessions_by == "continuity" and "sessions" in self.needs:
+            object.__setattr__(self, "log", assign_sessions(self.log, by="continuity", silence=self.silence))
         known = ("day", "arm", *self.log.segments)
         for name in self.by:
             if name not in known:
@@ -83,7 +86,8 @@ class LogRows:
     @cached_property
     def passed(self) -> Stretches:
         """The pass over the log."""
-        return Stretches(self.log, self.signals, self._carried, self.gap)
+        way = "given" if self.sessions_by == "continuity" else self.sessions_by
+        return Stretches(self.log, self.signals, self._carried, self.silence, way)
 
     @cached_property
     def stretches(self) -> Any:

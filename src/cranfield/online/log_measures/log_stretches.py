@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cranfield.online.log_measures.expressions import col, indicator, lit
 from cranfield.online.log_measures.log_signals import END, QUERY, SECOND, START, Signal
-
-if TYPE_CHECKING:
-    from cranfield.online.logs import Log
+from cranfield.online.logs.log import Log
+from cranfield.online.logs.sessions import SILENCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +26,10 @@ class Stretches:
     log: Log
     signals: tuple[Signal, ...]
     carried: tuple[str, ...]
-    gap: float
-    """Minutes."""
+    silence: float = SILENCE
+    """Minutes after which a session ends."""
+    way: str = "auto"
+    """`auto`, `silence` or `given`."""
 
     @cached_property
     def unnamed(self) -> tuple[int, int]:
@@ -41,13 +42,13 @@ class Stretches:
 
     @property
     def named(self) -> bool:
-        """Does the log name the session of every query? If not, silence separates sessions."""
-        return self.unnamed[0] == 0
+        """Are sessions those that the log names? By default, if it does so for every query."""
+        return self.way == "given" or (self.way == "auto" and self.unnamed[0] == 0)
 
     @property
-    def silence(self) -> int:
+    def _silence(self) -> int:
         """The silence that ends a session, in microseconds."""
-        return round(self.gap * 60 * SECOND)
+        return round(self.silence * 60 * SECOND)
 
     def without_sessions(self) -> Any:
         """A row per user and query with the signals, and a row per user for events without a query."""
@@ -63,7 +64,7 @@ class Stretches:
         if self.named:
             torn = col("session") != col("last session")
         else:
-            torn = col(END.name) - col(START.name) > self.silence
+            torn = col(END.name) - col(START.name) > self._silence
         torn = torn | col("query_id").is_null()
         whole = rows.filter(~torn).with_columns(torn=lit(False))
         parts = rows.filter(torn).select("user", "query_id")
@@ -71,7 +72,7 @@ class Stretches:
             whole = nw.concat([whole, self._cut(activity, parts, whole.collect_schema().names())], how="vertical")
         if self.named:
             return whole.drop("last session")
-        return number_sessions(whole, self.silence, self.log.engine)
+        return number_sessions(whole, self._silence, self.log.engine)
 
     def _activity(self) -> Any:
         """Queries and events below one another."""
@@ -101,7 +102,7 @@ class Stretches:
             rows = self._grouped(chosen, ["user", "query_id", "session"])
             rows = rows.with_columns(col("session").alias("last session"))
         else:
-            chosen = chosen.with_columns(stretch=col("time") // self.silence)
+            chosen = chosen.with_columns(stretch=col("time") // self._silence)
             rows = self._grouped(chosen, ["user", "query_id", "stretch"])
         return rows.with_columns(torn=lit(True)).select(*columns)
 

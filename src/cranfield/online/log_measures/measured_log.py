@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,17 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.online.log_measures.expressions import col
-from cranfield.online.log_measures.log_rows import GAP, LogRows, check_by, sum_names
+from cranfield.online.log_measures.log_rows import LogRows, check_by, sum_names
 from cranfield.online.log_measures.metric_sets import MetricSet
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
+from cranfield.online.logs.log import Log
+from cranfield.online.logs.sessions import SILENCE
 from cranfield.online.moments import Estimates, Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
-
-if TYPE_CHECKING:
-    from cranfield.online.logs import Log
 
 DEFAULT = (
     "CTR", "CTR@5", "satisfied-clicks", "dwell", "click-rank", "click-RR", "time-to-first-click", "abandonment",
@@ -32,7 +31,7 @@ DEFAULT = (
     "sessions-per-user", "absence-time", "conversion", "revenue", "repetition",
 )  # fmt: skip
 """The measures of a log if none are named."""
-LEAST_USERS = 10
+LEAST = 10
 """Groups with fewer users are not shown: their numbers could say something about a single user."""
 
 
@@ -40,7 +39,7 @@ LEAST_USERS = 10
 class LogMeasures(Record):
     """The values of online measures in each group, with intervals."""
 
-    facts = ("by", "confidence", "least_users")
+    facts = ("by", "confidence", "least")
 
     measures: tuple[str, ...]
     units: tuple[str, ...]
@@ -59,7 +58,7 @@ class LogMeasures(Record):
     low: Array
     high: Array
     confidence: float
-    least_users: int
+    least: int
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -87,8 +86,7 @@ class LogMeasures(Record):
         rows: list[tuple[Cell, ...]] = []
         for g, group in enumerate(self.groups):
             rows.append((*group, int(self.users[g]), *(self._cell(m, g) for m in range(len(self.measures)))))
-        units = "; ".join(f"{name}: {unit}" for name, unit in zip(self.measures, self.units, strict=True) if unit)
-        return Table(tuple(heads), tuple(rows), "Online measures", (*self.notes, f"units: {units}"))
+        return Table(tuple(heads), tuple(rows), "Online measures", self.notes)
 
     def _by_measure(self) -> Table:
         part = [Column("part")] if any(self.parts) else []
@@ -112,8 +110,9 @@ def measure_log(
     oec: OEC | None = None,
     metric_set: MetricSet | None = None,
     confidence: float = 0.95,
-    least_users: int = LEAST_USERS,
-    gap: float = GAP,
+    least: int = LEAST,
+    sessions: str = "auto",
+    silence: float = SILENCE,
 ) -> LogMeasures:
     r"""Online measures of a log, with intervals that respect that the queries of one user belong together.
 
@@ -126,8 +125,10 @@ def measure_log(
     measures: names such as `CTR@5`; default: `DEFAULT`, or those of the `oec` and the `metric_set`.
     by: `day` (in UTC), `arm`, or columns of the queries; a row for every combination that occurs.
     oec: also compute this weighted sum of measures.
-    least_users: groups with fewer users are left out.
-    gap: minutes of silence that end a session, in a log without sessions.
+    least: groups with fewer users are left out.
+    sessions: `auto` (those that the log names, if it does so for every query, or else by silence), `silence`,
+        `continuity` or `given`; see `assign_sessions`.
+    silence: the minutes of silence that end a session.
 
     Reference: Deng, Knoblich & Lu, KDD 2018, doi:10.1145/3219819.3219919
 
@@ -138,18 +139,18 @@ def measure_log(
     (('CTR@3', 'abandonment'), True)
     """
     check.between("measure_log", low=0.5, high=0.9999, confidence=confidence)
-    check.whole("measure_log", least_users=least_users)
+    check.whole("measure_log", least=least)
     names = list(measures or ())
     names += [*(metric_set.measures if metric_set else ()), *(oec.measures if oec else ())]
     chosen = parse_online_many(names or DEFAULT)
-    rows = LogRows(log, chosen, check_by(by), gap)
+    rows = LogRows(log, chosen, check_by(by), sessions, silence)
     estimates, missing = _estimates(rows, oec)
     users = next(iter(estimates.values())).n
     if not len(users):
         raise UsageError("measure_log: the log has no queries and no events")
-    kept = users >= least_users
+    kept = users >= least
     groups = [_group(rows.by, group) for group in next(iter(estimates.values())).groups]
-    notes = [*_interval_notes(confidence, users[kept], rows), *_small_groups(groups, kept, least_users, rows.by)]
+    notes = [*_interval_notes(confidence, users[kept], rows), *_small_groups(groups, kept, least, rows.by)]
     notes += [f"{name}: {reason}, so it is undefined" for name, reason in missing.items()]
     notes += list(dict.fromkeys(filter(None, (measure.note() for measure in chosen))))
     notes += [*(oec.notes() if oec else ()), *(metric_set.notes if metric_set else ())]
@@ -176,7 +177,7 @@ def measure_log(
         value - reach,
         value + reach,
         confidence,
-        least_users,
+        least,
         tuple(notes),
     )
 
@@ -232,13 +233,21 @@ def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) 
     share = f"{100 * confidence:g}%"
     notes = [f"{share} intervals over users, by the delta method"]
     if "sessions" in rows.needs:
-        without, queries = rows.passed.unnamed
-        silence = f"a new one after {rows.gap:g} minutes without a query or an event"
-        some = f", as {without:,} of {counted(queries, 'query', 'queries')} name none" if 0 < without < queries else ""
-        notes.append(f"sessions: {silence}{some}" if without else "sessions: as the log names them")
+        notes.append(_session_note(rows))
     if "day" in rows.by:
         notes.append("days: UTC")
     return notes
+
+
+def _session_note(rows: LogRows) -> str:
+    if rows.sessions_by != "continuity" and rows.passed.named:
+        return "sessions: as the log names them"
+    ends = f"after {rows.silence:g} minutes without a query or an event"
+    if rows.sessions_by == "continuity":
+        return f"sessions: a new one {ends}, or with a query that shares no word with the one before"
+    without, queries = rows.passed.unnamed
+    some = f", as {without:,} of {counted(queries, 'query', 'queries')} name none"
+    return f"sessions: a new one {ends}{some if 0 < without < queries and rows.sessions_by == 'auto' else ''}"
 
 
 def _small_groups(groups: Sequence[tuple[str, ...]], kept: NDArray[Any], least: int, by: Sequence[str]) -> list[str]:
@@ -246,9 +255,9 @@ def _small_groups(groups: Sequence[tuple[str, ...]], kept: NDArray[Any], least: 
     if not small:
         return []
     if not by:
-        raise UsageError(f"the log has fewer than {least} users; to measure it anyway: least_users=1")
+        raise UsageError(f"the log has fewer than {least} users; to measure it anyway: least=1")
     if len(small) == len(groups):
-        raise UsageError(f"every group has fewer than {least} users; to show them anyway: least_users=1")
+        raise UsageError(f"every group has fewer than {least} users; to show them anyway: least=1")
     return [f"{counted(len(small), 'group')} with fewer than {least} users not shown: {listed(small)}"]
 
 

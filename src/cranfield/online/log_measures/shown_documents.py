@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cranfield.online.log_measures.expressions import col, indicator
-
-if TYPE_CHECKING:
-    from cranfield.online.logs import Log
+from cranfield.online.logs.log import Log
 
 
 def rank_rates(log: Log) -> Any:
