@@ -159,7 +159,7 @@ def measure_log(
     for m, name in enumerate(estimates):
         if name in missing:
             value[m] = error[m] = np.nan
-    reach = _student(confidence, users[kept]) * error
+    reach = student(confidence, users[kept]) * error
     described = {str(measure): measure for measure in chosen}
     constant = [name for name, row in zip(estimates, error, strict=True) if len(row) and (row == 0).any()]
     if constant:
@@ -275,7 +275,8 @@ def day_text(day: int) -> str:
     return datetime.fromtimestamp(int(day) * 86_400, UTC).date().isoformat()
 
 
-def _student(confidence: float, users: NDArray[np.int64]) -> Array:
+def student(confidence: float, users: NDArray[np.int64]) -> Array:
+    """The quantile of Student's distribution for an interval over so many users."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(np.maximum(users - 1, 1), (1 + confidence) / 2), dtype=np.float64)
