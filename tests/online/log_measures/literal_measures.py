@@ -51,10 +51,7 @@ class Literal:
                 current.append(row)
             self.sessions.append(current)
         self.session_of = {
-            row["query_id"]: i
-            for i, session in enumerate(self.sessions)
-            for row in session
-            if row["action"] == "query"
+            row["query_id"]: i for i, session in enumerate(self.sessions) for row in session if row["action"] == "query"
         }
         self.end = max(row["time"] for actions in self.by_user.values() for row in actions)
         start = min(row["time"] for actions in self.by_user.values() for row in actions)
@@ -370,7 +367,9 @@ def estimate(sums: np.ndarray) -> tuple[float, float]:
     a, b = sums.T.astype(float)
     n, ratio = len(a), a.sum() / b.sum() if b.sum() else np.nan
     residual = a - ratio * b  # the variance of the linearised ratio is that of these
-    return ratio, float(np.sqrt(((residual - residual.mean()) ** 2).sum() / (n - 1) / n) / b.mean()) if n > 1 else np.nan
+    return ratio, float(
+        np.sqrt(((residual - residual.mean()) ** 2).sum() / (n - 1) / n) / b.mean()
+    ) if n > 1 else np.nan
 
 
 def literal_estimate(log: Literal, name: str, users: list[str] | None = None) -> tuple[float, float]:

@@ -54,7 +54,13 @@ def test_spark_gives_the_same_numbers(rows: Rows, spark: Any) -> None:
 
 
 def test_a_shorter_silence_makes_more_sessions(log: Any, rows: Rows) -> None:
-    names = ["queries-per-session", "sessions-per-user", "absence-time", "session-length", "reformulation(similarity=0.2)"]
+    names = [
+        "queries-per-session",
+        "sessions-per-user",
+        "absence-time",
+        "session-length",
+        "reformulation(similarity=0.2)",
+    ]
     check_against_literal(measure_log(log, names, silence=4), Literal(rows, gap_minutes=4))
 
 
@@ -190,7 +196,15 @@ def test_intervals_cover_the_truth_although_queries_of_a_user_are_alike() -> Non
             for q in range(int(rng.integers(1, 20))):
                 query = f"u{u}q{q}"
                 rows.queries.append(
-                    {"query_id": query, "user": f"u{u}", "session": None, "time": q, "text": None, "arm": None, "device": None}
+                    {
+                        "query_id": query,
+                        "user": f"u{u}",
+                        "session": None,
+                        "time": q,
+                        "text": None,
+                        "arm": None,
+                        "device": None,
+                    }
                 )
                 if clicker:
                     event = dict.fromkeys(("session", "doc", "position", "value", "dwell"))
@@ -207,7 +221,12 @@ def test_a_constant_measure_has_a_note(log: Any) -> None:
 
 
 def test_the_table_has_a_row_per_measure_or_a_row_per_group(log: Any) -> None:
-    assert [column.header for column in measure_log(log, ["CTR"]).table().columns] == ["measure", "value", "unit", "users"]
+    assert [column.header for column in measure_log(log, ["CTR"]).table().columns] == [
+        "measure",
+        "value",
+        "unit",
+        "users",
+    ]
     table = measure_log(log, ["CTR", "abandonment"], by="arm").table()
     assert [column.header for column in table.columns] == ["arm", "users", "CTR", "abandonment"]
     assert measure_log(log, ["CTR"], by="arm").columns()["arm"].tolist() == ["A", "B"]

@@ -10,6 +10,8 @@ from cranfield.online.log_measures import (
     ranking_level,
     session_level,
 )
+from cranfield.online.log_measures.document_clicks import DocumentClicks, document_clicks
+from cranfield.online.log_measures.log_rows import LogRows
 from cranfield.online.log_measures.measured_log import LogMeasures, measure_log
 from cranfield.online.log_measures.metric_sets import SETS, MetricSet, metric_set
 from cranfield.online.log_measures.oec import OEC, OECPart, read_oec
@@ -23,8 +25,23 @@ from cranfield.online.log_measures.online_measure import (
 )
 
 __all__ = [
-    "OEC", "REGISTRY", "SETS", "LogMeasures", "MetricSet", "OECPart", "OnlineMeasure", "known_online", "measure_log",
-    "metric_set", "online_measure", "parse_online", "parse_online_many", "read_oec",
+    "OEC",
+    "REGISTRY",
+    "SETS",
+    "DocumentClicks",
+    "LogMeasures",
+    "LogRows",
+    "MetricSet",
+    "OECPart",
+    "OnlineMeasure",
+    "document_clicks",
+    "known_online",
+    "measure_log",
+    "metric_set",
+    "online_measure",
+    "parse_online",
+    "parse_online_many",
+    "read_oec",
 ]  # fmt: skip
 
 LEVEL_MODULES = (document_level, ranking_level, session_level, loyalty, business, query_level)

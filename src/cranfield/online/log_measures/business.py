@@ -16,7 +16,13 @@ from cranfield.online.log_measures.log_signals import (
     Signal,
     count_of,
 )
-from cranfield.online.log_measures.online_measure import NO_CONVERSIONS, NO_HOVERS, Evidence, OnlineMeasure, online_measure
+from cranfield.online.log_measures.online_measure import (
+    NO_CONVERSIONS,
+    NO_HOVERS,
+    Evidence,
+    OnlineMeasure,
+    online_measure,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw

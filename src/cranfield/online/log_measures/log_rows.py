@@ -138,7 +138,9 @@ class LogRows:
     @cached_property
     def users(self) -> Any:
         """A row per user and group, with its signals."""
-        rows = self.stretches.group_by("user", *self.by).agg(*(signal.combined() for signal in self._signals_of("users")))
+        rows = self.stretches.group_by("user", *self.by).agg(
+            *(signal.combined() for signal in self._signals_of("users"))
+        )
         if any(signal in OF_SESSIONS for measure in self.measures for signal in measure.signals()):
             sums = (signal.combined() for signal in OF_SESSIONS)
             rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")

@@ -85,7 +85,9 @@ def clicks_within(k: int) -> Signal:
 
 def satisfied(seconds: float) -> Signal:
     """Clicks after which the user stayed with the document for so many seconds."""
-    return Signal(_name(f"satisfied {seconds}"), "count", lambda: where(_action("click") & (col("dwell") >= seconds), lit(1)))
+    return Signal(
+        _name(f"satisfied {seconds}"), "count", lambda: where(_action("click") & (col("dwell") >= seconds), lit(1))
+    )
 
 
 QUERIES = count_of(QUERY)

@@ -169,9 +169,7 @@ class Retention(OnlineMeasure):
 
     def numerator(self) -> nw.Expr:
         span = self.days * DAY
-        return indicator(
-            (col("user first") + span <= col("log end")) & (col("user last") - col("user first") >= span)
-        )
+        return indicator((col("user first") + span <= col("log end")) & (col("user last") - col("user first") >= span))
 
     def denominator(self) -> nw.Expr:
         return indicator(col("user first") + self.days * DAY <= col("log end"))

@@ -217,7 +217,9 @@ def _missing(rows: LogRows) -> dict[str, str]:
     evidence = {str(measure): measure.evidence() for measure in rows.measures}
     if not any(evidence.values()):
         return {}
-    sums = {each.signal.name: col(each.signal.name).sum() for entry in evidence.values() for each in entry if each.signal}
+    sums = {
+        each.signal.name: col(each.signal.name).sum() for entry in evidence.values() for each in entry if each.signal
+    }
     if any(each.signal is None for entries in evidence.values() for each in entries):
         sums["text"] = col("text").count()
     totals: Mapping[str, Any] = rows.log.engine.fetch(rows.stretches.select(**sums)).to_pylist()[0]

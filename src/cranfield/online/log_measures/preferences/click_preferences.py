@@ -199,9 +199,7 @@ def _pairs(log: Log, rules: Sequence[str]) -> Any:
     preferences = nw.concat(found, how="vertical") if len(found) > 1 else found[0]
     texts = log.queries.select("query_id", "user", normal_text("text").alias(QUERY))
     rows = preferences.join(texts.filter(~col(QUERY).is_null()), on="query_id", how="inner")
-    return rows.group_by(QUERY, "better", "worse").agg(
-        nw.len().alias("times"), col("user").n_unique().alias("users")
-    )
+    return rows.group_by(QUERY, "better", "worse").agg(nw.len().alias("times"), col("user").n_unique().alias("users"))
 
 
 def _check_size(log: Log, pairs: Any) -> None:

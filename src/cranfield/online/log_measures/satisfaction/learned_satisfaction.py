@@ -227,7 +227,9 @@ def _label_frame(log: Log, labels: Any) -> Any:
         if isinstance(labels, Mapping):
             import pyarrow
 
-            labels = pyarrow.table({"query_id": [str(key) for key in labels], "label": [str(v) for v in labels.values()]})
+            labels = pyarrow.table(
+                {"query_id": [str(key) for key in labels], "label": [str(v) for v in labels.values()]}
+            )
         frame = log.engine.read(labels)
         names = frame.collect_schema().names()
         for name in ("query_id", "label"):
@@ -248,9 +250,7 @@ def _numbers(texts: Sequence[str], source: Any) -> Array:
     return np.array([float(text in TRUE) for text in texts])
 
 
-def _cross_validated(
-    features: Array, y: Array, users: NDArray[np.int64], folds: int, ridge: float, seed: int
-) -> Array:
+def _cross_validated(features: Array, y: Array, users: NDArray[np.int64], folds: int, ridge: float, seed: int) -> Array:
     """Predictions for every row from fits without the rows of its fold."""
     count = int(users.max()) + 1
     if count < folds:

@@ -106,9 +106,7 @@ def _solve(matrix: Array, vector: Array) -> Array:
         raise UsageError("some signals determine others, so the fit is not unique; to allow this: ridge=1") from None
 
 
-def _sandwich(
-    design: Array, residual: Array, p: Array, penalty: Array, groups: NDArray[np.generic] | None
-) -> Array:
+def _sandwich(design: Array, residual: Array, p: Array, penalty: Array, groups: NDArray[np.generic] | None) -> Array:
     n, k = design.shape
     bread = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design + penalty)
     scores = design * residual[:, None]
