@@ -10,7 +10,7 @@ class SessionOptions(Verb):
 
     sessions: str = option(
         "--sessions HOW",
-        "How sessions are found: {names}. auto: as the log names them if it does so for every query, or else by silence.",
+        "How sessions are found: {names}. auto: as the log names them if it does so for every query, or by silence.",
         default="auto",
         choices=("auto", "silence", "continuity", "given"),
     )

@@ -1,9 +1,10 @@
-"""Every online measure again, slowly and literally, from rows of Python: what each user adds above and below the line."""
+"""Every online measure again, slowly and literally: what each row of Python adds above and below the line."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Literal:
                 self.sessions += sorted(parts.values(), key=lambda part: part[0]["time"])
                 continue
             current = [actions[0]]
-            for before, row in zip(actions, actions[1:], strict=False):
+            for before, row in pairwise(actions):
                 if row["time"] - before["time"] > gap_minutes * MINUTE:
                     self.sessions.append(current)
                     current = []
@@ -261,7 +262,7 @@ LITERAL["session-success"] = per_session(
 
 @literal("absence-time")
 def absence_time(log: Literal) -> Iterator[Term]:
-    for before, session in zip(log.sessions, log.sessions[1:], strict=False):
+    for before, session in pairwise(log.sessions):
         if before[0]["user"] == session[0]["user"]:
             yield first_of(session), (session[0]["time"] - before[-1]["time"]) / 3.6e9, 1
 

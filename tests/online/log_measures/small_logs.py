@@ -92,7 +92,9 @@ def random_rows(seed: int = 0, users: int = 30, *, sessions: bool = False) -> Ro
 
 TEXT, WHOLE, NUMBER = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
 SCHEMAS = {
-    "queries": {"query_id": TEXT, "user": TEXT, "session": TEXT, "time": WHOLE, "text": TEXT, "arm": TEXT, "device": TEXT},
+    "queries": {
+        "query_id": TEXT, "user": TEXT, "session": TEXT, "time": WHOLE, "text": TEXT, "arm": TEXT, "device": TEXT,
+    },
     "shown": {"query_id": TEXT, "position": WHOLE, "doc": TEXT, "propensity": NUMBER},
     "events": {
         "query_id": TEXT, "user": TEXT, "session": TEXT, "time": WHOLE, "action": TEXT, "doc": TEXT, "position": WHOLE,

@@ -70,7 +70,8 @@ class Dwell(OnlineMeasure):
 class SatisfiedClicks(OnlineMeasure):
     r"""Share of clicks after which the user stayed with the document for `seconds` or longer.
 
-    .. math:: \frac{\text{clicks with a dwell time of at least } s \text{ seconds}}{\text{clicks whose dwell time is known}}
+    .. math:: \frac{\text{clicks with a dwell time of at least } s \text{ seconds}}
+        {\text{clicks whose dwell time is known}}
 
     Reference: Ferro & Maistro 2024, §6.5, where 30 seconds are the usual threshold
     """

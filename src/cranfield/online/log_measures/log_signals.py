@@ -114,7 +114,7 @@ LAST_RANKED = Signal("last ranked", "max", lambda: _click_key())
 
 
 def _click_key() -> nw.Expr:
-    """A number in which the time of a click comes before its rank. Clicks at the same time are in the order of ranks."""
+    """A number in which the time of a click comes before its rank, which orders clicks at the same time."""
     rank = where(col("position") < RANKS, col("position"), lit(RANKS - 1))
     known = _action("click") & ~col("position").is_null()
     return where(known, (col("time") - CLICK_EPOCH) * RANKS + rank)

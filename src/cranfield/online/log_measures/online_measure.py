@@ -55,7 +55,7 @@ class OnlineMeasure:
         return ()
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Without these signals anywhere in the log, the measure is undefined: it would only count what is not logged."""
+        """Without these signals anywhere in the log, the measure is undefined: the log does not record them."""
         return ()
 
     def numerator(self) -> nw.Expr:
@@ -103,8 +103,7 @@ M = TypeVar("M", bound=type[OnlineMeasure])
 
 def online_measure(cls: M) -> M:
     """Add a measure to the registry; its parameters are the fields of a frozen dataclass."""
-    cls = dataclass(frozen=True, repr=False)(cls)
-    REGISTRY[cls.name] = cls
+    REGISTRY[cls.name] = dataclass(frozen=True, repr=False)(cls)
     return cls
 
 

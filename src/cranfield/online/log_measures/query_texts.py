@@ -30,7 +30,7 @@ def add_words(queries: Any) -> Any:
 
 
 def add_similarity(queries: Any) -> Any:
-    r"""Queries with `next similarity`, the similarity to the next query of the session, and whether it is the `last query`.
+    r"""Queries with their similarity to the next query of the session, and whether they are the `last query` of it.
 
     .. math:: \frac{|A \cap B|}{|A \cup B|} = \frac{|A| + |B| - |A \cup B|}{|A \cup B|}
 

@@ -81,4 +81,4 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
             return None
         from cranfield.collection.topics import Topics
 
-        return {topic: one.text for topic, one in Topics.read(self.topics).items()}
+        return Topics.read(self.topics).queries()

@@ -168,7 +168,7 @@ def click_preferences(log: Log, rules: Sequence[str] = ("skip-above",), *, least
     table = log.engine.fetch(pairs.sort(QUERY, "better", "worse"))
     texts = {name: np.array(table.column(name).to_pylist(), dtype=object) for name in (QUERY, "better", "worse")}
     numbers = {name: np.array(table.column(name).to_pylist(), np.int64) for name in ("times", "users", "reverse")}
-    preferences = Preferences(chosen, *texts.values(), *numbers.values(), (), least, ())
+    preferences = Preferences(chosen, **texts, **numbers, cycles=(), least=least, notes=())
     cycles, looped, preferred = _cycles(preferences)
     notes = [f"{rule}: {RULES[rule].means}" for rule in chosen]
     notes.append(f"pairs with preferences of fewer than {least} users are left out")

@@ -68,7 +68,8 @@ def fit_logistic(
     beta = np.zeros(design.shape[1])
     beta[0] = np.log(labels.mean() / (1 - labels.mean()))
     value, steps = _objective(design, labels, beta, ridge), 0
-    for steps in range(1, MOST_STEPS + 1):
+    while steps < MOST_STEPS:
+        steps += 1
         p = logistic(design @ beta)
         gradient = design.T @ (labels - p) - penalty @ beta
         hessian = (design * (p * (1 - p))[:, None]).T @ design + penalty
@@ -101,7 +102,7 @@ def _objective(design: Array, labels: Array, beta: Array, ridge: float) -> float
 
 def _solve(matrix: Array, vector: Array) -> Array:
     try:
-        return np.linalg.solve(matrix, vector)
+        return np.asarray(np.linalg.solve(matrix, vector), dtype=np.float64)
     except np.linalg.LinAlgError:
         raise UsageError("some signals determine others, so the fit is not unique; to allow this: ridge=1") from None
 

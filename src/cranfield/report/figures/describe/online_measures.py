@@ -37,17 +37,17 @@ def describe_log_measure(columns: Any, measure: str | None = None, *, confidence
     label = f"{measure} ({unit})" if unit else measure
     intervals = f"with {100 * confidence:g}% intervals over users"
     others = [name for name in groups if name != "day"]
-    key = _joined(table, others, chosen) if others else None
+    key = _joined(table, others, chosen)
     if "day" in groups:
         data = {"day": names(table["day"][chosen]), measure: ends["value"], "low": ends["low"], "high": ends["high"]}
-        if key is not None:
+        if others:
             data[", ".join(others)] = key
         return Figure(
             "lines",
             data,
             x=Axis("day", "day", "category"),
             y=Axis(measure, label),
-            by=Axis(", ".join(others), ", ".join(others), "category") if key is not None else None,
+            by=Axis(", ".join(others), ", ".join(others), "category") if others else None,
             title=f"{measure} by day" + (f" and {', '.join(others)}" if others else ""),
             subtitle=intervals,
         )
@@ -55,7 +55,7 @@ def describe_log_measure(columns: Any, measure: str | None = None, *, confidence
     return Figure(
         "intervals",
         {
-            "group": key if key is not None else names([]),
+            "group": key,
             measure: ends["value"],
             "low": ends["low"],
             "high": ends["high"],
