@@ -14,10 +14,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from cranfield import check
+from cranfield.online.engines.line_numbers import lines_of_rows
 from cranfield.online.logs import group_traps, log_traps
 from cranfield.online.logs.daylight import clock_changes
 from cranfield.online.logs.findings import EXAMPLES, LEVELS, CheckReport, Finding, example_of
-from cranfield.online.logs.line_numbers import lines_of_rows
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.log_traps import Trap
 from cranfield.online.logs.raw_log import RawLog, RawOptions
