@@ -61,6 +61,12 @@ GROUPS = {
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
     ),
+    "log": Group(
+        "logs of live traffic",
+        "check and measure logs, find sessions, simulate a log; see: cranfield log help",
+        "cranfield log check log/",
+        ("check", "sessions", "measures", "documents", "preferences", "satisfaction", "demo"),
+    ),
     "ab": Group(
         "experiments with users: A/B tests",
         "assign users, compare arms, plan experiments; see: cranfield ab help",

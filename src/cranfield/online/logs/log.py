@@ -34,3 +34,5 @@ class Log:
     """Where the log was read from."""
     notes: tuple[str, ...] = ()
     """What was assumed in reading, such as the unit of times."""
+    truth: Any = None
+    """What is known of a simulated log (`DemoTruth`)."""
