@@ -76,9 +76,9 @@ GROUPS = {
     ),
     "log": Group(
         "logs of live traffic",
-        "check logs, find sessions, simulate a log; see: cranfield log help",
+        "check and measure logs, find sessions, simulate a log; see: cranfield log help",
         "cranfield log check log/",
-        ("check", "sessions", "demo"),
+        ("check", "sessions", "measures", "documents", "preferences", "satisfaction", "demo"),
     ),
     "clicks": Group(
         "models of clicks",

@@ -32,15 +32,15 @@ def agrees(hits: int, runs: int, alpha: float) -> bool:
     ],
     ids=["plain", "CUPED", "capped", "bootstrap"],
 )
-def test_without_an_effect_a_share_alpha_of_analyses_is_significant(options: dict[str, object]) -> None:
+def test_without_an_effect_a_share_alpha_of_analyses_is_significant(duck: Engine, options: dict[str, object]) -> None:
     """Every kind of metric; tools/aa_simulation.py does the same with more runs."""
     metrics = ["revenue", "clicks/impressions", "share(bought)", "median(latency)"]
-    runs = 40 if "method" in options else 150
+    runs = 20 if options.keys() & {"method", "caps"} else 40
     hits = np.zeros(len(metrics), dtype=int)
     for seed in range(runs):
-        result = analyse(users(400, seed=1_000 + seed), metrics, **options)  # type: ignore[arg-type]
-        hits += np.array([row.effect.p < 0.1 for row in result.rows])
-    assert all(agrees(int(hit), runs, 0.1) for hit in hits), dict(zip(metrics, hits.tolist(), strict=True))
+        result = analyse(users(400, seed=1_000 + seed), metrics, engine=duck, **options)  # type: ignore[arg-type]
+        hits += np.array([row.effect.p < 0.2 for row in result.rows])
+    assert all(agrees(int(hit), runs, 0.2) for hit in hits), dict(zip(metrics, hits.tolist(), strict=True))
 
 
 def test_splits_of_real_data_are_uniform() -> None:

@@ -20,12 +20,15 @@ from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
 from cranfield.meta import axioms, correlate
+from cranfield.online.experiments import aa_splits, ab_power, analyse
 from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
 from cranfield.online.interleaving.preference_counts import count_preferences
 from cranfield.report.figures import (
     Figure,
+    describe_aa_p_values,
     describe_agreement,
     describe_alike,
+    describe_arm_effects,
     describe_asl,
     describe_assessor_agreement,
     describe_axioms,
@@ -36,6 +39,7 @@ from cranfield.report.figures import (
     describe_concordance,
     describe_correlations,
     describe_curves,
+    describe_detectable,
     describe_differences,
     describe_discovery,
     describe_diversity,
@@ -70,6 +74,7 @@ from cranfield.report.figures.label_placement import placed, short_names
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores
+from tests.online.experiments.data import users
 from tests.report.figures import test_judge_figures as judge_data
 
 NAN = math.nan
@@ -120,6 +125,18 @@ def preferences(names: list[str]) -> InterleavingAnalysis:
     """The analysis of interleaved systems with credits at random."""
     credit = np.random.default_rng(0).random((30, len(names)))
     return analyse_interleaving(count_preferences(names, credit), resamples=1)
+
+
+def experiment_figures(names: list[str]) -> dict[str, Figure]:
+    """Return a figure of each result about experiments, with metrics of these names."""
+    frame = users(120)
+    for name in names:
+        frame[name] = frame["revenue"]
+    return {
+        "arm effects": describe_arm_effects(analyse(frame, names)),
+        "detectable effects": describe_detectable(ab_power(frame, names)),
+        "p-values of A/A splits": describe_aa_p_values(aa_splits(frame, names, unit="user", splits=20, buckets=60)),
+    }
 
 
 def figures(systems: int) -> dict[str, Figure]:
@@ -209,6 +226,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "components": describe_components(
             {"measure": twice, "component": ["system", "topic"] * systems, "variance": rng.random(2 * systems)}
         ),
+        **experiment_figures(names),
         "worker confusion": describe_worker_confusion(merge(labelled(systems))),
         "posterior entropy": describe_posterior_entropy(merge(labelled(systems))),
         "worker accuracy": describe_worker_accuracy(rate_workers(labelled(systems), method="majority")),

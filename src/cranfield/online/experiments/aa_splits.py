@@ -15,7 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import wilson
 from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
-from cranfield.online.experiments.unit_table import ROWS, added_up, with_units
+from cranfield.online.experiments.unit_table import ROWS, added_up, read_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
 from cranfield.record import Record
 from cranfield.table import Column, Table
@@ -181,7 +181,7 @@ def aa_splits(
         raise check.wrong("aa_splits", "buckets", buckets, "50 or more")
     opened = open_engine(engine)
     try:
-        frame = opened.read(source, text=[unit])
+        frame = read_table(opened, source, [unit])
         names = frame.collect_schema().names()
         parsed = parsed_metrics(metrics, names)
         for metric in parsed:

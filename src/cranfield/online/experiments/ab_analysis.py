@@ -24,7 +24,7 @@ from cranfield.online.experiments.quantile_estimates import quantile_estimates
 from cranfield.online.experiments.sample_ratio import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
-from cranfield.online.experiments.unit_table import ARM, UnitTable, chosen_control, unit_table
+from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
 
@@ -113,7 +113,7 @@ def analyse(
             raise UsageError("analyse: the bootstrap needs unit=, the column of user ids")
     opened = open_engine(engine)
     try:
-        frame = opened.read(source, text=[arm, *([unit] if unit else []), *segments])
+        frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
         return _analysed(
             opened, frame, metrics, settings, arm=arm, unit=unit, control=control, covariates=covariates, shares=shares,
             caps=caps, segments=tuple(segments), day=day, correction=correction, method=method, resamples=resamples,
@@ -155,17 +155,19 @@ def _analysed(
         sums=[name for metric in parsed for name in metric.columns],
         means=[name for found in adjusting.values() for one in found for name in one.columns],
     )  # fmt: skip
-    known = {*table.arms, *(shares or {})}
-    arms = {name: table.arms.get(name, 0) for name in sorted(known, key=str)}
+    sets = {str(one): needed_columns(one, adjusting[one]) for one in parsed if one.kind != "quantile"}
+    moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
+    users, none = arm_counts(table.frame, moments.values())
+    arms = {name: users.get(name, 0) for name in sorted({*users, *(shares or {})}, key=str)}
     if len(arms) < 2:
         raise UsageError(f"the only arm is {next(iter(arms))!r}; a comparison needs two or more")
     first, chosen = chosen_control(list(arms), control)
     order = [first, *(name for name in arms if name != first)]
     ratio = sample_ratio({name: arms[name] for name in order}, shares, alpha=ratio_alpha)
-    sets = {str(one): needed_columns(one, adjusting[one]) for one in parsed if one.kind != "quantile"}
-    moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
     rows: list[EffectRow] = []
     notes = [*([chosen] if chosen else []), *table.notes, *_empty(arms)]
+    if none:
+        notes.append(f"{counted(none, 'row')} without an arm left out")
     for metric in parsed:
         if metric.kind == "quantile":
             estimates = quantile_estimates(engine, table.frame, metric, order)

@@ -15,6 +15,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_estimates import adjustment, needed_columns, value_and_gradient
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.unit_table import read_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Table
@@ -266,7 +267,7 @@ def ab_power(
         check.whole("ab_power", users=count)
     opened = open_engine(engine)
     try:
-        frame = opened.read(source, text=[unit] if unit else [])
+        frame = read_table(opened, source, [unit] if unit else [])
         names = frame.collect_schema().names()
         parsed = parsed_metrics(metrics, names)
         for metric in parsed:

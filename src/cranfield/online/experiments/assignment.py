@@ -150,7 +150,7 @@ def _started(salt: str) -> Any:
 
 def _threshold(share: float) -> int:
     """The bucket at which a share of all buckets ends."""
-    return math.floor(share * BUCKETS + 0.5)
+    return math.floor(share * float(BUCKETS) + 0.5)
 
 
 def _place(started: Any, data: bytes) -> int:

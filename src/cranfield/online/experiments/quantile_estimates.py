@@ -33,7 +33,7 @@ def quantile_estimates(engine: Engine, frame: Any, metric: Metric, arms: Sequenc
     from cranfield.online.moments import fetched
 
     nw = need_logs("narwhals", "a table of an experiment")
-    valid = frame.filter(~nw.col(metric.column).is_null())
+    valid = frame.filter(~nw.col(metric.column).is_null() & ~nw.col(ARM).is_null())
     counts = {row[ARM]: row["n"] for row in fetched(valid.group_by(ARM).agg(nw.len().alias("n"))).to_pylist()}
     n = np.array([counts.get(arm, 0) for arm in arms], dtype=np.int64)
     with np.errstate(divide="ignore"):

@@ -122,7 +122,8 @@ def segment_effects(
     interactions: list[Interaction] = []
     for segment in segments:
         moments = moments_of_sets(frame, sets, [ARM, segment])
-        values = sorted({group[1] for group in next(iter(moments.values())).groups}, key=lambda one: (one is None, one))
+        groups = next(iter(moments.values())).groups
+        values = sorted({value for arm, value in groups if arm is not None}, key=lambda one: (one is None, one))
         if len(values) > MOST_VALUES:
             from cranfield.errors import UsageError
 

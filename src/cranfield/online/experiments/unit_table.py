@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.online.moments import fetched
+from cranfield.online.moments import Moments, fetched
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -20,14 +20,22 @@ ARM, UNIT, LOW, HIGH, ROWS = "_arm", "_unit", "_low", "_high", "_rows"
 
 @dataclass(frozen=True)
 class UnitTable:
-    """A frame with one row per user: `_arm`, `_unit` if users have ids, metrics, covariates and segments."""
+    """A frame with one row per user: `_arm`, `_unit` if users have ids, metrics, covariates and segments.
+
+    Without user ids, rows without an arm are still there; `arm_counts` counts them.
+    """
 
     frame: Any
-    arms: Mapping[str, int]
-    """The number of users of each arm, in the order of names."""
     notes: tuple[str, ...]
-    two_arms: int = 0
-    """Users that were in more than one arm, and are left out."""
+    """What was left out or changed."""
+
+
+def read_table(engine: Engine, source: Any, text: Iterable[str]) -> Any:
+    """The table of an experiment; these columns are text, if it has them: the user 0012 is not the number 12."""
+    frame = engine.read(source)
+    schema = frame.collect_schema()
+    numbers = [name for name in dict.fromkeys(text) if name in schema and schema[name].is_numeric()]
+    return engine.read(source, text=numbers) if numbers else frame
 
 
 def unit_table(
@@ -59,30 +67,40 @@ def unit_table(
     chosen = frame.select(*picked, *(_number(nw, name, schema[name]) for name in numeric if name not in segments))
     if unit:
         chosen, facts = _one_row_each(nw, engine, chosen, sums, means, segments)
-    else:
-        facts = fetched(chosen.select(nw.col(ARM).is_null().sum().alias("none"))).to_pylist()[0]
         if facts["none"]:
-            chosen = chosen.filter(~nw.col(ARM).is_null())
-    if facts["none"]:
-        what = "arm or without a user" if unit else "arm"
-        notes.append(f"{counted(facts['none'], 'row')} without an {what} left out")
-    two = int(facts.get("two") or 0)
-    if two:
-        share = two / facts["users"]
-        notes.append(f"{counted(two, 'user')} in more than one arm left out ({share:.2%} of {facts['users']:,})")
-    if facts.get("several"):
-        added = "metrics are sums over their rows" + (", covariates means" if means else "")
-        notes.append(f"{counted(facts['several'], 'user')} with several rows: {added}")
-    if facts.get("mixed"):
-        notes.append(
-            f"{counted(facts['mixed'], 'user')} with several values of a segment: the first in the alphabet counts"
-        )
-    chosen, capped = capped_columns(engine, chosen, caps or {})
-    counts = fetched(chosen.group_by(ARM).agg(nw.len().alias("users"))).to_pylist()
-    arms = {row[ARM]: int(row["users"]) for row in sorted(counts, key=lambda row: str(row[ARM]))}
-    if not arms:
+            notes.append(f"{counted(facts['none'], 'row')} without an arm or without a user left out")
+        if facts["two"]:
+            share = facts["two"] / facts["users"]
+            left_out = counted(facts["two"], "user")
+            notes.append(f"{left_out} in more than one arm left out ({share:.2%} of {facts['users']:,})")
+        if facts["several"]:
+            added = "metrics are sums over their rows" + (", covariates means" if means else "")
+            notes.append(f"{counted(facts['several'], 'user')} with several rows: {added}")
+        if facts.get("mixed"):
+            several = counted(facts["mixed"], "user")
+            notes.append(f"{several} with several values of a segment: the first in the alphabet counts")
+    if caps:
+        chosen, capped = capped_columns(engine, chosen, caps)
+        notes += capped
+    return UnitTable(chosen, tuple(notes))
+
+
+def arm_counts(frame: Any, moments: Iterable[Moments] = ()) -> tuple[dict[str, int], int]:
+    """The number of users of each arm, in the order of names, and of rows without an arm.
+
+    Moments by arm, if there are any, have counted them already.
+    """
+    nw = _narwhals()
+    counted_before = next(iter(moments), None)
+    if counted_before is not None:
+        counts = {group[0]: int(rows) for group, rows in zip(counted_before.groups, counted_before.rows, strict=True)}
+    else:
+        rows = fetched(frame.group_by(ARM).agg(nw.len().alias("users"))).to_pylist()
+        counts = {row[ARM]: int(row["users"]) for row in rows}
+    none = counts.pop(None, 0)
+    if not counts:
         raise UsageError("the table has no row with an arm")
-    return UnitTable(chosen, arms, (*notes, *capped), two)
+    return {str(arm): counts[arm] for arm in sorted(counts, key=str)}, none
 
 
 def _one_row_each(
@@ -159,13 +177,12 @@ def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) 
     """The frame with higher values set to the cap of their column, and a note on each."""
     nw = _narwhals()
     notes, limits = [], {}
+    frame = frame.filter(~nw.col(ARM).is_null())
     names = frame.collect_schema().names()
     for name, cap in caps.items():
         if name not in names:
             raise nearest(name, [one for one in names if not one.startswith("_")], "column")
         limits[name] = cap_value(engine, frame, name, cap)
-    if not limits:
-        return frame, ()
     above = fetched(
         frame.select(*((nw.col(name) > limit).cast(nw.Int64).sum().alias(name) for name, limit in limits.items()))
     ).to_pylist()[0]

@@ -41,6 +41,7 @@ from cranfield.report.figures.describe.merged_labels import (
     describe_worker_confusion,
 )
 from cranfield.report.figures.describe.method_ranks import describe_method_ranks
+from cranfield.report.figures.describe.online_measures import describe_log_measure, describe_reliability
 from cranfield.report.figures.describe.online_winners import describe_online_agreement
 from cranfield.report.figures.describe.power_curves import describe_power
 from cranfield.report.figures.describe.precision_recall import describe_curves, describe_precision_recall
@@ -61,8 +62,9 @@ __all__ = [
     "describe_correlations", "describe_curves", "describe_detectable", "describe_differences", "describe_discovery",
     "describe_diversity", "describe_effects", "describe_efficiency", "describe_heat", "describe_informativeness",
     "describe_interaction", "describe_interleaving_power", "describe_intervals", "describe_judge_confusion",
-    "describe_judge_ranks", "describe_method_ranks", "describe_online_agreement", "describe_posterior_entropy",
-    "describe_power", "describe_powered", "describe_precision_recall", "describe_preferences", "describe_rank_changes",
-    "describe_robustness", "describe_sessions", "describe_spacing", "describe_swap_rates", "describe_topic_leniency",
-    "describe_worker_accuracy", "describe_worker_confusion",
+    "describe_judge_ranks", "describe_log_measure", "describe_method_ranks", "describe_online_agreement",
+    "describe_posterior_entropy", "describe_power", "describe_powered", "describe_precision_recall",
+    "describe_preferences", "describe_rank_changes", "describe_reliability", "describe_robustness", "describe_sessions",
+    "describe_spacing", "describe_swap_rates", "describe_topic_leniency", "describe_worker_accuracy",
+    "describe_worker_confusion",
 ]  # fmt: skip
