@@ -34,9 +34,10 @@ cranfield log measures log/ --oec oec.toml --by arm
 """
 
     measures: list[str] | None = option(
-        "--measures, -m NAME", "The measures, such as CTR@5 or satisfied-clicks(seconds=20); docs/online.md lists them.",
+        "--measures, -m NAME",
+        "The measures, such as CTR@5 or satisfied-clicks(seconds=20); docs/online.md lists them.",
         names="online.log_measures:known_online",
-    )  # fmt: skip
+    )
     by: list[str] | None = option("--by COLUMN", "A row for each day, arm, or value of another column of the queries.")
     set: str | None = option("--set NAME", "A ready-made set of measures: {names}.", names="online.log_measures:SETS")
     oec: str | None = option("--oec FILE", "Also compute the weighted sum that this TOML file declares.", reads=True)
