@@ -270,6 +270,22 @@ def ab_test(folder: Path, repeats: int) -> Part:
     return Part(f"A/B test of {USERS:,} users, {len(METRICS)} metrics, from Parquet", rows, targets)
 
 
+def logs(folder: Path, repeats: int) -> Part:
+    from bench.logs import BARE, CONTESTANTS, LARGE_USERS, OURS, SAME, SMALL_USERS, WRITING, log_of
+
+    for users in (LARGE_USERS, SMALL_USERS, 100):
+        log_of(folder, users)  # made before the clock starts
+    rows = in_turns("bench.logs", CONTESTANTS, repeats, str(folder))
+    for first, second in SAME:
+        if rows[first].get("answer") != rows[second].get("answer"):
+            rows[second]["broken"] = f"{rows[second].get('answer')} instead of {rows[first].get('answer')}"
+    targets = [
+        Target("times the time of bare SQL, sessions", ratio(rows, OURS, BARE), at_most=2),
+        Target(f"s, {WRITING}", rows[WRITING].get("seconds"), at_most=60),
+    ]
+    return Part("logs of live traffic", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -285,6 +301,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "serve": serve,
     "interleave": interleave,
     "ab": ab_test,
+    "logs": logs,
 }
 
 
