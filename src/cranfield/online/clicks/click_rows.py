@@ -108,11 +108,9 @@ def _read(source: Any, engine: Engine, columns: Any, events: Any, reading: Mappi
     table, clicks, _ = find_log(source, events)
     if clicks is None and not isinstance(table, list):
         given = _named(columns)
-        text = [
-            name for column in ("session", "query", "doc") for name in (given.get(column), *COLUMNS[column]) if name
-        ]
-        frame = engine.read(table, text=tuple(dict.fromkeys(text)))
-        known = frame.collect_schema().names()
+        known = engine.read(table).collect_schema().names()
+        names = {name for column in TEXTS for name in (given.get(column), *COLUMNS[column])}
+        frame = engine.read(table, text=[name for name in known if name in names])
         if "clicked" in given or any(name in known for name in COLUMNS["clicked"]):
             origin = str(table) if isinstance(table, str) else "the table"
             return _of_table(frame, engine, origin, known, given)
