@@ -61,6 +61,12 @@ GROUPS = {
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
     ),
+    "log": Group(
+        "logs of live traffic",
+        "check logs, find sessions, simulate a log; see: cranfield log help",
+        "cranfield log check log/",
+        ("check", "sessions", "demo"),
+    ),
     "clicks": Group(
         "models of clicks",
         "fit click models to logs, use them; see: cranfield clicks help",

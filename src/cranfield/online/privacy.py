@@ -15,6 +15,7 @@ def hide_small(
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     """The rows whose count is at least `least`, and a note if there are others.
 
+    >>> import numpy as np
     >>> columns = {"device": np.array(["phone", "watch"], dtype=object), "sessions": np.array([200, 3])}
     >>> hide_small(columns, columns["sessions"], 10, "session")[1]
     ('1 row with fewer than 10 sessions is left out',)

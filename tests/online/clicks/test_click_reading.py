@@ -157,6 +157,9 @@ def test_wrong_tables(name: str, duck: Engine) -> None:
         fit_clicks(small(), name, engine=duck, columns={"doc": "url"})
     with pytest.raises(UsageError, match="no column of impressions 'document'"):
         fit_clicks(small(), name, engine=duck, columns={"document": "doc"})
+    assert fit_clicks(small(position=[0, 1]), name, engine=duck, first_position=0).ranks == 2
+    with pytest.raises(UsageError, match="first_position == 2, must be 0 or 1"):
+        fit_clicks(small(), name, engine=duck, first_position=2)
     fitted = fit_clicks(small(doc=["x", None]), name, engine=duck)
     assert "1 impression without a doc, left out" in fitted.notes
 

@@ -57,6 +57,14 @@ class Dialect(ABC):
         """A list of text, from a list, JSON or text with separators."""
 
     @abstractmethod
+    def repeats(self, items: str) -> str:
+        """How many items of a list are repetitions of others."""
+
+    @abstractmethod
+    def place(self, items: str, item: str) -> str:
+        """The position of an item in a list, from 1; 0 if it is not there, null without a list."""
+
+    @abstractmethod
     def share_a_word(self, first: str, second: str) -> str:
         """Whether two texts have a word in common; null if one of them is null."""
 
@@ -181,6 +189,12 @@ class DuckDBDialect(Dialect):
             f" ELSE regexp_split_to_array(trim({text}), {_literal(LIST_SEPARATORS)}) END"
         )
 
+    def repeats(self, items: str) -> str:
+        return f"len({items}) - list_unique({items})"
+
+    def place(self, items: str, item: str) -> str:
+        return f"CASE WHEN {items} IS NOT NULL THEN CAST(coalesce(list_position({items}, {item}), 0) AS BIGINT) END"
+
     def share_a_word(self, first: str, second: str) -> str:
         words = [f"regexp_split_to_array(trim(lower({text})), '\\s+')" for text in (first, second)]
         return f"list_has_any({words[0]}, {words[1]})"
@@ -227,6 +241,12 @@ class SparkDialect(Dialect):
             f" WHEN startswith(trim({text}), '[') THEN from_json({text}, 'array<string>')"
             f" ELSE split(trim({text}), {separators}) END"
         )
+
+    def repeats(self, items: str) -> str:
+        return f"CASE WHEN {items} IS NOT NULL THEN size({items}) - size(array_distinct({items})) END"
+
+    def place(self, items: str, item: str) -> str:
+        return f"CAST(array_position({items}, {item}) AS BIGINT)"
 
     def share_a_word(self, first: str, second: str) -> str:
         words = [f"split(trim(lower({text})), '\\\\s+')" for text in (first, second)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,8 +14,11 @@ from typing import Any, ClassVar
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, DuckDBDialect
 from cranfield.online.engines.engine import Engine, need_logs
-from cranfield.online.engines.table_source import TableSource, find_table, no_table
+from cranfield.online.engines.line_numbers import lines_of_rows
+from cranfield.online.engines.table_source import TableSource, csv_header, find_table, no_table
 
+BROKEN_JSON = re.compile(r'Malformed JSON in file "(.+?)", at byte')
+BROKEN_CSV = re.compile(r"CSV Error on Line: (\d+)\n.*?\n  file = (.+?)\n", re.DOTALL)
 LONGEST_ROW = 64 << 20
 """Bytes of the longest JSON object or line."""
 
@@ -71,7 +75,9 @@ class DuckDBEngine(Engine):
         if table.format == "csv":
             types = "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text) + "}" if text else ""
             given = {"types": types} if text else {}
-            given |= {"header": "true", "delim": literal(table.delimiter), "union_by_name": "true", **options}
+            given |= {"header": "true", "delim": literal(table.delimiter), **options}
+            if len(table.files) > 1:
+                given["union_by_name"] = "true"
             return f"SELECT * FROM read_csv({arguments(files, **given)})"
         if table.format == "sqlite":
             from cranfield.online.engines.sqlite_copy import copy_sqlite
@@ -101,8 +107,8 @@ class DuckDBEngine(Engine):
             return self.select(self.read(source), {"_unreadable": "FALSE", **number}, add=True)
         table = find_table(source)
         if table.format in ("json", "csv"):
-            # A number per row of each file, so the files are scanned one after the other
-            parts = [replace(table, files=(file,)) for file in table.files] if numbered else [table]
+            # Rows are numbered by file, and DuckDB does not store the wrong rows of several files
+            parts = [replace(table, files=(file,)) for file in table.files] if numbered or skip else [table]
             scans = [self._text_scan(table, part, numbered, skip) for part in parts]
             return self.query(" UNION ALL BY NAME ".join(scans), table.origin)
         if not numbered:
@@ -117,7 +123,9 @@ class DuckDBEngine(Engine):
     def _text_scan(self, table: TableSource, part: TableSource, numbered: bool, skip: bool) -> str:
         """A scan of JSON-lines or CSV files as text."""
         if table.format == "csv":
-            options = {"all_varchar": "true", "quote": "'\"'", "escape": "'\"'"}
+            # Told the columns, DuckDB does not look for them in rows that may be wrong
+            columns = "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in csv_header(part)) + "}"
+            options = {"columns": columns, "auto_detect": "false", "quote": "'\"'", "escape": "'\"'"}
             if skip:
                 self._rejects.append((next(self._names), next(self._names)))
                 errors, scans = self._rejects[-1]
@@ -144,8 +152,8 @@ class DuckDBEngine(Engine):
         rows: list[tuple[str, int, str]] = []
         for errors, scans in self._rejects:
             found = self.connection.execute(
-                f"SELECT DISTINCT file_path, line, error_message FROM {errors} JOIN {scans} USING (scan_id, file_id)"
-                " ORDER BY ALL"
+                f"SELECT file_path, line, min(error_message) FROM {errors} JOIN {scans} USING (scan_id, file_id)"
+                " GROUP BY ALL ORDER BY ALL"  # an error per cell that is missing
             )
             rows += [(path, int(line), message.partition("\n")[0]) for path, line, message in found.fetchall()]
         self._rejects.clear()
@@ -290,7 +298,21 @@ class DuckDBEngine(Engine):
                 f"the memory limit of {limit} is not enough ({first_line(error)}); to raise it: memory="
             ) from None
         except self._duckdb.Error as error:
-            raise DataError(origin, None, first_line(error)) from None
+            raise self._unreadable(error) or DataError(origin, None, first_line(error)) from None
+
+    def _unreadable(self, error: Exception) -> DataError | None:
+        """The error for a row of a text file that cannot be read."""
+        if broken := BROKEN_JSON.search(str(error)):
+            path = broken[1]  # DuckDB's own number of the line may be wrong
+            objects = f"read_ndjson_objects({literal(path)}, ignore_errors=true)"
+            rows = f"SELECT json, row_number() OVER () AS row FROM {objects}"
+            row = self.connection.execute(f"SELECT min(row) FROM ({rows}) WHERE json IS NULL").fetchone()[0]
+            line = lines_of_rows(path, [row])[row] if row else None
+            return DataError(path, line, "is not valid JSON; to leave out rows that cannot be read: skip=")
+        if broken := BROKEN_CSV.search(str(error)):
+            what = first_line(Exception(str(error).partition("\n")[2]))
+            return DataError(broken[2], int(broken[1]), f"{what}; to leave out rows that cannot be read: skip=")
+        return None
 
 
 def first_line(error: Exception) -> str:

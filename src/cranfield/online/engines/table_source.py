@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import has_magic
 
-from cranfield.collection.source import beginning, compression, expand, shown_path
+from cranfield.collection.source import beginning, compression, expand, shown_path, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed
 
@@ -122,6 +123,15 @@ def _delimiter(path: str) -> str:
     """The delimiter of a CSV file: the one of tab, comma, semicolon and bar that its first line has most often."""
     line = first_bytes(path).splitlines()[0].decode("utf-8", "replace")
     return max("\t,;|", key=line.count)
+
+
+def csv_header(table: TableSource) -> list[str]:
+    """The names of the columns of a CSV file; the same name twice is an error."""
+    text = unmarked(first_bytes(table.files[0])).decode("utf-8", "replace")
+    names = next(csv.reader(text.splitlines(keepends=True), delimiter=table.delimiter))
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise DataError(table.files[0], 1, f"two columns are called {twice[0]!r}; rename one of them")
+    return names
 
 
 def _format_by_suffix(path: str) -> str:

@@ -27,6 +27,7 @@ WAYS = ("silence", "continuity", "given")
 SILENCE = 30.0
 """The minutes of silence that end a session."""
 MICROSECONDS = 1_000_000
+MINUTE = 60 * MICROSECONDS
 DAY = 86_400 * MICROSECONDS
 ORDER = ("time", "kind", "query_id", "action", "doc")
 """The order of what a user did, ties in time included."""
@@ -104,7 +105,7 @@ def assign_sessions(log: Log, *, by: str = "silence", silence: float = SILENCE) 
 
 
 def session_rows(log: Log, *, by: str = "silence", silence: float = SILENCE) -> Any:
-    """A lazy frame with a row per session: user, session, start, end, queries, clicks, events; times in microseconds."""
+    """A lazy frame with a row per session: user, session, start, end (microseconds), queries, clicks, events."""
     import narwhals as nw
 
     check.one_of("sessions", WAYS, by=by)
@@ -144,16 +145,18 @@ def summarise_sessions(
 
     engine = log.engine
     kept = engine.keep(session_rows(log, by=by, silence=silence)) if rows is None else rows
-    length = (nw.col("end") - nw.col("start")).cast(nw.Float64) / (60 * MICROSECONDS)
+    length = nw.col("end") - nw.col("start")  # whole numbers have the same sum in any order
     kept = kept.with_columns(
-        minutes=length, group=nw.when(nw.col("queries") < MOST_QUERIES).then(nw.col("queries")).otherwise(MOST_QUERIES)
+        length=length,
+        minutes=length.cast(nw.Float64) / MINUTE,
+        group=nw.when(nw.col("queries") < MOST_QUERIES).then(nw.col("queries")).otherwise(MOST_QUERIES),
     )
     crossing = (nw.col("start") // DAY != nw.col("end") // DAY).cast(nw.Int64)
     groups = engine.fetch(
         kept.group_by("group")
         .agg(
             nw.len().alias("sessions"), nw.col("queries").sum(), nw.col("clicks").sum(),
-            nw.col("minutes").sum(), crossing.sum().alias("crossing"),
+            nw.col("length").sum(), crossing.sum().alias("crossing"),
         )
         .sort("group")
     ).to_pydict()  # fmt: skip
@@ -164,17 +167,18 @@ def summarise_sessions(
     users = engine.fetch(kept.select(nw.col("user").n_unique().alias("users")))["users"][0].as_py()
     at = engine.quantiles(kept, "minutes", QUANTILES).to_pylist()[0]
     names = [f"{group}" if group < MOST_QUERIES else f"{MOST_QUERIES} or more" for group in arrays["group"]]
+    minutes = arrays["length"] / MINUTE
     distribution = {
         "queries": np.array(names, dtype=object),
         "sessions": arrays["sessions"].astype(np.int64),
         "share": arrays["sessions"] / total,
         "clicks per session": arrays["clicks"] / arrays["sessions"],
-        "minutes": arrays["minutes"] / arrays["sessions"],
+        "minutes": minutes / arrays["sessions"],
     }
     distribution, hidden = hide_small(distribution, distribution["sessions"], least, "session")
-    notes = (*hidden, *_notes(log, by))
+    notes = (*hidden, *_notes(log, by), *log.notes)
     return SessionSummary(
-        by, silence, total, int(users), float(arrays["queries"].sum() / total), float(arrays["minutes"].sum() / total),
+        by, silence, total, int(users), float(arrays["queries"].sum() / total), float(minutes.sum() / total),
         {f"{p:g}": float(at[f"q{i}"]) for i, p in enumerate(QUANTILES)}, engine.exact_quantiles,
         int(arrays["crossing"].sum()), distribution, notes,
     )  # fmt: skip
@@ -231,7 +235,7 @@ def _numbered(log: Log, by: str, silence: float, names: tuple[str, ...]) -> Any:
         names = (*names, "break")
     activity = _activity(log, names)
     gap = nw.col("time") - nw.col("time").shift(1).over("user", order_by=ORDER)
-    begins = gap.is_null() | (gap > round(silence * 60 * MICROSECONDS))
+    begins = gap.is_null() | (gap > round(silence * MINUTE))
     if by == "continuity":
         begins = begins | nw.col("break").fill_null(False)
     marked = activity.with_columns(begins.cast(nw.Int64).alias("begins"))
