@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.online.clicks import ClickModel, Pages
+from cranfield.online.clicks.click_estimates import fixed
 from cranfield.online.clicks.click_kinds import known_click_models
 from cranfield.online.clicks.click_pages import PairNames
-from cranfield.online.clicks.estimates import fixed
 
 Key = tuple[Any, ...]
 Path = tuple[tuple[int, ...], tuple[tuple[Key, bool], ...]]
