@@ -52,17 +52,20 @@ def test_the_log_likelihoods_of_ranks_add_up() -> None:
 
 def test_impossible_sessions_unseen_documents_and_deeper_ranks_are_said() -> None:
     short = Pages.of(["cats"] * 3, [["d1", "d2"]] * 3, [[1, 0], [0, 1], [0, 0]])
-    model = fit_clicks(short, "CM")
+    models = {name: fit_clicks(short, name) for name in ("CM", "PBM", "UBM", "RCM")}
     other = Pages.of(["cats", "dogs"], [["d1", "d2", "d7"], ["d1", "d2", "d3"]], [[1, 1, 0], [0, 0, 1]])
-    result = evaluate_clicks({"CM": model}, other)
-    assert result.impossible.tolist() == [1]
-    assert result.unseen.tolist() == [4]
-    assert result.deeper.tolist() == [2]
-    notes = " ".join(result.notes)
-    assert "CM: 4 impressions (66.7%) of documents that the model has not seen, 1 query that it has not seen" in notes
-    assert "CM: 2 impressions below rank 2, the deepest that the model has seen; they get the parameters" in notes
-    assert "CM holds 1 session impossible, so its log-likelihood of all sessions is -inf" in notes
-    # The possible session: three unseen documents at 1/2 each.
+    result = evaluate_clicks(models, other)
+    assert result.impossible.tolist() == [1, 0, 0, 0]
+    assert result.unseen.tolist() == [4, 4, 4, 0]  # RCM knows no documents
+    assert result.deeper.tolist() == [0, 2, 2, 0]  # CM and RCM know no ranks
+    assert result.notes == (
+        "CM, PBM, UBM: 4 impressions (66.7%) of documents that the model has not seen, 1 new query; they get the mean of "
+        "the prior",
+        "CM: 1 session that the model holds impossible, so its log-likelihood of all sessions is -inf; the one shown is "
+        "that of the other sessions, and does not compare with other models",
+        "PBM, UBM: 2 impressions below rank 2, the deepest that the model has seen; they get the parameters of rank 2",
+    )
+    # The session that CM holds possible: three unseen documents at 1/2 each.
     assert result.log_likelihood[0] == pytest.approx(3 * math.log(0.5))
 
 
