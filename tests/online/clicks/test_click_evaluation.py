@@ -59,10 +59,10 @@ def test_impossible_sessions_unseen_documents_and_deeper_ranks_are_said() -> Non
     assert result.unseen.tolist() == [4, 4, 4, 0]  # RCM knows no documents
     assert result.deeper.tolist() == [0, 2, 2, 0]  # CM and RCM know no ranks
     assert result.notes == (
-        "CM, PBM, UBM: 4 impressions (66.7%) of documents that the model has not seen, 1 new query; they get the mean of "
-        "the prior",
-        "CM: 1 session that the model holds impossible, so its log-likelihood of all sessions is -inf; the one shown is "
-        "that of the other sessions, and does not compare with other models",
+        "CM, PBM, UBM: 4 impressions (66.7%) of documents that the model has not seen, 1 new query; they get the mean "
+        "of the prior",
+        "CM: 1 session that the model holds impossible, so its log-likelihood of all sessions is -inf; the one shown "
+        "is that of the other sessions, and does not compare with other models",
         "PBM, UBM: 2 impressions below rank 2, the deepest that the model has seen; they get the parameters of rank 2",
     )
     # The session that CM holds possible: three unseen documents at 1/2 each.
