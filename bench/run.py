@@ -286,6 +286,17 @@ def logs(folder: Path, repeats: int) -> Part:
     return Part("logs of live traffic", rows, targets)
 
 
+def click_models(folder: Path, repeats: int) -> Part:
+    from bench.clicks import CONTESTANTS, COUNTS_FEW, COUNTS_MANY, LIMITS, MANY, RANKS, clicks_log
+
+    clicks_log(folder, MANY)  # made before the clock starts
+    rows = in_turns("bench.clicks", CONTESTANTS, repeats, str(folder))
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    more = quotient(rows[COUNTS_MANY].get("peak"), rows[COUNTS_FEW].get("peak"))
+    targets.append(Target("times the bytes of counts, with four times the sessions", more, at_most=1.1))
+    return Part(f"click models, {MANY:,} sessions x {RANKS} ranks from a Parquet file, 50 EM steps", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -302,6 +313,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "interleave": interleave,
     "ab": ab_test,
     "logs": logs,
+    "clicks": click_models,
 }
 
 

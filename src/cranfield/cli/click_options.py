@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.cli.declare import MORE, READING, Verb, flag, option
+from cranfield.cli.engine_options import OnEngine
 from cranfield.cli.merge_options import number_list
 
 MODELS = "online.clicks.click_kinds:known_click_models"
@@ -15,24 +16,22 @@ LOG = (
 MODEL = "A click model, written by cranfield clicks fit."
 
 
-class ClickReading(Verb):
+class ClickReading(OnEngine):
     """How a log is read."""
 
-    events: str | None = option("--events FILE", "The clicks, if they are in another file than LOG.", group=READING)
+    events: str | None = option(
+        "--events FILE", "The events or clicks, if LOG does not hold them.", reads=True, solves="events="
+    )
     columns: str | None = option(
-        "--columns NAME=COLUMN,...",
-        "Other names of columns, such as session=qid,doc=url; or the column map of a log, a TOML file.",
-        group=READING,
+        "--columns MAP",
+        "Which column holds what: entries such as session=qid,doc=url; for a log, also a TOML file.",
         solves="columns=",
     )
     zone: str | None = option(
-        "--zone ZONE", "The time zone of times without one, such as Europe/Berlin.", group=READING, solves="zone="
+        "--zone ZONE", "The time zone of times without one, such as Europe/Berlin.", solves="zone="
     )
-    engine: str = option(
-        "--engine NAME", "duckdb, spark, or the address of a Spark master.", default="duckdb", group=READING
-    )
-    memory: str | None = option(
-        "--memory SIZE", "The most memory of the engine, such as 2GB.", group=READING, solves="memory="
+    first_position: int | None = option(
+        "--first-position N", "The position of the first document, 0 or 1.", group=READING, solves="first_position=0"
     )
     depth: int | None = option(
         "--depth N", "Use only the first N documents of each list.", group=READING, solves="set the depth"
@@ -40,10 +39,8 @@ class ClickReading(Verb):
 
     def click_reading(self) -> dict[str, Any]:
         """The parameters of `click_rows`."""
-        from cranfield.online.engines import open_engine
-
-        reading = {**self.values("events", "columns", "depth"), "engine": open_engine(self.engine, memory=self.memory)}
-        return reading if self.zone is None else {**reading, "zone": self.zone}
+        names = ("events", "columns", "zone", "first_position", "depth")
+        return {**self.values(*names), "engine": self.open_engine()}
 
 
 class ClickFitting(Verb):

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from cranfield.online.clicks import ClickModel, Pages
+from cranfield.online.clicks.click_estimates import fixed
 from cranfield.online.clicks.click_kinds import known_click_models
 from cranfield.online.clicks.click_pages import PairNames
-from cranfield.online.clicks.estimates import fixed
 
 Key = tuple[Any, ...]
 Path = tuple[tuple[int, ...], tuple[tuple[Key, bool], ...]]
@@ -94,6 +96,12 @@ def _onward(model: str, query: str, doc: str, rank: int, clicked: bool) -> Itera
             yield from ((yes, ((attract, relevant), (key, yes))) for yes in (True, False))
 
 
+@cache
+def paths_to(model: str, query: str, docs: tuple[str, ...], clicks: tuple[int, ...]) -> list[Any]:
+    """The hidden events of all paths with these clicks."""
+    return [events for done, events in paths(model, query, docs) if done == clicks]
+
+
 def probability(events: Sequence[tuple[Key, bool]], theta: Theta) -> float:
     return math.prod(theta[key] if yes else 1 - theta[key] for key, yes in events)
 
@@ -113,13 +121,13 @@ def expected_counts(model: str, sessions: Sequence[Session], theta: Theta) -> tu
     """{key: [expected successes, expected failures]} and the log-likelihood, session by session."""
     counts: dict[Key, list[float]] = {key: [0.0, 0.0] for key in theta}
     likelihood = 0.0
-    for query, docs, clicks in sessions:
-        weights = [(probability(events, theta), events) for done, events in paths(model, query, docs) if done == clicks]
+    for (query, docs, clicks), times in Counter(sessions).items():
+        weights = [(probability(events, theta), events) for events in paths_to(model, query, docs, clicks)]
         total = sum(weight for weight, _ in weights)
-        likelihood += math.log(total)
+        likelihood += times * math.log(total)
         for weight, events in weights:
             for key, yes in events:
-                counts[key][0 if yes else 1] += weight / total
+                counts[key][0 if yes else 1] += times * weight / total
     return counts, likelihood
 
 

@@ -32,7 +32,7 @@ def test_repeated_clicks_count_once_with_a_note() -> None:
 def test_wrong_arrays() -> None:
     with pytest.raises(UsageError, match="docs has 1 rows, must have one per query, 2"):
         Pages.of(["q", "r"], [["x"]], [[0]])
-    with pytest.raises(UsageError, match="clicks.shape"):
+    with pytest.raises(UsageError, match=r"clicks\.shape"):
         Pages.of(["q"], [["x", "y"]], [[0]])
     with pytest.raises(UsageError, match="0 or more"):
         Pages.of(["q"], [["x"]], [[-1]])

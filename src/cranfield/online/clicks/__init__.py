@@ -12,6 +12,7 @@ The public functions:
     known_click_models()                               # {name: click model}
 """
 
+from cranfield.online.clicks.click_estimates import Estimates
 from cranfield.online.clicks.click_evaluation import ClickEvaluation, evaluate_clicks
 from cranfield.online.clicks.click_files import load_click_model, save_click_model
 from cranfield.online.clicks.click_fitting import fit_clicks
@@ -20,7 +21,6 @@ from cranfield.online.clicks.click_kinds import find_click_model, known_click_mo
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
 from cranfield.online.clicks.click_simulation import ClickSimulation
-from cranfield.online.clicks.estimates import Estimates
 from cranfield.online.clicks.simulated_log import SimulatedClicks, simulate_clicks
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
+from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
 from cranfield.record import Record
@@ -37,9 +38,9 @@ class ClickEvaluation(Record):
     """models × ranks."""
     rank_impressions: Index64
     unseen: Index64
-    """models: impressions of documents that the model has not seen for the query."""
+    """models: impressions of documents that the model has not seen for the query, if it has parameters of documents."""
     deeper: Index64
-    """models: impressions at ranks that the model has not seen."""
+    """models: impressions at ranks that the model has not seen, if it has parameters of ranks."""
     sessions: int
     clicks: int
     notes: tuple[str, ...] = ()
@@ -129,8 +130,9 @@ def _of_model(model: ClickModel, pages: Pages, weight: Array, shown: Array) -> t
         total = (weight[:, None] * surprise).sum(axis=0)
         rank_perplexity = np.exp(-total / shown)
     perplexity = float(np.nanmean(rank_perplexity))
-    unseen = int((weight[:, None] * model.placement(pages).unseen).sum())
-    deeper = int((weight[:, None] * present)[:, model.ranks :].sum())
+    scopes = set(model.kind.parameters.values())
+    unseen = int((weight[:, None] * model.placement(pages).unseen).sum()) if PAIR in scopes else 0
+    deeper = int((weight[:, None] * present)[:, model.ranks :].sum()) if scopes & {RANK, BROWSING} else 0
     return likelihood, int(weight[~possible].sum()), perplexity, by_rank, rank_perplexity, unseen, deeper
 
 
@@ -141,31 +143,34 @@ def _log_of(probability: Array, clicked: NDArray[np.bool_]) -> Array:
 
 
 def _notes(result: ClickEvaluation, models: Mapping[str, ClickModel], pages: Pages) -> list[str]:
-    notes = list(pages.notes)
-    rule = {model.prior for model in models.values()}
+    """What a reader of the numbers needs to know; a sentence that holds for several models names them all."""
+    about: dict[str, list[str]] = {}
     for place, name in enumerate(result.models):
-        if unseen := int(result.unseen[place]):
-            share = unseen / result.impressions
-            known = set(models[name].names.queries)
-            new = sum(query not in known for query in pages.names.queries)
-            text = f"{name}: {counted(unseen, 'impression')} ({share:.1%}) of documents that the model has not seen"
-            text += f", {counted(new, 'query', 'queries')} that it has not seen" if new else ""
-            value = "the mean of the prior" if all(sum(prior) > 0 for prior in rule) else "a mean"
-            notes.append(f"{text}; they get {value}")
-        if deeper := int(result.deeper[place]):
-            deepest = models[name].ranks
-            notes.append(
-                f"{name}: {counted(deeper, 'impression')} below rank {deepest}, the deepest that the model has seen; "
-                f"they get the parameters of rank {deepest}"
-            )
-        if impossible := int(result.impossible[place]):
-            notes.append(
-                f"{name} holds {counted(impossible, 'session')} impossible, so its log-likelihood of all sessions is "
-                "-inf; the one shown is that of the other sessions, and does not compare with other models"
-            )
-        if models[name].converged is False:
-            notes.append(f"{name} did not converge when it was fitted")
-    return notes
+        for sentence in _sentences(result, place, models[name], pages):
+            about.setdefault(sentence, []).append(name)
+    return [*pages.notes, *(f"{', '.join(names)}: {sentence}" for sentence, names in about.items())]
+
+
+def _sentences(result: ClickEvaluation, place: int, model: ClickModel, pages: Pages) -> Iterator[str]:
+    if unseen := int(result.unseen[place]):
+        known = set(model.names.queries)
+        new = sum(query not in known for query in pages.names.queries)
+        text = f"{counted(unseen, 'impression')} ({unseen / result.impressions:.1%}) of documents"
+        text += " that the model has not seen" + (f", {counted(new, 'new query', 'new queries')}" if new else "")
+        value = "the mean of the prior" if sum(model.prior) > 0 else "the mean of the documents that it has seen"
+        yield f"{text}; they get {value}"
+    if deeper := int(result.deeper[place]):
+        yield (
+            f"{counted(deeper, 'impression')} below rank {model.ranks}, the deepest that the model has seen; they get "
+            f"the parameters of rank {model.ranks}"
+        )
+    if impossible := int(result.impossible[place]):
+        yield (
+            f"{counted(impossible, 'session')} that the model holds impossible, so its log-likelihood of all sessions "
+            "is -inf; the one shown is that of the other sessions, and does not compare with other models"
+        )
+    if model.converged is False:
+        yield "did not converge when it was fitted"
 
 
 def held_out_pages(source: Any, models: Mapping[str, ClickModel], **reading: Any) -> Pages:

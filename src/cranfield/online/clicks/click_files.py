@@ -9,10 +9,10 @@ import numpy as np
 
 from cranfield.collection.source import PathLike, read_bytes, shown_path, write_bytes
 from cranfield.errors import DataError
+from cranfield.online.clicks.click_estimates import Estimates
 from cranfield.online.clicks.click_kinds import PAIR, find_click_model
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import PairNames
-from cranfield.online.clicks.estimates import Estimates
 from cranfield.record import plain
 from cranfield.types import Array
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.online.clicks.bernoulli_em import Maximum, Problem, maximise
+from cranfield.online.clicks.click_estimates import Estimates, fixed, logit_estimates, without_intervals
 from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import Walk
 from cranfield.online.clicks.em_intervals import logit_covariances
-from cranfield.online.clicks.estimates import Estimates, fixed, logit_estimates, without_intervals
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
+from cranfield.online.clicks.click_estimates import Estimates
 from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK, ClickKind, find_click_model
 from cranfield.online.clicks.click_pages import Pages, PairNames
 from cranfield.online.clicks.click_placement import Placement
 from cranfield.online.clicks.click_walks import Walk, conditional, drawn_clicks
-from cranfield.online.clicks.estimates import Estimates
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.types import Array

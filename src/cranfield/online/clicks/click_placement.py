@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.online.clicks.click_estimates import Estimates
 from cranfield.online.clicks.click_pages import PairNames
-from cranfield.online.clicks.estimates import Estimates
 from cranfield.types import Array, Index64
 
 

@@ -159,7 +159,11 @@ def _complete(rows: ClickRows, table: Any, position: Any, shown: Any) -> tuple[A
 
 def _check_positions(rows: ClickRows, position: Any) -> None:
     if len(position) and position.min() < 1:
-        raise DataError(rows.origin, None, f"has the position {int(position.min())}; positions are counted from 1")
+        raise DataError(
+            rows.origin,
+            None,
+            f"has the position {int(position.min())}; positions are counted from 1, unless first_position=0",
+        )
 
 
 def _check_clicks(rows: ClickRows, least: Any, unknown: Any) -> None:

@@ -75,8 +75,9 @@ def click_rows(
     engine: Any = None,
     columns: Any = None,
     events: Any = None,
+    zone: str | None = None,
+    first_position: int | None = None,
     depth: int | None = None,
-    **reading: Any,
 ) -> ClickRows:
     """Impressions with clicks, from a log or from a table with a row per impression.
 
@@ -86,8 +87,9 @@ def click_rows(
     engine: what `open_engine` takes.
     columns: other names of columns: {"session": "qid"}, or as text, "session=qid,doc=url"; for a log, its column map.
     events: the clicks, if they are in another table than the impressions.
+    zone: the time zone of times without one.
+    first_position: the position of the first document, 0 or 1; default: 1.
     depth: only the first ranks.
-    reading: further parameters of `read_log`, such as `zone`.
     """
     check.whole("click_rows", depth=depth)
     if isinstance(source, ClickRows):
@@ -95,7 +97,7 @@ def click_rows(
     elif isinstance(source, Log):
         rows = _of_log(source)
     else:
-        rows = _read(source, open_engine(engine), columns, events, reading)
+        rows = _read(source, open_engine(engine), columns, events, zone, first_position)
     if depth is None:
         return rows
     import narwhals as nw
@@ -103,21 +105,34 @@ def click_rows(
     return replace(rows, frame=rows.frame.filter(nw.col("position") <= depth), clicks=None)
 
 
-def _read(source: Any, engine: Engine, columns: Any, events: Any, reading: Mapping[str, Any]) -> ClickRows:
+def _read(
+    source: Any, engine: Engine, columns: Any, events: Any, zone: str | None, first_position: int | None
+) -> ClickRows:
     """Read a table of impressions if it has a column of clicks, otherwise a log."""
     table, clicks, _ = find_log(source, events)
     if clicks is None and not isinstance(table, list):
         given = _named(columns)
-        text = [
-            name for column in ("session", "query", "doc") for name in (given.get(column), *COLUMNS[column]) if name
-        ]
-        frame = engine.read(table, text=tuple(dict.fromkeys(text)))
-        known = frame.collect_schema().names()
+        known = engine.read(table).collect_schema().names()
+        names = {name for column in TEXTS for name in (given.get(column), *COLUMNS[column])}
+        frame = engine.read(table, text=[name for name in known if name in names])
         if "clicked" in given or any(name in known for name in COLUMNS["clicked"]):
             origin = str(table) if isinstance(table, str) else "the table"
-            return _of_table(frame, engine, origin, known, given)
+            if first_position not in (None, 0, 1):
+                raise check.wrong("click_rows", "first_position", first_position, "0 or 1")
+            rows = _of_table(frame, engine, origin, known, given)
+            return rows if first_position != 0 else _counted_from_1(rows)
     # Users stay as they are, because only queries, documents and clicks are counted.
-    return _of_log(read_log(source, events=events, columns=columns, engine=engine, **{"hashed": False, **reading}))
+    log = read_log(
+        source, events=events, columns=columns, engine=engine, zone=zone, first_position=first_position, hashed=False
+    )
+    return _of_log(log)
+
+
+def _counted_from_1(rows: ClickRows) -> ClickRows:
+    """Rows whose positions were counted from 0."""
+    import narwhals as nw
+
+    return replace(rows, frame=rows.frame.with_columns(nw.col("position") + 1))
 
 
 def _named(columns: Any) -> dict[str, str]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.online.clicks.bernoulli_em import Maximum, Problem, logit_score
-from cranfield.online.clicks.estimates import EDGE
+from cranfield.online.clicks.click_estimates import EDGE
 from cranfield.types import Array, Index64
 
 STEP = 1e-4

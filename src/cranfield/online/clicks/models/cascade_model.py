@@ -9,11 +9,11 @@ import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import weighted_log
 from cranfield.online.clicks.chain_counts import chain_counts
+from cranfield.online.clicks.click_estimates import beta_estimates
 from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, ClickKind, Fit, Placed, click_kind
 from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import ChainWalk, Walk
-from cranfield.online.clicks.estimates import beta_estimates
 from cranfield.text import counted
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from cranfield.online.clicks.bernoulli_em import Expected, weighted_log
 from cranfield.online.clicks.chain_counts import ChainCounts, chain_counts
 from cranfield.online.clicks.chain_em import ChainProblem, chain_layout
+from cranfield.online.clicks.click_estimates import beta_estimates
 from cranfield.online.clicks.click_kinds import (
     ATTRACTIVENESS,
     CONTINUATION,
@@ -24,7 +25,6 @@ from cranfield.online.clicks.click_kinds import (
 from cranfield.online.clicks.click_pages import Cells, Pages, sums
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import ChainWalk, Walk
-from cranfield.online.clicks.estimates import beta_estimates
 from cranfield.types import Array
 
 

@@ -11,6 +11,7 @@ from scipy.special import polygamma
 from cranfield.online.clicks.bernoulli_em import Expected, weighted_log
 from cranfield.online.clicks.chain_counts import ChainCounts, chain_counts
 from cranfield.online.clicks.chain_em import ChainProblem, chain_layout
+from cranfield.online.clicks.click_estimates import Estimates, beta_estimates, without_intervals
 from cranfield.online.clicks.click_kinds import (
     ATTRACTIVENESS,
     CONTINUATION,
@@ -28,7 +29,6 @@ from cranfield.online.clicks.click_kinds import (
 from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import ChainWalk, Walk
-from cranfield.online.clicks.estimates import Estimates, beta_estimates, without_intervals
 from cranfield.types import Array
 
 
