@@ -67,6 +67,12 @@ GROUPS = {
         "cranfield interleave analyse log.jsonl",
         ("make", "simulate", "analyse", "power"),
     ),
+    "log": Group(
+        "logs of live traffic",
+        "check logs, find sessions, simulate a log; see: cranfield log help",
+        "cranfield log check log/",
+        ("check", "sessions", "demo"),
+    ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
 STAND_INS = {

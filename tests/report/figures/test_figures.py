@@ -54,6 +54,7 @@ from cranfield.report.figures import (
     describe_preferences,
     describe_rank_changes,
     describe_robustness,
+    describe_sessions,
     describe_spacing,
     describe_swap_rates,
     describe_topic_leniency,
@@ -147,6 +148,7 @@ def figures(systems: int) -> dict[str, Figure]:
             {"measure": ["AP"] * len(names), "run": names, "effectiveness": some, "mean": some**2, "front": some > 0.5}
         ),
         "diversity": describe_diversity({"system": names, "I-rec@10": some, "D-nDCG@10": some**2}),
+        "sessions": describe_sessions({"queries": names, "share": some / some.sum()}),
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),
         "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),

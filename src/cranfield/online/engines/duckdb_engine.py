@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
 from cranfield.errors import DataError, UsageError
+from cranfield.online.engines.dialect import Dialect, DuckDBDialect
 from cranfield.online.engines.engine import Engine, need_logs
-from cranfield.online.engines.table_source import TableSource, find_table, no_table
+from cranfield.online.engines.line_numbers import lines_of_rows
+from cranfield.online.engines.table_source import TableSource, csv_header, find_table, no_table
 
+BROKEN_JSON = re.compile(r'Malformed JSON in file "(.+?)", at byte')
+BROKEN_CSV = re.compile(r"CSV Error on Line: (\d+)\n.*?\n  file = (.+?)\n", re.DOTALL)
 LONGEST_ROW = 64 << 20
 """Bytes of the longest JSON object or line."""
 
@@ -22,6 +28,7 @@ class DuckDBEngine(Engine):
 
     name: ClassVar[str] = "duckdb"
     exact_quantiles: ClassVar[bool] = True
+    dialect: ClassVar[Dialect] = DuckDBDialect()
 
     def __init__(
         self,
@@ -35,6 +42,7 @@ class DuckDBEngine(Engine):
         self._owned = connection is None
         self._names = (f"cranfield_{os.getpid()}_{number}" for number in count())
         self._kept: list[str] = []
+        self._rejects: list[tuple[str, str]] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if connection is None:
             connection = duckdb.connect(":memory:")
@@ -52,7 +60,7 @@ class DuckDBEngine(Engine):
             connection.execute("SET TimeZone = 'UTC'")
 
     def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
-        if isinstance(source, str | os.PathLike):
+        if isinstance(source, str | os.PathLike | Sequence):
             table = find_table(source)
             return self._frame(self._sql(self.scan(table, text=text), table.origin))
         return self._frame(self._relation(source))
@@ -67,7 +75,9 @@ class DuckDBEngine(Engine):
         if table.format == "csv":
             types = "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text) + "}" if text else ""
             given = {"types": types} if text else {}
-            given |= {"header": "true", "delim": literal(table.delimiter), "union_by_name": "true", **options}
+            given |= {"header": "true", "delim": literal(table.delimiter), **options}
+            if len(table.files) > 1:
+                given["union_by_name"] = "true"
             return f"SELECT * FROM read_csv({arguments(files, **given)})"
         if table.format == "sqlite":
             from cranfield.online.engines.sqlite_copy import copy_sqlite
@@ -90,6 +100,75 @@ class DuckDBEngine(Engine):
         types |= {name: "VARCHAR" for name in text if name in types}
         columns = "{" + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items()) + "}"
         return f"SELECT * FROM read_json({arguments(files, **given, columns=columns)})"
+
+    def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
+        if not isinstance(source, str | os.PathLike | Sequence):
+            number = {"_file": "''", "_row": "row_number() OVER ()"} if numbered else {}
+            return self.select(self.read(source), {"_unreadable": "FALSE", **number}, add=True)
+        table = find_table(source)
+        if table.format in ("json", "csv"):
+            # Rows are numbered by file, and DuckDB does not store the wrong rows of several files
+            parts = [replace(table, files=(file,)) for file in table.files] if numbered or skip else [table]
+            scans = [self._text_scan(table, part, numbered, skip) for part in parts]
+            return self.query(" UNION ALL BY NAME ".join(scans), table.origin)
+        if not numbered:
+            return self.query(f"SELECT *, FALSE AS _unreadable FROM ({self.scan(table)})", table.origin)
+        if table.format == "parquet":
+            scan = self.scan(table, file_row_number="true", filename="'_file'")
+            columns = "* EXCLUDE (file_row_number), file_row_number + 1 AS _row"
+        else:
+            scan, columns = self.scan(table), f"*, {literal(table.origin)} AS _file, row_number() OVER () AS _row"
+        return self.query(f"SELECT {columns}, FALSE AS _unreadable FROM ({scan})", table.origin)
+
+    def _text_scan(self, table: TableSource, part: TableSource, numbered: bool, skip: bool) -> str:
+        """A scan of JSON-lines or CSV files as text."""
+        if table.format == "csv":
+            # Told the columns, DuckDB does not look for them in rows that may be wrong
+            columns = "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in csv_header(part)) + "}"
+            options = {"columns": columns, "auto_detect": "false", "quote": "'\"'", "escape": "'\"'"}
+            if skip:
+                self._rejects.append((next(self._names), next(self._names)))
+                errors, scans = self._rejects[-1]
+                options |= {"store_rejects": "true", "rejects_table": literal(errors), "rejects_scan": literal(scans)}
+            scan, unreadable, first = self.scan(part, **options), "FALSE", 2
+        else:
+            known = self._sniffed(table)
+            columns = "{" + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in known.items()) + "}"
+            scan = self.scan(part, columns=columns, **({"ignore_errors": "true"} if skip else {}))
+            unreadable, first = " AND ".join(f"{self.quote(name)} IS NULL" for name in known), 1
+        number = f", {literal(part.files[0])} AS _file, row_number() OVER () + {first - 1} AS _row" if numbered else ""
+        return f"SELECT *, {unreadable} AS _unreadable{number} FROM ({scan})"
+
+    def _sniffed(self, table: TableSource) -> dict[str, str]:
+        """The keys of JSON-lines: JSON if their values are objects or lists, else text."""
+        relation = self._sql(self.scan(table, ignore_errors="true", sample_size="100000"), table.origin)
+        nested = ("struct", "list", "map", "json")
+        return {
+            name: "JSON" if self.dialect.kind(str(kind)) in nested else "VARCHAR"
+            for name, kind in zip(relation.columns, relation.types, strict=True)
+        }
+
+    def rejected_rows(self) -> list[tuple[str, int, str]]:
+        rows: list[tuple[str, int, str]] = []
+        for errors, scans in self._rejects:
+            found = self.connection.execute(
+                f"SELECT file_path, line, min(error_message) FROM {errors} JOIN {scans} USING (scan_id, file_id)"
+                " GROUP BY ALL ORDER BY ALL"  # an error per cell that is missing
+            )
+            rows += [(path, int(line), message.partition("\n")[0]) for path, line, message in found.fetchall()]
+        self._rejects.clear()
+        return rows
+
+    def explode(self, frame: Any, column: str, item: str, position: str) -> Any:
+        relation = self.relation(frame)
+        kept = ", ".join(self.quote(name) for name in relation.columns if name != column)
+        listed = self.quote(column)
+        return self._frame(
+            relation.project(
+                f"{kept}, unnest({listed}) AS {self.quote(item)},"
+                f" CAST(generate_subscripts({listed}, 1) AS BIGINT) AS {self.quote(position)}"
+            )
+        )
 
     def keep(self, frame: Any) -> Any:
         name = next(self._names)
@@ -219,7 +298,21 @@ class DuckDBEngine(Engine):
                 f"the memory limit of {limit} is not enough ({first_line(error)}); to raise it: memory="
             ) from None
         except self._duckdb.Error as error:
-            raise DataError(origin, None, first_line(error)) from None
+            raise self._unreadable(error) or DataError(origin, None, first_line(error)) from None
+
+    def _unreadable(self, error: Exception) -> DataError | None:
+        """The error for a row of a text file that cannot be read."""
+        if broken := BROKEN_JSON.search(str(error)):
+            path = broken[1]  # DuckDB's own number of the line may be wrong
+            objects = f"read_ndjson_objects({literal(path)}, ignore_errors=true)"
+            rows = f"SELECT json, row_number() OVER () AS row FROM {objects}"
+            row = self.connection.execute(f"SELECT min(row) FROM ({rows}) WHERE json IS NULL").fetchone()[0]
+            line = lines_of_rows(path, [row])[row] if row else None
+            return DataError(path, line, "is not valid JSON; to leave out rows that cannot be read: skip=")
+        if broken := BROKEN_CSV.search(str(error)):
+            what = first_line(Exception(str(error).partition("\n")[2]))
+            return DataError(broken[2], int(broken[1]), f"{what}; to leave out rows that cannot be read: skip=")
+        return None
 
 
 def first_line(error: Exception) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar
 
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
+from cranfield.online.engines.dialect import Dialect, Field
 
 
 class Engine(ABC):
@@ -28,6 +29,7 @@ class Engine(ABC):
     name: ClassVar[str]
     exact_quantiles: ClassVar[bool]
     """Are the quantiles of this engine exact?"""
+    dialect: ClassVar[Dialect]
 
     @abstractmethod
     def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
@@ -39,6 +41,26 @@ class Engine(ABC):
         text: columns of JSON-lines and CSV files to read as text. The types of all others are inferred, so the user
             0012 would become the number 12.
         """
+
+    @abstractmethod
+    def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
+        """A lazy frame of a table as it is written, for data that may be wrong.
+
+        The cells of CSV files and the values of JSON-lines are text; objects and lists within JSON are JSON text. The
+        frame has a further column `_unreadable`: the row could not be read, and is null.
+
+        numbered: also add `_file`, the path, and `_row`, the number of the row in the file, from 1; Spark has no
+            numbers of rows, so `_row` is null.
+        skip: leave unreadable rows null, or out (`rejected_rows` tells them), instead of an error.
+        """
+
+    def rejected_rows(self) -> list[tuple[str, int, str]]:
+        """The rows that `read_rows` left out since it was last asked: path, number of the row, and what is wrong."""
+        return []
+
+    @abstractmethod
+    def explode(self, frame: Any, column: str, item: str, position: str) -> Any:
+        """A row per item of a column of lists, which is replaced by the item and its position, from 1."""
 
     @abstractmethod
     def keep(self, frame: Any) -> Any:
@@ -62,6 +84,29 @@ class Engine(ABC):
     @abstractmethod
     def select(self, frame: Any, columns: Mapping[str, str], *, add: bool = False) -> Any:
         """A frame of SQL expressions in the engine's dialect, by name; `add` keeps the columns of the frame as well."""
+
+    def field(self, frame: Any, path: str) -> Field | None:
+        """A column by its name, or a part of one by its path, such as `event_attributes.position.ordinal`.
+
+        None if there is none. A part of JSON text is not checked: it may be null in all rows.
+        """
+        types = self.column_types(frame)
+        if path in types:
+            return Field(self.quote(path), self.dialect.kind(types[path]))
+        root, *parts = path.split(".")
+        if root not in types or not parts:
+            return None
+        kind = self.dialect.kind(types[root])
+        if kind in ("json", "text"):
+            return Field(self.dialect.extract(self.quote(root), parts), "text")
+        if kind != "struct":
+            return None
+        sql = ".".join(map(self.quote, [root, *parts]))
+        try:
+            found = self.column_types(self.select(frame, {"part": sql}))["part"]
+        except DataError:
+            return None
+        return Field(sql, self.dialect.kind(found))
 
     @abstractmethod
     def close(self) -> None:

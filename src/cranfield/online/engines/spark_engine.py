@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from cranfield.errors import DataError, UsageError
+from cranfield.online.engines.dialect import Dialect, SparkDialect
 from cranfield.online.engines.engine import Engine, need_logs
 from cranfield.online.engines.table_source import REMOTE_MARK, TableSource, find_table
 from cranfield.text import cut
@@ -39,6 +40,7 @@ class SparkEngine(Engine):
 
     name: ClassVar[str] = "spark"
     exact_quantiles: ClassVar[bool] = False
+    dialect: ClassVar[Dialect] = SparkDialect()
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class SparkEngine(Engine):
         self.session = session
 
     def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
-        if not isinstance(source, str | os.PathLike):
+        if not isinstance(source, str | os.PathLike | Sequence):
             return self._frame(self._spark_frame(source))
         table = find_table(source)
         with self._translated(table.origin):
@@ -72,18 +74,57 @@ class SparkEngine(Engine):
             raise UsageError(
                 f"{table.origin}: Spark cannot read a {table.format} database; write its tables to Parquet"
             )
-        files = [path if REMOTE_MARK in path else f"file://{os.path.abspath(path)}" for path in table.files]
+        files = self._paths(table)
         if table.format == "parquet":
             return self.session.read.option("mergeSchema", "true").parquet(*files)
-        options = {"header": "true", "sep": table.delimiter, "escape": '"', "multiLine": "true"}
-        options = options | {"inferSchema": "true"} if table.format == "csv" else {}
-        typed = self.session.read.options(**options).format(table.format).load(files)
+        csv = table.format == "csv"
+        typed = self._csv(table).option("inferSchema", "true").csv(files) if csv else self.session.read.json(files)
         if not text:
             return typed
         from pyspark.sql.types import StringType, StructField, StructType
 
         fields = [StructField(field.name, StringType()) if field.name in text else field for field in typed.schema]
-        return self.session.read.options(**options).format(table.format).schema(StructType(fields)).load(files)
+        reader = self._csv(table) if csv else self.session.read
+        return reader.format(table.format).schema(StructType(fields)).load(files)
+
+    def _csv(self, table: TableSource) -> Any:
+        options = {"header": "true", "sep": table.delimiter, "escape": '"', "multiLine": "true"}
+        return self.session.read.options(**options)
+
+    @staticmethod
+    def _paths(table: TableSource) -> list[str]:
+        return [path if REMOTE_MARK in path else f"file://{os.path.abspath(path)}" for path in table.files]
+
+    def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
+        in_files = isinstance(source, str | os.PathLike | Sequence)
+        table = find_table(source) if in_files else None
+        with self._translated(table.origin if table else "the frame"):
+            if table is None or table.format not in ("json", "csv"):
+                native = self.read(source).to_native()
+                unreadable = "FALSE"
+            else:
+                native = self._text_scan(table, skip)
+                unreadable = "_corrupt IS NOT NULL"
+            columns = [self.quote(name) for name in native.columns if name != "_corrupt"]
+            if numbered:
+                columns += ["input_file_name() AS _file" if table else "'' AS _file", "CAST(NULL AS BIGINT) AS _row"]
+            return self._frame(native.selectExpr(*columns, f"{unreadable} AS _unreadable"))
+
+    def _text_scan(self, table: TableSource, skip: bool) -> Any:
+        """JSON-lines or CSV files as text, with a column `_corrupt` for rows that cannot be read."""
+        typed = self.scan(table) if table.format == "json" else self._csv(table).csv(self._paths(table))
+        names = [name for name in typed.columns if name != "_corrupt_record"]
+        schema = ", ".join(f"{self.quote(name)} STRING" for name in [*names, "_corrupt"])
+        options = {"columnNameOfCorruptRecord": "_corrupt", "mode": "PERMISSIVE" if skip else "FAILFAST"}
+        reader = self._csv(table) if table.format == "csv" else self.session.read
+        return reader.options(**options).format(table.format).schema(schema).load(self._paths(table))
+
+    def explode(self, frame: Any, column: str, item: str, position: str) -> Any:
+        native = frame.to_native()
+        kept = [self.quote(name) for name in native.columns if name != column]
+        exploded = native.selectExpr(*kept, f"posexplode({self.quote(column)}) AS (_place, {self.quote(item)})")
+        place = f"CAST(_place + 1 AS BIGINT) AS {self.quote(position)}"
+        return self._frame(exploded.selectExpr(*kept, self.quote(item), place))
 
     def keep(self, frame: Any) -> Any:
         native = frame.to_native().persist()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import has_magic
 
-from cranfield.collection.source import beginning, compression, expand, shown_path
+from cranfield.collection.source import beginning, compression, expand, shown_path, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed
 
@@ -36,12 +37,16 @@ class TableSource:
     """Between the cells of a CSV file."""
 
 
-def find_table(path: str | os.PathLike[str]) -> TableSource:
-    """The files of a path, a pattern or a directory, or the table of a database; the format is found by content.
+def find_table(path: str | os.PathLike[str] | Sequence[str]) -> TableSource:
+    """The files of a path, a pattern, a directory or a list of paths, or the table of a database.
+
+    The format of files is found by their content.
 
     >>> find_table("::events").table, find_table("s3://bucket/log.parquet").format
     ('events', 'parquet')
     """
+    if not isinstance(path, str | os.PathLike):
+        return _of_files(listed(path), tuple(path))
     origin = os.fspath(path)
     database, mark, table = origin.rpartition(DATABASE_MARK)
     if mark and not os.path.exists(origin):
@@ -118,6 +123,15 @@ def _delimiter(path: str) -> str:
     """The delimiter of a CSV file: the one of tab, comma, semicolon and bar that its first line has most often."""
     line = first_bytes(path).splitlines()[0].decode("utf-8", "replace")
     return max("\t,;|", key=line.count)
+
+
+def csv_header(table: TableSource) -> list[str]:
+    """The names of the columns of a CSV file; the same name twice is an error."""
+    text = unmarked(first_bytes(table.files[0])).decode("utf-8", "replace")
+    names = next(csv.reader(text.splitlines(keepends=True), delimiter=table.delimiter))
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise DataError(table.files[0], 1, f"two columns are called {twice[0]!r}; rename one of them")
+    return names
 
 
 def _format_by_suffix(path: str) -> str:

@@ -222,11 +222,13 @@ class _TableWriter:
             self._parquet.write_table(table)
             return
         if self._text is None:
-            self._text = open(self._path, "wb")
+            self._text = open(self._path, "wb")  # noqa: SIM115  # closed in `close`
             self._engine = open_engine("duckdb")
         first = self._text.tell() == 0
         with tempfile.NamedTemporaryFile(prefix="cranfield-", suffix=f".{self._files}") as part:
-            self._engine.write_text(self._engine.read(_flat(table) if self._files == "csv" else table), part.name, first)
+            self._engine.write_text(
+                self._engine.read(_flat(table) if self._files == "csv" else table), part.name, first
+            )
             with open(part.name, "rb") as written:
                 shutil.copyfileobj(written, self._text, 1 << 20)
 

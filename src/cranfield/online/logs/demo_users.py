@@ -55,7 +55,9 @@ def simulate_batch(world: World, first_user: int, users: int, first_session: int
     """The traffic of `users` users; the numbers of sessions and queries go on from those given."""
     settings = world.settings
     rng = np.random.default_rng([settings.seed, 1, first_user])
-    share = np.array([bucket(f"u{n}", f"demo-{settings.seed}") for n in range(first_user, first_user + users)]) / BUCKETS
+    share = (
+        np.array([bucket(f"u{n}", f"demo-{settings.seed}") for n in range(first_user, first_user + users)]) / BUCKETS
+    )
     arm = (share * len(settings.arms)).astype(np.int64)
     device = rng.choice(len(world_of.DEVICES), size=users, p=list(world_of.DEVICES.values()))
     country = rng.choice(len(world_of.COUNTRIES), size=users, p=list(world_of.COUNTRIES.values()))
@@ -82,7 +84,9 @@ def _sessions(
     for _ in range(LONGEST_SESSION):
         if not len(session):
             break
-        step, satisfied, end = _query(world, rng, session, time, topic, variant, arm[user[session]], device[user[session]])
+        step, satisfied, end = _query(
+            world, rng, session, time, topic, variant, arm[user[session]], device[user[session]]
+        )
         steps.append(step)
         goes_on = rng.random(len(session)) < np.where(satisfied, 0.25, 0.55)
         new_topic = satisfied | (variant + 1 >= len(world_of.VARIANTS))

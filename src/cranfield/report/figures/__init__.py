@@ -40,6 +40,7 @@ from cranfield.report.figures.describe.precision_recall import describe_curves, 
 from cranfield.report.figures.describe.preference_figures import describe_interleaving_power, describe_preferences
 from cranfield.report.figures.describe.rank_changes import describe_rank_changes
 from cranfield.report.figures.describe.reproduction_plots import describe_alike, describe_effects
+from cranfield.report.figures.describe.session_figure import describe_sessions
 from cranfield.report.figures.describe.spacing import describe_spacing
 from cranfield.report.figures.describe.system_intervals import describe_intervals
 from cranfield.report.figures.describe.topic_differences import describe_differences
@@ -54,7 +55,6 @@ __all__ = [
     "describe_interleaving_power",
     "describe_intervals", "describe_judge_confusion", "describe_judge_ranks", "describe_method_ranks",
     "describe_posterior_entropy", "describe_power", "describe_powered", "describe_precision_recall",
-    "describe_preferences",
-    "describe_rank_changes", "describe_robustness", "describe_spacing", "describe_swap_rates",
-    "describe_topic_leniency", "describe_worker_accuracy", "describe_worker_confusion",
+    "describe_preferences", "describe_rank_changes", "describe_robustness", "describe_sessions", "describe_spacing",
+    "describe_swap_rates", "describe_topic_leniency", "describe_worker_accuracy", "describe_worker_confusion",
 ]  # fmt: skip
