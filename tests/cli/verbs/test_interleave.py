@@ -110,7 +110,7 @@ def test_clicks_users_and_queries_come_from_a_log_of_live_traffic(cranfield: Cra
     cranfield("interleave", "make", *FILES[1:], "--topics", "101,102,103", "-o", lists)
     shown = [json.loads(line)["shown"] for line in Path(lists).read_text().splitlines()]
     queries = [
-        {"query_id": f"i{n}", "user_id": f"u{n % 2}", "timestamp": f"2026-01-0{n}T10:00:00Z", "user_query": f"words {n}",
+        {"query_id": f"i{n}", "user_id": f"u{n % 2}", "timestamp": f"2026-01-0{n}T10:00Z", "user_query": f"words {n}",
          "query_response_hit_ids": [place["doc"] for place in places]}
         for n, places in enumerate(shown, 1)
     ]  # fmt: skip
