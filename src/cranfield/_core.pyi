@@ -433,7 +433,7 @@ def interleave_list(
     rankings: list[Any], method: str, length: int, seed: int, tau: float, skip_shared: bool
 ) -> tuple[list[str], list[int], list[float], list[int], list[float]]:
     """
-    Interleave lists of documents: documents, teams, worth of clicks, ranks and choices, place by place, for each system.
+    Interleave lists of documents: documents, teams, worth of clicks, ranks and choices; by place, for each system.
     """
 
 def interleave_lists(
@@ -451,7 +451,7 @@ def interleave_lists(
     NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.float64]
 ]:
     """
-    Interleave the lists of many queries, whose documents are numbers. All arrays are flat; short lists end in -1.
+    Interleave the lists of many queries, whose documents are numbers. All arrays are flat, short lists end in -1.
     """
 
 def seeded_uniform(seed: int, stream: int) -> float:

@@ -175,10 +175,10 @@ double seeded_uniform(std::uint64_t seed, std::uint64_t stream) {
 
 void bind_interleaving(nb::module_& m) {
     m.def("interleave_list", &interleave_list, "rankings"_a, "method"_a, "length"_a, "seed"_a, "tau"_a, "skip_shared"_a,
-          "Interleave lists of documents: documents, teams, worth of clicks, ranks and choices, place by place, for each system.");
+          "Interleave lists of documents: documents, teams, worth of clicks, ranks and choices; by place, for each system.");
     m.def("interleave_lists", &interleave_lists, "documents"_a, "start"_a, "systems"_a, "query"_a, "seed"_a, "method"_a, "length"_a,
           "tau"_a, "skip_shared"_a, "threads"_a,
-          "Interleave the lists of many queries, whose documents are numbers. All arrays are flat; short lists end in -1.");
+          "Interleave the lists of many queries, whose documents are numbers. All arrays are flat, short lists end in -1.");
     m.def("seeded_uniform", &seeded_uniform, "seed"_a, "stream"_a, "A random number in [0, 1) that depends only on its arguments.");
 }
 

@@ -102,3 +102,29 @@ def test_a_log_without_clicks_points_to_the_option(cranfield: Cranfield, tmp_pat
     assert "--clicks FILE" in result.err
     (tmp_path / "clicks.csv").write_text("query_id,position\ni1,1\ni2,3\n")
     assert cranfield("interleave", "analyse", lists, "--clicks", str(tmp_path / "clicks.csv")).code == 0
+
+
+def test_clicks_users_and_queries_come_from_a_log_of_live_traffic(cranfield: Cranfield, tmp_path: Path) -> None:
+    """Three lists; clicks on the first document of each, by two users."""
+    lists = str(tmp_path / "lists.jsonl")
+    cranfield("interleave", "make", *FILES[1:], "--topics", "101,102,103", "-o", lists)
+    shown = [json.loads(line)["shown"] for line in Path(lists).read_text().splitlines()]
+    queries = [
+        {"query_id": f"i{n}", "user_id": f"u{n % 2}", "timestamp": f"2026-01-0{n}T10:00Z", "user_query": f"words {n}",
+         "query_response_hit_ids": [place["doc"] for place in places]}
+        for n, places in enumerate(shown, 1)
+    ]  # fmt: skip
+    events = [
+        {"query_id": f"i{n}", "user_id": f"u{n % 2}", "timestamp": f"2026-01-0{n}T10:00:09Z", "action_name": "click",
+         "event_attributes": {"object": {"object_id": places[0]["doc"]}, "position": {"ordinal": 1}}}
+        for n, places in enumerate(shown, 1)
+    ]  # fmt: skip
+    (tmp_path / "traffic").mkdir()
+    for name, rows in (("queries", queries), ("events", events)):
+        (tmp_path / "traffic" / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    result = cranfield("interleave", "analyse", lists, "--traffic", str(tmp_path / "traffic"), "-f", "json", "--quiet")
+    assert result.code == 0, result.err
+    whole = json.loads(result.out)
+    wins = [places[0]["team"] for places in shown].count("bm25")
+    assert [whole["rows"][0][name] for name in ("wins", "ties", "losses")] == [wins, 0, 3 - wins]
+    assert "3 impressions, 2 users, 3 queries" in whole["notes"]

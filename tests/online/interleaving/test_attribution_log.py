@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 from cranfield import DataError, UsageError
@@ -19,6 +20,7 @@ from cranfield.online.interleaving.attribution_log import (
 from cranfield.online.interleaving.engine_counts import count_on_engine
 from cranfield.online.interleaving.interleaved import credit, interleave
 from cranfield.online.interleaving.preference_counts import PreferenceCounts
+from cranfield.online.logs.log import Log
 
 RANKINGS = {
     "q1": {"x": list("abcdef"), "y": list("bdaecg")},
@@ -99,6 +101,21 @@ def test_spark_counts_as_python_does(method: str, tmp_path: Path, spark: Engine)
     lists = logged(method, 20)
     write_records(tmp_path / "log.jsonl", lists)
     same(count_on_engine(spark, str(tmp_path / "log.jsonl")), count_logged(lists))
+
+
+def test_clicks_users_and_queries_come_from_a_log(tmp_path: Path, duck: Engine) -> None:
+    lists = logged("team-draft")
+    write_records(tmp_path / "lists.jsonl", [LoggedList(one.record, one.query_id) for one in lists])
+    queries = {"query_id": [one.query_id for one in lists], "user": [one.user for one in lists]}
+    clicks = [(one.query_id, one.record.documents[place - 1]) for one in lists for place in one.clicks or ()]
+    events = {
+        "query_id": [query_id for query_id, _ in clicks] + ["i0"],
+        "doc": [doc for _, doc in clicks] + [lists[0].record.documents[0]],
+        "action": ["click"] * len(clicks) + ["hover"],
+    }
+    frames = [pyarrow.table({**queries, "text": [one.query for one in lists]}), pyarrow.table(events)]
+    log = Log(duck, duck.read(frames[0]), None, duck.read(frames[1]))
+    same(count_on_engine(duck, str(tmp_path / "lists.jsonl"), log), count_logged(lists))
 
 
 def test_an_engine_names_what_it_cannot_count(tmp_path: Path, duck: Engine) -> None:

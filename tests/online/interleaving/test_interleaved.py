@@ -210,8 +210,9 @@ def test_other_errors_name_the_value_and_the_way_out() -> None:
         interleave([A, B], length=0)
     with pytest.raises(UsageError, match="seed == -1"):
         interleave([A, B], seed=-1)
-    with pytest.raises(UsageError, match="the list of 'A' is text, 'abc'"):
-        interleave(["abc", B], "optimised")
+    for method in ("optimised", "team-draft"):
+        with pytest.raises(UsageError, match="the list of 'A' is text, 'abc'"):
+            interleave(["abc", B], method)
     with pytest.raises(UsageError, match="a click on 'zz', which was not shown; the list has 3 documents"):
         credit(interleave([A, B], length=3), ["zz"])
     with pytest.raises(UsageError, match="at most 12 without replacement"):

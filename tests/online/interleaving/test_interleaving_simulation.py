@@ -8,7 +8,8 @@ import pytest
 
 from cranfield import CranfieldWarning, UsageError, evaluate
 from cranfield.online.interleaving.attribution_log import count_logged, write_records
-from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving, simulate_log
+from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
+from cranfield.online.interleaving.simulated_impressions import simulate_log
 from cranfield.online.interleaving.simulated_users import USERS, CascadeUser
 from cranfield.samples import sample
 
@@ -126,6 +127,21 @@ def test_any_object_that_simulates_clicks_is_a_user() -> None:
     assert pair.user == "first only"
     assert pair.ties == 0
     assert pair.p > 0.001
+
+
+def test_a_click_model_that_knows_documents_is_a_user() -> None:
+    """It clicks on a only, which `good` ranks first and `bad` last, so no pair contradicts `good`."""
+
+    class LikesA:
+        def simulate(self, queries: list[str], docs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+            assert set(queries) == set(QRELS)
+            assert set(docs.ravel().tolist()) == set("abcde")
+            return docs == "a"
+
+    pair = simulate_interleaving(QRELS, RUNS, ["pairwise"], [LikesA()], impressions=500, length=5).pairs[0]
+    assert pair.user == "LikesA"
+    assert pair.wins > 0
+    assert pair.losses == 0
 
 
 def test_several_runs_are_interleaved_together() -> None:

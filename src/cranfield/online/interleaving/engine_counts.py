@@ -37,6 +37,8 @@ def count_on_engine(engine: Engine, records: Any, clicks: Any = None) -> Prefere
     for needed in ("query_id", "method", "systems", "shown"):
         if needed not in names:
             raise UsageError(f"{NAME}: {no_column(needed, names, [needed])}")
+    names = [name for name in (*IDS, "method", "systems", "shown", "clicks") if name in names]
+    frame = engine.keep(frame.select(*names))  # read once, used several times
     kind, notes = _kind(engine, frame, nw)
     systems = _systems(engine, frame, nw)
     frame, known = _with_ids(frame, names, clicks)

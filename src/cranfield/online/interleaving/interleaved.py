@@ -177,6 +177,8 @@ class Interleaver:
             seed = random.getrandbits(53)
         elif not 0 <= seed < MOST_SEED:
             raise check.wrong("interleave", "seed", seed, f"a whole number between 0 and {MOST_SEED - 1}")
+        if str in map(type, lists):
+            check_repeated(systems, lists)  # says which list is text
         if not self.core:
             return self._from_policy(systems, lists, seed)
         try:

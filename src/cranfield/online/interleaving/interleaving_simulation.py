@@ -13,26 +13,21 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import MeasureLike, evaluate
-from cranfield.online.interleaving.attribution_log import LoggedList
+from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.online.interleaving.interleaved import Interleaver
 from cranfield.online.interleaving.interleaved_batch import (
     InterleavedBatch,
-    QueryLists,
-    interleave_many,
-    list_seeds,
 )
 from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.online.interleaving.preference_counts import CreditMoments, outcomes_of
 from cranfield.online.interleaving.sign_statistics import impressions_needed, power_at, preference, sign_test
-from cranfield.online.interleaving.simulated_users import CascadeUser, ClickingUser, Clicks, user_of
+from cranfield.online.interleaving.simulated_impressions import SimulatedImpressions, biased_policies
+from cranfield.online.interleaving.simulated_users import CascadeUser, ClickingUser, FittedUser, user_of
 from cranfield.record import Record, table_of
 from cranfield.table import Table
-from cranfield.text import counted, listed
-from cranfield.types import Array, Index64, Progress
+from cranfield.text import counted
+from cranfield.types import Array, Progress
 
 NAME = "simulate_interleaving"
 
@@ -135,13 +130,14 @@ class InterleavingSimulation(Record):
     def curve(self, points: int = 40) -> dict[str, NDArray[Any]]:
         """series (method and user), impressions, power: the probability that the sign test finds each difference.
 
-        With several pairs of systems, the mean over pairs.
+        With several pairs of systems, the mean over pairs. Users who click at random are left out.
         """
-        finite = [pair.needed for pair in self.pairs if math.isfinite(pair.needed)]
+        shown = [pair for pair in self.pairs if pair.user != "random"] or list(self.pairs)
+        finite = [pair.needed for pair in shown if math.isfinite(pair.needed)]
         sizes = np.unique(np.geomspace(10, max([100.0, *finite]) * 1.5, points).round())
-        users = {pair.user for pair in self.pairs}
+        users = {pair.user for pair in shown}
         series: dict[str, list[Array]] = {}
-        for pair in self.pairs:
+        for pair in shown:
             total = pair.wins + pair.ties + pair.losses
             name = pair.method if len(users) == 1 else f"{pair.method}, {pair.user}"
             series.setdefault(name, []).append(power_at(pair.wins / total, pair.losses / total, sizes, self.alpha))
@@ -152,29 +148,11 @@ class InterleavingSimulation(Record):
         }
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedClicks:
-    """Interleaved lists and the clicks of simulated users on them."""
-
-    batch: InterleavedBatch
-    clicks: Clicks
-    seed: int
-
-    def logged(self, users: int) -> Iterator[LoggedList]:
-        """Attribution records with clicks, as a search engine would log them, of this number of users."""
-        rng = np.random.default_rng([self.seed, 7])
-        user = rng.integers(0, users, size=len(self.clicks)).tolist()
-        for number in range(len(self.clicks)):
-            query = self.batch.lists.queries[int(self.batch.query[number])]
-            places = tuple(int(place) + 1 for place in np.flatnonzero(self.clicks[number] & self.batch.shown[number]))
-            yield LoggedList(self.batch.record(number), f"i{number + 1}", f"u{user[number] + 1}", query, places)
-
-
 def simulate_interleaving(
     qrels: Any,
     runs: Any,
     methods: Sequence[str | MixingMethod] = ("balanced", "team-draft", "probabilistic"),
-    users: Sequence[str | ClickingUser] = ("navigational",),
+    users: Sequence[str | ClickingUser | FittedUser] = ("navigational",),
     *,
     measure: MeasureLike = "nDCG@10",
     impressions: int = 10_000,
@@ -193,7 +171,8 @@ def simulate_interleaving(
     fidelity: do clicks prefer the run that the measure prefers?
     sensitivity: after how many impressions does a sign test at `alpha` find the difference, with this `power`?
 
-    methods, users: names, as in `METHODS` and `USERS`; a user may also be any object with `simulate(grades, rng)`.
+    methods, users: names, as in `METHODS` and `USERS`; a user may also be any object with `simulate(grades, rng)`, or a
+        fitted click model, with `simulate(queries, docs, rng)`.
     depth: only the first documents of each run are mixed; default: `length`.
 
     References: Hofmann, Whiteson & de Rijke, TOIS 31(4), 2013 (fidelity, users); Chapelle et al., TOIS 30(1), 2012
@@ -209,7 +188,7 @@ def simulate_interleaving(
     check.between(NAME, low=0, high=1, alpha=alpha, power=power)
     if not methods or not users:
         raise UsageError(f"{NAME}: no method or no user given")
-    setting = Setting.of(qrels, runs, impressions, depth or length, seed, options)
+    setting = SimulatedImpressions.of(qrels, runs, impressions, depth or length, seed, options)
     truth = setting.truth(measure, options)
     pairs: list[SimulatedPair] = []
     notes: list[str] = []
@@ -234,84 +213,6 @@ def simulate_interleaving(
     )
 
 
-def simulate_log(
-    qrels: Any, runs: Any, method: str | MixingMethod, user: str | ClickingUser, *, impressions: int, length: int = 10,
-    depth: int | None = None, seed: int = 0, options: JoinOptions | None = None,
-) -> SimulatedClicks:  # fmt: skip
-    """The lists and clicks that `simulate_interleaving` counts for its first method and kind of user."""
-    setting = Setting.of(qrels, runs, impressions, depth or length, seed, options)
-    batch = setting.interleaved(Interleaver(MixingMethod.of(method), length=length))
-    return SimulatedClicks(batch, setting.clicks(batch, user_of(user, setting.highest)[1], (0, 0)), seed)
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """The lists of all topics, the grades of their documents, and the topic and seed of every impression."""
-
-    qrels: Qrels
-    runs: Any
-    pooled: PooledLists
-    lists: QueryLists
-    grades: Array
-    """topics × documents of a topic; NaN is not judged."""
-    query: Index64
-    seed: int
-
-    @staticmethod
-    def of(qrels: Any, runs: Any, impressions: int, depth: int, seed: int, options: JoinOptions | None) -> Setting:
-        """Read the runs on the judged topics."""
-        judged = Qrels.of(qrels)
-        pooled = PooledLists.of(runs, depth=depth, topics=judged.topics, options=options)
-        flat = pooled.grades(judged)
-        sizes = np.diff(pooled.start)
-        grades = np.full((len(pooled.topics), int(sizes.max(initial=0))), np.nan)
-        grades[pooled.topic, np.arange(pooled.size) - pooled.start[pooled.topic]] = flat
-        query = np.sort(np.random.default_rng([seed, 1]).integers(0, len(pooled.topics), size=impressions))
-        return Setting(judged, runs, pooled, QueryLists.from_runs(pooled), grades, query.astype(np.int64), seed)
-
-    @property
-    def highest(self) -> float:
-        """The highest grade of a judged document in the lists, at least 1."""
-        return float(max(1.0, np.nanmax(self.grades, initial=1.0)))
-
-    def truth(self, measure: MeasureLike, options: JoinOptions | None) -> list[float]:
-        """The mean score of each run on the topics, negated for measures of which less is better."""
-        from cranfield.measures.property_tables import lower_is_better
-
-        names = ("order", "precision", "on_duplicate", "format", "split_tags")
-        reading = {} if options is None else {name: getattr(options, name) for name in names}
-        scores = evaluate(self.qrels, self.runs, measure, **reading)
-        sign = -1.0 if lower_is_better(scores.measures[0]) else 1.0
-        values = sign * scores.select(topics=self.lists.queries).means()[0]
-        means = dict(zip(scores.runs, values.tolist(), strict=True))
-        return [means[run] for run in self.lists.systems]
-
-    def interleaved(self, maker: Interleaver) -> InterleavedBatch:
-        """The list of every impression."""
-        return interleave_many(self.lists, maker, self.query, list_seeds(self.seed, len(self.query)))
-
-    def clicks(self, batch: InterleavedBatch, user: ClickingUser, stream: tuple[int, int]) -> Clicks:
-        """lists × places: the clicks of a user on documents that are shown."""
-        grades = np.where(batch.shown, self.grades[self.query[:, None], np.maximum(batch.document, 0)], np.nan)
-        clicks = np.asarray(user.simulate(grades, np.random.default_rng([self.seed, 2, *stream])), dtype=bool)
-        if clicks.shape != batch.shown.shape:
-            raise UsageError(f"{NAME}: the user returned clicks of shape {clicks.shape}, expected {batch.shown.shape}")
-        return clicks & batch.shown
-
-
-def biased_policies(batch: InterleavedBatch) -> list[str]:
-    """A note if optimised interleaving could not be made fair for some queries."""
-    if batch.maker.core or batch.maker.method.name != "optimised":
-        return []
-    used = np.unique(batch.query).tolist()
-    biased = [batch.lists.queries[query] for query in used if batch.maker.policy(batch.lists.numbers(query)).bias]
-    if not biased:
-        return []
-    number = counted(len(biased), "query", "queries")
-    which = f"{number} of {len(used)} without fair probabilities, random clicks favour a system"
-    return [f"{batch.maker.method}: {which}: {listed(biased)}"]
-
-
 def _pair(
     batch: InterleavedBatch, user: str, pair: tuple[int, int], counts: list[int], moments: CreditMoments, truth: float,
     alpha: float, power: float,
@@ -328,7 +229,7 @@ def _pair(
 
 
 def _about(
-    setting: Setting, users: Sequence[tuple[str, ClickingUser]], measure: str, impressions: int, length: int,
+    setting: SimulatedImpressions, users: Sequence[tuple[str, Any]], measure: str, impressions: int, length: int,
     alpha: float, power: float, seed: int,
 ) -> Iterator[str]:  # fmt: skip
     topics = counted(len(setting.lists.queries), "topic")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,6 +44,14 @@ class ClickingUser(Protocol):
 
     def simulate(self, grades: Array, rng: np.random.Generator) -> Clicks:
         """lists × places: the clicks on documents with these grades; NaN is not judged or no document."""
+        ...
+
+
+class FittedUser(Protocol):
+    """A click model that knows documents, such as one that was fitted to a log."""
+
+    def simulate(self, queries: Sequence[Any], docs: Any, rng: np.random.Generator) -> Clicks:
+        """lists × places: the clicks on lists of documents, which end in "" if they are short."""
         ...
 
 
@@ -112,7 +121,16 @@ class CascadeUser:
         return f"{self.name}: clicks {click} and stops {stop} for grades {grades}"
 
 
-def user_of(user: str | ClickingUser | Mapping[str, Any], highest: float) -> tuple[str, ClickingUser]:
+def knows_documents(user: ClickingUser | FittedUser) -> bool:
+    """Does `simulate` take documents (a fitted click model), or grades?
+
+    >>> knows_documents(CascadeUser.of("perfect", highest=1))
+    False
+    """
+    return "docs" in inspect.signature(user.simulate).parameters
+
+
+def user_of(user: str | ClickingUser | FittedUser | Mapping[str, Any], highest: float) -> tuple[str, Any]:
     """A user by name, or any object with `simulate`; and a name for it."""
     if isinstance(user, str):
         made = CascadeUser.of(user, highest)

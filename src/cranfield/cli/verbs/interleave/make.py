@@ -57,8 +57,8 @@ cranfield interleave make bm25.run dense.run --method optimised --topics 301,302
         from cranfield.online.interleaving.attribution_log import LoggedList, write_records
         from cranfield.online.interleaving.interleaved import Interleaver
         from cranfield.online.interleaving.interleaved_batch import QueryLists, interleave_many, list_seeds
-        from cranfield.online.interleaving.interleaving_simulation import biased_policies
         from cranfield.online.interleaving.mixing_methods import MixingMethod
+        from cranfield.online.interleaving.simulated_impressions import biased_policies
         from cranfield.text import counted
 
         maker = Interleaver(MixingMethod.of(self.method), length=self.length)

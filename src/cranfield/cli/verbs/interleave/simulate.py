@@ -64,7 +64,8 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
 
     def run(self) -> None:
         from cranfield.building.pools.pool_methods import split_methods
-        from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving, simulate_log
+        from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
+        from cranfield.online.interleaving.simulated_impressions import simulate_log
 
         names = [name for text in self.methods or [USUAL_METHODS] for name in split_methods(text)]
         if self.log is not None and (len(names) > 1 or len(self.kinds) > 1):

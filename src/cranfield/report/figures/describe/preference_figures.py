@@ -42,10 +42,11 @@ def describe_interleaving_power(columns: Any, *, wanted: float = 0.8, subtitle: 
         "impressions": numbers(table["impressions"], "impressions"),
         "power": numbers(table["power"], "power"),
     }
+    sizes = data["impressions"]
     return Figure(
         "lines",
         data,
-        x=Axis("impressions", "impressions", "count", low=0),
+        x=Axis("impressions", "impressions", "count", low=float(sizes.min()), high=float(sizes.max()), log=True),
         y=Axis("power", "power: probability of finding the difference", low=0, high=1),
         by=Axis("series", "", "category"),
         title="Power by number of impressions",
