@@ -1,4 +1,4 @@
-"""The command lines of docs/calibration.md print what the page shows. They run in one folder, from the top of the page."""
+"""The command lines of docs/calibration.md print what the page shows, in one folder, from the top of the page."""
 
 from __future__ import annotations
 

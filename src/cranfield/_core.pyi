@@ -456,6 +456,7 @@ def interleave_lists(
 
 def seeded_uniform(seed: int, stream: int) -> float:
     """A random number in [0, 1) that depends only on its arguments."""
+
 def examination_step(
     pair: NDArray[numpy.int32],
     place: NDArray[numpy.int32],
