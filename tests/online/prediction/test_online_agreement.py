@@ -153,6 +153,20 @@ def test_simulated_users_prefer_the_better_system() -> None:
             assert (effect > 0) == ((better, worse, kind) in by_pair), (better, worse, kind)
 
 
+def test_a_fitted_click_model_can_be_the_user() -> None:
+    from cranfield.online.clicks.click_fitting import fit_clicks
+    from cranfield.online.clicks.click_pages import Pages
+
+    qrels, runs = simulated_collection()
+    # in this log only d0 is ever clicked, on half of its pages
+    docs = [[f"d{k}" for k in range(10)]] * 40
+    clicked = [[int(page % 2), *[0] * 9] for page in range(40)]
+    model = fit_clicks(Pages.of([f"t{page % 20}" for page in range(40)], docs, clicked), "DCTR", prior=(0, 0))
+    made = simulate_outcomes(qrels, runs, model, queries=2000, metric="clicks")
+    effects = [e for e, kind in zip(made.effect, made.kind, strict=True) if kind == "ab"]
+    assert effects == pytest.approx([0] * 3, abs=0.08)  # the same document is clicked wherever it stands
+
+
 def test_the_mean_of_a_simulated_test_is_the_expectation() -> None:
     # Perfect users click on the relevant document only: 1 / rank of the first click is 1, 1/3 and 1/8
     qrels, runs = simulated_collection()

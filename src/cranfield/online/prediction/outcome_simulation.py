@@ -6,11 +6,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.interleaving.interleaving_simulation import Setting, simulate_interleaving
-from cranfield.online.interleaving.simulated_users import ClickingUser, user_of
+from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
+from cranfield.online.interleaving.simulated_impressions import SimulatedImpressions
+from cranfield.online.interleaving.simulated_users import ClickingUser, FittedUser, knows_documents, user_of
 from cranfield.online.prediction.online_outcomes import OnlineOutcomes
 from cranfield.types import Array, Index64, Progress
 
@@ -25,7 +27,7 @@ METRICS = {
 def simulate_outcomes(
     qrels: Any,
     runs: Any,
-    user: str | ClickingUser = "navigational",
+    user: str | ClickingUser | FittedUser = "navigational",
     *,
     queries: int = 2_000,
     length: int = 10,
@@ -36,7 +38,8 @@ def simulate_outcomes(
 ) -> OnlineOutcomes:
     """Compare every pair of runs online, by simulation: an A/B test, and interleaving.
 
-    user: a kind of user of `cranfield.online.interleaving.simulated_users`, or an object with `simulate(grades, rng)`.
+    user: a kind of user of `cranfield.online.interleaving.simulated_users`, an object with `simulate(grades, rng)`, or
+        a fitted click model, whose queries are then the topics.
     queries: the queries of each run in the A/B test, and the impressions of each pair in the interleaving. Topics are
         drawn at random.
     metric: what the A/B test compares, one of `METRICS`; p-values by the normal approximation of Welch's test.
@@ -47,7 +50,7 @@ def simulate_outcomes(
     from scipy.special import ndtr
     from scipy.stats import binomtest
 
-    setting = Setting.of(qrels, runs, queries, length, seed, None)
+    setting = SimulatedImpressions.of(qrels, runs, queries, length, seed, None)
     systems = setting.lists.systems
     if len(systems) < 2:
         raise UsageError("simulate_outcomes: one run, must be two or more")
@@ -57,7 +60,7 @@ def simulate_outcomes(
     for s in range(len(systems)):
         rng = np.random.default_rng([seed, 11, s])
         topic = rng.integers(0, grades.shape[1], size=queries)
-        clicks = clicking.simulate(grades[s, topic], rng) & (np.arange(length) < lengths[s, topic, None])
+        clicks = _clicks(setting, clicking, grades[s], s, topic, rng) & (np.arange(length) < lengths[s, topic, None])
         values = _metric(clicks, metric)
         mean[s], error[s] = values.mean(), values.std(ddof=1) / np.sqrt(queries)
     pairs = list(combinations(range(len(systems)), 2))
@@ -88,7 +91,22 @@ def simulate_outcomes(
     return OnlineOutcomes(first, second, np.array(effect), np.array(chance), kind, notes)
 
 
-def _grades(setting: Setting, length: int) -> tuple[Array, Index64]:
+def _clicks(
+    setting: SimulatedImpressions, user: Any, grades: Array, system: int, topic: Index64, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """queries × ranks: clicks on the lists of a system."""
+    if not knows_documents(user):
+        return np.asarray(user.simulate(grades[topic], rng), dtype=bool)
+    lists = setting.lists
+    names = np.full(grades.shape, "", dtype=object)
+    for query in range(len(lists.queries)):
+        ranking = lists.rankings(query)[system][: grades.shape[1]]
+        names[query, : len(ranking)] = ranking
+    queries = [lists.queries[query] for query in topic.tolist()]
+    return np.asarray(user.simulate(queries, names[topic], rng), dtype=bool)
+
+
+def _grades(setting: SimulatedImpressions, length: int) -> tuple[Array, Index64]:
     """systems × topics × ranks: grades, NaN if not judged or below the end of a list; and the lengths of the lists."""
     lists = setting.lists
     table = np.full((len(lists.systems), len(lists.queries), length), np.nan)

@@ -10,6 +10,7 @@ from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from cranfield.online.clicks.click_model import ClickModel
     from cranfield.online.prediction import OnlineOutcomes
 
 
@@ -37,7 +38,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
     simulate: bool = flag("--simulate", "Simulate the outcomes from judgments and runs.")
     user: str = option(
         "--user KIND",
-        "With --simulate, how users click: {names}.",
+        "With --simulate, how users click: {names}, or a file of a click model (cranfield clicks fit --save).",
         default="navigational",
         names="online.interleaving.simulated_users:USERS",
     )
@@ -80,6 +81,16 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
 
             describe_online_agreement(result.curve_columns(), subtitle=result.verdict).save(self.plot)
 
+    def _user(self) -> str | ClickModel:
+        """A kind of user, or a fitted click model."""
+        import os
+
+        if not os.path.exists(self.user):
+            return self.user
+        from cranfield.online.clicks.click_files import load_click_model
+
+        return load_click_model(self.user)
+
     def _simulated(self) -> OnlineOutcomes:
         from cranfield.cli.printing import emit
         from cranfield.collection.run import read_runs
@@ -89,7 +100,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         runs = read_runs(files, format=self.run_format, on_duplicate=self.on_duplicate, split_tags=self.split_tags)
         with self.progress("simulating") as progress:
             outcomes = simulate_outcomes(
-                qrels, runs, self.user, queries=self.queries, metric=self.metric, seed=self.seed, progress=progress
+                qrels, runs, self._user(), queries=self.queries, metric=self.metric, seed=self.seed, progress=progress
             )
         if self.write:
             emit(outcomes.text(), self.write)
