@@ -33,7 +33,7 @@ def test_agreement_by_hand() -> None:
     assert result.pairs.tolist() == [5]
     assert result.decided_pairs.tolist() == [3]
     assert result.decided[0].tolist() == pytest.approx([2 / 3, 1 / 3])  # ab, ad and bd
-    assert "1 pair that tie online left out" in result.notes
+    assert "1 pair with an online tie left out" in result.notes
     x, y = np.array([-0.2, -0.1, -0.3, 0.1, -0.1]), np.array([-0.2, -0.1, -0.3, 0.1, 0.2])
     assert result.correlation[0, 0] == pytest.approx(x @ y / np.sqrt(x @ x * y @ y))
     assert result.verdict.startswith("ab: AP names the winner of 80% of 5 pairs")

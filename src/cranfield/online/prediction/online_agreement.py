@@ -226,7 +226,7 @@ def online_agreement(
     if (lost := int((~known).sum())) > 0:
         notes.append(f"{counted(lost, 'pair')} of systems without scores left out")
     if (ties := int((known & (outcomes.effect == 0)).sum())) > 0:
-        notes.append(f"{counted(ties, 'pair')} that tie online left out")
+        notes.append(f"{counted(ties, 'pair')} with an online tie left out")
     notes += [
         f"{level:.0%} intervals: percentiles over {resamples:,} resamples of {len(complete.runs)} systems, seed {seed}",
         f"p < {alpha:g}: agreement on the pairs that were decided online ("
