@@ -1,4 +1,4 @@
-"""The command lines of docs/experiments.md print what the page shows. They run in one folder, from the top of the page."""
+"""The command lines of docs/experiments.md print what the page shows, in one folder and in their order."""
 
 from __future__ import annotations
 

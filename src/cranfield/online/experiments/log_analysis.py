@@ -37,7 +37,7 @@ def analyse_log(
     >>> result.metrics, result.control
     (('CTR@5',), 'A')
     """
-    parsed = parse_online_many(measures)
+    parsed = parse_online_many([measures] if isinstance(measures, str) else measures)
     groups = tuple(dict.fromkeys(segments))
     rows = LogRows(log, parsed, by=("arm", *groups, *(["day"] if by_day else [])))
     metrics = [Metric("ratio", *sum_names(measure), name=str(measure)) for measure in parsed]

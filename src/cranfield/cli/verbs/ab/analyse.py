@@ -78,8 +78,8 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         names="online.experiments.ab_analysis:METHODS",
         group=MORE,
     )
-    resamples: int = options.resamples(2_000, "Number of resamples of the bootstrap.")
-    seed: int = options.seed()
+    resamples: int = option("--resamples, -B N", "Number of resamples of the bootstrap.", default=2_000, group=MORE)
+    seed: int = option("--seed N", "Seed of the random numbers.", default=0, group=MORE)
     alpha: float = options.alpha()
     correction: str = option(
         "--correction NAME",
