@@ -245,6 +245,22 @@ def serve(folder: Path, repeats: int) -> Part:
     return Part("judging in the browser", rows, targets)
 
 
+def logs(folder: Path, repeats: int) -> Part:
+    from bench.logs import BARE, CONTESTANTS, LARGE_USERS, OURS, SAME, SMALL_USERS, WRITING, log_of
+
+    for users in (LARGE_USERS, SMALL_USERS, 100):
+        log_of(folder, users)  # made before the clock starts
+    rows = in_turns("bench.logs", CONTESTANTS, repeats, str(folder))
+    for first, second in SAME:
+        if rows[first].get("answer") != rows[second].get("answer"):
+            rows[second]["broken"] = f"{rows[second].get('answer')} instead of {rows[first].get('answer')}"
+    targets = [
+        Target("times the time of bare SQL, sessions", ratio(rows, OURS, BARE), at_most=2),
+        Target(f"s, {WRITING}", rows[WRITING].get("seconds"), at_most=60),
+    ]
+    return Part("logs of live traffic", rows, targets)
+
+
 def ab_test(folder: Path, repeats: int) -> Part:
     from bench.experiments import CONTESTANTS, CRANFIELD, METRICS, USERS, table
 
@@ -272,6 +288,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "merging": merging,
     "machine": machine_judges,
     "serve": serve,
+    "logs": logs,
     "ab": ab_test,
 }
 

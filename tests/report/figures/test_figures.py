@@ -47,12 +47,14 @@ from cranfield.report.figures import (
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
+    describe_log_measure,
     describe_method_ranks,
     describe_posterior_entropy,
     describe_power,
     describe_powered,
     describe_precision_recall,
     describe_rank_changes,
+    describe_reliability,
     describe_robustness,
     describe_sessions,
     describe_spacing,
@@ -114,15 +116,25 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
     return {name: describe_assessor_agreement(result) for name, result in results.items()}
 
 
+def log_columns(arms: list[str], *day: Any) -> dict[str, Any]:
+    """Columns of `measure_log` by arm, and by day."""
+    some = np.random.default_rng(2).random(len(arms))
+    days = {day[0]: day[1]} if day else {}
+    numbers = {"value": some, "low": some - 0.1, "high": some + 0.1, "users": np.full(len(arms), 20)}
+    return {**days, "arm": arms, "measure": ["CTR"] * len(arms), **numbers, "unit": ["clicks"] * len(arms)}
+
+
 def experiment_figures(names: list[str]) -> dict[str, Figure]:
-    """Return a figure of each result about experiments, with metrics of these names."""
+    """Return a figure of each result about experiments, with metrics of these names, at most 12."""
     frame = users(120)
-    for name in names:
+    for name in names[:12]:
         frame[name] = frame["revenue"]
     return {
-        "arm effects": describe_arm_effects(analyse(frame, names)),
-        "detectable effects": describe_detectable(ab_power(frame, names)),
-        "p-values of A/A splits": describe_aa_p_values(aa_splits(frame, names, unit="user", splits=20, buckets=60)),
+        "arm effects": describe_arm_effects(analyse(frame, names[:12])),
+        "detectable effects": describe_detectable(ab_power(frame, names[:12])),
+        "p-values of A/A splits": describe_aa_p_values(
+            aa_splits(frame, names[:12], unit="user", splits=20, buckets=60)
+        ),
     }
 
 
@@ -155,6 +167,11 @@ def figures(systems: int) -> dict[str, Figure]:
             {"measure": ["AP"] * len(names), "run": names, "effectiveness": some, "mean": some**2, "front": some > 0.5}
         ),
         "diversity": describe_diversity({"system": names, "I-rec@10": some, "D-nDCG@10": some**2}),
+        "online measure over days": describe_log_measure(log_columns(twice, "day", ["d1", "d2"] * systems)),
+        "online measure by arm": describe_log_measure(log_columns(names)),
+        "reliability": describe_reliability(
+            {"predicted": some, "observed": some**2, "low": some / 3, "high": some, "n": np.full(systems, 9)}
+        ),
         "sessions": describe_sessions({"queries": names, "share": some / some.sum()}),
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),

@@ -9,8 +9,8 @@ from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis
 from cranfield.online.experiments.experiment_metrics import Metric
-from cranfield.online.log_measures.log_rows import NONE, LogRows, sum_names
-from cranfield.online.log_measures.online_measure import parse_online_many
+from cranfield.online.log_measures.log_rows import NONE
+from cranfield.online.log_measures.user_sums import per_user
 from cranfield.online.logs.log import Log
 
 
@@ -37,14 +37,15 @@ def analyse_log(
     >>> result.metrics, result.control
     (('CTR@5',), 'A')
     """
-    parsed = parse_online_many([measures] if isinstance(measures, str) else measures)
     groups = tuple(dict.fromkeys(segments))
-    rows = LogRows(log, parsed, by=("arm", *groups, *(["day"] if by_day else [])))
-    metrics = [Metric("ratio", *sum_names(measure), name=str(measure)) for measure in parsed]
+    sums = per_user(
+        log, [measures] if isinstance(measures, str) else measures, by=("arm", *groups, *(["day"] if by_day else []))
+    )
+    metrics = [Metric("ratio", *columns, name=name) for name, columns in sums.sums.items()]
     import narwhals as nw
 
     arm = nw.col("arm")
-    users = rows.per_user.with_columns(nw.when(arm != NONE).then(arm).alias("arm"))
+    users = sums.frame.with_columns(nw.when(arm != NONE).then(arm).alias("arm"))
     for name in ("arm", "unit", "day", "engine", "covariates", "caps"):
         if name in options:
             raise UsageError(f"analyse_log: {name} is for tables; a log names its users, arms and days itself")

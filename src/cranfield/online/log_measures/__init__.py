@@ -23,25 +23,12 @@ from cranfield.online.log_measures.online_measure import (
     parse_online,
     parse_online_many,
 )
+from cranfield.online.log_measures.user_sums import UserSums, per_user
 
 __all__ = [
-    "OEC",
-    "REGISTRY",
-    "SETS",
-    "DocumentClicks",
-    "LogMeasures",
-    "LogRows",
-    "MetricSet",
-    "OECPart",
-    "OnlineMeasure",
-    "document_clicks",
-    "known_online",
-    "measure_log",
-    "metric_set",
-    "online_measure",
-    "parse_online",
-    "parse_online_many",
-    "read_oec",
+    "OEC", "REGISTRY", "SETS", "DocumentClicks", "LogMeasures", "LogRows", "MetricSet", "OECPart", "OnlineMeasure",
+    "UserSums", "document_clicks", "known_online", "measure_log", "metric_set", "online_measure", "parse_online",
+    "parse_online_many", "per_user", "read_oec",
 ]  # fmt: skip
 
 LEVEL_MODULES = (document_level, ranking_level, session_level, loyalty, business, query_level)

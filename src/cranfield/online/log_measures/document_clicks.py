@@ -131,7 +131,7 @@ def document_clicks(
     counts = {name: np.array(best.column(name).to_pylist(), dtype=np.float64) for name in ("clicks", "impressions")}
     left_out = engine.fetch(totals.select(indicator(col("users") < least).sum().alias("n"))).to_pylist()[0]["n"] or 0
     notes = [f"{100 * confidence:g}% intervals over users, by the delta method; rates by rank are taken as known"]
-    notes += _missing_notes(log, int(left_out), least)
+    notes += [*_missing_notes(log, int(left_out), least), *log.notes]
     return DocumentClicks(
         {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys},
         users,

@@ -164,6 +164,7 @@ def measure_log(
     constant = [name for name, row in zip(estimates, error, strict=True) if len(row) and (row == 0).any()]
     if constant:
         notes.append(f"all users are alike in {listed(constant)}: an interval without width says nothing")
+    notes += log.notes
     return LogMeasures(
         tuple(estimates),
         tuple(described[name].unit if name in described else "weighted sum" for name in estimates),

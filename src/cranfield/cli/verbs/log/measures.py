@@ -22,8 +22,6 @@ class MeasuresVerb(LogReading, SessionOptions, Plotting):
         weight = 0.7
         low = 0       # this value counts as 0
         high = 0.2    # and this as 1; without both, the value is divided by that of the whole log
-
-    docs/online.md lists all measures, with their parameters.
     """
 
     summary = "online measures with intervals, by day, arm and segment"
@@ -36,9 +34,10 @@ cranfield log measures log/ --oec oec.toml --by arm
 """
 
     measures: list[str] | None = option(
-        "--measures, -m NAME", "The measures, such as CTR@5 or satisfied-clicks(seconds=20): {names}.",
+        "--measures, -m NAME",
+        "The measures, such as CTR@5 or satisfied-clicks(seconds=20); docs/online.md lists them.",
         names="online.log_measures:known_online",
-    )  # fmt: skip
+    )
     by: list[str] | None = option("--by COLUMN", "A row for each day, arm, or value of another column of the queries.")
     set: str | None = option("--set NAME", "A ready-made set of measures: {names}.", names="online.log_measures:SETS")
     oec: str | None = option("--oec FILE", "Also compute the weighted sum that this TOML file declares.", reads=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
-from cranfield.cli.log_options import LogReading
+from cranfield.cli.log_options import LOG, LogReading
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
@@ -23,6 +23,7 @@ cranfield log preferences log/ --rule skip-above,no-click-next
 cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
 """
 
+    log: str = argument("LOG", LOG, required=True, reads=True)
     runs: list[str] = argument("RUN", "Run files, to see which ones the preferences favour.", reads=True)
     rule: list[str] | None = option(
         "--rule NAME", "When a click is a preference: {names}.", names="online.log_measures.preferences:RULES"

@@ -172,7 +172,7 @@ def click_preferences(log: Log, rules: Sequence[str] = ("skip-above",), *, least
     cycles, looped, preferred = _cycles(preferences)
     notes = [f"{rule}: {RULES[rule].means}" for rule in chosen]
     notes.append(f"pairs with preferences of fewer than {least} users are left out")
-    notes.append(_cycle_note(cycles, looped, preferred))
+    notes += [_cycle_note(cycles, looped, preferred), *log.notes]
     return replace(preferences, cycles=cycles, notes=tuple(notes))
 
 

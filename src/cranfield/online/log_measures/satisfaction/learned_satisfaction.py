@@ -185,7 +185,7 @@ def learn_satisfaction(
         notes.append(f"signals that are the same for all labelled queries are left out: {listed(constant)}")
     if ridge:
         notes.append(f"ridge: {ridge:g}; errors and tests do not account for it")
-    notes.append("errors are robust against dependence between the queries of a user")
+    notes += ["errors are robust against dependence between the queries of a user", *log.notes]
     return Satisfaction(
         (CONSTANT, *names), fit, len(y), int(number.max()) + 1, float(y.mean()), area_under_curve(predicted, y), folds,
         reliability_curve(predicted, y), tuple(notes),
