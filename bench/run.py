@@ -256,6 +256,22 @@ def interleave(folder: Path, repeats: int) -> Part:
     return Part(f"interleaving, {LISTS:,} lists of ten", rows, targets)
 
 
+def logs(folder: Path, repeats: int) -> Part:
+    from bench.logs import BARE, CONTESTANTS, LARGE_USERS, OURS, SAME, SMALL_USERS, WRITING, log_of
+
+    for users in (LARGE_USERS, SMALL_USERS, 100):
+        log_of(folder, users)  # made before the clock starts
+    rows = in_turns("bench.logs", CONTESTANTS, repeats, str(folder))
+    for first, second in SAME:
+        if rows[first].get("answer") != rows[second].get("answer"):
+            rows[second]["broken"] = f"{rows[second].get('answer')} instead of {rows[first].get('answer')}"
+    targets = [
+        Target("times the time of bare SQL, sessions", ratio(rows, OURS, BARE), at_most=2),
+        Target(f"s, {WRITING}", rows[WRITING].get("seconds"), at_most=60),
+    ]
+    return Part("logs of live traffic", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -270,6 +286,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "machine": machine_judges,
     "serve": serve,
     "interleave": interleave,
+    "logs": logs,
 }
 
 

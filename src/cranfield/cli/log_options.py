@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import READING, argument, flag, option
+from cranfield.cli.declare import READING, argument, declared, flag, option
 from cranfield.cli.engine_options import OnEngine
 
 if TYPE_CHECKING:
@@ -41,6 +43,19 @@ class LogTables(OnEngine):
         group=READING,
         solves="salt=",
     )
+
+    def with_options(self, record: Any) -> Any:
+        """A result whose notes and remedies name options of the command line instead of parameters."""
+        notes = tuple(map(self._with_options, record.notes))
+        if not hasattr(record, "findings"):
+            return replace(record, notes=notes)
+        findings = tuple(replace(finding, remedy=self._with_options(finding.remedy)) for finding in record.findings)
+        return replace(record, notes=notes, findings=findings)
+
+    def _with_options(self, text: str) -> str:
+        names = {parameter.name: parameter.label for parameter in declared(type(self)) if parameter.spellings}
+        named = rf"\b({'|'.join(names)})=(?=(\w?))"
+        return re.sub(named, lambda match: names[match[1]] + (" " if match[2] else ""), text)
 
     def log_tables(self) -> dict[str, Any]:
         """The parameters that `read_log` and `check_log` have in common, the source apart."""

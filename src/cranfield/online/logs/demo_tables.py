@@ -22,6 +22,7 @@ class BatchTables:
         self.query_id = _named("q", batch.first_query + np.arange(len(batch.user)))
         self.user = _named("u", batch.user)
         self.session = _named("s", batch.session)
+        self._documents: Any = None
 
     def queries(self) -> dict[str, Any]:
         """The columns of `Log.queries`."""
@@ -41,8 +42,14 @@ class BatchTables:
 
     def documents(self) -> Any:
         """The documents shown for each query, one list after the other."""
-        batch = self._batch
-        return _named("d", self._world.documents[batch.arm, batch.variant, batch.topic].ravel())
+        import pyarrow
+
+        if self._documents is None:
+            batch = self._batch
+            numbers = self._world.documents[batch.arm, batch.variant, batch.topic].ravel()
+            names = _named("d", np.arange(int(self._world.documents.max()) + 1))
+            self._documents = names.take(pyarrow.array(numbers))
+        return self._documents
 
     def shown(self) -> dict[str, Any]:
         """The columns of `Log.shown`."""
@@ -158,8 +165,9 @@ def _iso(times: Any) -> Any:
     import pyarrow
     import pyarrow.compute
 
-    whole = times.cast(pyarrow.timestamp("us")).cast(pyarrow.timestamp("ms"))
-    return pyarrow.compute.strftime(whole, format="%Y-%m-%dT%H:%M:%SZ")
+    text = times.cast(pyarrow.timestamp("us")).cast(pyarrow.timestamp("ms")).cast(pyarrow.string())
+    with_t = pyarrow.compute.replace_substring(text, " ", "T", max_replacements=1)
+    return pyarrow.compute.binary_join_element_wise(with_t, "Z", "")
 
 
 def _struct(columns: dict[str, Any]) -> Any:

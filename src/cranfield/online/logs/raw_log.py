@@ -13,6 +13,7 @@ from cranfield.errors import DataError
 from cranfield.online.digest import digest_sql
 from cranfield.online.engines.dialect import Field
 from cranfield.online.engines.engine import Engine
+from cranfield.online.engines.table_source import find_table
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap
 from cranfield.text import listed
 
@@ -23,6 +24,7 @@ TEXT_ROLES = ("query_id", "session", "text", "arm", "action", "doc")
 NUMBER_ROLES = ("propensity", "value", "dwell")
 WHOLE_ROLES = ("position",)
 NUMBERING = ("_file", "_row")
+LISTS = ("query_id", "documents", "propensity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,9 @@ class RawTable:
     paths: Mapping[str, str]
     """The column of each role that the table has."""
     origin: str
+    lists: Any = None
+    """`query_id`, `documents` and `propensity` of queries with lists of documents. They may be most of a log, so those
+    of typed tables are not copied."""
     guessed: tuple[str, ...] = ()
     """Roles whose columns were found by name, and are not called like the role."""
     ubi: bool = False
@@ -88,7 +93,8 @@ def read_raw(engine: Engine, queries: Any, events: Any, columns: ColumnMap, opti
         source = queries if table == "queries" else events
         mapped = columns.queries if table == "queries" else columns.events
         extra = columns.segments if table == "queries" else {}
-        tables[table] = _read_table(engine, frame, _origin(source), names[table], mapped, extra, options, salt)
+        typed = not _is_text(source)
+        tables[table] = _read_table(engine, frame, _origin(source), names[table], mapped, extra, options, salt, typed)
     for table, raw in tables.items():
         notes += _found_notes(table, raw)
     rejected = tuple(engine.rejected_rows())
@@ -103,6 +109,11 @@ def _origin(source: Any) -> str:
     return listed(source) if isinstance(source, list | tuple) else "the frame"
 
 
+def _is_text(source: Any) -> bool:
+    """Whether a table is in text files, which are slow to read again."""
+    return isinstance(source, str | os.PathLike | Sequence) and find_table(source).format in ("json", "csv")
+
+
 def _agree_on_user(engine: Engine, frames: Mapping[str, Any], names: dict[str, dict[str, tuple[str, ...]]]) -> None:
     """Prefer a column of users that both tables have: UBI has `client_id` in both, `user_id` only in events."""
     keys = [{column_key(name) for name in engine.column_types(frame)} for frame in frames.values()]
@@ -113,8 +124,10 @@ def _agree_on_user(engine: Engine, frames: Mapping[str, Any], names: dict[str, d
 
 def _read_table(
     engine: Engine, frame: Any, origin: str, names: Mapping[str, Sequence[str]], mapped: Mapping[str, str],
-    segments: Mapping[str, str], options: RawOptions, salt: str | None,
+    segments: Mapping[str, str], options: RawOptions, salt: str | None, typed: bool,
 ) -> RawTable:  # fmt: skip
+    import narwhals as nw
+
     fields: dict[str, Field] = {}
     paths: dict[str, str] = {}
     guessed: list[str] = []
@@ -134,8 +147,15 @@ def _read_table(
             paths[role], fields[role] = path_and_field
             if paths[role] != role and not ubi:
                 guessed.append(role)
-    kept = engine.keep(engine.select(frame, _selection(engine, fields, names, segments, options, salt)))
-    return RawTable(kept, paths, origin, tuple(guessed), ubi)
+    selection = _selection(engine, fields, names, segments, options, salt)
+    lists = None
+    if "documents" in fields and typed and not options.numbered:
+        lists = engine.select(frame, {name: selection[name] for name in LISTS})
+        selection["documents"] = f"CAST(NULL AS {engine.dialect.array})"
+    kept = engine.keep(engine.select(frame, selection))
+    if "documents" in fields and lists is None:
+        lists = kept.filter(~nw.col("_unreadable")).select(*LISTS)
+    return RawTable(kept, paths, origin, lists, tuple(guessed), ubi)
 
 
 def _find(engine: Engine, frame: Any, types: Mapping[str, str], candidates: Sequence[str]) -> tuple[str, Field] | None:

@@ -110,8 +110,7 @@ def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
     place = (nw.col("position") + (1 - first)).alias("position")
     if "documents" in table.paths:
         queries = rows
-        exploded = engine.explode(rows.select("query_id", "documents", "propensity"), "documents", "doc", "position")
-        shown = exploded.select(*SHOWN)
+        shown = engine.explode(table.lists, "documents", "doc", "position").select(*SHOWN)
     elif "doc" in table.paths:
         with_position = rows.with_columns(place) if "position" in table.paths else rows
         shown = with_position.filter(~nw.col("doc").is_null()).select(*SHOWN)

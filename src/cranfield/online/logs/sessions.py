@@ -3,8 +3,8 @@ r"""Sessions: queries and events of a user that belong together.
 By silence, a session ends where a user does nothing for 30 minutes. By continuity, it also ends where a query has no
 word in common with the query before. Or the log names its sessions.
 
-Rows with the same time are in a total order (queries before events, then by query id, action, document), so that every
-engine finds the same sessions.
+Queries with the same time are in the order of their ids, and before events, so that every engine finds the same
+sessions. Events with the same time are in the same session in any order.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ SILENCE = 30.0
 MICROSECONDS = 1_000_000
 MINUTE = 60 * MICROSECONDS
 DAY = 86_400 * MICROSECONDS
-ORDER = ("time", "kind", "query_id", "action", "doc")
-"""The order of what a user did, ties in time included."""
+ORDER = {"silence": ("time",), "continuity": ("time", "kind", "query_id")}
+"""The order of what a user did. By silence, rows with the same time are in the same session, so it needs no more."""
 MOST_QUERIES = 10
 """Sessions with as many queries or more share a row of the distribution."""
 QUANTILES = (0.25, 0.5, 0.75, 0.95)
@@ -110,16 +110,19 @@ def session_rows(log: Log, *, by: str = "silence", silence: float = SILENCE) -> 
 
     check.one_of("sessions", WAYS, by=by)
     check.positive("sessions", silence=silence)
+    clicked = (nw.col("action") == "click").fill_null(False).cast(nw.Int64).alias("clicked")
+    log = replace(log, events=log.events.with_columns(clicked))  # a number is cheaper to sort than the text
     if by == "given":
-        rows = _activity(log, ("user", "session", "time", "action")).filter(~nw.col("session").is_null())
+        rows = _activity(log, ("user", "session", "time", "clicked")).filter(~nw.col("session").is_null())
         keys = ["user", "session"]
     else:
-        rows, keys = _numbered(log, by, silence, ("user", "time", "query_id", "action", "doc")), ["user", "number"]
+        names = ("user", "time", "clicked") + (("query_id",) if by == "continuity" else ())
+        rows, keys = _numbered(log, by, silence, names), ["user", "number"]
     grouped = rows.group_by(*keys).agg(
         nw.col("time").min().alias("start"),
         nw.col("time").max().alias("end"),
         (nw.col("kind") == 0).cast(nw.Int64).sum().alias("queries"),
-        (nw.col("action") == "click").cast(nw.Int64).sum().alias("clicks"),
+        nw.col("clicked").sum().alias("clicks"),
         (nw.col("kind") == 1).cast(nw.Int64).sum().alias("events"),
     )
     whole = [nw.col(name).fill_null(0).cast(nw.Int64) for name in ("queries", "clicks", "events")]
@@ -233,13 +236,15 @@ def _numbered(log: Log, by: str, silence: float, names: tuple[str, ...]) -> Any:
     if by == "continuity":
         log = replace(log, queries=_with_breaks(log))
         names = (*names, "break")
-    activity = _activity(log, names)
-    gap = nw.col("time") - nw.col("time").shift(1).over("user", order_by=ORDER)
+    activity, order = _activity(log, names), ORDER[by]
+    gap = nw.col("time") - nw.col("time").shift(1).over("user", order_by=order)
     begins = gap.is_null() | (gap > round(silence * MINUTE))
     if by == "continuity":
         begins = begins | nw.col("break").fill_null(False)
     marked = activity.with_columns(begins.cast(nw.Int64).alias("begins"))
-    return marked.with_columns(nw.col("begins").cum_sum().over("user", order_by=ORDER).alias("number"))
+    # Of rows with the same time, the one that begins a session counts first, so that all of them are in that session
+    marked = marked.with_columns((1 - nw.col("begins")).alias("goes_on"))
+    return marked.with_columns(nw.col("begins").cum_sum().over("user", order_by=(*order, "goes_on")).alias("number"))
 
 
 def _with_breaks(log: Log) -> Any:

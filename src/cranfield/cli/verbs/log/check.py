@@ -45,7 +45,7 @@ cranfield log check log/ --zone Europe/Berlin --format json
             report = check_log(
                 self.log, **tables, bot_events=self.bot_events, silence=self.silence, shares=_shares(self.shares)
             )
-            self.show_record(report)
+            self.show_record(self.with_options(report))
         return 1 if report.wrong else 0
 
 
