@@ -330,6 +330,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "clicks": click_models,
     "logs": logs,
     "ab": ab_test,
+    "logs": logs,
 }
 
 
