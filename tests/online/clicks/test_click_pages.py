@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cranfield.errors import UsageError
-from cranfield.online.clicks import Pages
+from cranfield.online.clicks import Pages, click_pages
 
 
 def test_equal_pages_are_one_page_with_the_number_of_its_sessions() -> None:
@@ -38,3 +38,13 @@ def test_wrong_arrays() -> None:
         Pages.of(["q"], [["x"]], [[-1]])
     with pytest.raises(UsageError, match="clicks at ranks without a document"):
         Pages.of(["q"], [["x", None]], [[0, 1]])
+
+
+def test_counts_do_not_depend_on_how_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries, lists = ["q", "q", "r"], [["x", "y"], ["y", "x"], ["z", "x"]]
+    pages = Pages.of(queries, lists, [[1, 0], [0, 1], [1, 1]])
+    one = pages.cells()
+    monkeypatch.setattr(click_pages, "DENSE", 0)
+    two = pages.cells()
+    for name in ("pair", "rank", "shown", "clicked"):
+        assert getattr(one, name).tolist() == getattr(two, name).tolist()

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.online.clicks.click_pages import Pages, PairNames, sums
+from cranfield.online.clicks.click_pages import Pages, PairNames, numbered, sums
 from cranfield.types import Array, Index64
 
 END = -1
@@ -80,8 +80,10 @@ def chain_counts(pages: Pages) -> ChainCounts:
     nodes, node_next, levels, start = _tails(pages)
     has_click = pages.last >= 0
     start_pair = np.where(has_click, pages.pair[np.arange(len(start)), np.maximum(pages.last, 0)], -1)
-    rows = np.column_stack([start_pair, pages.last, start]) if len(start) else np.zeros((0, 3), dtype=np.int64)
-    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    click = (start_pair + 1) * (pages.ranks + 1) + pages.last + 1
+    clicks, code = numbered(click)
+    distinct, place = numbered(code * (len(nodes) + 1) + start + 1)
+    of_click = clicks[distinct // (len(nodes) + 1)]
     return ChainCounts(
         pages.names, pages.ranks, pages.impressions,
         skipped=of_pairs(present & ~clicked & (columns < last)),
@@ -91,8 +93,10 @@ def chain_counts(pages: Pages) -> ChainCounts:
         last=of_pairs(lowest),
         last_at=(wide * lowest).sum(axis=0),
         unclicked=of_pairs(present & (last < 0)),
-        start_pair=distinct[:, 0], start_rank=distinct[:, 1], start_node=distinct[:, 2],
-        start_sessions=sums(place.ravel(), weight, len(distinct)),
+        start_pair=of_click // (pages.ranks + 1) - 1,
+        start_rank=of_click % (pages.ranks + 1) - 1,
+        start_node=distinct % (len(nodes) + 1) - 1,
+        start_sessions=sums(place, weight, len(distinct)),
         node_pair=nodes, node_next=node_next, levels=levels,
     )  # fmt: skip
 

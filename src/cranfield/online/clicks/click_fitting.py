@@ -19,10 +19,10 @@ from cranfield.online.clicks.click_kinds import (
     find_click_model,
 )
 from cranfield.online.clicks.click_model import ClickModel
-from cranfield.online.clicks.click_pages import Cells, Pages, sums
+from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import PRIOR, ClickSettings, two_counts
 from cranfield.text import counted, listed
-from cranfield.types import Progress
+from cranfield.types import Array, Progress
 
 AT_BOUND = 0.999
 """An examination from here on is at the bound of 1, which is that of rank 1."""
@@ -70,14 +70,13 @@ def fit_clicks(
     if not data.impressions:
         raise UsageError(f"{kind.name}: there are no impressions to fit the model to")
     fit = kind.fit(data, settings)
-    cells = data if isinstance(data, Cells) else data.cells()
-    shown, clicked = (sums(cells.pair, each, len(cells.names)) for each in (cells.shown, cells.clicked))
-    notes = _notes(kind, data, cells, fit, settings)
+    shown, clicked = data.pair_counts()
+    notes = _notes(kind, data, shown, clicked, fit, settings)
     for message in _cautions(kind, fit):
         notes.append(message)
         warnings.warn(message, NotedWarning, stacklevel=2)
     return ClickModel(
-        kind.name, cells.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
+        kind.name, data.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
         fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, part,
         fit.trace, tuple(notes),
     )  # fmt: skip
@@ -111,14 +110,16 @@ def _cautions(kind: ClickKind, fit: Fit) -> list[str]:
     return []
 
 
-def _notes(kind: ClickKind, data: Cells | Pages, cells: Cells, fit: Fit, settings: ClickSettings) -> list[str]:
+def _notes(
+    kind: ClickKind, data: Cells | Pages, shown: Array, clicked: Array, fit: Fit, settings: ClickSettings
+) -> list[str]:
     """What a reader of the result needs to know."""
-    clicks = counted(int(cells.clicked.sum()), "click")
-    sentence = f"{counted(cells.impressions, 'impression')} with {clicks}"
+    clicks = counted(int(clicked.sum()), "click")
+    sentence = f"{counted(int(shown.sum()), 'impression')} with {clicks}"
     if isinstance(data, Pages):
         sessions = int(data.sessions.sum())
         sentence = f"{counted(sessions, 'session')} ({counted(len(data.sessions), 'distinct page')}), {sentence}"
-    names = cells.names
+    names = data.names
     sentence += f", {counted(len(names.queries), 'query', 'queries')}, {counted(len(names), 'document')} of queries"
     if fit.converged is not None:
         sentence += f"; {counted(len(fit.trace), 'step')}, {'converged' if fit.converged else 'not converged'}"
@@ -131,7 +132,7 @@ def _notes(kind: ClickKind, data: Cells | Pages, cells: Cells, fit: Fit, setting
         silent = int(data.sessions[data.last < 0].sum())
         if silent:
             notes.append(f"{counted(silent, 'session')} without clicks, which count as shown and not clicked")
-    once = int((sums(cells.pair, cells.shown, len(names)) == 1).sum())
+    once = int((shown == 1).sum())
     if once:
         notes.append(f"{counted(once, 'document')} of queries shown only once, about which little can be known")
     if kind.can_be_exact and not settings.exact:

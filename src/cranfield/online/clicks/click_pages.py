@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from cranfield.errors import UsageError
 from cranfield.text import counted
 from cranfield.types import Array, Index64
+
+DENSE = 8
+"""Counts are made in a table of all places if it has at most so many times the entries of the list of impressions."""
 
 
 def sums(group: NDArray[Any], weight: Array, size: int) -> Array:
@@ -74,6 +77,11 @@ class Cells:
     @property
     def impressions(self) -> int:
         return int(self.shown.sum())
+
+    def pair_counts(self) -> tuple[Array, Array]:
+        """pairs: how often each was shown, and clicked."""
+        size = len(self.names)
+        return sums(self.pair, self.shown, size), sums(self.pair, self.clicked, size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +161,38 @@ class Pages:
         """The same pages with only the highest click of each."""
         return replace(self, clicked=self.clicked & (np.cumsum(self.clicked, axis=1) == 1))
 
+    def pair_counts(self) -> tuple[Array, Array]:
+        """pairs: how often each was shown, and clicked."""
+        weight = np.broadcast_to(self.sessions.astype(np.float64)[:, None], self.pair.shape)
+        shown, clicked = (
+            sums(self.pair[where], weight[where], len(self.names)) for where in (self.present, self.clicked)
+        )
+        return shown, clicked
+
     def cells(self) -> Cells:
         """How often each pair was shown and clicked at each rank."""
-        row, column = np.nonzero(self.present)
-        key = self.pair[row, column] * self.ranks + column
-        weight = self.sessions[row].astype(np.float64)
-        distinct, place = np.unique(key, return_inverse=True)
-        shown = sums(place, weight, len(distinct))
-        clicked = sums(place, weight * self.clicked[row, column], len(distinct))
-        ranks = max(self.ranks, 1)
-        return Cells(self.names, distinct // ranks, distinct % ranks + 1, shown, clicked, self.notes)
+        columns = np.broadcast_to(np.arange(self.ranks), self.pair.shape)
+        pair, column, shown, clicked = self.counts_by(columns, self.ranks)
+        return Cells(self.names, pair, column + 1, shown, clicked, self.notes)
+
+    def counts_by(self, place: Index64, places: int) -> tuple[Index64, Index64, Array, Array]:
+        """How often each pair was shown and clicked at each place: pair, place, shown, clicked.
+
+        place: pages × ranks, from 0 to places - 1.
+        """
+        present = self.present
+        key = self.pair[present] * places + place[present]
+        weight = np.broadcast_to(self.sessions.astype(np.float64)[:, None], self.pair.shape)[present]
+        clicks = weight * self.clicked[present]
+        size = len(self.names) * places
+        if size <= DENSE * len(key):
+            shown = sums(key, weight, size)
+            used = np.flatnonzero(shown)
+            shown, clicked = shown[used], sums(key, clicks, size)[used]
+        else:
+            used, cell = numbered(key)
+            shown, clicked = sums(cell, weight, len(used)), sums(cell, clicks, len(used))
+        return used // max(places, 1), used % max(places, 1), shown, clicked
 
 
 def repeated_clicks(count: int) -> str:
@@ -219,11 +249,23 @@ def distinct_pages(
     return Pages(names, pair[first], clicked[first], total, notes)
 
 
-def paired(queries: tuple[str, ...], query: Index64, words: NDArray[Any], doc: Index64) -> tuple[PairNames, Index64]:
+def numbered(keys: Index64) -> tuple[Index64, Index64]:
+    """The distinct keys in their order, and the place of each key among them."""
+    distinct, place = np.unique(keys, return_inverse=True)
+    return distinct, place
+
+
+def paired(
+    queries: tuple[str, ...],
+    query: Index64,
+    words: NDArray[Any],
+    doc: Index64,
+    numbered: Callable[[Index64], tuple[Index64, Index64]] = numbered,
+) -> tuple[PairNames, Index64]:
     """The distinct pairs of a query and a document, and the number of the pair at each place of `doc`."""
     size = max(len(words), 1)
     key = np.where(doc >= 0, query.reshape(-1, *[1] * (doc.ndim - 1)) * size + doc, -1)
-    distinct, place = np.unique(key.ravel(), return_inverse=True)
+    distinct, place = numbered(key.ravel())
     absent = int(len(distinct) > 0 and distinct[0] == -1)
     pair = place.reshape(doc.shape).astype(np.int64) - absent
     used = distinct[absent:]

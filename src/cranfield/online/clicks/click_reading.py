@@ -38,7 +38,7 @@ def read_cells(rows: ClickRows) -> Cells:
     _check_positions(rows, position[keep])
     query, queries = _coded(table.column("query"))
     doc, words = _coded(table.column("doc"))
-    names, pair = paired(tuple(queries.tolist()), query[keep], words, doc[keep])
+    names, pair = paired(tuple(queries.tolist()), query[keep], words, doc[keep], _hashed)
     notes += _click_notes(rows, int(_numbers(table.column("clicks")).sum()), int(repeated.sum()))
     order = np.lexsort((position[keep], pair))
     shown, clicked = (column[keep][order].astype(np.float64) for column in (shown, clicked))
@@ -121,7 +121,7 @@ def _decoded(table: Any, places: list[str], queries: tuple[str, ...], query: Any
     doc = np.append(number, -1)[code]
     flags = pyarrow.compute.starts_with(marks, "1")
     clicked = np.append(flags.to_numpy(zero_copy_only=False).astype(bool), False)[code]
-    names, pair = paired(queries, query, words, doc)
+    names, pair = paired(queries, query, words, doc, _hashed)
     return names, pair, clicked
 
 
@@ -138,12 +138,27 @@ def _coded(column: Any) -> tuple[Index64, NDArray[Any]]:
 
 
 def _numbered(indices: Any, dictionary: Any) -> tuple[Index64, NDArray[Any]]:
-    words = np.array(dictionary.to_pylist(), dtype=object)
-    order = np.argsort(words.astype(str), kind="stable")
-    place = np.empty(len(words), dtype=np.int64)
-    place[order] = np.arange(len(words))
+    """As `_coded`, from a dictionary in the order of the rows."""
+    import pyarrow.compute
+
+    order = np.asarray(pyarrow.compute.sort_indices(dictionary)).astype(np.int64)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    words = np.array(dictionary.take(pyarrow.array(order)).to_pylist(), dtype=object)
     numbers = _numbers(indices)
-    return (place[numbers] if len(words) else numbers), words[order]
+    return (place[numbers] if len(order) else numbers), words
+
+
+def _hashed(keys: Index64) -> tuple[Index64, Index64]:
+    """The distinct keys in their order, and the place of each key, by hashing: faster than sorting all keys."""
+    import pyarrow
+
+    coded = pyarrow.array(keys).dictionary_encode()
+    distinct = np.asarray(coded.dictionary)
+    order = np.argsort(distinct)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[np.asarray(coded.indices)]
 
 
 def _complete(rows: ClickRows, table: Any, position: Any, shown: Any) -> tuple[Any, tuple[str, ...]]:

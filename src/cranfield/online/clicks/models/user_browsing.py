@@ -18,7 +18,7 @@ from cranfield.online.clicks.click_kinds import (
     click_kind,
     fit_by_steps,
 )
-from cranfield.online.clicks.click_pages import Cells, Pages, sums
+from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import BrowsingWalk, Walk
 from cranfield.online.clicks.examination_em import ExaminationProblem
@@ -58,11 +58,5 @@ def browsing_cells(pages: Pages) -> tuple[Index64, Index64, Array, Array]:
     if pages.ranks:
         above = np.where(pages.clicked, np.arange(1, pages.ranks + 1), 0)
         previous[:, 1:] = np.maximum.accumulate(above, axis=1)[:, :-1]
-    places = pages.ranks * (pages.ranks + 1) // 2
-    row, column = np.nonzero(pages.present)
-    key = pages.pair[row, column] * places + column * (column + 1) // 2 + previous[row, column]
-    weight = pages.sessions[row].astype(np.float64)
-    distinct, cell = np.unique(key, return_inverse=True)
-    shown = sums(cell, weight, len(distinct))
-    clicked = sums(cell, weight * pages.clicked[row, column], len(distinct))
-    return distinct // max(places, 1), distinct % max(places, 1), shown, clicked
+    column = np.arange(pages.ranks)
+    return pages.counts_by(column * (column + 1) // 2 + previous, pages.ranks * (pages.ranks + 1) // 2)
