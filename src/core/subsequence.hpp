@@ -17,7 +17,7 @@ using WordSpan = std::span<const std::int32_t>;
 
 class CommonSubsequence {
 public:
-    explicit CommonSubsequence(std::size_t vocabulary) : first_(vocabulary, -1) {}
+    explicit CommonSubsequence(std::size_t vocabulary) : first_(vocabulary, -1), frequent_(vocabulary, -1) {}
 
     std::size_t length(WordSpan rows, WordSpan columns) {
         begin(columns);
@@ -77,22 +77,46 @@ private:
             first = static_cast<std::int32_t>(j);
         }
         match_.assign(row_.size(), 0);
+        if (row_.size() >= 8) keep_frequent(columns);
+    }
+    // Keeps the columns of frequent words as bits. At most 64 words are that frequent, so that memory stays linear.
+    void keep_frequent(WordSpan columns) {
+        for (const std::int32_t word : columns) {
+            std::size_t count = 0;
+            if (frequent_[static_cast<std::size_t>(word)] != -1) continue;
+            for_columns(word, [&](std::size_t) { ++count; });
+            frequent_[static_cast<std::size_t>(word)] = -2;
+            if (count < row_.size()) continue;
+            frequent_[static_cast<std::size_t>(word)] = static_cast<std::int32_t>(masks_.size() / row_.size());
+            masks_.resize(masks_.size() + row_.size(), 0);
+            std::uint64_t* mask = masks_.data() + masks_.size() - row_.size();
+            for_columns(word, [&](std::size_t j) { mask[j / 64] |= std::uint64_t{1} << (j % 64); });
+        }
     }
     void end(WordSpan columns) {
-        for (const std::int32_t word : columns) first_[static_cast<std::size_t>(word)] = -1;
+        for (const std::int32_t word : columns) first_[static_cast<std::size_t>(word)] = frequent_[static_cast<std::size_t>(word)] = -1;
+        masks_.clear();
+    }
+    template <typename Use>
+    void for_columns(std::int32_t word, const Use& use) const {
+        for (std::int32_t j = first_[static_cast<std::size_t>(word)]; j >= 0; j = next_[static_cast<std::size_t>(j)]) use(static_cast<std::size_t>(j));
     }
     void step(std::int32_t word) {
-        const std::int32_t first = first_[static_cast<std::size_t>(word)];
+        const std::int32_t first = first_[static_cast<std::size_t>(word)], frequent = frequent_[static_cast<std::size_t>(word)];
         if (first < 0) return;  // the word is in no column
-        for (std::int32_t j = first; j >= 0; j = next_[static_cast<std::size_t>(j)]) match_[static_cast<std::size_t>(j) / 64] |= std::uint64_t{1} << (j % 64);
+        const std::uint64_t* match = match_.data();
+        if (frequent >= 0)
+            match = masks_.data() + static_cast<std::size_t>(frequent) * row_.size();
+        else
+            for_columns(word, [&](std::size_t j) { match_[j / 64] |= std::uint64_t{1} << (j % 64); });
         std::uint64_t carry = 0;
         for (std::size_t b = static_cast<std::size_t>(first) / 64; b < row_.size(); ++b) {
-            const std::uint64_t v = row_[b], u = v & match_[b];
+            const std::uint64_t v = row_[b], u = v & match[b];
             const std::uint64_t partial = v + u, sum = partial + carry;
             carry = (partial < v) | (sum < partial);
-            row_[b] = sum | (v & ~match_[b]);
+            row_[b] = sum | (v & ~match[b]);
         }
-        for (std::int32_t j = first; j >= 0; j = next_[static_cast<std::size_t>(j)]) match_[static_cast<std::size_t>(j) / 64] = 0;
+        if (frequent < 0) for_columns(word, [&](std::size_t j) { match_[j / 64] = 0; });
     }
     static bool is_zero(const std::uint64_t* row, std::size_t j) { return !(row[j / 64] >> (j % 64) & 1); }
     static std::size_t zeros(const std::uint64_t* row, std::size_t length) {
@@ -103,7 +127,8 @@ private:
     }
 
     std::vector<std::int32_t> first_, next_;  // the columns of each word, as lists
-    std::vector<std::uint64_t> row_, match_, kept_, block_;
+    std::vector<std::int32_t> frequent_;      // the number of a frequent word in `masks_`; -2 for others of a long text
+    std::vector<std::uint64_t> row_, match_, masks_, kept_, block_;
 };
 
 // Runs of consecutive matches of length k are worth k to the power of `weight`.
