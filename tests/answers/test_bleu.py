@@ -11,7 +11,22 @@ import sacrebleu
 from cranfield import UsageError
 from cranfield.answers.bleu import bleu, tokenised_13a
 
-WORDS = ["the", "cat", "sat,", "on", "3.5%", "a", "mat.", "(dog)", "well-known", "5-7", "&quot;x&quot;", "U.S.", "it's", "ä"]
+WORDS = [
+    "the",
+    "cat",
+    "sat,",
+    "on",
+    "3.5%",
+    "a",
+    "mat.",
+    "(dog)",
+    "well-known",
+    "5-7",
+    "&quot;x&quot;",
+    "U.S.",
+    "it's",
+    "ä",
+]
 METHODS = {"exp": "exp", "floor": "floor", "add-k": "add-k", "none": "none"}
 
 
@@ -51,7 +66,7 @@ def test_the_tokeniser_is_that_of_sacrebleu() -> None:
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
     rng = random.Random(2)
-    signs = list("ab1.,-'\"()$%&;:/<> \n") + ["&amp;", "&lt;", "<skipped>", "é", "東"]
+    signs = [*list("ab1.,-'\"()$%&;:/<> \n"), "&amp;", "&lt;", "<skipped>", "é", "東"]
     for _ in range(2000):
         text = "".join(rng.choice(signs) for _ in range(rng.randrange(12)))
         assert tokenised_13a(text) == Tokenizer13a()(text), repr(text)

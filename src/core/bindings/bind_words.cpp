@@ -29,7 +29,8 @@ Unit make_unit(const std::string& name) {
     throw nb::value_error("unknown unit");
 }
 
-std::unique_ptr<Words> make_words(const nb::list& texts, bool ascii, const std::string& stemmer, const nb::list& stop_words, const nb::dict& exceptions) {
+std::unique_ptr<Words> make_words(const Strings& texts, bool ascii, const std::string& stemmer, const Strings& stop_words,
+                                  const nb::typed<nb::dict, nb::str, nb::str>& exceptions) {
     WordRules rules;
     rules.ascii = ascii;
     rules.stemmer = make_stemmer(stemmer);

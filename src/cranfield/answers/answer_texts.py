@@ -9,8 +9,8 @@ from typing import Any
 
 from cranfield.answers.answer_rows import ROLES, Row, read_rows
 from cranfield.assessed.joined_runs import distinct_names
-from cranfield.collection.source import PathLike, check_content, expand, head_of, load, shown_path, stem, text_of
 from cranfield.collection.column_names import column_key
+from cranfield.collection.source import PathLike, check_content, expand, head_of, load, shown_path, stem, text_of
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
 
@@ -175,5 +175,7 @@ def check_texts(runs: TextsOfRuns, references: References) -> tuple[list[str], l
         notes.append(f"{counted(len(empty), 'empty text')}, scored 0: {listed(empty)}")
     hollow = [topic for topic, texts in references.items() if any(not text.strip() for text in texts)]
     if hollow:
-        notes.append(f"{counted(len(hollow), 'topic')} with an empty reference, in which nothing matches: {listed(hollow)}")
+        notes.append(
+            f"{counted(len(hollow), 'topic')} with an empty reference, in which nothing matches: {listed(hollow)}"
+        )
     return topics, notes

@@ -54,7 +54,10 @@ class Bleu(Record):
         how = f"tokeniser {self.tokeniser}, smoothing {self.smoothing}"
         notes = (f"from 0 to 1; {how}{', lower case' if self.lower_case else ''}", *self.scores.notes)
         if lacking := self.scores.lacking():
-            return (*notes, f"topics missing from runs, scored 0 and left out of all together: {listed(lacking, noun='runs')}")
+            return (
+                *notes,
+                f"topics missing from runs, scored 0 and left out of all together: {listed(lacking, noun='runs')}",
+            )
         return notes
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -135,7 +138,9 @@ def bleu(
     for r in range(len(names)):
         mine = run_of == r
         sums = (int(own[mine].sum()), int(closest[mine].sum()))
-        whole.append((*_score(matched[mine].sum(axis=0), total[mine].sum(axis=0), *sums, smoothing, value, False), *sums))
+        whole.append(
+            (*_score(matched[mine].sum(axis=0), total[mine].sum(axis=0), *sums, smoothing, value, False), *sums)
+        )
     scores = Scores(["BLEU"], names, list(lists), sentence.reshape(1, *pairs.shape), pairs.missing, "zero", pairs.notes)
     return Bleu(
         scores, np.array([row[0] for row in whole]), np.array([row[1] for row in whole]),

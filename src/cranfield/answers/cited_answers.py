@@ -42,7 +42,9 @@ CitedAnswers = Mapping[str, Mapping[str, Sequence[Sentence]]]
 """{run: {topic: sentences}}."""
 
 
-def read_cited_answers(paths: Iterable[PathLike], support: PathLike | None = None) -> dict[str, dict[str, list[Sentence]]]:
+def read_cited_answers(
+    paths: Iterable[PathLike], support: PathLike | None = None
+) -> dict[str, dict[str, list[Sentence]]]:
     """Answers with citations, as JSON-lines or as rows of sentences, and judgments of support.
 
     JSON-lines have an object per answer, as in TREC's RAG track: run_id, topic_id, references (documents) and answer, a
@@ -54,7 +56,9 @@ def read_cited_answers(paths: Iterable[PathLike], support: PathLike | None = Non
     """
     answers: dict[str, dict[str, list[Sentence]]] = {}
     for path in expand(paths):
-        rows = read_rows(path, ("topic",), ("run", "sentence", "citation", "support", "text", "references", "sentences"))
+        rows = read_rows(
+            path, ("topic",), ("run", "sentence", "citation", "support", "text", "references", "sentences")
+        )
         if any(isinstance(row.values.get("sentences"), list) for row in rows):
             _from_objects(rows, stem(path), answers)
         else:
@@ -120,7 +124,12 @@ def _judged(answers: dict[str, dict[str, list[Sentence]]], path: PathLike) -> di
     read = SupportReader(rows)
     judged: dict[tuple[str, str, int, str], float] = {}
     for row in rows:
-        run, topic, number, citation = row.text("run"), row.text("topic"), row.whole("sentence", least=1), row.text("citation")
+        run, topic, number, citation = (
+            row.text("run"),
+            row.text("topic"),
+            row.whole("sentence", least=1),
+            row.text("citation"),
+        )
         sentences = answers.get(run, {}).get(topic)
         if sentences is None:
             raise row.fault(f"run {shown(run)} has no answer for topic {shown(topic)}")
@@ -161,8 +170,8 @@ def citation_scores(
               \text{recall} = \frac{1}{|S|} \sum_{i \in S} \max_{c \in C_i} s(c)
 
     `citation-F` is their harmonic mean, where recall counts `beta` times as much. With `-strict`, partial support is 0.
-    `supported` is the share of sentences with a fully supporting citation, among those that cite; `uncited` is the share
-    of sentences without citations.
+    `supported` is the share of sentences with a fully supporting citation, among those that cite; `uncited` is the
+    share of sentences without citations.
 
     unjudged: what becomes of citations that nobody judged: `zero` (no support) or `skip` (as if they were not there).
     counted_citations: `all`, or the `first` of every sentence only, as TREC's RAG track judged them.
@@ -195,7 +204,10 @@ def citation_scores(
             used = [_used(sentence, counted_citations) for sentence in sentences or ()]
             citations += sum(map(len, used))
             without += sum(value is None for part in used for value in part)
-            kept = [[0.0 if value is None else value for value in part if value is not None or unjudged == "zero"] for part in used]
+            kept = [
+                [0.0 if value is None else value for value in part if value is not None or unjudged == "zero"]
+                for part in used
+            ]
             row = _of_answer(kept, [bool(sentence.citations) for sentence in sentences or ()], beta)
             values[:, r, t] = [row[name] for name in names]
     notes = []

@@ -122,16 +122,16 @@ def _known(nuggets: Nuggets, topic: str, id: str, row: Row) -> None:
         raise row.fault(f"no nugget {shown(id)} in topic {shown(topic)}; it has {listed(nuggets[topic])}")
 
 
-def read_assignments(
-    path: PathLike, nuggets: Nuggets | None = None, answers: Sequence[Answer] = ()
-) -> Assignments:
+def read_assignments(path: PathLike, nuggets: Nuggets | None = None, answers: Sequence[Answer] = ()) -> Assignments:
     """Which answer has which nugget: rows of topic, nugget, run (or answer) and support.
 
     support: `support`, `partial_support` or `not_support`; or grades: 2, 1 and 0 if the file has a 2, otherwise from 0
     to 1. A column importance (vital or okay) names the nuggets if no `nuggets` are given. A column answer, as `judge
     export` writes it, is the id of an answer in `answers`, or the name of a run.
     """
-    rows = list(nested_rows(read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "text"))))
+    rows = list(
+        nested_rows(read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "text")))
+    )
     ids = {answer.id: answer for answer in answers if answer.id}
     runs = {answer.run for answer in answers}
     read = SupportReader(rows)
@@ -236,13 +236,17 @@ def weights_of(nuggets: Nuggets, weighting: str) -> tuple[dict[str, dict[str, fl
     }
     kind = next(name for name in has if has[name]) if weighting == "auto" else weighting
     if not has[kind]:
-        raise UsageError(f"weighting == {weighting!r}, but the nuggets have no {'importance' if kind == 'vital' else kind}")
+        raise UsageError(
+            f"weighting == {weighting!r}, but the nuggets have no {'importance' if kind == 'vital' else kind}"
+        )
     weights: dict[str, dict[str, float]] = {}
     for topic, of_topic in nuggets.items():
         most = max((nugget.votes for nugget in of_topic.values()), default=0)
         for id, nugget in of_topic.items():
             if kind == "weight" and nugget.weight is None:
-                raise DataError("nuggets", None, f"nugget {shown(id)} of topic {shown(topic)} has no weight, others have")
+                raise DataError(
+                    "nuggets", None, f"nugget {shown(id)} of topic {shown(topic)} has no weight, others have"
+                )
             value = {
                 "votes": nugget.votes / most if most else 0.0,
                 "weight": nugget.weight or 0.0,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.answers.answer_texts import TextsOfRuns
-from cranfield.answers.nugget_files import VITAL, Assignments, Nuggets, check_nuggets, weights_of
+from cranfield.answers.nugget_files import VITAL, Assignments, check_nuggets, weights_of
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -115,17 +115,20 @@ def nugget_scores(
                 unassigned.append(f"{run}: {topic}")
             if given is not None and text is None and texts is not None and {"Prec", "F"} & set(names):
                 raise UsageError(f"run {run!r} has assignments for topic {topic!r}, but no text, which Prec and F need")
-            row = _of_answer(nuggets[topic], weights[topic], given or {}, text or "", beta, allowance, white_space, partial_matches)
+            row = _of_answer(
+                nuggets[topic], weights[topic], given or {}, text or "", beta, allowance, white_space, partial_matches
+            )
             values[:, r, t] = [row[name] for name in names]
     notes = [*assignments.notes]
     if unassigned:
-        notes.append(f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: {listed(unassigned)}")
+        notes.append(
+            f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: {listed(unassigned)}"
+        )
     if set(names) & set(ANSWERED):
         notes.append(weight_note)
     if {"Prec", "F"} & set(names):
-        notes.append(
-            f"Prec: {allowance:g} characters for each nugget found; white space {'counts' if white_space else 'does not count'}"
-        )
+        blanks = f"white space {'counts' if white_space else 'does not count'}"
+        notes.append(f"Prec: {allowance:g} characters for each nugget found; {blanks}")
     if "F" in names:
         notes.append(f"F: β = {beta:g}")
     return Scores(names, runs, topics, values, missing, "zero", notes)
@@ -220,7 +223,8 @@ def explain_nuggets(assignments: Assignments, topic: str, *, weighting: str = "a
     support = [[assignments.support[run][topic].get(id, np.nan) for run in runs] for id in nuggets]
     return NuggetMatches(
         topic, tuple(runs), tuple(nuggets), tuple(nugget.importance for nugget in nuggets.values()),
-        np.array([weights[topic][id] for id in nuggets]), np.array(support, dtype=np.float64).reshape(len(nuggets), len(runs)),
+        np.array([weights[topic][id] for id in nuggets]),
+        np.array(support, dtype=np.float64).reshape(len(nuggets), len(runs)),
         tuple(nugget.text for nugget in nuggets.values()), (note, "1: full support, 0.5: partial support"),
     )  # fmt: skip
 

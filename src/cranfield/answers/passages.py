@@ -32,7 +32,11 @@ def read_relevant_passages(path: PathLike) -> tuple[dict[str, dict[str, list[tup
     for row in read_rows(path, ("topic", "doc", "start", "end")):
         relevant.setdefault(row.text("topic"), {}).setdefault(row.text("doc"), []).append(span_of(row, None))
     overlaps = sum(overlapping(spans) for documents in relevant.values() for spans in documents.values())
-    notes = [f"{counted(overlaps, 'relevant passage')} overlap with another; their characters count once"] if overlaps else []
+    notes = (
+        [f"{counted(overlaps, 'relevant passage')} overlap with another; their characters count once"]
+        if overlaps
+        else []
+    )
     return {
         topic: {doc: merged_spans(spans) for doc, spans in documents.items()} for topic, documents in relevant.items()
     }, notes
@@ -56,7 +60,9 @@ def read_passage_runs(paths: Iterable[PathLike]) -> dict[str, dict[str, list[tup
     if not runs:
         raise UsageError("no runs; give one or more files of passages")
     return {
-        run: {topic: [entry[1:] for entry in sorted(rows, key=lambda entry: entry[0])] for topic, rows in topics.items()}
+        run: {
+            topic: [entry[1:] for entry in sorted(rows, key=lambda entry: entry[0])] for topic, rows in topics.items()
+        }
         for run, topics in runs.items()
     }
 

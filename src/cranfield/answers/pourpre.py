@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +108,9 @@ def pourpre(
             precision = allowance_precision(characters(text or "", white_space), int((common > 0).sum()), allowance)
             values[0, r, t] = np.nan if np.isnan(recall) else f_measure(precision, recall, beta)
     notes = [note, f"POURPRE: {average} average, β = {beta:g}, {allowance:g} characters for each nugget with a match"]
-    empty = [f"{topic}: {nugget.id}" for topic in topics for nugget in nuggets[topic].values() if not nugget.text.strip()]
+    empty = [
+        f"{topic}: {nugget.id}" for topic in topics for nugget in nuggets[topic].values() if not nugget.text.strip()
+    ]
     if empty:
         notes.append(f"{counted(len(empty), 'nugget')} without text, which cannot match: {listed(empty)}")
     return Scores(["POURPRE"], runs, topics, values, missing, "zero", notes)
@@ -162,7 +165,7 @@ class _Matcher:
     def sentences(self, text: str) -> list[list[str]]:
         numbered = self.rules.numbered([text])
         vocabulary, starts = numbered.vocabulary(), numbered.sentence_start.tolist()
-        return [[vocabulary[word] for word in numbered.word[a:b].tolist()] for a, b in zip(starts, starts[1:], strict=False)]
+        return [[vocabulary[word] for word in numbered.word[a:b].tolist()] for a, b in itertools.pairwise(starts)]
 
     def size(self, words: Sequence[str]) -> float:
         return float(len(words)) if self.idf is None else sum(self.idf.get(word, 0.0) for word in words)

@@ -75,7 +75,9 @@ def pyramid_scores(
             found = [id for id, value in (support or {}).items() if value >= 1 or (partial_matches and value > 0)]
             size = len(found) if units is None else units.get((run, topic), len(found))
             if size < len(found):
-                raise UsageError(f"run {run!r} has {size} units on topic {topic!r}, but {len(found)} of them were found")
+                raise UsageError(
+                    f"run {run!r} has {size} units on topic {topic!r}, but {len(found)} of them were found"
+                )
             total = sum(weights[id] for id in found)
             for m, name in enumerate(names):
                 best = pyramid_maximum(weights.values(), size if name == "pyramid" else mean_size)

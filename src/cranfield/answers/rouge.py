@@ -212,7 +212,9 @@ def _scored(
     else:
         if several == "average":
             first = pairs.start[:-1]
-            hits, reference, system = (np.add.reduceat(part, first) for part in (hits, _weighed(reference, measure, dialect), system))
+            hits, reference, system = (
+                np.add.reduceat(part, first) for part in (hits, _weighed(reference, measure, dialect), system)
+            )
         else:
             recall, _, f = _values(hits, reference, system, measure, alpha)
             best = _first_best(recall if several == "best" else f, pairs.start)

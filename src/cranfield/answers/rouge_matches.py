@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,10 +90,14 @@ def explain_rouge(
     for number in range(len(references)):
         sentences = _sentences(words, number)
         if kind.kind in ("L", "Lsum", "W"):
-            hit = _core.marked_words(words, int(pairs.system[0]), number, kind.unit(dialect), dialect != "paper", kind.weight)
+            hit = _core.marked_words(
+                words, int(pairs.system[0]), number, kind.unit(dialect), dialect != "paper", kind.weight
+            )
             rows += _marked(number, sentences, hit.tolist(), vocabulary)
         else:
-            own, theirs = (_units(kind, sum(part, []), dialect) for part in (system, sentences))
+            own, theirs = (
+                _units(kind, functools.reduce(operator.iadd, part, []), dialect) for part in (system, sentences)
+            )
             named = ((" ".join(vocabulary[word] for word in unit), own[unit], count) for unit, count in theirs.items())
             rows += [(number + 1, name, mine, count, min(mine, count)) for name, mine, count in named]
     notes = list(pairs.notes)
@@ -106,7 +113,7 @@ def explain_rouge(
 
 def _sentences(words: _core.Words, text: int) -> list[list[int]]:
     starts = words.sentence_start[words.text_start[text] : words.text_start[text + 1] + 1].tolist()
-    return [words.word[begin:end].tolist() for begin, end in zip(starts, starts[1:], strict=False)]
+    return [words.word[begin:end].tolist() for begin, end in itertools.pairwise(starts)]
 
 
 def _units(kind: RougeMeasure, words: list[int], dialect: str) -> Counter[tuple[int, ...]]:
@@ -124,7 +131,9 @@ def _marked(
     rows, at = [], 0
     for sentence in sentences:
         marks = hit[at : at + len(sentence)]
-        names = [f"[{vocabulary[word]}]" if mark else vocabulary[word] for word, mark in zip(sentence, marks, strict=True)]
+        names = [
+            f"[{vocabulary[word]}]" if mark else vocabulary[word] for word, mark in zip(sentence, marks, strict=True)
+        ]
         rows.append((number + 1, " ".join(names), -1, len(sentence), sum(marks)))
         at += len(sentence)
     return rows

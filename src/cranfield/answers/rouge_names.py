@@ -38,7 +38,9 @@ class RougeMeasure:
             return f"ROUGE-{self.n}"
         if self.kind == "W":
             return f"ROUGE-W-{self.weight:g}"
-        return f"ROUGE-{self.kind}" + ("" if self.kind in ("L", "Lsum") else "*" if self.skip is None else f"{self.skip}")
+        return f"ROUGE-{self.kind}" + (
+            "" if self.kind in ("L", "Lsum") else "*" if self.skip is None else f"{self.skip}"
+        )
 
     def unit(self, dialect: str) -> str:
         """What the core counts."""

@@ -112,7 +112,9 @@ def page_scores(
     if not topics:
         raise UsageError("no topic has both judgments and orientation")
     worth = {
-        (run, topic): [_worth(block, grades[topic], orientation[topic], topic, float(most)) for block in pages[run].get(topic, ())]
+        (run, topic): [
+            _worth(block, grades[topic], orientation[topic], topic, float(most)) for block in pages[run].get(topic, ())
+        ]
         for run in runs
         for topic in topics
     }
@@ -150,7 +152,9 @@ def _worth(
     block: Block, grades: Mapping[str, float], orientation: Mapping[str, float], topic: str, most: float
 ) -> float:
     if block.vertical not in orientation:
-        raise UsageError(f"topic {topic!r}: no orientation of vertical {block.vertical!r}; there are {listed(orientation)}")
+        raise UsageError(
+            f"topic {topic!r}: no orientation of vertical {block.vertical!r}; there are {listed(orientation)}"
+        )
     gains = [max(0.0, float(grades.get(doc, 0))) / most for doc in block.docs]
     return orientation[block.vertical] * sum(gains) / len(gains)
 

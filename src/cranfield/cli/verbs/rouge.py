@@ -45,8 +45,12 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
         "--dialect NAME", "How ROUGE-W, -SU and -Lsum are counted: {names}.", default="rouge-1.5.5",
         names="answers.rouge_names:DIALECTS", group=MORE,
     )  # fmt: skip
-    most_words: int | None = option("--most-words N", "Use the first N words of each text, as ROUGE-1.5.5 -l.", group=MORE)
-    most_bytes: int | None = option("--most-bytes N", "Use the first N bytes of each text, as ROUGE-1.5.5 -b.", group=MORE)
+    most_words: int | None = option(
+        "--most-words N", "Use the first N words of each text, as ROUGE-1.5.5 -l.", group=MORE
+    )
+    most_bytes: int | None = option(
+        "--most-bytes N", "Use the first N bytes of each text, as ROUGE-1.5.5 -b.", group=MORE
+    )
     resamples: int = options.resamples(0, "Bootstrap resamples for intervals, as ROUGE-1.5.5; 0: no intervals.")
     level: float = options.level()
     seed: int = options.seed()
