@@ -448,7 +448,7 @@ class Words:
     def text_start(self) -> NDArray[numpy.int64]:
         """Where each text begins in `sentence_start`, and where the last ends."""
 
-def words_of(texts: list, ascii: bool, stemmer: str, stop_words: list, exceptions: dict) -> Words:
+def words_of(texts: list[str], ascii: bool, stemmer: str, stop_words: list[str], exceptions: dict[str, str]) -> Words:
     """
     Texts as words: runs of ASCII letters and digits in lower case, or all that is between blanks.
     """

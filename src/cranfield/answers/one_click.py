@@ -89,7 +89,7 @@ def read_ends(
     if again:
         notes.append(f"{counted(again, 'further span')} of an iUnit that was found before; the first end counts")
     if overlaps := sum(map(overlapping, spans.values())):
-        notes.append(f"{counted(overlaps, 'span')} overlap with another; all count")
+        notes.append(f"{counted(overlaps, 'span')} overlapping with another; all count")
     return ends, notes
 
 
@@ -249,5 +249,6 @@ def explain_one_click(
     note = f"S = {gain.sum():g}/{below:g}" + (f" = {gain.sum() / below:.4f}" if below else ", undefined")
     return IUnitPositions(
         run, topic, tuple(unit.id for unit, _ in minimal), weight,
-        tuple(unit.vital_string for unit, _ in minimal), ideal, end, gain, ideal_gain, (note, f"gain: weight × (L − end), L = {patience:g}"),
+        tuple(unit.vital_string for unit, _ in minimal), ideal, end, gain, ideal_gain,
+        (note, f"gain: weight × (L − end), L = {patience:g}"),
     )  # fmt: skip

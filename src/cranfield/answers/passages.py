@@ -33,7 +33,7 @@ def read_relevant_passages(path: PathLike) -> tuple[dict[str, dict[str, list[tup
         relevant.setdefault(row.text("topic"), {}).setdefault(row.text("doc"), []).append(span_of(row, None))
     overlaps = sum(overlapping(spans) for documents in relevant.values() for spans in documents.values())
     notes = (
-        [f"{counted(overlaps, 'relevant passage')} overlap with another; their characters count once"]
+        [f"{counted(overlaps, 'relevant passage')} overlapping with another; their characters count once"]
         if overlaps
         else []
     )

@@ -80,6 +80,7 @@ class WordOptions(Verb):
         "What sentences are: {names} (marks: also up to . ! ? and their like).",
         default="lines",
         names="answers.tokenisation:SENTENCES",
+        group=MORE,
     )
 
     def word_rules(self, **more: Any) -> WordRules:

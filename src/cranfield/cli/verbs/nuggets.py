@@ -26,9 +26,9 @@ class NuggetsVerb(WordOptions, Sized, ScorePrinting):
 
     all, vital and weighted are the nugget scores of TREC's RAG track; W-Rec, Prec and F those of question answering;
     pyramid scores need the weight of each nugget; POURPRE finds nuggets by their words, without assignments. Prec, F
-    and POURPRE need the texts of answers. Files are those that judge export writes, or tables and JSON-lines with the same
-    columns: nuggets have topic, nugget, type (vital or okay), weight and text; assignments have topic, nugget, run (or
-    answer) and support.
+    and POURPRE need the texts of answers. Files are those that judge export writes, or tables and JSON-lines with the
+    same columns: nuggets have topic, nugget, type (vital or okay), weight and text; assignments have topic, nugget, run
+    (or answer) and support.
 
     With --against, a second file of assignments, such as that of a machine, is compared with the first, nugget by
     nugget; cranfield agree explains the coefficients.

@@ -11,8 +11,8 @@ class PassagesVerb(Sized, ScorePrinting):
     """Score ranked lists of passages by their characters: precision, recall, F and bpref.
 
     Relevant passages have the columns topic, doc, start and end, as judge export writes spans; a judged document
-    without relevant passages has a row with start and end 0. Runs have topic, doc, start, end, and rank or score. Offsets count
-    characters from 0, and the end is not included.
+    without relevant passages has a row with start and end 0. Runs have topic, doc, start, end, and rank or score.
+    Offsets count characters from 0, and the end is not included.
     """
 
     repeats_warnings = True
