@@ -36,7 +36,7 @@ def texts(pairs: int, words: int = WORDS) -> tuple[list[str], list[str]]:
 
 
 def ours(folder: Path, pairs: int = PAIRS, words: int = WORDS, kinds: list[str] = KINDS) -> Timed:
-    from cranfield.answers.rouge import rouge
+    from cranfield.answers.rouge_scores import rouge
     from cranfield.answers.tokenisation import WordRules
 
     systems, references = texts(pairs, words)

@@ -9,7 +9,7 @@ import pytest
 import sacrebleu
 
 from cranfield import UsageError
-from cranfield.answers.bleu import bleu, tokenised_13a
+from cranfield.answers.bleu_scores import bleu, tokenised_13a
 
 WORDS = [
     "the",

@@ -13,8 +13,8 @@ from cranfield import DataError, UsageError
 from cranfield.answers.answer_texts import Answer
 from cranfield.answers.nugget_files import Assignments, Nugget, read_assignments, read_nuggets, weights_of
 from cranfield.answers.nugget_scores import assignment_labels, characters, explain_nuggets, nugget_scores
-from cranfield.answers.pourpre import explain_pourpre, pourpre
-from cranfield.answers.pyramid import pyramid_maximum, pyramid_scores
+from cranfield.answers.pourpre_scores import explain_pourpre, pourpre
+from cranfield.answers.pyramid_scores import pyramid_maximum, pyramid_scores
 from cranfield.answers.tokenisation import WordRules
 from cranfield.building.agreement import agreement
 
@@ -98,11 +98,16 @@ def test_characters_count_code_points() -> None:
 
 
 def test_files_of_the_judging_server_are_read(tmp_path: Path) -> None:
-    (tmp_path / "nuggets.tsv").write_text("topic\tnugget\ttype\tweight\ttext\n1\tn1\tvital\t\tborn\n1\tn2\tokay\t\ttea\n")
+    (tmp_path / "nuggets.tsv").write_text(
+        "topic\tnugget\ttype\tweight\ttext\n1\tn1\tvital\t\tborn\n1\tn2\tokay\t\ttea\n"
+    )
     (tmp_path / "assignments.tsv").write_text("topic\tanswer\tnugget\tgrade\n1\tans7\tn1\t2\n1\tans7\tn2\t1\n")
     nuggets = read_nuggets(tmp_path / "nuggets.tsv")
     found = read_assignments(tmp_path / "assignments.tsv", nuggets, [Answer("mine", "1", "text", "ans7")])
     assert found.support == {"mine": {"1": {"n1": 1.0, "n2": 0.5}}}  # of grades 0, 1 and 2, 1 is partial support
+    assert found.notes == ("full support: grade 2 or more; grades between 0 and that: partial",)
+    found = read_assignments(tmp_path / "assignments.tsv", nuggets, [Answer("mine", "1", "", "ans7")], full_grade=1)
+    assert found.support == {"mine": {"1": {"n1": 1.0, "n2": 1.0}}}
 
 
 def test_assignment_files_name_nuggets_themselves(tmp_path: Path) -> None:
@@ -125,7 +130,7 @@ def test_assignment_files_name_nuggets_themselves(tmp_path: Path) -> None:
         ("2\tx\ta\tsupport", r"a.tsv:2: topic '2' has no nuggets; the topics are 1"),
         ("1\tx\tz\tsupport", r"a.tsv:2: no nugget 'z' in topic '1'; it has a, b, c, d"),
         ("1\tx\ta\tmaybe", r"a.tsv:2: support is 'maybe', expected support, partial_support, not_support, or a grade"),
-        ("1\tx\ta\t3", r"a.tsv:2: support is '3', expected 0, 1 or 2"),
+        ("1\tx\ta\t-1", r"a.tsv:2: support is '-1', expected a grade, 0 or above"),
         ("1\tx\ta\t1\n1\tx\ta\t0", r"a.tsv:3: nugget 'a' of topic '1' is assigned twice for run 'x'"),
         ("\tx\ta\t1", r"a.tsv:2: topic is empty"),
         ("1\tx\ta", r"a.tsv:2: 3 columns, expected 4 as in the header"),

@@ -63,7 +63,9 @@ def test_white_space_counts_or_not() -> None:
     text = "ab c d e"
     units = {"1": {"c": IUnit("c", 1, "c d")}}
     for white_space, end, ideal, length in ((True, 6, 3, 8), (False, 4, 2, 5)):
-        scores = one_click_scores({"x": {"1": text}}, units, {"x": {"1": {"c": 6}}}, ["S", "T"], white_space=white_space)
+        scores = one_click_scores(
+            {"x": {"1": text}}, units, {"x": {"1": {"c": 6}}}, ["S", "T"], white_space=white_space
+        )
         assert scores.values.ravel().tolist() == pytest.approx([(1000 - end) / (1000 - ideal), ideal / length])
 
 

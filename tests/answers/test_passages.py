@@ -64,7 +64,7 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("topic\tdoc\tstart\tend\tscore\n1\td2\t0\t5\t0.5\n1\td1\t0\t6\t0.9\n")
     assert read_passage_runs([tmp_path / "mine.tsv"]) == {"mine": {"1": [("d1", 0, 6), ("d2", 0, 5)]}}
     (tmp_path / "bad.tsv").write_text("topic\tdoc\tstart\tend\n1\td2\t5\t5\n")
-    with pytest.raises(DataError, match="bad.tsv:2: the passage is empty"):
+    with pytest.raises(DataError, match=r"bad.tsv:2: the passage is empty"):
         read_passage_runs([tmp_path / "bad.tsv"])
 
 

@@ -19,7 +19,7 @@ ORIENTATION = {"1": {"web": 1.0, "images": 0.4, "news": 0.6}}
 
 
 def test_by_hand() -> None:
-    """x: images 0.4 × 1/4, then web 1/2 ; y: web 1, then news 0.6 × 1/2. The best blocks: web 1, news 0.3, images 0.1."""
+    """x: images 0.4 × 1/4, then web 1/2; y: web 1, then news 0.6 × 1/2. Best blocks: web 1, news 0.3, images 0.1."""
     scores = page_scores(PAGES, QRELS, ORIENTATION)
     x = 0.1 + 0.5 / math.log2(3)
     y = 1 + 0.3 / math.log2(3)
@@ -45,8 +45,8 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "o.tsv").write_text("topic\tvertical\torientation\n1\tweb\t0.8\n")
     assert read_orientation(tmp_path / "o.tsv") == {"1": {"web": 0.8}}
     (tmp_path / "bad.tsv").write_text("topic\tblock\tvertical\tdoc\n1\t1\tweb\td1\n1\t1\tnews\tn1\n")
-    with pytest.raises(DataError, match="bad.tsv:3: block 1 is of 'web' before and of 'news' here"):
+    with pytest.raises(DataError, match=r"bad.tsv:3: block 1 is of 'web' before and of 'news' here"):
         read_pages([tmp_path / "bad.tsv"])
     (tmp_path / "o.tsv").write_text("topic\tvertical\torientation\n1\tweb\t1.8\n")
-    with pytest.raises(DataError, match="o.tsv:2: orientation is 1.8, expected a number from 0 to 1"):
+    with pytest.raises(DataError, match=r"o.tsv:2: orientation is 1.8, expected a number from 0 to 1"):
         read_orientation(tmp_path / "o.tsv")

@@ -67,19 +67,15 @@ constexpr std::size_t block = 32;  // pairs of texts that a thread takes at a ti
 
 template <typename Work>
 void for_blocks(std::size_t count, unsigned threads, const Work& work) {
-    const Unlocked unlocked;
-    const auto watch = [](std::size_t) {
-        const nb::gil_scoped_acquire locked;
-        return PyErr_CheckSignals() == 0;
-    };
-    const std::size_t blocks = (count + block - 1) / block;
-    const bool finished = parallel_for(blocks, threads, watch, [&](std::size_t piece, unsigned thread) {
-        work(piece * block, std::min(count, (piece + 1) * block), thread);
-    });
-    if (!finished) {
-        const nb::gil_scoped_acquire locked;
-        throw nb::python_error();
+    const Watch watch = make_watch();
+    bool finished = false;
+    {
+        const Unlocked unlocked;
+        finished = parallel_for((count + block - 1) / block, threads, watch, [&](std::size_t piece, unsigned thread) {
+            work(piece * block, std::min(count, (piece + 1) * block), thread);
+        });
     }
+    if (!finished) throw nb::python_error();
 }
 
 nb::typed<nb::tuple, Vector1<double>, Vector1<double>, Vector1<double>> overlaps(

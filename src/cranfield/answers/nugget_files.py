@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from cranfield import check
 from cranfield.answers.answer_rows import Row, read_rows
 from cranfield.answers.answer_texts import Answer
 from cranfield.collection.source import PathLike
@@ -122,19 +123,25 @@ def _known(nuggets: Nuggets, topic: str, id: str, row: Row) -> None:
         raise row.fault(f"no nugget {shown(id)} in topic {shown(topic)}; it has {listed(nuggets[topic])}")
 
 
-def read_assignments(path: PathLike, nuggets: Nuggets | None = None, answers: Sequence[Answer] = ()) -> Assignments:
+def read_assignments(
+    path: PathLike,
+    nuggets: Nuggets | None = None,
+    answers: Sequence[Answer] = (),
+    *,
+    full_grade: float | None = None,
+) -> Assignments:
     """Which answer has which nugget: rows of topic, nugget, run (or answer) and support.
 
-    support: `support`, `partial_support` or `not_support`; or grades: 2, 1 and 0 if the file has a 2, otherwise from 0
-    to 1. A column importance (vital or okay) names the nuggets if no `nuggets` are given. A column answer, as `judge
-    export` writes it, is the id of an answer in `answers`, or the name of a run.
+    support: `support`, `partial_support` or `not_support`; or grades, see `SupportReader`. A column importance (vital
+    or okay) names the nuggets if no `nuggets` are given. A column answer, as `judge export` writes it, is the id of an
+    answer in `answers`, or the name of a run.
     """
     rows = list(
         nested_rows(read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "text")))
     )
     ids = {answer.id: answer for answer in answers if answer.id}
     runs = {answer.run for answer in answers}
-    read = SupportReader(rows)
+    read = SupportReader(rows, full_grade)
     support: dict[str, dict[str, dict[str, float]]] = {}
     found: dict[str, dict[str, Nugget]] = {}
     for row in rows:
@@ -151,7 +158,7 @@ def read_assignments(path: PathLike, nuggets: Nuggets | None = None, answers: Se
         if known.importance != nugget.importance:
             message = f"nugget {shown(id)} of topic {shown(topic)} is {nugget.importance or 'without importance'}"
             raise row.fault(f"{message} here and {known.importance or 'without importance'} before")
-    notes = []
+    notes = list(read.notes)
     complete = nuggets if nuggets is not None else found
     lacking = [
         f"{run}: {topic}"
@@ -182,11 +189,20 @@ def _run_of(row: Row, topic: str, ids: Mapping[str, Answer], runs: set[str]) -> 
 
 
 class SupportReader:
-    """Reads the cells of a file: words, or grades whose scale the whole file shows."""
+    """Reads the support in the rows of a file, as 1 (full), 0.5 (partial) or 0: words, or grades.
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        values = [value for row in rows if (value := _number(row.values.get("support"))) is not None]
-        self.most = 2.0 if any(value > 1 for value in values) else 1.0
+    full_grade: the lowest grade that is full support; grades between 0 and that are partial support. By default 2 if
+    the file has a grade above 1, else 1.
+    """
+
+    def __init__(self, rows: Sequence[Row], full_grade: float | None = None) -> None:
+        grades = [number for row in rows if (number := _number(row.values.get("support"))) is not None]
+        check.positive("", full_grade=1 if full_grade is None else full_grade)
+        self.full = full_grade or (2.0 if any(grade > 1 for grade in grades) else 1.0)
+        self.notes: list[str] = []
+        if grades:
+            between = "grades between 0 and that: partial" if any(0 < grade < self.full for grade in grades) else ""
+            self.notes.append("; ".join(filter(None, [f"full support: grade {self.full:g} or more", between])))
 
     def __call__(self, row: Row) -> float:
         value = row.values.get("support")
@@ -198,9 +214,9 @@ class SupportReader:
                     f"support is {shown(value)}, expected support, partial_support, not_support, or a grade"
                 )
             return _SUPPORT[word]
-        if not 0 <= number <= self.most or (self.most == 2 and number != int(number)):
-            raise row.fault(f"support is {shown(value)}, expected 0, 1 or 2, or a number from 0 to 1")
-        return number / self.most
+        if not 0 <= number < float("inf"):
+            raise row.fault(f"support is {shown(value)}, expected a grade, 0 or above")
+        return 1.0 if number >= self.full else 0.5 if number > 0 else 0.0
 
 
 def _number(value: object) -> float | None:

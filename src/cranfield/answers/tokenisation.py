@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,39 +113,26 @@ def unicode_words(text: str) -> list[str]:
     """
     if text.isascii():
         return re.findall("[a-z0-9]+", text.lower())
-    folded = unicodedata.normalize("NFC", text.casefold())
-    words: list[str] = []
-    open_word = False  # does the next letter belong to the last word?
-    for character in folded:
-        kind = _kind(character)
-        if kind == "letter":
-            if open_word:
-                words[-1] += character
-            else:
-                words.append(character)
-            open_word = True
-        elif kind == "single":
-            words.append(character)
-            open_word = False
-        elif kind == "mark":
-            if words and open_word is not None and (open_word or _kind(words[-1][0]) == "single"):
-                words[-1] += character
-        elif kind == "other":
-            open_word = False
-    return words
+    words, dropped = _patterns()
+    return words.findall(unicodedata.normalize("NFC", dropped.sub("", text).casefold()))
 
 
-@lru_cache(maxsize=1 << 16)
-def _kind(character: str) -> str:
-    point = ord(character)
-    category = unicodedata.category(character)
-    if category[0] == "M":
-        return "mark"
-    if category == "Cf":
-        return "dropped"
-    if category[0] not in "LN":
-        return "other"
-    return "single" if any(low <= point <= high for low, high in _BY_CHARACTER) else "letter"
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns of words and of characters that are dropped; they are made on first use, which takes a moment."""
+    categories = [unicodedata.category(chr(point)) for point in range(sys.maxunicode + 1)]
+    marks = _ranges([point for point, category in enumerate(categories) if category[0] == "M"])
+    dropped = _ranges([point for point, category in enumerate(categories) if category == "Cf"])
+    single = "".join(f"{chr(low)}-{chr(high)}" for low, high in _BY_CHARACTER)
+    letter = rf"(?![{single}])[^\W_]"
+    return re.compile(rf"(?=[{single}])[^\W_][{marks}]*|{letter}(?:{letter}|[{marks}])*"), re.compile(f"[{dropped}]")
+
+
+def _ranges(points: Sequence[int]) -> str:
+    """Characters as the inside of a class of a pattern."""
+    starts = [point for at, point in enumerate(points) if at == 0 or points[at - 1] != point - 1]
+    ends = [point for at, point in enumerate(points) if at == len(points) - 1 or points[at + 1] != point + 1]
+    return "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in zip(starts, ends, strict=True))
 
 
 def read_word_list(path: PathLike) -> frozenset[str]:

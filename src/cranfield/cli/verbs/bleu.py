@@ -25,10 +25,13 @@ cranfield bleu mine.jsonl -r references.jsonl -q --format csv -o bleu.csv
 
     tokeniser: str = option(
         "--tokeniser NAME", "How texts become words: {names} (the rules of mteval-v13a, or blanks).", default="13a",
-        names="answers.bleu:TOKENISERS",
+        names="answers.bleu_scores:TOKENISERS",
     )  # fmt: skip
     smoothing: str = option(
-        "--smoothing NAME", "What a precision of 0 becomes: {names}.", default="exp", names="answers.bleu:SMOOTHING"
+        "--smoothing NAME",
+        "What a precision of 0 becomes: {names}.",
+        default="exp",
+        names="answers.bleu_scores:SMOOTHING",
     )
     smoothing_value: float | None = option(
         "--smoothing-value X", "The value of floor (default: 0.1) and of add-k (default: 1).", group=MORE
@@ -38,7 +41,7 @@ cranfield bleu mine.jsonl -r references.jsonl -q --format csv -o bleu.csv
     threads: int | None = options.threads()
 
     def run(self) -> None:
-        from cranfield.answers.bleu import bleu
+        from cranfield.answers.bleu_scores import bleu
 
         settings = self.values("tokeniser", "smoothing", "smoothing_value", "lower_case", "most", "threads")
         result = bleu(*self.read_texts(), **settings)

@@ -73,9 +73,15 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
     )  # fmt: skip
     average: str = option(
         "--average KIND", "The average over nuggets in POURPRE: {names}.", default="macro",
-        names="answers.pourpre:AVERAGES", group=MORE,
+        names="answers.pourpre_scores:AVERAGES", group=MORE,
     )  # fmt: skip
     idf: str | None = option("--idf FILE", "Weights of words for POURPRE: term, idf.", reads=True, group=MORE)
+    full_grade: float | None = option(
+        "--full-grade G",
+        "In assignments by grades, the lowest that is full support; lower ones above 0 are partial; default: 2 if "
+        "there are grades above 1, else 1.",
+        group=MORE,
+    )
     against: str | None = option("--against FILE", "Other assignments, to measure agreement with.", reads=True)
     explain: str | None = explain()
 
@@ -111,9 +117,13 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
 
         answers = read_answers(self.systems) if self.systems else []
         nuggets = read_nuggets(self.nuggets, self.votes) if self.nuggets else None
-        found = read_assignments(self.assignments, nuggets, answers) if self.assignments else None
+        found = (
+            read_assignments(self.assignments, nuggets, answers, full_grade=self.full_grade)
+            if self.assignments
+            else None
+        )
         if self.against and found:
-            self._agreement(found, read_assignments(self.against, nuggets, answers))
+            self._agreement(found, read_assignments(self.against, nuggets, answers, full_grade=self.full_grade))
         elif self.explain is not None:
             self._explain(found, nuggets or {}, texts_of_runs(answers))
         else:
@@ -123,8 +133,8 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
         self, found: Assignments | None, nuggets: dict[str, dict[str, Nugget]], texts: dict[str, dict[str, str]] | None
     ) -> Scores:
         from cranfield.answers.nugget_scores import nugget_scores
-        from cranfield.answers.pourpre import pourpre, read_idf
-        from cranfield.answers.pyramid import pyramid_scores, read_units
+        from cranfield.answers.pourpre_scores import pourpre, read_idf
+        from cranfield.answers.pyramid_scores import pyramid_scores, read_units
         from cranfield.scores.scores import Scores
 
         parts: list[Scores] = []
@@ -147,7 +157,7 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
         self, found: Assignments | None, nuggets: dict[str, dict[str, Nugget]], texts: dict[str, dict[str, str]]
     ) -> None:
         from cranfield.answers.nugget_scores import explain_nuggets
-        from cranfield.answers.pourpre import explain_pourpre, read_idf
+        from cranfield.answers.pourpre_scores import explain_pourpre, read_idf
 
         topic = self.explain or ""
         if found and "POURPRE" not in self.names:

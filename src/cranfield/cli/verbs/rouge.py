@@ -37,7 +37,7 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
         "--several RULE",
         "With several references: {names} (add their counts, take the one with the highest recall or F, or jackknife).",
         default="average",
-        names="answers.rouge:SEVERAL",
+        names="answers.rouge_scores:SEVERAL",
     )
     beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
     alpha: float | None = options.alpha(None, "F as ROUGE-1.5.5 weighs it: precision has weight A; instead of --beta.")
@@ -70,7 +70,7 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
             raise UsageError("--explain shows one topic; leave out -q and --resamples")
 
     def run(self) -> None:
-        from cranfield.answers.rouge import rouge
+        from cranfield.answers.rouge_scores import rouge
 
         runs, references = self.read_texts()
         rules = self.word_rules(most_words=self.most_words, most_bytes=self.most_bytes)

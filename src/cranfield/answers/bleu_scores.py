@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core, check
 from cranfield.answers.answer_texts import TextsOfRuns
-from cranfield.answers.rouge import paired_texts
+from cranfield.answers.rouge_scores import paired_texts
 from cranfield.answers.tokenisation import WordRules
 from cranfield.errors import UsageError
 from cranfield.record import Record
