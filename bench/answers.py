@@ -1,6 +1,6 @@
 """ROUGE: 1,000 pairs of texts of 100 words beside rouge-score, ten times as many pairs, and two long texts.
 
-`python -m bench.answers NAME FOLDER` runs one contestant in its own process, and prints seconds and bytes as JSON. The
+`python -m bench.answers NAME` runs one contestant in its own process, and prints seconds and bytes as JSON. The
 time goes from texts in memory to scores; imports and the making of texts are not included.
 """
 
@@ -8,7 +8,6 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def texts(pairs: int, words: int = WORDS) -> tuple[list[str], list[str]]:
     return [text() for _ in range(pairs)], [text() for _ in range(pairs)]
 
 
-def ours(folder: Path, pairs: int = PAIRS, words: int = WORDS, kinds: list[str] = KINDS) -> Timed:
+def ours(pairs: int = PAIRS, words: int = WORDS, kinds: list[str] = KINDS) -> Timed:
     from cranfield.answers.rouge_scores import rouge
     from cranfield.answers.tokenisation import WordRules
 
@@ -46,15 +45,15 @@ def ours(folder: Path, pairs: int = PAIRS, words: int = WORDS, kinds: list[str] 
     return lambda: rouge(runs, golden, kinds, rules=rules).scores.means()[2::3, 0].tolist()
 
 
-def more(folder: Path) -> Timed:
-    return ours(folder, 10 * PAIRS)
+def more() -> Timed:
+    return ours(10 * PAIRS)
 
 
-def two(folder: Path) -> Timed:
-    return ours(folder, 1, LONG, ["rougeL"])
+def two() -> Timed:
+    return ours(1, LONG, ["rougeL"])
 
 
-def peer(folder: Path) -> Timed:
+def peer() -> Timed:
     from rouge_score.rouge_scorer import RougeScorer
 
     systems, references = texts(PAIRS)
@@ -67,12 +66,12 @@ def peer(folder: Path) -> Timed:
     return run
 
 
-CONTESTANTS: dict[str, Callable[[Path], Timed]] = {OURS: ours, MORE: more, TWO: two, PEER: peer}
+CONTESTANTS: dict[str, Callable[[], Timed]] = {OURS: ours, MORE: more, TWO: two, PEER: peer}
 
 
-def main(name: str, folder: str) -> None:
+def main(name: str) -> None:
     began = time.perf_counter()
-    timed = CONTESTANTS[name](Path(folder))
+    timed = CONTESTANTS[name]()
     before, ready = peak_bytes(), time.perf_counter()
     means = timed()
     done = time.perf_counter()

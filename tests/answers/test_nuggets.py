@@ -124,9 +124,19 @@ def test_assignment_files_name_nuggets_themselves(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_spans_of_the_judging_server_are_nuggets_that_were_found(tmp_path: Path) -> None:
+    (tmp_path / "s.tsv").write_text(
+        "topic\tnugget\tdoc\tstart\tend\tassessor\ttext\n1\ta\tans7\t0\t4\tanna\tborn\n1\ta\tans7\t0\t5\tben\tborn \n"
+    )
+    found = read_assignments(tmp_path / "s.tsv", NUGGETS, [Answer("mine", "1", "born in 1942", "ans7")])
+    assert found.support == {"mine": {"1": {"a": 1.0}}}
+    assert found.notes == ("no column says how far a nugget is supported: every row is one that was found",)
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
+        ("1\tx\ta\t", r"a.tsv:2: support is empty, expected support"),
         ("2\tx\ta\tsupport", r"a.tsv:2: topic '2' has no nuggets; the topics are 1"),
         ("1\tx\tz\tsupport", r"a.tsv:2: no nugget 'z' in topic '1'; it has a, b, c, d"),
         ("1\tx\ta\tmaybe", r"a.tsv:2: support is 'maybe', expected support, partial_support, not_support, or a grade"),
@@ -180,6 +190,14 @@ def test_pourpre_takes_the_best_sentence() -> None:
     micro = (2 + 1) / (3 + 2)
     score = pourpre({"x": {"1": text}}, NUGGETS, beta=3, average="micro").values.item()
     assert score == pytest.approx(10 * micro / (9 + micro))
+
+
+def test_pourpre_does_not_join_sentences() -> None:
+    """born and London are in two sentences; as one line, they are together."""
+    nuggets = {"1": {"a": Nugget("a", "born London", "vital")}}
+    texts = {"x": {"1": "He was born. In London."}}
+    for rules, recall in ((WordRules(), 1), (WordRules(sentences="marks"), 1 / 2)):
+        assert pourpre(texts, nuggets, rules=rules, beta=1).values.item() == pytest.approx(2 * recall / (1 + recall))
 
 
 def test_pourpre_with_weights_of_words() -> None:

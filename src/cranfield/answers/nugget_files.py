@@ -9,7 +9,7 @@ from cranfield import check
 from cranfield.answers.answer_rows import Row, read_rows
 from cranfield.answers.answer_texts import Answer
 from cranfield.collection.source import PathLike
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 from cranfield.text import counted, listed, shown
 
 VITAL, OKAY = "vital", "okay"
@@ -132,9 +132,10 @@ def read_assignments(
 ) -> Assignments:
     """Which answer has which nugget: rows of topic, nugget, run (or answer) and support.
 
-    support: `support`, `partial_support` or `not_support`; or grades, see `SupportReader`. A column importance (vital
-    or okay) names the nuggets if no `nuggets` are given. A column answer, as `judge export` writes it, is the id of an
-    answer in `answers`, or the name of a run.
+    support: `support`, `partial_support` or `not_support`; or grades, see `SupportReader`. Without such a column, as in
+    the spans that `judge export` writes, every row is a nugget that was found. A column importance (vital or okay) names
+    the nuggets if no `nuggets` are given. A column answer (or doc) is the id of an answer in `answers`, or the name of a
+    run.
     """
     rows = list(
         nested_rows(read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "text")))
@@ -142,6 +143,7 @@ def read_assignments(
     ids = {answer.id: answer for answer in answers if answer.id}
     runs = {answer.run for answer in answers}
     read = SupportReader(rows, full_grade)
+    judged = any(row.values.get("support") is not None for row in rows)
     support: dict[str, dict[str, dict[str, float]]] = {}
     found: dict[str, dict[str, Nugget]] = {}
     for row in rows:
@@ -150,21 +152,25 @@ def read_assignments(
             _known(nuggets, topic, id, row)
         run = _run_of(row, topic, ids, runs)
         of_run = support.setdefault(run, {}).setdefault(topic, {})
-        if id in of_run:
+        if id in of_run and judged:
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} is assigned twice for run {shown(run)}")
-        of_run[id] = read(row)
+        of_run[id] = read(row) if judged else 1.0
         nugget = Nugget(id, str(row.values.get("text") or ""), importance_of(row))
         known = found.setdefault(topic, {}).setdefault(id, nugget)
         if known.importance != nugget.importance:
             message = f"nugget {shown(id)} of topic {shown(topic)} is {nugget.importance or 'without importance'}"
             raise row.fault(f"{message} here and {known.importance or 'without importance'} before")
-    notes = list(read.notes)
+    notes = (
+        list(read.notes)
+        if judged
+        else ["no column says how far a nugget is supported: every row is one that was found"]
+    )
     complete = nuggets if nuggets is not None else found
     lacking = [
         f"{run}: {topic}"
         for run, topics in support.items()
         for topic, of_topic in topics.items()
-        if len(of_topic) < len(complete[topic])
+        if judged and len(of_topic) < len(complete[topic])
     ]
     if lacking:
         notes.append(
@@ -207,6 +213,8 @@ class SupportReader:
     def __call__(self, row: Row) -> float:
         value = row.values.get("support")
         number = _number(value)
+        if number is None and not row.has("support"):
+            raise row.fault("support is empty, expected support, partial_support, not_support, or a grade")
         if number is None:
             word = str(value).strip().lower().replace(" ", "_").replace("-", "_")
             if word not in _SUPPORT:
@@ -260,9 +268,7 @@ def weights_of(nuggets: Nuggets, weighting: str) -> tuple[dict[str, dict[str, fl
         most = max((nugget.votes for nugget in of_topic.values()), default=0)
         for id, nugget in of_topic.items():
             if kind == "weight" and nugget.weight is None:
-                raise DataError(
-                    "nuggets", None, f"nugget {shown(id)} of topic {shown(topic)} has no weight, others have"
-                )
+                raise UsageError(f"nugget {shown(id)} of topic {shown(topic)} has no weight, but others have")
             value = {
                 "votes": nugget.votes / most if most else 0.0,
                 "weight": nugget.weight or 0.0,

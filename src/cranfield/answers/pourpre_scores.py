@@ -89,7 +89,7 @@ def pourpre(
     check.positive("pourpre", beta=beta)
     check_nuggets(nuggets)
     weights, note = weights_of(nuggets, weighting)
-    matcher = _Matcher(rules or WordRules(sentences="marks"), idf)
+    matcher = _Matcher(rules or WordRules(), idf)
     topics, runs = list(nuggets), list(texts)
     if not any(topic in nuggets for of_run in texts.values() for topic in of_run):
         raise UsageError(f"no text is of a topic with nuggets; these are {listed(topics)}")
@@ -137,7 +137,7 @@ def explain_pourpre(
     """How much of each nugget of a topic a text has, and in which sentence."""
     if topic not in nuggets:
         raise check.nearest(topic, list(nuggets), "topic")
-    matcher = _Matcher(rules or WordRules(sentences="marks"), idf)
+    matcher = _Matcher(rules or WordRules(), idf)
     sentences = matcher.sentences(text)
     entries = list(nuggets[topic].values())
     rows = []

@@ -53,7 +53,7 @@ def test_scores_of_topics_go_on_to_other_verbs(cranfield: Cranfield) -> None:
     printed(cranfield, "rouge mine.jsonl other.tsv third.tsv -r ref.tsv -m ROUGE-1-F,ROUGE-L-F -q -f csv -o scores.csv")
     assert "ROUGE-1-F" in printed(cranfield, "compare --scores scores.csv -m ROUGE-1-F")
     assert "ROUGE-L-F" in printed(cranfield, "meta correlate --scores scores.csv --quiet")
-    printed(cranfield, "plot box --scores scores.csv -m ROUGE-1-F -o box.json")
+    printed(cranfield, "plot boxes --scores scores.csv -m ROUGE-1-F -o box.json")
     assert Path("box.json").exists()
 
 
