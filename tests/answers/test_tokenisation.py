@@ -80,6 +80,8 @@ def test_texts_with_bytes_that_are_not_utf_8() -> None:
     """Such bytes come as surrogates, and separate words."""
     assert WordRules().words("a\udcffb") == ["a", "b"]
     assert WordRules(tokens="unicode").words("a\udcffb é") == ["a", "b", "é"]
+    assert WordRules().words("a\ud800b") == ["a", "b"]  # half of a surrogate pair, which JSON can hold
+    assert WordRules(most_bytes=2).words("\ud800 b c") == []
 
 
 def test_two_limits_are_an_error() -> None:

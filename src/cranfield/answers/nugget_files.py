@@ -133,9 +133,9 @@ def read_assignments(
     """Which answer has which nugget: rows of topic, nugget, run (or answer) and support.
 
     support: `support`, `partial_support` or `not_support`; or grades, see `SupportReader`. Without such a column, as in
-    the spans that `judge export` writes, every row is a nugget that was found. A column importance (vital or okay) names
-    the nuggets if no `nuggets` are given. A column answer (or doc) is the id of an answer in `answers`, or the name of a
-    run.
+    the spans that `judge export` writes, every row is a nugget that was found. A column importance (vital or okay)
+    names the nuggets if no `nuggets` are given. A column answer (or doc) is the id of an answer in `answers`, or the
+    name of a run.
     """
     rows = list(
         nested_rows(read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "text")))

@@ -12,7 +12,7 @@ VALUES = ("R", "P", "F")
 """Recall, precision, and their weighted harmonic mean."""
 DIALECTS = ("rouge-1.5.5", "paper")
 KNOWN = ("ROUGE-1", "ROUGE-2", "ROUGE-L", "ROUGE-Lsum", "ROUGE-W-1.2", "ROUGE-S4", "ROUGE-S*", "ROUGE-SU4", "ROUGE-SU*")
-DEFAULT = ("ROUGE-1", "ROUGE-2", "ROUGE-Lsum")
+DEFAULT = ("ROUGE-1", "ROUGE-2", "ROUGE-L", "ROUGE-Lsum")
 _NAME = re.compile(
     r"rouge-?(?:(?P<n>[1-9]\d?)|(?P<lcs>lsum|l)|w(?:-?(?P<weight>\d+(?:\.\d+)?))?|s(?P<u>u?)(?P<skip>\d+|\*)?)"
     r"(?:[- ](?P<value>[rpf]))?",

@@ -40,7 +40,7 @@ def span_of(row: Row, text: str | None, offsets: str = "characters") -> tuple[in
         if offsets == "bytes":
             raise row.fault("offsets in bytes can be converted only with the text")
         return start, end
-    data = text.encode("utf-8", "surrogateescape") if offsets == "bytes" else b""
+    data = _bytes_of(text, row) if offsets == "bytes" else b""
     length = len(data) if offsets == "bytes" else len(text)
     if end > length:
         raise row.fault(f"the span ends at {end}, but the text has {length:,} {offsets}")
@@ -53,6 +53,15 @@ def span_of(row: Row, text: str | None, offsets: str = "characters") -> tuple[in
             message = f"the text has {shown(there)} there, not {shown(told)}"
             raise row.fault(f"{message}; are the offsets in {other}? (offsets='{other}')")
     return start, end
+
+
+def _bytes_of(text: str, row: Row) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise row.fault(
+            "the text has half of a surrogate pair, so its bytes are unknown; use characters"
+        ) from None
 
 
 def _characters_before(data: bytes, place: int, row: Row) -> int:

@@ -23,6 +23,8 @@ _BY_CHARACTER = (
     (0x20000, 0x3FFFF),
 )  # fmt: skip
 """Han, Hiragana, Katakana and Bopomofo, which are written without blanks."""
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Bytes that are not UTF-8, and halves of surrogate pairs, which JSON can hold."""
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？؟।])[\"'”’»)\]]*\s+|(?<=[。！？])(?=\S)")
 
 
@@ -69,6 +71,7 @@ class WordRules:
 
     def prepared(self, text: str) -> str:
         """The part of a text that counts, a sentence on each line; words are between blanks unless they are ASCII."""
+        text = _HALF_CHARACTER.sub("\ufffd", text)
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         if self.sentences == "marks":
@@ -94,7 +97,7 @@ class WordRules:
                 left -= len(words)
                 kept.append(" ".join(words))
             else:
-                part = line.encode("utf-8", "surrogateescape")[:left]
+                part = line.encode("utf-8")[:left]
                 left -= len(part)
                 kept.append(part.decode("utf-8", "ignore"))
             if left <= 0:
