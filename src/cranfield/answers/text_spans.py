@@ -59,9 +59,7 @@ def _bytes_of(text: str, row: Row) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise row.fault(
-            "the text has half of a surrogate pair, so its bytes are unknown; use characters"
-        ) from None
+        raise row.fault("the text has half of a surrogate pair, so its bytes are unknown; use characters") from None
 
 
 def _characters_before(data: bytes, place: int, row: Row) -> int:

@@ -61,6 +61,15 @@ class ScorePrinting(TopicPrinting):
         from cranfield.cli.verbs.eval import confidence_level
 
         self.level = confidence_level(self.interval)
+        if getattr(self, "explain", None) is not None and (self.per_topic or self.interval):
+            raise UsageError("--explain shows one topic; leave out -q and --interval")
+        if getattr(self, "against", None) is not None:
+            given = [label for label, value in (
+                ("-m", getattr(self, "measures", None)), ("-q", self.per_topic), ("--interval", self.interval),
+                ("--explain", getattr(self, "explain", None)),
+            ) if value]  # fmt: skip
+            if given:
+                raise UsageError(f"--against prints agreement, not scores; leave out {', '.join(given)}")
 
     def show_scores(self, scores: Scores, better: dict[str, str] | None = None) -> None:
         """Print a row per run: means, and the scores of each topic if asked for."""

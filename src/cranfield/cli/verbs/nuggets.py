@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.declare import MORE, declared, flag, option
 from cranfield.cli.options import Sized
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.cli.text_options import WordOptions, explain, systems
@@ -108,8 +108,20 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
             raise UsageError("--votes are about nuggets; give them: --nuggets FILE")
         if "POURPRE" in self.names and not (self.systems and self.nuggets):
             raise UsageError("POURPRE compares texts with nuggets; give texts of systems and --nuggets FILE")
+        self._check_purpose()
         if self.against and not self.assignments:
             raise UsageError("--against compares two files of assignments; give --assignments FILE")
+
+    def _check_purpose(self) -> None:
+        """Options that would do nothing are errors."""
+        finds_words = "POURPRE" in self.names or self.assignments is None
+        for purpose, applies, names in (
+            ("POURPRE", finds_words, ("tokens", "stemmer", "stop_words", "exceptions", "sentences", "average", "idf")),
+            (" and ".join(PYRAMIDS), bool(set(self.names) & set(PYRAMIDS)), ("models", "units")),
+        ):
+            for parameter in declared(type(self)):
+                if parameter.name in names and not applies and getattr(self, parameter.name) != parameter.default:
+                    raise UsageError(f"{parameter.label} applies only to {purpose}")
 
     def run(self) -> None:
         from cranfield.answers.answer_texts import read_answers, texts_of_runs

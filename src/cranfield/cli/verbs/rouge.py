@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.score_printing import TopicPrinting, chosen_names
 from cranfield.cli.text_options import ReferenceTexts, WordOptions, explain
 from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.answers.tokenisation import WordRules
 
 
 class RougeVerb(WordOptions, ReferenceTexts, TopicPrinting):
@@ -66,6 +71,8 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
             parse_rouge(name)
         if self.alpha is not None and self.beta != 1:
             raise UsageError("--alpha and --beta both say how F is weighed; give one of them")
+        if not self.resamples and (self.seed or self.level != 0.95):
+            raise UsageError("--seed and --level are for intervals; give --resamples N, such as 1000")
         if self.explain is not None and (self.per_topic or self.resamples):
             raise UsageError("--explain shows one topic; leave out -q and --resamples")
 
@@ -82,11 +89,9 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
             result = rouge(runs, references, self.names, rules=rules, progress=progress, **settings)
         self.show_with_topics(result.scores, result)
 
-    def _explain(self, runs: dict[str, dict[str, str]], references: dict[str, list[str]], rules: object) -> None:
+    def _explain(self, runs: dict[str, dict[str, str]], references: dict[str, list[str]], rules: WordRules) -> None:
         from cranfield.answers.rouge_matches import explain_rouge
-        from cranfield.answers.tokenisation import WordRules
 
-        assert isinstance(rules, WordRules)
         topic = self.explain or ""
         with_topic = {run: texts[topic] for run, texts in runs.items() if topic in texts}
         if topic not in references or not with_topic:
