@@ -115,6 +115,13 @@ def test_spans_of_the_judging_server_are_read(tmp_path: Path) -> None:
     assert notes == []
 
 
+def test_spans_without_text_name_the_output(tmp_path: Path) -> None:
+    (tmp_path / "s.tsv").write_text("topic\tiunit\tanswer\tstart\tend\n1\ta\tout1\t0\t3\n")
+    units = {"1": {"a": IUnit("a", 1, "Rom")}}
+    ends, _ = read_ends(tmp_path / "s.tsv", units, [Answer("x", "1", "Rom ist alt", "out1")])
+    assert ends == {"x": {"1": {"a": 3}}}
+
+
 def test_the_first_span_counts_and_overlaps_are_noted(tmp_path: Path) -> None:
     ends, notes = spans(tmp_path, "1\ta\tout1\t12\t22\tanna\t\n1\ta\tout1\t4\t15\tben\t")
     assert ends == {"x": {"1": {"a": 15}}}

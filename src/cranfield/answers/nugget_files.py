@@ -69,7 +69,11 @@ def nested_rows(rows: Iterable[Row]) -> Iterator[Row]:
             continue
         for number, entry in enumerate(listed_nuggets, 1):
             record = entry if isinstance(entry, dict) else {"text": entry}
-            names = {"support": ("assignment", "support"), "importance": ("importance",), "text": ("text", "nugget")}
+            names = {
+                "support": ("assignment", "support"),
+                "importance": ("importance",),
+                "nugget_text": ("text", "nugget"),
+            }
             values = dict(row.values) | {"nugget": record.get("id", str(number))}
             for role, words in names.items():
                 values[role] = next((record[word] for word in words if word in record), None)
@@ -82,14 +86,14 @@ def read_nuggets(path: PathLike, votes: PathLike | None = None) -> dict[str, dic
     votes: rows of topic, nugget, assessor and type: what each assessor called the nugget.
     """
     nuggets: dict[str, dict[str, Nugget]] = {}
-    rows = read_rows(path, ("topic", "nugget|nuggets"), ("importance", "weight", "text"))
+    rows = read_rows(path, ("topic", "nugget|nuggets"), ("importance", "weight", "nugget_text"))
     for row in nested_rows(rows):
         topic, id = row.text("topic"), row.text("nugget")
         of_topic = nuggets.setdefault(topic, {})
         if id in of_topic:
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} appears twice")
         weight = row.number("weight", least=0) if row.has("weight") else None
-        text = str(row.values.get("text") or "").strip()
+        text = str(row.values.get("nugget_text") or "").strip()
         of_topic[id] = Nugget(id, text, importance_of(row), weight)
     return nuggets if votes is None else _with_votes(nuggets, votes)
 
@@ -138,7 +142,9 @@ def read_assignments(
     name of a run.
     """
     rows = list(
-        nested_rows(read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "text")))
+        nested_rows(
+            read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "nugget_text"))
+        )
     )
     ids = {answer.id: answer for answer in answers if answer.id}
     runs = {answer.run for answer in answers}
@@ -155,7 +161,7 @@ def read_assignments(
         if id in of_run and judged:
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} is assigned twice for run {shown(run)}")
         of_run[id] = read(row) if judged else 1.0
-        nugget = Nugget(id, str(row.values.get("text") or ""), importance_of(row))
+        nugget = Nugget(id, str(row.values.get("nugget_text") or ""), importance_of(row))
         known = found.setdefault(topic, {}).setdefault(id, nugget)
         if known.importance != nugget.importance:
             message = f"nugget {shown(id)} of topic {shown(topic)} is {nugget.importance or 'without importance'}"

@@ -73,7 +73,7 @@ def read_ends(
     ends: dict[str, dict[str, dict[str, int]]] = {}
     spans: dict[tuple[str, str], set[tuple[int, int]]] = {}
     again = 0
-    for row in read_rows(path, ("topic", "nugget", "run|answer", "start", "end"), ("text",)):
+    for row in read_rows(path, ("topic", "nugget", "run|answer", "start", "end"), ("span_text",)):
         topic, id = row.text("topic"), row.text("nugget")
         if topic not in units:
             raise row.fault(f"topic {shown(topic)} has no iUnits; the topics are {listed(units)}")

@@ -46,8 +46,8 @@ def span_of(row: Row, text: str | None, offsets: str = "characters") -> tuple[in
         raise row.fault(f"the span ends at {end}, but the text has {length:,} {offsets}")
     if offsets == "bytes":
         start, end = (_characters_before(data, place, row) for place in (start, end))
-    if row.has("text"):
-        told, there = one_line(str(row.values["text"])), one_line(text[start:end])
+    if row.has("span_text"):
+        told, there = one_line(str(row.values["span_text"])), one_line(text[start:end])
         if told != there:
             other = "bytes" if offsets == "characters" else "characters"
             message = f"the text has {shown(there)} there, not {shown(told)}"
