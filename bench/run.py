@@ -311,6 +311,20 @@ def ab_test(folder: Path, repeats: int) -> Part:
     return Part(f"A/B test of {USERS:,} users, {len(METRICS)} metrics, from Parquet", rows, targets)
 
 
+def answers(folder: Path, repeats: int) -> Part:
+    from bench.answers import CONTESTANTS, LONG, MORE, OURS, PAIRS, PEER, TWO, WORDS
+
+    rows = in_turns("bench.answers", CONTESTANTS, repeats)
+    grown = rows[TWO].get("grown")
+    targets = [
+        Target("times faster than rouge-score", ratio(rows, PEER, OURS), at_least=30),
+        Target("times the time of a tenth of the pairs", ratio(rows, MORE, OURS), at_most=12),
+        Target("bytes a word, ROUGE-L of two long texts", quotient(grown, 2 * LONG), at_most=200),
+    ]
+    title = f"ROUGE-1, -2, -L and -Lsum with stemmer of {PAIRS:,} pairs x {WORDS} words; two texts of {LONG:,} words"
+    return Part(title, rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -331,6 +345,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "logs": logs,
     "ab": ab_test,
     "logs": logs,
+    "answers": answers,
 }
 
 

@@ -16,6 +16,7 @@ VERBS = (
     "stats", "pool-bias",
     "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
     "calibrate", "offpolicy",
+    "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals",
     "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
