@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.store import Document, Facet, PoolEntry, Store
+from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.store import Store
 from tests.building.serve.live import PASSWORD, Server, make_project
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

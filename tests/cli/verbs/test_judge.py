@@ -121,7 +121,7 @@ def test_lists_of_runs_are_compared_in_pairs(files: Path) -> None:
         ({"docs": ("none.jsonl",)}, "none.jsonl"),
         ({"docs": ("twice.jsonl",)}, "twice.jsonl:2: document 'a' appears twice, first on line 1"),
         ({"docs": ("bad.jsonl",)}, "bad.jsonl:1: not valid JSON"),
-        ({"docs": ("nameless.jsonl",)}, "nameless.jsonl:1: no id among text"),
+        ({"docs": ("nameless.jsonl",)}, "nameless.jsonl:1: no id of the document among text"),
         ({"docs": ("escape.jsonl",)}, "image '../../etc/passwd' is outside the folder"),
         ({"docs": ("pool.tsv",)}, "document 'a' appears twice, first on line 2"),
         ({"docs": ("plain.txt",)}, "neither JSON-lines nor a table"),

@@ -19,7 +19,8 @@ from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_
 from cranfield.building.serve.accounts import JUDGES
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.importing import import_log
-from cranfield.building.serve.store import Document, PoolEntry, Store, put_pool
+from cranfield.building.serve.project_parts import Document, PoolEntry
+from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError
 from cranfield.text import shown

@@ -12,8 +12,9 @@ from cranfield.building.pools.pool_building import make_pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.database import Connection
+from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.proposals import Adaptive, InOrder, Proposals
-from cranfield.building.serve.store import PoolEntry, Store, put_pool
+from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.text import counted

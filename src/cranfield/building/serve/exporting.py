@@ -18,7 +18,8 @@ from typing import Any
 
 from cranfield import check
 from cranfield.building.serve.judgment_log import FIELDS, select
-from cranfield.building.serve.store import Facet, Store
+from cranfield.building.serve.project_parts import Facet
+from cranfield.building.serve.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.text import counted, listed, shown
 
