@@ -43,9 +43,8 @@ def test_changes_of_one_turn_share_a_commit_and_fail_each_for_itself(store: Stor
 
     async def main() -> list[Any]:
         made = LoopCommits(store.database)
-        waiting = [
-            made.submit(put(f"x{i}", ZeroDivisionError() if i % 3 == 0 else None), failures.append) for i in range(8)
-        ]
+        errors = [ZeroDivisionError() if i % 3 == 0 else None for i in range(8)]
+        waiting = [made.submit(put(f"x{i}", error), failures.append) for i, error in enumerate(errors)]
         return await asyncio.gather(*waiting, return_exceptions=True)
 
     answers = asyncio.run(main())
@@ -91,7 +90,8 @@ def test_a_loop_leaves_the_turn_to_a_long_change_of_another_thread(sqlite_store:
 
     async def main() -> int:
         future = LoopCommits(sqlite_store.database).submit(put("x1"), lambda error: None)
-        await asyncio.sleep(0)
+        for _ in range(10):  # it has tried by then
+            await asyncio.sleep(0)
         gate.set()
         return await future
 

@@ -379,9 +379,7 @@ def test_the_call_that_judges_has_the_checks_and_headers_of_all_others(app: Any,
     assert anna.post("/api/judge", {**body, "reason": "x" * 1_000_001}).status_code == 413
     long = (b"x" * 100_000 for _ in range(11))  # without a content-length
     assert anna.http.post("/api/judge", content=long, headers={"x-csrf-token": anna.csrf}).status_code == 413
-    assert olga.post("/api/judge", body).json() == {
-        "error": f"offer {item['offer']} is not one of yours; reload the page"
-    }
+    assert "is not one of yours; reload the page" in olga.post("/api/judge", body).json()["error"]
     assert not sqlite_store.database.read("SELECT 1 FROM judgment")
     answer = anna.post("/api/judge", body)
     assert answer.status_code == 200
