@@ -164,6 +164,7 @@ def test_what_cannot_be_compared_is_said_on_the_page(tmp_path: Path) -> None:
     ("tables", "message"),
     [
         ({"measures": ["I-rec@10"]}, 'I-rec@10 needs judgments by intent; write mode = "intents"'),
+        ({"measures": ["D#-nDCG@10"]}, "D#-nDCG@10 cannot be computed from one grade for each document"),
         ({"judging": {"mode": "spans"}}, "judging: mode == 'spans', must be one of 'graded', 'intents'"),
         ({"judging": {"gold_rate": 0.9}}, "gold_rate == 0.9, must be between 0 and 0.5"),
         ({"judging": {"gold_rate": True}}, "judging.gold_rate == True, must be a number"),

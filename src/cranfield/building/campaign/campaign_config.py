@@ -256,8 +256,20 @@ def _check_measures(config: Config) -> None:
             )
         if lacking := sorted(needs & {"dimensions", "lengths"}):
             raise UsageError(f"measures: {name} needs {' and '.join(lacking)}, which a campaign does not have")
+        if config.mode == "graded" and not config.pool.samples:
+            _check_on_grades(name)
     if config.pool.samples and config.mode == "intents":
         raise UsageError(f"pool: {config.pool.method} draws a sample, which cannot be judged by intent")
+
+
+def _check_on_grades(measure: str) -> None:
+    """Raise an error for a measure that grades alone are not enough for; a small example shows it."""
+    from cranfield.evaluation.evaluator import evaluate
+
+    try:
+        evaluate({"topic": {"a": 1, "b": 0}}, {"run": {"topic": {"a": 2.0, "b": 1.0}}}, measure)
+    except CranfieldError as error:
+        raise UsageError(f"measures: {measure} cannot be computed from one grade for each document: {error}") from None
 
 
 def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:

@@ -50,7 +50,7 @@ def _by_intent(campaign: Campaign) -> CampaignJudgments | None:
         probabilities.setdefault(topic, {})[intent] = probability
         types.setdefault(topic, {})[intent] = kind
     options = {"intent_probabilities": probabilities, "intent_types": types}
-    return CampaignJudgments(Qrels.of(lines.encode()), options, intents.notes)
+    return CampaignJudgments(Qrels.of(lines.encode(), format="diversity"), options, intents.notes)
 
 
 def sampled_judgments(campaign: Campaign) -> SampledQrels | None:

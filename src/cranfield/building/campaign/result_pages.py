@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from cranfield.building.campaign.campaign_site import CampaignSite, campaign_site
 from cranfield.building.campaign.leaderboard import Leaderboard, Results, Sheet
-from cranfield.building.campaign.page_text import number, signed
+from cranfield.building.campaign.page_text import number, p_value, signed
 from cranfield.building.serve.accounts import ROLES, Session
 from cranfield.building.serve.web_app import failure, for_role
 from cranfield.errors import CranfieldError, UsageError
@@ -90,7 +90,7 @@ def _compare(site: CampaignSite, session: Session, measure: str | None) -> Respo
     return site.render(
         "compare.html", session, measure=name, rows=rows, own=own, notes=comparison.notes if comparison else (),
         reason=results.not_compared.get(name, ""),
-        measures=[str(one) for one in results.scores.measures], signed=signed, number=number,
+        measures=[str(one) for one in results.scores.measures], signed=signed, p_value=p_value,
     )  # fmt: skip
 
 
