@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cranfield.building.serve.accounts import add_account
 from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.store import Store
+from cranfield.collection.topics import Topic, Topics
 from tests.building.serve.live import PASSWORD, Server, make_project
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -329,6 +333,46 @@ def test_hostile_documents_run_nothing(path: str, visit: Any) -> None:
             page.wait_for_event("console")
         assert "hacked" not in page.title()
         visit.errors.clear()
+
+
+class Pages(BaseHTTPRequestHandler):
+    """Documents of another server, with a script that must not run."""
+
+    def do_GET(self) -> None:
+        page = f"<title>page</title><h1>The page {self.path}</h1><script>document.body.textContent = 'hacked'</script>"
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(page.encode())
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_documents_of_another_server_by_address(tmp_path: Path, visit: Any) -> None:
+    """The id becomes part of the address, whatever it is; the page is shown in a frame in which nothing runs."""
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    path = str(tmp_path / "judgments.db")
+    with Store(path) as store:
+        store.add_topics(Topics([Topic("1", "wing flutter")]))
+        store.add_pool([PoolEntry("1", "a/../b?c", {}), PoolEntry("1", "plain", {})])
+        store.set_settings(store.settings().changed(url=f"http://127.0.0.1:{other.server_port}/pages/{{doc}}.html"))
+        add_account(store, "w0", password=PASSWORD)
+    try:
+        with Server(path) as server:
+            page = visit(server)
+            heading = page.frame_locator("#document iframe").locator("h1")
+            heading.wait_for()
+            assert heading.inner_text() == "The page /pages/a%2F..%2Fb%3Fc.html"
+            assert page.get_attribute("#document iframe", "sandbox") == ""
+            page.keyboard.press("1")
+            wait_for(page, "plain · open the original")
+            page.wait_for_selector(f"#document iframe[src='http://127.0.0.1:{other.server_port}/pages/plain.html']")
+    finally:
+        other.shutdown()
+        other.server_close()
+    assert qrels(path) == {("1", "a/../b?c"): 1}
 
 
 def test_grades_for_several_lines_by_keyboard(path: str, visit: Any) -> None:

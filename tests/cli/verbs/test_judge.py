@@ -179,6 +179,28 @@ def test_a_folder_of_texts_pages_and_images(files: Path) -> None:
         list(read_documents("texts"))
 
 
+def test_documents_of_a_dataset_of_ir_datasets(files: Path) -> None:
+    """A dataset in local files, which ir_datasets itself reads."""
+    import ir_datasets
+
+    from cranfield.building.serve.document_files import read_documents
+
+    Path("dataset.tsv").write_text("a\tOn wing flutter.\nb\tOn heat.\n")
+    ir_datasets.registry.register("cranfield-test", ir_datasets.create_dataset(docs_tsv="dataset.tsv"))
+    with Store("judgments.db") as store:
+        notes = prepare(store, Sources(topics="topics.tsv", pool="pool.tsv", docs=("irds:cranfield-test",)))
+        assert "2 document texts from irds:cranfield-test" in notes
+        document = store.document("a")
+        assert document is not None
+        assert document.text == "On wing flutter."
+        assert [one.id for one in store.search("heat")] == ["b"]
+    ir_datasets.registry.register("cranfield-test/queries", ir_datasets.create_dataset(queries_tsv="dataset.tsv"))
+    with pytest.raises(DataError, match="this dataset has no documents"):
+        list(read_documents("irds:cranfield-test/queries"))
+    with pytest.raises(DataError, match="ir_datasets has no such dataset"):
+        list(read_documents("irds:cranfield-none"))
+
+
 def test_facets_have_text_type_and_weight(files: Path) -> None:
     Path("intents.tsv").write_text(
         "topic\tintent\ttext\ttype\tweight\n1\ta\tthe causes\tinf\t0.7\n1\tb\ttests\tNAV\t0.3\n"

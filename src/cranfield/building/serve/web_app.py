@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -49,7 +50,10 @@ STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503}
 """{kind of trouble with the database: code of the answer}."""
 STRANGER = "you are not logged in"
 FORGED = "this does not come from a page of your session; reload the page"
-OUR_FAULT = "The server has a problem; its terminal shows more. Nothing of this change was saved."
+NOT_SAVED = "Nothing of this change was saved."
+OUR_FAULT = f"The server has a problem; its terminal shows more. {NOT_SAVED}"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a full disk answers: no space, a quota, or a limit of the size of files."""
 LOG = logging.getLogger("cranfield.serve")
 
 
@@ -156,6 +160,11 @@ def for_role(handler: Handler, *roles: str, files: int = 0) -> Callable[[Request
             return failure(request, STATUS.get(error.kind, 503), str(error))
         except CranfieldError as error:
             return failure(request, 400, str(error))
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            LOG.error("%s", error)
+            return failure(request, STATUS["full"], f"The server cannot keep the file: {error.strerror}. {NOT_SAVED}")
 
     return endpoint
 
