@@ -245,6 +245,14 @@ def serve(folder: Path, repeats: int) -> Part:
     return Part("judging in the browser", rows, targets)
 
 
+def campaign(folder: Path, repeats: int) -> Part:
+    from bench.campaigns import CONTESTANTS, LIMITS
+
+    rows = in_turns("bench.campaigns", CONTESTANTS, repeats)
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("a campaign in the browser", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -258,6 +266,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "merging": merging,
     "machine": machine_judges,
     "serve": serve,
+    "campaign": campaign,
 }
 
 

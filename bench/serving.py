@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench import postgres
 from bench.assessors import PASSWORD, Assessor, judge_together
 from bench.peers import peak_bytes
 
@@ -29,6 +30,7 @@ CHROMIUM = "/usr/bin/chromium"
 
 BARE = f"bare loop of SQLite commits, {JUDGMENTS:,}"
 SERVED = f"judgments by HTTP from {CLIENTS} clients, {JUDGMENTS:,}"
+POSTGRES = f"{SERVED}, into PostgreSQL"
 NEXT = "judge and get the next document, adaptive pool of 100,000 (95th percentile)"
 FIRST = "open the page, first document shown, key accepted (median of 10)"
 STATUS = f"status of {MANY:,} judgments"
@@ -96,18 +98,27 @@ class Server:
 
 
 def served() -> float:
+    with folder() as place:
+        return judged(f"{place}/judgments.db")
+
+
+def served_by_postgres() -> float:
+    with postgres.server(HERE / ".data") as url:
+        return judged(url)
+
+
+def judged(where: str) -> float:
+    """Seconds for all judgments by HTTP, with the database at a path or URL."""
     from cranfield.building.serve.store import Store
 
-    with folder() as place:
-        path = f"{place}/judgments.db"
-        with Store(path) as store:
-            fill(store, JUDGMENTS + 100 * CLIENTS, CLIENTS)
-        with Server(path) as server:
-            assessors = [Assessor(server.port, f"w{number}") for number in range(CLIENTS)]
-            seconds = judge_together(assessors, JUDGMENTS)
-        with Store(path) as store:
-            assert store.database.read("SELECT COUNT(*) FROM judgment") == [(JUDGMENTS,)]
-        return seconds
+    with Store(where) as store:
+        fill(store, JUDGMENTS + 100 * CLIENTS, CLIENTS)
+    with Server(where) as server:
+        assessors = [Assessor(server.port, f"w{number}") for number in range(CLIENTS)]
+        seconds = judge_together(assessors, JUDGMENTS)
+    with Store(where) as store:
+        assert store.database.read("SELECT COUNT(*) FROM judgment") == [(JUDGMENTS,)]
+    return seconds
 
 
 def next_document() -> float:
@@ -209,6 +220,7 @@ def status_of_many() -> float:
 CONTESTANTS: dict[str, Callable[[], float]] = {
     BARE: bare,
     SERVED: served,
+    **({POSTGRES: served_by_postgres} if postgres.programs() else {}),
     NEXT: next_document,
     FIRST: first_document,
     STATUS: status_of_many,
