@@ -184,7 +184,7 @@ def _parsed_qrels(path: str, data: Buffer) -> dict[int, Topic]:
     grades: dict[int, dict[tuple[bytes, int], bool]] = {}
     for line, cells in _lines(data):
         if len(cells) < 4:
-            raise DataError(path, line, f"{len(cells)} columns, expected 4: topic intent doc grade")
+            raise DataError(path, line, f"{counted(len(cells), 'column')}, expected 4: topic intent doc grade")
         topic, intent = _whole(path, line, "topic", cells[0]), _whole(path, line, "intent", cells[1])
         row = grades.setdefault(topic, {})
         if (cells[2], intent) in row:
@@ -222,7 +222,7 @@ def _parsed_run(path: str, options: Options, data: Buffer) -> Ranking:
     name = ""
     for line, cells in _lines(data):
         if len(cells) < 6:
-            raise DataError(path, line, f"{len(cells)} columns, expected 6: topic Q0 doc rank score tag")
+            raise DataError(path, line, f"{counted(len(cells), 'column')}, expected 6: topic Q0 doc rank score tag")
         # A topic may begin with the name of the task, as in wt09-51.
         digits = cells[0] if cells[0][:1].isdigit() else cells[0].partition(b"-")[2]
         topic, rank = _whole(path, line, "topic", cells[0], digits), _whole(path, line, "rank", cells[3])

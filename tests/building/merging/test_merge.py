@@ -344,3 +344,8 @@ def test_words_without_an_order_are_merged_but_have_no_grades() -> None:
 def test_a_repeated_label_counts_twice_if_it_is_kept() -> None:
     rows = [("t", "a", 0), ("t", "a", 0), ("t", "b", 1)]
     assert merge(Labels.of(rows, on_duplicate="keep")).posterior[0].tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_expected_grades_are_written_without_rounding_noise() -> None:
+    rows = [("7", "d1", f"a{worker}", grade) for worker, grade in enumerate((0, 0, 0, 0, 3))]
+    assert merge(rows, "majority").to_qrels(expected=True).to_dict()["7"]["d1"] == 0.6

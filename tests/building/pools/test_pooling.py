@@ -159,7 +159,7 @@ def test_notes_count_what_is_odd() -> None:
 
 
 def test_rules_of_other_methods_are_refused() -> None:
-    for options in ({"batch": 3}, {"patience": 3}, {"least": 0.5}):
+    for options in ({"batch": 3}, {"patience": 3}, {"least": 0.5}, {"rel": 2}):
         with pytest.raises(UsageError, match="applies only to adaptive methods; rrf is not adaptive"):
             make_pool(lists_of(), "rrf", **options)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="strata apply only to the method stratified"):

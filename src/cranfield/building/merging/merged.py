@@ -113,7 +113,7 @@ class Merged(Record):
         Undecided items are left out of merged labels.
         """
         if expected:
-            return self.labels.to_qrels(self.expected, f"{self.method}-expected")
+            return self.labels.to_qrels(self.expected.round(12), f"{self.method}-expected")
         return self.labels.to_qrels(self.grades, self.method)
 
     @cached_property

@@ -61,6 +61,8 @@ def make_pool(
         for name, value in {"batch": batch, "patience": patience, "least": least}.items():
             if value is not None:
                 raise UsageError(f"{name} == {value:g} applies only to adaptive methods; {chosen.name} is not adaptive")
+        if rel != 1:
+            raise UsageError(f"rel == {rel:g} applies only to adaptive methods; {chosen.name} is not adaptive")
     rows = [] if judged is None else _one_grade(judged)
     notes = [*lists.notes, *_about_judged(lists, rows), *_about_budget(lists, budget, per_topic)]
     if chosen.policy.samples:
