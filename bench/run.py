@@ -325,6 +325,14 @@ def answers(folder: Path, repeats: int) -> Part:
     return Part(title, rows, targets)
 
 
+def campaign(folder: Path, repeats: int) -> Part:
+    from bench.campaigns import CONTESTANTS, LIMITS
+
+    rows = in_turns("bench.campaigns", CONTESTANTS, repeats)
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("a campaign in the browser", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -346,6 +354,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "ab": ab_test,
     "logs": logs,
     "answers": answers,
+    "campaign": campaign,
 }
 
 
