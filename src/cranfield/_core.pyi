@@ -467,6 +467,7 @@ def examination_step(
     """
     The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
     """
+
 class Words:
     """Texts as numbered words; lines are sentences."""
 
