@@ -297,6 +297,20 @@ def click_models(folder: Path, repeats: int) -> Part:
     return Part(f"click models, {MANY:,} sessions x {RANKS} ranks from a Parquet file, 50 EM steps", rows, targets)
 
 
+def ab_test(folder: Path, repeats: int) -> Part:
+    from bench.experiments import CONTESTANTS, CRANFIELD, METRICS, USERS, table
+
+    for users in (1_000, USERS):  # made before the clock starts
+        table(folder, users)
+    rows = in_turns("bench.experiments", CONTESTANTS, repeats, str(folder))
+    targets = [
+        Target(f"times faster than {name}", ratio(rows, name, CRANFIELD), at_least=3)
+        for name in CONTESTANTS
+        if name != CRANFIELD
+    ]
+    return Part(f"A/B test of {USERS:,} users, {len(METRICS)} metrics, from Parquet", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,

@@ -149,6 +149,20 @@ def log_columns(arms: list[str], *day: Any) -> dict[str, Any]:
     return {**days, "arm": arms, "measure": ["CTR"] * len(arms), **numbers, "unit": ["clicks"] * len(arms)}
 
 
+def experiment_figures(names: list[str]) -> dict[str, Figure]:
+    """Return a figure of each result about experiments, with metrics of these names, at most 12."""
+    frame = users(120)
+    for name in names[:12]:
+        frame[name] = frame["revenue"]
+    return {
+        "arm effects": describe_arm_effects(analyse(frame, names[:12])),
+        "detectable effects": describe_detectable(ab_power(frame, names[:12])),
+        "p-values of A/A splits": describe_aa_p_values(
+            aa_splits(frame, names[:12], unit="user", splits=20, buckets=60)
+        ),
+    }
+
+
 def figures(systems: int) -> dict[str, Figure]:
     """Return a figure of each kind, with this many systems or measures."""
     data = scores(systems)

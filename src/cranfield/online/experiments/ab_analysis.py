@@ -19,7 +19,7 @@ from cranfield.online.experiments.always_valid import TUNED_FOR
 from cranfield.online.experiments.arm_effects import RELATIVE, ArmEffect, Looks, share_effect, welch_effect
 from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
-from cranfield.online.experiments.novelty import NoveltyEffects, novelty_effects
+from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.quantile_estimates import quantile_estimates
 from cranfield.online.experiments.sample_ratio import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects

@@ -292,7 +292,7 @@ def _windows(
 ) -> list[tuple[int, dict[str, Moments]]]:
     """Moments over users, for the first 1, 2, … days; or once for all rows, with 0 days."""
     from cranfield.online.engines.engine import need_logs
-    from cranfield.online.experiments.novelty import DAY, with_days
+    from cranfield.online.experiments.novelty_effects import DAY, with_days
     from cranfield.online.experiments.unit_table import UNIT, added_up, with_units
     from cranfield.online.moments import fetched
 

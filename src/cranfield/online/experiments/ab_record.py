@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.online.experiments.arm_effects import ArmEffect
-from cranfield.online.experiments.novelty import NoveltyEffects
+from cranfield.online.experiments.novelty_effects import NoveltyEffects
 from cranfield.online.experiments.sample_ratio import SampleRatio
 from cranfield.online.experiments.segment_effects import SegmentEffects
 from cranfield.record import Record

@@ -17,7 +17,7 @@ from cranfield.types import Array
 if TYPE_CHECKING:
     from cranfield.online.engines.engine import Engine
 
-BUCKETS = 2_000
+BUCKETS = 5_000
 """Buckets in which users are counted together."""
 BUCKET = "_bucket"
 _BLOCK = 250

@@ -32,7 +32,7 @@ cranfield ab aa sessions.parquet --unit user --metric clicks --by-row
     splits: int = option("--splits N", "Number of random splits.", default=1_000)
     alpha: float = options.alpha()
     seed: int = options.seed()
-    buckets: int = option("--buckets N", "Users are split in this many buckets.", default=2_000, group=MORE)
+    buckets: int = option("--buckets N", "Users are split in this many buckets.", default=5_000, group=MORE)
 
     def check(self) -> None:
         super().check()
