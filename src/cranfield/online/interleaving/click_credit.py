@@ -93,6 +93,28 @@ def _pairwise(rank: NDArray[np.int64], choices: Array, clicks: Clicks) -> Array:
     return np.asarray(np.einsum("nij,nijs->ns", weight, sign))
 
 
+def sample_only_list(ranks: list[int], systems: int, tau: float) -> list[float]:
+    """`sample_only_worth` of one list, place by place for each system, without the overhead of arrays.
+
+    >>> sample_only_list([1, 0, 3, 1], systems=2, tau=1.0)
+    [1.0, 0.5, 0.5, 1.0]
+    """
+    places = len(ranks) // systems
+    powers = [place**-tau for place in range(1, places + 1)]
+    worth = [0.0] * len(ranks)
+    for system in range(systems):
+        column = ranks[system::systems]
+        returned = sorted((rank, place) for place, rank in enumerate(column) if rank > 0)
+        for power, (_, place) in zip(powers, returned, strict=False):
+            worth[place * systems + system] = power
+        if len(returned) < places:
+            mean = sum(powers[len(returned) :]) / (places - len(returned))
+            for place, rank in enumerate(column):
+                if rank == 0:
+                    worth[place * systems + system] = mean
+    return worth
+
+
 def sample_only_worth(rank: Ranks, tau: float) -> Array:
     r"""lists × places × systems: 1 / r^τ, where r is the rank of a document among those shown, by the system.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from cranfield import _core, check
 from cranfield.errors import UsageError
-from cranfield.online.interleaving.click_credit import balanced_credit, pairwise_credit, sample_only_worth
+from cranfield.online.interleaving.click_credit import balanced_credit, pairwise_credit, sample_only_list
 from cranfield.online.interleaving.mixing_methods import METHODS, MixingMethod
 from cranfield.online.interleaving.optimised_lists import ListPolicy, filled, list_policy
 from cranfield.text import counted, shown
@@ -188,8 +188,7 @@ class Interleaver:
         except (ValueError, TypeError) as error:
             raise _explained(error, systems, lists) from None
         if self.method.name == "sosm":
-            shape = (1, len(documents), len(systems))
-            worth = sample_only_worth(np.array(ranks, dtype=np.int32).reshape(shape), self.tau).ravel().tolist()
+            worth = sample_only_list(ranks, len(systems), self.tau)
             teams = [-1] * len(documents)
         elif self._by_ranks:
             worth = []

@@ -74,7 +74,7 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
 
             curve = result.curve()
             curve["series"] = _series(curve["delta"])
-            describe_interleaving_power(curve, subtitle=result.notes[0]).save(self.plot)
+            describe_interleaving_power(curve, wanted=self.power, subtitle=result.notes[0]).save(self.plot)
 
 
 def _pair_of(log: str, clicks: str | None) -> tuple[float, float]:

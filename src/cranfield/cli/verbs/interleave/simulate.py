@@ -84,4 +84,5 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
         if self.plot:
             from cranfield.report.figures import describe_interleaving_power
 
-            describe_interleaving_power(result.curve(), subtitle=result.notes[0]).save(self.plot)
+            subtitle = f"sign test at α = {self.alpha:g}, shares of wins from {self.impressions:,} impressions"
+            describe_interleaving_power(result.curve(), wanted=self.power, subtitle=subtitle).save(self.plot)
