@@ -256,20 +256,6 @@ def interleave(folder: Path, repeats: int) -> Part:
     return Part(f"interleaving, {LISTS:,} lists of ten", rows, targets)
 
 
-def ab_test(folder: Path, repeats: int) -> Part:
-    from bench.experiments import CONTESTANTS, CRANFIELD, METRICS, USERS, table
-
-    for users in (1_000, USERS):  # made before the clock starts
-        table(folder, users)
-    rows = in_turns("bench.experiments", CONTESTANTS, repeats, str(folder))
-    targets = [
-        Target(f"times faster than {name}", ratio(rows, name, CRANFIELD), at_least=3)
-        for name in CONTESTANTS
-        if name != CRANFIELD
-    ]
-    return Part(f"A/B test of {USERS:,} users, {len(METRICS)} metrics, from Parquet", rows, targets)
-
-
 def logs(folder: Path, repeats: int) -> Part:
     from bench.logs import BARE, CONTESTANTS, LARGE_USERS, OURS, SAME, SMALL_USERS, WRITING, log_of
 

@@ -129,18 +129,6 @@ def preferences(names: list[str]) -> InterleavingAnalysis:
     return analyse_interleaving(count_preferences(names, credit), resamples=1)
 
 
-def experiment_figures(names: list[str]) -> dict[str, Figure]:
-    """Return a figure of each result about experiments, with metrics of these names."""
-    frame = users(120)
-    for name in names:
-        frame[name] = frame["revenue"]
-    return {
-        "arm effects": describe_arm_effects(analyse(frame, names)),
-        "detectable effects": describe_detectable(ab_power(frame, names)),
-        "p-values of A/A splits": describe_aa_p_values(aa_splits(frame, names, unit="user", splits=20, buckets=60)),
-    }
-
-
 def log_columns(arms: list[str], *day: Any) -> dict[str, Any]:
     """Columns of `measure_log` by arm, and by day."""
     some = np.random.default_rng(2).random(len(arms))
