@@ -45,6 +45,20 @@ def test_moments_are_those_of_numpy_and_incomplete_rows_are_counted(lazy: bool) 
         assert found.cov[i] == pytest.approx(np.cov(own.T), rel=1e-6, abs=1e-9)
 
 
+def test_first_rows_that_are_far_from_the_others_cost_no_digits() -> None:
+    rng = np.random.default_rng(2)
+    values = np.concatenate([np.zeros(1_500), rng.normal(1e9, 1, 5_000)])
+    arm = np.repeat(["A", "B"], [1_500, 5_000])
+    found = moments(duckdb.from_df(pd.DataFrame({"arm": arm, "x": values})), ["x"], ["arm"])
+    assert found.cov[1, 0, 0] == pytest.approx(values[1_500:].var(ddof=1), rel=1e-6)
+    assert found.cov[0, 0, 0] == 0
+
+
+def test_a_constant_column_has_no_variance() -> None:
+    frame = pd.DataFrame({"arm": ["A", "B"] * 1_000, "x": 0.1, "y": np.arange(2_000) % 3})
+    assert moments(duckdb.from_df(frame), ["x", "y"], ["arm"]).cov[:, 0, 0].tolist() == [0, 0]
+
+
 def test_each_set_of_columns_has_its_own_complete_rows() -> None:
     frame = rows()
     found = moments_of_sets(duckdb.from_df(frame), {"a": ("y",), "b": ("far", "count")}, ["arm"])

@@ -7,7 +7,7 @@ DuckDB or Spark; only the sums of each group leave the engine.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -136,13 +136,14 @@ class Moments(Record):
 
 
 def moments(frame: Any, columns: Iterable[str], by: Iterable[str] = ()) -> Moments:
-    r"""Counts, means and covariances of columns for each group, in two scans of the frame.
+    r"""Counts, means and covariances of columns for each group, in one scan of the frame.
 
     .. math:: \bar x = c + \frac{1}{n} \sum (x - c), \qquad
         s_{xy} = \frac{1}{n - 1} \left( \sum (x - c_x)(y - c_y) - n (\bar x - c_x)(\bar y - c_y) \right)
 
-    The first scan finds the shifts c, the means over all rows; so large numbers that differ little lose no digits.
-    Rows in which a column has no finite number do not count; `Moments.missing` says how many.
+    The shifts c are 0 at first. A group of large numbers that differ little would lose digits: then another scan has
+    the mean of the group as shift. Rows in which a column has no finite number do not count; `Moments.missing` says how
+    many; such rows also cost a second scan.
 
     >>> import duckdb
     >>> rows = duckdb.sql("SELECT * FROM (VALUES ('A', 1, 2), ('A', 3, 2), ('B', 5, NULL)) AS t(arm, clicks, shown)")
@@ -156,49 +157,145 @@ def moments(frame: Any, columns: Iterable[str], by: Iterable[str] = ()) -> Momen
 
 
 def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[str] = ()) -> dict[str, Moments]:
-    """Moments of several sets of columns together, in two scans; a row counts for each set that it is complete for."""
+    """Moments of several sets of columns together; a row counts for each set that it is complete for."""
     nw = need("narwhals", "moments of a frame")
     lazy = lazy_frame(frame)
     keys = tuple(by)
     every = tuple(dict.fromkeys(name for names in sets.values() for name in names))
     schema = _checked_schema(nw, lazy, every, keys)
-    numbers = {name: f"v{i}" for i, name in enumerate(every)}
-    labels = [f"k{i}" for i in range(len(keys))]
-    clean = lazy.select(
-        *(nw.col(name).alias(label) for name, label in zip(keys, labels, strict=True)),
-        *(_finite(nw, name, schema[name]).alias(number) for name, number in numbers.items()),
-    )
-    shifts, full = _shifts(nw, clean, numbers)
-    shifted = clean.with_columns(*(nw.col(number) - shift for number, shift in shifts.items()))
-    masked = {s for s, names in enumerate(sets.values()) if not full.issuperset(names)}
-    sums: dict[str, Any] = {}
-    for s, names in enumerate(sets.values()):
-        terms = {key: _product(nw, numbers, pair) for key, pair in _keys(s, names, numbers, s in masked)}
-        if s in masked:
-            complete = nw.all_horizontal(*(~nw.col(numbers[name]).is_null() for name in names), ignore_nulls=False)
-            terms = {key: nw.when(complete).then(term) for key, term in terms.items()}
-            sums[f"n{s}"] = nw.when(complete).then(nw.lit(1)).otherwise(nw.lit(0))
-        sums |= terms
-    frame = shifted.select(*labels, *(term.alias(key) for key, term in sums.items()))
-    totals = (nw.len().alias("rows"), *(nw.col(key).sum() for key in sums))
-    table = fetched(frame.group_by(*labels).agg(*totals) if keys else frame.select(*totals)).to_pylist()
-    table.sort(key=lambda row: [(row[label] is None, "" if row[label] is None else row[label]) for label in labels])
-    groups = tuple(tuple(row[label] for label in labels) for row in table)
-    rows = np.array([row["rows"] for row in table], dtype=np.int64)
-    result = {}
-    for s, (label, names) in enumerate(sets.items()):
-        n = np.array([row[f"n{s}"] or 0 for row in table], dtype=np.int64) if s in masked else rows
+    scan = _Scan(nw, lazy, sets, keys, {name: schema[name] for name in every})
+    shifts = dict.fromkeys(every, 0.0)
+    result = scan.run(shifts)
+    if not scan.complete:
+        result = scan.run(shifts)
+    lost = {label: _lost(one, shifts) for label, one in result.items()}
+    for _ in range(SCANS):
+        if not any((one > FAR).any() for one in lost.values()):
+            break
+        shifts = _better_shifts(result, lost, shifts)
+        for label, again in scan.run(shifts).items():
+            now = _lost(again, shifts)
+            better = now < lost[label]
+            result[label], lost[label] = _chosen(again, result[label], better), np.minimum(now, lost[label])
+    return result
+
+
+ROUNDING = 1e-13
+"""A standard deviation below this share of the mean is rounding."""
+SCANS = 4
+"""The most further scans for groups that are far from the shifts."""
+FAR = 1e6
+"""A shift whose squared distance from the mean is this many variances costs too many digits: six of sixteen."""
+
+
+class _Scan:
+    """A scan that sums shifted columns and their products, for each group."""
+
+    def __init__(
+        self, nw: Any, lazy: Any, sets: Mapping[str, Sequence[str]], keys: tuple[str, ...], types: Mapping[str, Any]
+    ) -> None:
+        self.nw, self.sets, self.keys = nw, sets, keys
+        self.numbers = {name: f"v{i}" for i, name in enumerate(types)}
+        self.labels = [f"k{i}" for i in range(len(keys))]
+        self.complete = True
+        """Is every value of every column a finite number, as far as is known?"""
+        self._shared = True
+        labelled = [nw.col(name).alias(label) for name, label in zip(keys, self.labels, strict=True)]
+        floats = {name: nw.col(name).cast(nw.Float64) for name in types}
+        self.rows = lazy.select(*labelled, *(value.alias(self.numbers[name]) for name, value in floats.items()))
+        finite = {name: nw.when(value.is_finite()).then(value) for name, value in floats.items()}
+        self.clean = lazy.select(*labelled, *(value.alias(self.numbers[name]) for name, value in finite.items()))
+
+    def run(self, shifts: Mapping[str, float]) -> dict[str, Moments]:
+        """The moments of each set; they are wrong if `complete` turns out to be false, then run it again."""
+        nw, numbers = self.nw, self.numbers
+        self._shared = self.complete
+        rows = self.rows if self.complete else self.clean
+        moved = {name: shift for name, shift in shifts.items() if shift}
+        shifted = (
+            rows.with_columns(*(nw.col(numbers[name]) - shift for name, shift in moved.items())) if moved else rows
+        )
+        sums: dict[str, Any] = {}
+        counts: dict[str, Any] = {}
+        for s, names in enumerate(self.sets.values()):
+            terms = {key: self._product(pair) for key, pair in self._keys(s, names)}
+            if self.complete:
+                counts |= {f"n_{numbers[name]}": nw.col(f"all_{numbers[name]}").count() for name in names}
+            else:
+                there = nw.all_horizontal(*(~nw.col(numbers[name]).is_null() for name in names), ignore_nulls=False)
+                terms = {key: nw.when(there).then(term) for key, term in terms.items()}
+                terms[f"n{s}"] = nw.when(there).then(nw.lit(1)).otherwise(nw.lit(0))
+            sums |= terms
+        frame = shifted.select(*self.labels, *(term.alias(key) for key, term in sums.items()))
+        totals = (
+            nw.len().alias("rows"),
+            *(nw.col(key).sum() for key in sums),
+            *(count.alias(key) for key, count in counts.items()),
+        )
+        grouped = frame.group_by(*self.labels).agg(*totals) if self.keys else frame.select(*totals)
+        table = fetched(grouped).to_pylist()
+        table.sort(
+            key=lambda row: [(row[label] is None, "" if row[label] is None else row[label]) for label in self.labels]
+        )
+        if self.complete:
+            whole = all(row[key] == row["rows"] for row in table for key in counts)
+            self.complete = whole and all(np.isfinite(row[key] or 0.0) for row in table for key in sums)
+        return {label: self._read(table, s, names, shifts) for s, (label, names) in enumerate(self.sets.items())}
+
+    def _read(self, table: list[dict[str, Any]], s: int, names: Sequence[str], shifts: Mapping[str, float]) -> Moments:
+        groups = tuple(tuple(row[label] for label in self.labels) for row in table)
+        rows = np.array([row["rows"] for row in table], dtype=np.int64)
+        n = rows if self._shared else np.array([row[f"n{s}"] or 0 for row in table], dtype=np.int64)
         first, second = np.empty((len(table), len(names))), np.empty((len(table), len(names), len(names)))
-        for key, pair in _keys(s, names, numbers, s in masked):
+        for key, pair in self._keys(s, names):
             i, *j = (names.index(name) for name in pair)
             column = [row[key] or 0.0 for row in table]
             if j:
                 second[:, i, j[0]] = second[:, j[0], i] = column
             else:
                 first[:, i] = column
-        shift = np.array([shifts[numbers[name]] for name in names])
-        result[label] = _moments(tuple(names), keys, groups, n, rows, first, second, shift)
-    return result
+        shift = np.array([shifts[name] for name in names])
+        return _moments(tuple(names), self.keys, groups, n, rows, first, second, shift)
+
+    def _keys(self, s: int, names: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
+        """The name of each sum that a set needs, and the columns that it multiplies; complete sets share their sums."""
+        prefix = "all" if self._shared else f"set{s}"
+        for i, name in enumerate(names):
+            for pair in ((name,), *((name, other) for other in names[i:])):
+                yield "_".join([prefix, *sorted(self.numbers[one] for one in pair)]), pair
+
+    def _product(self, pair: Sequence[str]) -> Any:
+        first, *second = (self.nw.col(self.numbers[name]) for name in pair)
+        return first * second[0] if second else first
+
+
+def _lost(moments: Moments, shifts: Mapping[str, float]) -> Array:
+    """How far the shifts are from the means of each group: the largest squared distance in variances of the column."""
+    distance = np.abs(moments.mean - np.array([shifts[name] for name in moments.names]))
+    distance = np.where(distance > ROUNDING * np.abs(moments.mean), distance, 0.0)
+    variance = np.einsum("gii->gi", moments.cov)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.nan_to_num(np.where(distance > 0, distance**2 / variance, 0.0), nan=0.0).max(axis=1))
+
+
+def _better_shifts(
+    result: Mapping[str, Moments], lost: Mapping[str, Array], shifts: Mapping[str, float]
+) -> dict[str, float]:
+    """The means of the largest group of each set that lost digits."""
+    better = dict(shifts)
+    for label, moments in result.items():
+        far = np.where(lost[label] > FAR, moments.n, 0)
+        if far.any():
+            means = moments.mean[int(far.argmax())].tolist()
+            better |= dict(zip(moments.names, means, strict=True))
+    return better
+
+
+def _chosen(first: Moments, second: Moments, where: NDArray[np.bool_]) -> Moments:
+    """The means and covariances of the first where it is better, else of the second."""
+    mean = np.where(where[:, None], first.mean, second.mean)
+    cov = np.where(where[:, None, None], first.cov, second.cov)
+    return replace(second, mean=mean, cov=cov)
 
 
 def _checked_schema(nw: Any, lazy: Any, columns: Sequence[str], keys: Sequence[str]) -> Any:
@@ -214,33 +311,6 @@ def _checked_schema(nw: Any, lazy: Any, columns: Sequence[str], keys: Sequence[s
     return schema
 
 
-def _shifts(nw: Any, clean: Any, numbers: Mapping[str, str]) -> tuple[dict[str, float], set[str]]:
-    """The first scan: the mean of each column over all rows, and the columns that are never missing."""
-    facts = clean.select(
-        nw.len().alias("rows"),
-        *(nw.col(number).count().alias(f"n_{number}") for number in numbers.values()),
-        *(nw.col(number).mean().alias(f"m_{number}") for number in numbers.values()),
-    )
-    row = fetched(facts).to_pylist()[0]
-    shifts = {number: row[f"m_{number}"] or 0.0 for number in numbers.values()}
-    return shifts, {name for name, number in numbers.items() if row[f"n_{number}"] == row["rows"]}
-
-
-def _keys(
-    s: int, names: Sequence[str], numbers: Mapping[str, str], masked: bool
-) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """The name of each sum that a set needs, and the columns that it multiplies; complete sets share their sums."""
-    prefix = f"set{s}" if masked else "all"
-    for i, name in enumerate(names):
-        for pair in ((name,), *((name, other) for other in names[i:])):
-            yield "_".join([prefix, *sorted(numbers[one] for one in pair)]), pair
-
-
-def _product(nw: Any, numbers: Mapping[str, str], pair: Sequence[str]) -> Any:
-    first, *second = (nw.col(numbers[name]) for name in pair)
-    return first * second[0] if second else first
-
-
 def lazy_frame(frame: Any) -> Any:
     """The frame as a lazy frame of narwhals."""
     nw = need("narwhals", "a frame of an engine")
@@ -253,12 +323,6 @@ def lazy_frame(frame: Any) -> Any:
 def fetched(frame: Any) -> Any:
     """A small lazy frame as a pyarrow table."""
     return frame.collect("pyarrow").to_native()
-
-
-def _finite(nw: Any, name: str, dtype: Any) -> Any:
-    """The column as floats; what is not finite is missing."""
-    value = nw.col(name).cast(nw.Float64)
-    return nw.when(value.is_finite()).then(value) if dtype.is_float() or dtype.is_decimal() else value
 
 
 def _moments(
@@ -276,9 +340,11 @@ def _moments(
         centre = sums / n[:, None]
         cov = (products - n[:, None, None] * centre[:, :, None] * centre[:, None, :]) / (n - 1)[:, None, None]
     cov[n < 2] = np.nan
+    mean = centre + shift
     diagonal = np.einsum("gii->gi", cov)
-    np.maximum(diagonal, 0.0, out=diagonal, where=~np.isnan(diagonal))
-    return Moments(names, by, groups, n, rows, centre + shift, cov)
+    with np.errstate(invalid="ignore"):
+        diagonal[diagonal <= (ROUNDING * mean) ** 2] = 0.0  # a constant column, but for rounding
+    return Moments(names, by, groups, n, rows, mean, cov)
 
 
 def _index(groups: tuple[Group, ...], group: Any) -> int:

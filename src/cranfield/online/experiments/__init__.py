@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cranfield.online.experiments.ab_power import ab_power as ab_power
     from cranfield.online.experiments.ab_power import users_needed as users_needed
     from cranfield.online.experiments.assignment import Experiment as Experiment
+    from cranfield.online.experiments.log_analysis import analyse_log as analyse_log
     from cranfield.online.experiments.sample_ratio import sample_ratio as sample_ratio
     from cranfield.online.experiments.sequential_boundaries import boundaries as boundaries
 
@@ -19,6 +20,7 @@ _HOME = {
     "ab_analysis": ("analyse",),
     "ab_power": ("ab_power", "users_needed"),
     "assignment": ("Experiment",),
+    "log_analysis": ("analyse_log",),
     "sample_ratio": ("sample_ratio",),
     "sequential_boundaries": ("boundaries",),
 }

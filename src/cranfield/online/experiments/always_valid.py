@@ -23,7 +23,7 @@ def mixing_variance(variance: float, users: int, *, tuned_for: float = TUNED_FOR
     Confidence Sequences, Annals of Statistics 52(6), 2024 (§B.2)
 
     >>> round(mixing_variance(0.01, 10_000), 4)
-    0.0842
+    0.0821
     """
     from scipy.special import lambertw
 
@@ -64,7 +64,7 @@ def always_valid_half_width(variance: float, mixing: float, alpha: float = 0.05)
     The interval excludes 0 exactly if `always_valid_p` is below α.
 
     >>> round(always_valid_half_width(0.01, 0.08), 4)
-    0.3042
+    0.3035
     """
     if math.isnan(variance):
         return math.nan

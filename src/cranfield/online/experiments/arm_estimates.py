@@ -23,8 +23,6 @@ class ArmEstimates:
     n: NDArray[np.int64]
     reduction: float = 0.0
     """The share of the variance that covariates removed, over all groups."""
-    raw: Array | None = None
-    """The values before the adjustment."""
 
 
 def arm_estimates(moments: Moments, metric: Metric, covariates: Sequence[Metric] = ()) -> ArmEstimates:
@@ -41,27 +39,31 @@ def arm_estimates(moments: Moments, metric: Metric, covariates: Sequence[Metric]
     Pre-Experiment Data, WSDM 2013, doi:10.1145/2433396.2433413
     """
     value, gradient = value_and_gradient(moments, metric)
-    estimates = moments.linear(value, gradient)
-    variance = estimates.error**2
     if not covariates:
-        return ArmEstimates(value, variance, moments.n)
+        return ArmEstimates(value, moments.linear(value, gradient).error ** 2, moments.n)
+    theta, reduction = adjustment(moments, metric, covariates)
+    parts = [value_and_gradient(moments, one) for one in covariates]
+    overall = moments.pooled()
+    for weight, one, (covariate, covariate_gradient) in zip(theta, covariates, parts, strict=True):
+        value = value - weight * (covariate - value_and_gradient(overall, one)[0])
+        gradient = gradient - weight * covariate_gradient
+    return ArmEstimates(value, moments.linear(value, gradient).error ** 2, moments.n, reduction)
+
+
+def adjustment(moments: Moments, metric: Metric, covariates: Sequence[Metric]) -> tuple[Array, float]:
+    """θ of each covariate, and the share of the variance that they remove; both pooled within the groups."""
+    value, gradient = value_and_gradient(moments, metric)
     parts = [value_and_gradient(moments, one) for one in covariates]
     h = np.stack([part[0] for part in parts], axis=1)  # groups × covariates
     gradients = np.stack([part[1] for part in parts], axis=1)  # groups × covariates × columns
-    weight = np.maximum(moments.n - 1, 0).astype(np.float64)
-    defined = (weight > 0) & np.isfinite(h).all(axis=1) & np.isfinite(value)
-    cov = np.where(defined[:, None, None], moments.cov, 0.0)
-    safe, own = np.where(defined[:, None, None], gradients, 0.0), np.where(defined[:, None], gradient, 0.0)
-    hh = np.einsum("g,gai,gij,gbj->ab", weight, safe, cov, safe)
-    hg = np.einsum("g,gai,gij,gj->a", weight, safe, cov, own)
-    theta = np.linalg.pinv(hh) @ hg
-    overall = moments.pooled()
-    centre = np.array([value_and_gradient(overall, one)[0][0] for one in covariates])
-    combined = gradient - np.einsum("a,gai->gi", theta, gradients)
-    adjusted = moments.linear(value - (h - centre) @ theta, combined)
-    before = float(np.einsum("g,gi,gij,gj->", weight, own, cov, own))
-    reduction = float(theta @ hg) / before if before > 0 else 0.0
-    return ArmEstimates(adjusted.value, adjusted.error**2, moments.n, reduction, value)
+    usable = (moments.n > 1) & np.isfinite(h).all(axis=1) & np.isfinite(value)
+    weight, cov = (moments.n - 1.0)[usable], moments.cov[usable]
+    h_gradient, gradient = gradients[usable], gradient[usable]
+    hh = np.einsum("g,gai,gij,gbj->ab", weight, h_gradient, cov, h_gradient, optimize=True)
+    hg = np.einsum("g,gai,gij,gj->a", weight, h_gradient, cov, gradient, optimize=True)
+    before = float(np.einsum("g,gi,gij,gj->", weight, gradient, cov, gradient, optimize=True))
+    theta = np.linalg.pinv(hh, hermitian=True) @ hg
+    return np.asarray(theta), float(theta @ hg) / before if before > 0 else 0.0
 
 
 def value_and_gradient(moments: Moments, metric: Metric) -> tuple[Array, Array]:

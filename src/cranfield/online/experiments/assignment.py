@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,8 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-
-_RANGE = 2**64
+from cranfield.online.digest import BUCKETS, SEPARATOR
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,18 @@ class Experiment:
     `layer` and `slot`: experiments in one layer, with slots that do not overlap, such as (0, 0.3) and (0.3, 1), share
     no users. Layers with different names are independent of each other.
 
-    The hash is SHA-256 of `salt/name`, a zero byte and the id, in UTF-8: the first 8 bytes, as a big-endian number,
-    choose the arm, the next 8 the exposure. The slot uses `salt/layer` in place of `salt/name`.
+    The arm is chosen by `cranfield.online.digest.bucket` of the id, with the salt `salt/arm/name`: SHA-256, so engines
+    and other programs can compute it as well. The exposure has the salt `salt/exposure/name`, the slot
+    `salt/layer/name of the layer`.
 
     References: Kohavi, Longbotham, Sommerfield & Henne, Controlled Experiments on the Web, DMKD 18(1), 2009,
     doi:10.1007/s10618-008-0114-1 (§4.1); Tang, Agarwal, O'Brien & Meyer, Overlapping Experiment Infrastructure, KDD
     2010, doi:10.1145/1835804.1835810
 
-    >>> test = Experiment("ranker-7", {"A": 0.5, "B": 0.5})
+    >>> test = Experiment("ranker-1", {"A": 0.5, "B": 0.5})
     >>> [test.arm(user) for user in ("ada", "grace", "edsger", "barbara")]
-    ['B', 'B', 'A', 'A']
-    >>> small = Experiment("ranker-7", {"A": 0.5, "B": 0.5}, exposure=0.1)
+    ['B', 'A', 'A', 'B']
+    >>> small = Experiment("ranker-1", {"A": 0.5, "B": 0.5}, exposure=0.1)
     >>> [small.arm(user) for user in ("ada", "grace", "edsger", "barbara")]
     [None, None, None, None]
     """
@@ -56,7 +57,8 @@ class Experiment:
     salt: str = ""
     _bounds: tuple[int, ...] = field(init=False, repr=False, compare=False)
     _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    _hash: Any = field(init=False, repr=False, compare=False)
+    _arm_hash: Any = field(init=False, repr=False, compare=False)
+    _exposure_hash: Any = field(init=False, repr=False, compare=False)
     _layer_hash: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -74,48 +76,37 @@ class Experiment:
         if (low, high) != (0, 1) and not self.layer:
             raise UsageError(f"experiment: slot == {self.slot}, but no layer; name the layer that it is a part of")
         total = sum(self.arms.values())
-        ends = np.cumsum([share / total for share in self.arms.values()])
-        object.__setattr__(self, "_bounds", tuple(min(round(end * _RANGE), _RANGE - 1) for end in ends.tolist()[:-1]))
+        ends = np.cumsum([share / total for share in self.arms.values()]).tolist()[:-1]
+        object.__setattr__(self, "_bounds", tuple(_threshold(end) for end in ends))
         object.__setattr__(self, "_names", tuple(str(arm) for arm in self.arms))
-        object.__setattr__(self, "_hash", _started(f"{self.salt}/{self.name}"))
-        object.__setattr__(self, "_layer_hash", _started(f"{self.salt}/{self.layer}") if self.layer else None)
+        object.__setattr__(self, "_arm_hash", _started(f"{self.salt}/arm/{self.name}"))
+        object.__setattr__(self, "_exposure_hash", _started(f"{self.salt}/exposure/{self.name}"))
+        object.__setattr__(self, "_layer_hash", _started(f"{self.salt}/layer/{self.layer}"))
 
     def arm(self, user: object) -> str | None:
         """The arm of a user; None if the user is not in the experiment."""
         data = encoded_id(user)
-        if self._layer_hash is not None:
-            digest = self._layer_hash.copy()
-            digest.update(data)
-            place = int.from_bytes(digest.digest()[:8], "big")
-            if not _threshold(self.slot[0]) <= place < _threshold(self.slot[1]):
-                return None
-        digest = self._hash.copy()
-        digest.update(data)
-        found = digest.digest()
-        if self.exposure < 1 and int.from_bytes(found[8:16], "big") >= _threshold(self.exposure):
+        if self.layer and not _threshold(self.slot[0]) <= _place(self._layer_hash, data) < _threshold(self.slot[1]):
             return None
-        return self._names[bisect_right(self._bounds, int.from_bytes(found[:8], "big"))]
+        if self.exposure < 1 and _place(self._exposure_hash, data) >= _threshold(self.exposure):
+            return None
+        return self._names[bisect_right(self._bounds, _place(self._arm_hash, data))]
 
     def assign(self, users: Iterable[object]) -> NDArray[Any]:
         """The arms of many users, as an array of names; None for users that are not in the experiment.
 
-        >>> Experiment("ranker-7").assign(["ada", "grace", 7]).tolist()
-        ['B', 'B', 'A']
+        >>> Experiment("ranker-1").assign(["ada", "grace", 7]).tolist()
+        ['B', 'A', 'B']
         """
         data = [encoded_id(user) for user in users]
-        numbers = _digests(self._hash, data)
         names = np.array([*self._names, None], dtype=object)
-        place = np.searchsorted(np.array(self._bounds, dtype=np.uint64), numbers[:, 0], side="right")
+        arm = np.searchsorted(np.array(self._bounds, dtype=np.int64), _places(self._arm_hash, data), side="right")
+        if self.layer:
+            place = _places(self._layer_hash, data)
+            arm[(place < _threshold(self.slot[0])) | (place >= _threshold(self.slot[1]))] = len(self._names)
         if self.exposure < 1:
-            place[numbers[:, 1] >= np.uint64(_threshold(self.exposure))] = len(self._names)
-        if self._layer_hash is not None:
-            at = _digests(self._layer_hash, data)[:, 0]
-            low, high = map(_threshold, self.slot)
-            outside = at < np.uint64(low)
-            if high < _RANGE:
-                outside |= at >= np.uint64(high)
-            place[outside] = len(self._names)
-        return names[place]
+            arm[_places(self._exposure_hash, data) >= _threshold(self.exposure)] = len(self._names)
+        return names[arm]
 
 
 def encoded_id(user: object) -> bytes:
@@ -153,20 +144,28 @@ def check_layer(experiments: Iterable[Experiment]) -> None:
 
 
 def _started(salt: str) -> Any:
-    """SHA-256 that has read the salt and a zero byte."""
-    return hashlib.sha256(salt.encode() + b"\0")
+    """SHA-256 that has read the salt and the separator, as `digest` does."""
+    return hashlib.sha256(f"{salt}{SEPARATOR}".encode("utf-8", "surrogateescape"))
 
 
 def _threshold(share: float) -> int:
-    return round(share * _RANGE)
+    """The bucket at which a share of all buckets ends."""
+    return math.floor(share * float(BUCKETS) + 0.5)
 
 
-def _digests(started: Any, data: list[bytes]) -> NDArray[np.uint64]:
-    """users × 4: the digest of each id as four big-endian numbers."""
+def _place(started: Any, data: bytes) -> int:
+    """The bucket of an id: the first 52 bits of its digest."""
+    digest = started.copy()
+    digest.update(data)
+    return int.from_bytes(bytes(digest.digest()[:7]), "big") >> 4
+
+
+def _places(started: Any, data: list[bytes]) -> NDArray[np.int64]:
+    """The buckets of many ids."""
     parts = []
     copy = started.copy
     for one in data:
         digest = copy()
         digest.update(one)
-        parts.append(digest.digest())
-    return np.frombuffer(b"".join(parts), dtype=">u8").reshape(-1, 4).astype(np.uint64)
+        parts.append(digest.digest()[:8])
+    return (np.frombuffer(b"".join(parts), dtype=">u8") >> np.uint64(12)).astype(np.int64)

@@ -24,7 +24,7 @@ class Metric:
     """What is compared between arms.
 
     >>> Metric.parse("clicks/impressions"), str(Metric.parse("p95( latency )"))
-    (Metric(kind='ratio', column='clicks', below='impressions', q=0.5), 'p95(latency)')
+    (Metric(kind='ratio', column='clicks', below='impressions', q=0.5, name=''), 'p95(latency)')
     """
 
     kind: str
@@ -33,6 +33,8 @@ class Metric:
     """The denominator of a ratio."""
     q: float = 0.5
     """Which quantile."""
+    name: str = ""
+    """What it is called, if not by its columns."""
 
     @classmethod
     def parse(cls, text: str, columns: Sequence[str] = ()) -> Metric:
@@ -64,6 +66,8 @@ class Metric:
         return (self.column, self.below) if self.below else (self.column,)
 
     def __str__(self) -> str:
+        if self.name:
+            return self.name
         if self.kind == "ratio":
             return f"{self.column}/{self.below}"
         if self.kind == "share":

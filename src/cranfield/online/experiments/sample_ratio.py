@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.test_result import check_alpha, shown_p
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.text import listed
@@ -58,7 +58,7 @@ class SampleRatio(Record):
         """What the test says, in one sentence."""
         counts = listed((f"{arm} {users:,}" for arm, users in zip(self.arms, self.users.tolist(), strict=True)), 6)
         wanted = listed((f"{arm} {round(users):,}" for arm, users in zip(self.arms, self.expected, strict=True)), 6)
-        p = f"p = {self.p:.4f}" if self.p >= 0.0001 else f"p = {self.p:.1g}"
+        p = shown_p(self.p)
         if self.mismatch:
             return (
                 f"SAMPLE-RATIO MISMATCH: users are {counts}, expected {wanted} ({p}, {self.test} test); "

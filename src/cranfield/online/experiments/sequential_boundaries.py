@@ -19,7 +19,9 @@ from cranfield.types import Array
 NODES = 201
 """Points of Gauss and Legendre's rule; the probabilities are exact to about ten digits."""
 WIDEST = 8.0
-"""Values of z beyond this are not integrated over: their probability is below 1e-15."""
+"""Values of z beyond this are not integrated over: their probability is below 1e-14."""
+LEAST = 1e-13
+"""The smallest p-value of a sequential test."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +88,7 @@ def boundaries(fractions: Sequence[float] | int, design: str = "lan-demets-of", 
     >>> boundaries(5, "obrien-fleming").z.round(3).tolist()
     [4.562, 3.226, 2.634, 2.281, 2.04]
     >>> boundaries([0.2, 0.5, 1.0], "pocock").z.round(3).tolist()
-    [2.281, 2.281, 2.281]
+    [2.323, 2.323, 2.323]
     """
     check.one_of("boundaries", DESIGNS, design=design)
     check_alpha("boundaries", alpha)
@@ -129,7 +131,7 @@ def repeated_p(z: float, fractions: Sequence[float] | int, design: str, look: in
     def excess(log_alpha: float) -> float:
         return float(_boundaries(used, design, math.exp(log_alpha)).z[look - 1]) - min(size, WIDEST)
 
-    low, high = math.log(1e-15), math.log(0.9999)
+    low, high = math.log(LEAST), math.log(0.9999)
     if excess(high) >= 0:
         return 1.0
     if excess(low) <= 0:

@@ -167,7 +167,9 @@ def summarise_sessions(
     total = int(arrays["sessions"].sum()) if len(arrays["sessions"]) else 0
     if not total:
         raise DataError(log.origin or "the log", None, _nothing(by))
-    users = engine.fetch(kept.select(nw.col("user").n_unique().alias("users")))["users"][0].as_py()
+    # A user has one first session, which is cheaper to count than different users
+    every = nw.col("user").n_unique() if by == "given" else (nw.col("session") == "1").cast(nw.Int64).sum()
+    users = engine.fetch(kept.select(every.alias("users")))["users"][0].as_py()
     at = engine.quantiles(kept, "minutes", QUANTILES).to_pylist()[0]
     names = [f"{group}" if group < MOST_QUERIES else f"{MOST_QUERIES} or more" for group in arrays["group"]]
     minutes = arrays["length"] / MINUTE
