@@ -1,5 +1,5 @@
 """
-Reading runs and judgments, ranking, joining, resampling: the loops that numpy cannot do.
+Reading runs and judgments, ranking, joining, resampling, comparing texts: the loops that numpy cannot do.
 """
 
 from collections.abc import Callable
@@ -428,3 +428,102 @@ class PooledDocuments:
         """
         For each place of a list, best first, the number of the document within its topic.
         """
+
+def interleave_list(
+    rankings: list[Any], method: str, length: int, seed: int, tau: float, skip_shared: bool
+) -> tuple[list[str], list[int], list[float], list[int], list[float]]:
+    """
+    Interleave lists of documents: documents, teams, worth of clicks, ranks and choices; by place, for each system.
+    """
+
+def interleave_lists(
+    documents: NDArray[numpy.int32],
+    start: NDArray[numpy.int64],
+    systems: int,
+    query: NDArray[numpy.int64],
+    seed: NDArray[numpy.uint64],
+    method: str,
+    length: int,
+    tau: float,
+    skip_shared: bool,
+    threads: int,
+) -> tuple[
+    NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.float64]
+]:
+    """
+    Interleave the lists of many queries, whose documents are numbers. All arrays are flat, short lists end in -1.
+    """
+
+def seeded_uniform(seed: int, stream: int) -> float:
+    """A random number in [0, 1) that depends only on its arguments."""
+
+def examination_step(
+    pair: NDArray[numpy.int32],
+    place: NDArray[numpy.int32],
+    skipped: NDArray[numpy.float64],
+    theta: NDArray[numpy.float64],
+    pairs: int,
+) -> tuple[NDArray[numpy.float64], float]:
+    """
+    The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
+    """
+
+class Words:
+    """Texts as numbered words; lines are sentences."""
+
+    def __len__(self) -> int: ...
+    def vocabulary(self) -> list[str]:
+        """The words (or stems) by number."""
+
+    @property
+    def word(self) -> NDArray[numpy.int32]:
+        """The numbers of all words, text after text."""
+
+    @property
+    def sentence_start(self) -> NDArray[numpy.int64]:
+        """Where each sentence begins in `word`, and where the last ends."""
+
+    @property
+    def text_start(self) -> NDArray[numpy.int64]:
+        """Where each text begins in `sentence_start`, and where the last ends."""
+
+def words_of(texts: list[str], ascii: bool, stemmer: str, stop_words: list[str], exceptions: dict[str, str]) -> Words:
+    """
+    Texts as words: runs of ASCII letters and digits in lower case, or all that is between blanks.
+    """
+
+def overlaps(
+    words: Words,
+    system: NDArray[numpy.int64],
+    reference: NDArray[numpy.int64],
+    unit: str,
+    n: int,
+    skip: int,
+    last_word: bool,
+    clip: bool,
+    weight: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    For each pair of texts: the units that both have, those of the reference, those of the system.
+    """
+
+def marked_words(
+    words: Words, system: int, reference: int, unit: str, clip: bool, weight: float
+) -> NDArray[numpy.int8]:
+    """For each word of the reference, 1 if it is in the common subsequence."""
+
+def clipped_grams(
+    words: Words,
+    system: NDArray[numpy.int64],
+    reference: NDArray[numpy.int64],
+    start: NDArray[numpy.int64],
+    most: int,
+    threads: int,
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    For each system text and n = 1 to `most`: its n-grams that its references have, clipped; and all its n-grams.
+    """
+
+def stem_of(word: str, stemmer: str) -> str:
+    """The stem of a lower-case ASCII word."""

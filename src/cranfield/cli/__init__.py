@@ -15,6 +15,8 @@ VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
     "stats", "pool-bias",
     "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
+    "calibrate", "offpolicy",
+    "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals",
     "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
@@ -39,7 +41,7 @@ GROUPS = {
         "cranfield meta power qrels.txt runs/*.run",
         (
             "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-            "predict", "tests", "reproduce", "study",
+            "predict", "tests", "reproduce", "study", "online",
         ),
     ),
     "pool": Group(
@@ -61,17 +63,29 @@ GROUPS = {
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
     ),
+    "ab": Group(
+        "experiments with users: A/B tests",
+        "assign users, compare arms, plan experiments; see: cranfield ab help",
+        "cranfield ab analyse users.csv --metric revenue --metric clicks/impressions",
+        ("assign", "analyse", "power", "aa"),
+    ),
+    "interleave": Group(
+        "which system do users prefer?",
+        "compare systems by clicks on lists that mix their results; see: cranfield interleave help",
+        "cranfield interleave analyse log.jsonl",
+        ("make", "simulate", "analyse", "power"),
+    ),
     "log": Group(
         "logs of live traffic",
         "check and measure logs, find sessions, simulate a log; see: cranfield log help",
         "cranfield log check log/",
         ("check", "sessions", "measures", "documents", "preferences", "satisfaction", "demo"),
     ),
-    "ab": Group(
-        "experiments with users: A/B tests",
-        "assign users, compare arms, plan experiments; see: cranfield ab help",
-        "cranfield ab analyse users.csv --metric revenue --metric clicks/impressions",
-        ("assign", "analyse", "power", "aa"),
+    "clicks": Group(
+        "models of clicks",
+        "fit click models to logs, use them; see: cranfield clicks help",
+        "cranfield clicks fit log.parquet --model PBM",
+        ("fit", "evaluate", "simulate", "judgments"),
     ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""

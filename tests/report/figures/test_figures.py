@@ -21,6 +21,8 @@ from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
 from cranfield.meta import axioms, correlate
 from cranfield.online.experiments import aa_splits, ab_power, analyse
+from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
+from cranfield.online.interleaving.preference_counts import count_preferences
 from cranfield.report.figures import (
     Figure,
     describe_aa_p_values,
@@ -31,6 +33,8 @@ from cranfield.report.figures import (
     describe_assessor_agreement,
     describe_axioms,
     describe_boxes,
+    describe_click_parameters,
+    describe_click_perplexity,
     describe_components,
     describe_concordance,
     describe_correlations,
@@ -44,15 +48,18 @@ from cranfield.report.figures import (
     describe_heat,
     describe_informativeness,
     describe_interaction,
+    describe_interleaving_power,
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
     describe_log_measure,
     describe_method_ranks,
+    describe_online_agreement,
     describe_posterior_entropy,
     describe_power,
     describe_powered,
     describe_precision_recall,
+    describe_preferences,
     describe_rank_changes,
     describe_reliability,
     describe_robustness,
@@ -114,6 +121,12 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
         "confusion": agreement.confusion(labels),
     }
     return {name: describe_assessor_agreement(result) for name, result in results.items()}
+
+
+def preferences(names: list[str]) -> InterleavingAnalysis:
+    """The analysis of interleaved systems with credits at random."""
+    credit = np.random.default_rng(0).random((30, len(names)))
+    return analyse_interleaving(count_preferences(names, credit), resamples=1)
 
 
 def log_columns(arms: list[str], *day: Any) -> dict[str, Any]:
@@ -179,6 +192,25 @@ def figures(systems: int) -> dict[str, Figure]:
         "discovery": describe_discovery(
             {"method": twice, "judgments": [0, 9] * systems, "share": rng.random(2 * systems)}
         ),
+        "click parameters": describe_click_parameters(
+            {"parameter": ["examination"] * 2 * systems, "rank": [2, 3] * systems, "value": rng.random(2 * systems)}
+            | {"above": np.repeat(np.arange(systems), 2), "low": [0.1] * 2 * systems, "high": [0.9] * 2 * systems}
+        ),
+        "click perplexity": describe_click_perplexity(
+            {"model": twice, "rank": [1, 2] * systems, "perplexity": 1 + rng.random(2 * systems)}
+        ),
+        "interleaving power": describe_interleaving_power(
+            {"series": twice, "impressions": [10, 90] * systems, "power": rng.random(2 * systems)}
+        ),
+        "online winners": describe_online_agreement(
+            {
+                "comparison": ["ab"] * (2 * systems),
+                "measure": twice,
+                "topics": [10, 20] * systems,
+                "agreement": rng.random(2 * systems),
+            }
+        ),
+        "preferences": describe_preferences(preferences(names)),
         "interaction": describe_interaction(
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),

@@ -203,8 +203,11 @@ class DuckDBEngine(Engine):
         relation = self.relation(frame)
         keys = [self.quote(name) for name in by]
         value = self.quote(column)
-        names = [f"quantile_cont(CAST({value} AS DOUBLE), {float(p)!r}) AS q{i}" for i, p in enumerate(at)]
-        result = relation.aggregate(", ".join([*keys, *names]), ", ".join(keys))
+        # One state for all probabilities: DuckDB would sort the values once for each
+        wanted = ", ".join(repr(float(p)) for p in at)
+        states = f"quantile_cont(CAST({value} AS DOUBLE), [{wanted}]) AS states"
+        result = relation.aggregate(", ".join([*keys, states]), ", ".join(keys))
+        result = result.project(", ".join([*keys, *(f"states[{i + 1}] AS q{i}" for i in range(len(at)))]))
         return self.fetch(self._frame(result).sort(*by) if by else self._frame(result))
 
     def select(self, frame: Any, columns: Mapping[str, str], *, add: bool = False) -> Any:
