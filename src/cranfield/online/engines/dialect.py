@@ -57,6 +57,10 @@ class Dialect(ABC):
         """A list of text, from a list, JSON or text with separators."""
 
     @abstractmethod
+    def length(self, items: str) -> str:
+        """The length of a list; 0 without a list."""
+
+    @abstractmethod
     def repeats(self, items: str) -> str:
         """How many items of a list are repetitions of others."""
 
@@ -67,6 +71,14 @@ class Dialect(ABC):
     @abstractmethod
     def share_a_word(self, first: str, second: str) -> str:
         """Whether two texts have a word in common; null if one of them is null."""
+
+    @abstractmethod
+    def key(self, text: str) -> str:
+        """A number of 64 bits for a text, which is cheaper to group and to sort; null stays null."""
+
+    @abstractmethod
+    def different_words(self, text: str) -> str:
+        """The number of different words in a text with single blanks; null without a text."""
 
     @abstractmethod
     def divided(self, sql: str, by: int) -> str:
@@ -192,6 +204,9 @@ class DuckDBDialect(Dialect):
             f" ELSE regexp_split_to_array(trim({text}), {_literal(LIST_SEPARATORS)}) END"
         )
 
+    def length(self, items: str) -> str:
+        return f"coalesce(len({items}), 0)"
+
     def repeats(self, items: str) -> str:
         return f"len({items}) - list_unique({items})"
 
@@ -201,6 +216,12 @@ class DuckDBDialect(Dialect):
     def share_a_word(self, first: str, second: str) -> str:
         words = [f"regexp_split_to_array(trim(lower({text})), '\\s+')" for text in (first, second)]
         return f"list_has_any({words[0]}, {words[1]})"
+
+    def key(self, text: str) -> str:
+        return f"CASE WHEN {text} IS NOT NULL THEN hash({text}) END"
+
+    def different_words(self, text: str) -> str:
+        return f"CAST(list_unique(str_split({text}, ' ')) AS BIGINT)"
 
     def divided(self, sql: str, by: int) -> str:
         return f"{sql} // {by}"
@@ -245,6 +266,9 @@ class SparkDialect(Dialect):
             f" ELSE split(trim({text}), {separators}) END"
         )
 
+    def length(self, items: str) -> str:
+        return f"CAST(coalesce(array_size({items}), 0) AS BIGINT)"
+
     def repeats(self, items: str) -> str:
         return f"CASE WHEN {items} IS NOT NULL THEN size({items}) - size(array_distinct({items})) END"
 
@@ -254,6 +278,13 @@ class SparkDialect(Dialect):
     def share_a_word(self, first: str, second: str) -> str:
         words = [f"split(trim(lower({text})), '\\\\s+')" for text in (first, second)]
         return f"arrays_overlap({words[0]}, {words[1]})"
+
+    def key(self, text: str) -> str:
+        return f"CASE WHEN {text} IS NOT NULL THEN xxhash64({text}) END"
+
+    def different_words(self, text: str) -> str:
+        words = f"split({text}, ' ')"
+        return f"CASE WHEN {text} IS NOT NULL THEN CAST(size(array_distinct({words})) AS BIGINT) END"
 
     def divided(self, sql: str, by: int) -> str:
         return f"{sql} DIV {by}"

@@ -14,18 +14,20 @@ from cranfield.online.log_measures.expressions import col, lit, where
 from cranfield.online.log_measures.log_signals import (
     ASKED,
     END,
+    PAGES,
     QUERIES,
     SECOND,
     SESSION_TIME,
     SESSIONS,
     START,
     Signal,
+    shown_within,
 )
 from cranfield.online.log_measures.log_stretches import Stretches
 from cranfield.online.log_measures.online_measure import OnlineMeasure
 from cranfield.online.log_measures.query_texts import add_repeats, add_similarity, add_words, normal_text
 from cranfield.online.log_measures.shown_documents import add_shown
-from cranfield.online.logs.log import Log
+from cranfield.online.logs.log import PAGE_SIZE, Log
 from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
 
 DAY = 86_400 * SECOND
@@ -50,6 +52,8 @@ class LogRows:
     by: tuple[str, ...] = ()
     sessions_by: str = "auto"
     silence: float = SILENCE
+    names_users: bool = True
+    """Whether users keep their names; numbers are faster."""
 
     def __post_init__(self) -> None:
         check.positive("sessions", silence=self.silence)
@@ -73,9 +77,17 @@ class LogRows:
         always += [END] if self.needs & {"sessions", "history", "absence", "days"} else []
         always += [ASKED] if self.needs & {"similarity", "repeats"} else []
         wanted = [signal for measure in self.measures for signal in measure.signals()]
+        wanted += self._pages(self.measures)
         evidence = [each.signal for measure in self.measures for each in measure.evidence()]
         wanted += [signal for signal in evidence if signal is not None]
         return tuple(dict.fromkeys(signal for signal in (*always, *wanted) if signal not in OF_SESSIONS))
+
+    def _pages(self, measures: Iterable[OnlineMeasure]) -> list[Signal]:
+        """How many documents are shown, counted with the events, if the length of each list is known."""
+        if "expected" in self.needs or PAGE_SIZE not in self.log.queries.collect_schema().names():
+            return []
+        cutoffs = [getattr(measure, "k", None) for measure in measures if "shown" in measure.needs]
+        return [PAGES if k is None else shown_within(k) for k in cutoffs]
 
     @property
     def _carried(self) -> tuple[str, ...]:
@@ -87,61 +99,94 @@ class LogRows:
     def passed(self) -> Stretches:
         """The pass over the log."""
         way = "given" if self.sessions_by == "continuity" else self.sessions_by
-        return Stretches(self.log, self.signals, self._carried, self.silence, way)
+        in_sessions = "sessions" in self.needs
+        return Stretches(self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users)
+
+    @cached_property
+    def whole(self) -> Any:
+        """A row per user and query, with the signals and the groups."""
+        return self._with_groups(self.passed.whole)
 
     @cached_property
     def stretches(self) -> Any:
-        """A row per user, query and session, with the signals and the groups."""
-        rows = self.passed.with_sessions() if "sessions" in self.needs else self.passed.without_sessions()
+        """A row per user, query and session, with the groups and the signals that need sessions."""
+        if "sessions" not in self.needs:
+            return self.whole
+        measures = [measure for measure in self.measures if measure.rows != "queries" or "sessions" in measure.needs]
+        signals = self._signals_of(measures)
+        texts = ("text",) if any(measure.needs & TEXTUAL for measure in measures) else ()
+        carried = tuple(name for name in self._carried if name != "text") + texts
+        return self.log.engine.keep(self._with_groups(self.passed.with_sessions(signals, carried), keep=False))
+
+    def _with_groups(self, rows: Any, keep: bool = True) -> Any:
+        """The rows with the columns of the groups; kept if there are any."""
         columns = {name: col(name) for name in self._carried if name != "text"}
         columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
         if "day" in self.by:
             columns["day"] = col(START.name) // DAY
-        return self.log.engine.keep(rows.with_columns(**columns) if columns else rows)
+        if not columns:
+            return rows
+        rows = rows.with_columns(**columns)
+        return self.log.engine.keep(rows) if keep else rows
 
     @cached_property
     def queries(self) -> Any:
         """A row per query, with its signals; events that belong to no query of the log are left out."""
+        return self._queries([measure for measure in self.measures if measure.rows == "queries"])
+
+    def _queries(self, measures: Sequence[OnlineMeasure]) -> Any:
+        """The queries with what these measures need."""
         import narwhals as nw
 
-        rows = self.stretches
-        if "sessions" in self.needs:
+        needs = frozenset().union(*(measure.needs for measure in measures))
+        rows = self.whole
+        if "sessions" in needs:
+            rows = self.stretches
             session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
             torn = rows.filter(col("torn") & ~col("query_id").is_null())
-            mended = torn.group_by("user", "query_id").agg(*self._combined("queries"), session)
+            combined = self._combined(measures, text=bool(needs & TEXTUAL))
+            mended = torn.group_by("user", "query_id").agg(*combined, session)
             names = mended.collect_schema().names()
             rows = nw.concat([rows.filter(~col("torn")).select(*names), mended], how="vertical")
         rows = rows.filter(col(QUERIES.name) > 0)
-        if self.needs & TEXTUAL:
+        if needs & TEXTUAL:
             rows = rows.with_columns(text=normal_text("text"))
-        if "similarity" in self.needs:
-            rows = add_similarity(rows)
-        if "repeats" in self.needs:
+        if "similarity" in needs:
+            rows = add_similarity(rows, self.log.engine)
+        if "repeats" in needs:
             rows = add_repeats(rows)
-        if "words" in self.needs:
-            rows = add_words(rows)
-        if "shown" in self.needs:
-            cutoffs = sorted({k for measure in self.measures if (k := getattr(measure, "k", None))})
-            rows = add_shown(rows, self.log, cutoffs, expected="expected" in self.needs)
+        if "words" in needs:
+            rows = add_words(rows, self.log.engine)
+        if pages := self._pages(measures):
+            rows = rows.with_columns(*(col(signal.name).fill_null(0.0) for signal in pages))
+        elif "shown" in needs:
+            cutoffs = sorted({k for measure in measures if (k := getattr(measure, "k", None))})
+            rows = add_shown(rows, self.log, cutoffs, expected="expected" in needs)
         return rows
 
     @cached_property
     def sessions(self) -> Any:
         """A row per session, with its signals. Its groups are those of its first day, and of its lowest arm."""
-        rows = self.stretches.group_by("user", "session").agg(*self._combined("sessions"))
+        measures = [measure for measure in self.measures if measure.rows == "sessions"]
+        rows = self.stretches.group_by("user", "session").agg(*self._combined(measures))
         rows = rows.with_columns(**{signal.name: signal.of_row() for signal in OF_SESSIONS})
         if "absence" in self.needs:
             before = col(END.name).shift(1).over("user", order_by=[START.name, "session"])
             rows = rows.with_columns(absence=col(START.name) - before)
-        return rows
+        return self.log.engine.keep(rows) if measures and self._users_have_sessions else rows
+
+    @property
+    def _users_have_sessions(self) -> bool:
+        """Whether a measure of users counts their sessions."""
+        return any(signal in OF_SESSIONS for measure in self.measures for signal in measure.signals())
 
     @cached_property
     def users(self) -> Any:
         """A row per user and group, with its signals."""
-        rows = self.stretches.group_by("user", *self.by).agg(
-            *(signal.combined() for signal in self._signals_of("users"))
-        )
-        if any(signal in OF_SESSIONS for measure in self.measures for signal in measure.signals()):
+        measures = [measure for measure in self.measures if measure.rows == "users"]
+        signals = (signal.combined() for signal in self._signals_of(measures))
+        rows = self.stretches.group_by("user", *self.by).agg(*signals)
+        if self._users_have_sessions:
             sums = (signal.combined() for signal in OF_SESSIONS)
             rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
             rows = rows.with_columns(*(col(signal.name).fill_null(0) for signal in OF_SESSIONS))
@@ -160,16 +205,22 @@ class LogRows:
         """A row per user and group: the sums above and below the line of each measure (see `sum_names`)."""
         import narwhals as nw
 
-        rows = self.stretches.select("user", *self.by).unique()
-        for kind in dict.fromkeys(measure.rows for measure in self.measures):
+        rows = self.stretches.group_by("user", *self.by).agg(nw.len().alias("stretches")).drop("stretches")
+        parts: dict[tuple[str, bool], list[OnlineMeasure]] = {}
+        for measure in self.measures:
+            # Queries that need no sessions are not sorted into them
+            parts.setdefault((measure.rows, "sessions" in measure.needs), []).append(measure)
+        if ("users", False) in parts:
+            parts.setdefault(("users", True), []).extend(parts.pop(("users", False)))
+        for (kind, _), measures in parts.items():
             terms = {
                 name: expression.cast(nw.Float64())
-                for measure in self.measures
-                if measure.rows == kind
+                for measure in measures
                 for name, expression in zip(sum_names(measure), measure.terms(), strict=True)
             }
+            frame = self._queries(measures) if kind == "queries" else getattr(self, kind)
             sums = (col(name).sum() for name in terms)
-            totals = getattr(self, kind).select("user", *self.by, **terms).group_by("user", *self.by).agg(*sums)
+            totals = frame.select("user", *self.by, **terms).group_by("user", *self.by).agg(*sums)
             rows = rows.join(totals, on=["user", *self.by], how="left")
         names = [name for measure in self.measures for name in sum_names(measure)]
         return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))
@@ -181,15 +232,15 @@ class LogRows:
         row = self.log.engine.fetch(ends).to_pylist()[0]
         return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
-    def _signals_of(self, rows: str) -> tuple[Signal, ...]:
-        """The signals that the measures with such rows need."""
-        wanted = {signal for measure in self.measures if measure.rows == rows for signal in measure.signals()}
+    def _signals_of(self, measures: Sequence[OnlineMeasure]) -> tuple[Signal, ...]:
+        """The signals that some measures need."""
+        wanted = {signal for measure in measures for signal in measure.signals()} | set(self._pages(measures))
         return tuple(signal for signal in self.signals if signal in wanted or signal in ALWAYS)
 
-    def _combined(self, rows: str) -> Iterable[Any]:
+    def _combined(self, measures: Sequence[OnlineMeasure], *, text: bool = False) -> Iterable[Any]:
         """Signals and groups of several stretches together."""
-        yield from (signal.combined() for signal in self._signals_of(rows))
-        if "text" in self._carried and rows == "queries":
+        yield from (signal.combined() for signal in self._signals_of(measures))
+        if text:
             yield col("text").max()
         for name in self.by:
             yield col(name).min()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cranfield.online.log_measures.expressions import col, lit, where
+from cranfield.online.logs.log import PAGE_SIZE
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -90,6 +91,15 @@ def satisfied(seconds: float) -> Signal:
     )
 
 
+def shown_within(k: int) -> Signal:
+    """Documents shown at rank k or above, if the log has a list of documents per query."""
+    return Signal(
+        f"shown @{k}",
+        "sum",
+        lambda: where(~col("query_id").is_null(), where(col(PAGE_SIZE) > k, lit(k), col(PAGE_SIZE)) * 1.0),
+    )
+
+
 QUERIES = count_of(QUERY)
 CLICKS = count_of("click")
 HOVERS = count_of("hover")
@@ -105,6 +115,8 @@ DWELL = Signal("dwell", "sum", lambda: where(_action("click"), col("dwell")))
 DWELLS = Signal("dwells", "count", lambda: where(_action("click") & ~col("dwell").is_null(), lit(1)))
 RANKED_CLICKS = Signal("ranked clicks", "count", lambda: where(_action("click") & ~col("position").is_null(), lit(1)))
 CLICK_RANKS = Signal("click ranks", "sum", lambda: where(_action("click"), col("position") * 1.0))
+PAGES = Signal("shown", "sum", lambda: where(~col("query_id").is_null(), col(PAGE_SIZE) * 1.0))
+"""Documents shown, if the log has a list of documents per query."""
 SESSIONS = Signal("sessions", "sum", lambda: lit(1))
 """A signal of sessions, not of queries."""
 SESSION_TIME = Signal("session time", "sum", lambda: col(END.name) - col(START.name))

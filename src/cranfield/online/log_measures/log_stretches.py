@@ -9,13 +9,13 @@ events, with the same result as over the events.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from cranfield.online.log_measures.expressions import col, indicator, lit
 from cranfield.online.log_measures.log_signals import END, QUERY, SECOND, START, Signal
-from cranfield.online.logs.log import Log
+from cranfield.online.logs.log import PAGE_SIZE, Log
 from cranfield.online.logs.sessions import SILENCE
 
 
@@ -30,6 +30,10 @@ class Stretches:
     """Minutes after which a session ends."""
     way: str = "auto"
     """`auto`, `silence` or `given`."""
+    in_sessions: bool = True
+    """Whether sessions are needed at all."""
+    names_users: bool = True
+    """Whether users keep their names. If not, a user is a number of 64 bits, as long as the digest of a name."""
 
     @cached_property
     def unnamed(self) -> tuple[int, int]:
@@ -50,47 +54,61 @@ class Stretches:
         """The silence that ends a session, in microseconds."""
         return round(self.silence * 60 * SECOND)
 
-    def without_sessions(self) -> Any:
-        """A row per user and query with the signals, and a row per user for events without a query."""
-        return self._grouped(self._activity(), ["user", "query_id"])
+    @cached_property
+    def whole(self) -> Any:
+        """A row per user and query with the signals, and a row per user for events without a query; kept."""
+        ends = (col("session").min().alias("session"), col("session").max().alias("last session"))
+        sessions = ends if self.in_sessions and self.named else ()
+        return self.log.engine.keep(self._grouped(self._activity(), ["user", "query_id"], *sessions))
 
-    def with_sessions(self) -> Any:
-        """A row per user, query and session with the signals; `torn` marks queries that are in several sessions."""
+    def with_sessions(self, signals: Sequence[Signal], carried: Sequence[str]) -> Any:
+        """A row per user, query and session with some signals; `torn` marks queries that are in several sessions."""
         import narwhals as nw
 
-        activity = self._activity()
-        ends = (col("session").min().alias("session"), col("session").max().alias("last session"))
-        rows = self.log.engine.keep(self._grouped(activity, ["user", "query_id"], *(ends if self.named else ())))
+        part = replace(self, signals=tuple(signals), carried=tuple(carried))
+        names = ["user", "query_id", *(signal.name for signal in signals), *carried]
+        rows = self.whole.select(*names, *(("session", "last session") if self.named else ()))
         if self.named:
             torn = col("session") != col("last session")
         else:
             torn = col(END.name) - col(START.name) > self._silence
         torn = torn | col("query_id").is_null()
-        whole = rows.filter(~torn).with_columns(torn=lit(False))
+        unbroken = rows.filter(~torn).with_columns(torn=lit(False))
         parts = rows.filter(torn).select("user", "query_id")
         if self.log.engine.fetch(parts.select(nw.len().alias("n"))).to_pylist()[0]["n"]:
-            whole = nw.concat([whole, self._cut(activity, parts, whole.collect_schema().names())], how="vertical")
+            columns = unbroken.collect_schema().names()
+            unbroken = nw.concat([unbroken, part._cut(part._activity(), parts, columns)], how="vertical")
         if self.named:
-            return whole.drop("last session")
-        return number_sessions(whole, self._silence, self.log.engine)
+            return unbroken.drop("last session")
+        return number_sessions(unbroken, self._silence, self.log.engine)
 
     def _activity(self) -> Any:
         """Queries and events below one another."""
         import narwhals as nw
 
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
+        sizes = [PAGE_SIZE] if PAGE_SIZE in self.log.queries.collect_schema().names() else []
         queries = self.log.queries.select(
-            "user", "query_id", "time", "session", *self.carried,
+            "user", "query_id", "time", "session", *self.carried, *sizes,
             action=lit(QUERY),
             **{name: nw.lit(None, dtype=dtype) for name, dtype in numbers.items()},
         )  # fmt: skip
         events = self.log.events.select(
             "user", "query_id", "time", "session",
             *(nw.lit(None, dtype=nw.String()).alias(name) for name in self.carried),
+            *(nw.lit(None, dtype=nw.Int64()).alias(name) for name in sizes),
             "action",
             *(col(name).cast(dtype) for name, dtype in numbers.items()),
         )  # fmt: skip
-        return nw.concat([queries, events], how="vertical")
+        return nw.concat([self._users(queries), self._users(events)], how="vertical")
+
+    def _users(self, rows: Any) -> Any:
+        """The rows with the names of users, or with their numbers."""
+        if self.names_users:
+            return rows
+        engine = self.log.engine
+        columns = {name: engine.quote(name) for name in rows.collect_schema().names()}
+        return engine.select(rows, columns | {"user": engine.dialect.key(columns["user"])})
 
     def _cut(self, activity: Any, parts: Any, columns: Sequence[str]) -> Any:
         """Events without a query, and those of torn queries, by stretch or by session."""

@@ -143,7 +143,7 @@ def measure_log(
     names = list(measures or ())
     names += [*(metric_set.measures if metric_set else ()), *(oec.measures if oec else ())]
     chosen = parse_online_many(names or DEFAULT)
-    rows = LogRows(log, chosen, check_by(by), sessions, silence)
+    rows = LogRows(log, chosen, check_by(by), sessions, silence, names_users=False)
     estimates, missing = _estimates(rows, oec)
     users = next(iter(estimates.values())).n
     if not len(users):
@@ -223,7 +223,7 @@ def _missing(rows: LogRows) -> dict[str, str]:
     }
     if any(each.signal is None for entries in evidence.values() for each in entries):
         sums["text"] = col("text").count()
-    totals: Mapping[str, Any] = rows.log.engine.fetch(rows.stretches.select(**sums)).to_pylist()[0]
+    totals: Mapping[str, Any] = rows.log.engine.fetch(rows.whole.select(**sums)).to_pylist()[0]
 
     def absent(each: Evidence) -> bool:
         return not totals[each.signal.name if each.signal else "text"]

@@ -9,6 +9,8 @@ from cranfield.online.engines.engine import Engine
 
 QUERIES = ("query_id", "user", "session", "time", "text", "arm")
 """The columns of `Log.queries`, before its segments."""
+PAGE_SIZE = "_page_size"
+"""A further column of `Log.queries` if the log has a list of documents per query: the length of the list."""
 SHOWN = ("query_id", "position", "doc", "propensity")
 EVENTS = ("query_id", "user", "session", "time", "action", "doc", "position", "value", "dwell")
 

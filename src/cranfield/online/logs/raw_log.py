@@ -15,6 +15,7 @@ from cranfield.online.engines.dialect import Field
 from cranfield.online.engines.engine import Engine
 from cranfield.online.engines.table_source import find_table
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap
+from cranfield.online.logs.log import PAGE_SIZE
 from cranfield.text import listed
 
 SALT_VARIABLE = "CRANFIELD_SALT"
@@ -152,7 +153,10 @@ def _read_table(
     if "documents" in fields and typed and not options.numbered:
         lists = engine.select(frame, {name: selection[name] for name in LISTS})
         selection["documents"] = f"CAST(NULL AS {engine.dialect.array})"
-    kept = engine.keep(engine.select(frame, selection))
+    # Columns that are null everywhere take time and memory to keep, and none to add
+    nothing = {name: sql for name, sql in selection.items() if sql.startswith("CAST(NULL AS ")}
+    kept = engine.keep(engine.select(frame, {name: sql for name, sql in selection.items() if name not in nothing}))
+    kept = engine.select(kept, nothing, add=True) if nothing else kept
     if "documents" in fields and lists is None:
         lists = kept.filter(~nw.col("_unreadable")).select(*LISTS)
     return RawTable(kept, paths, origin, lists, tuple(guessed), ubi)
@@ -201,6 +205,8 @@ def _selection(
             selected[role] = sql.whole(there)
         else:
             selected[role] = sql.text(there) if role in TEXT_ROLES else sql.number(there)
+    if "documents" in fields:
+        selected[PAGE_SIZE] = sql.length(sql.items(fields["documents"]))
     selected |= {name: sql.text(fields[f"segment {name}"]) for name in segments}
     selected["time_kind"] = sql.time_kind(fields["time"]) if "time" in fields else "'missing'"
     return selected | {name: name for name in ("_unreadable", *(NUMBERING if options.numbered else ()))}

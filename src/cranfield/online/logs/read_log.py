@@ -13,7 +13,7 @@ from cranfield.online.engines.dialect import TIME_KINDS
 from cranfield.online.engines.engine_names import open_engine
 from cranfield.online.logs.actions import renamed_actions, with_usual_actions
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap, read_column_map
-from cranfield.online.logs.log import EVENTS, QUERIES, SHOWN, Log
+from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, Log
 from cranfield.online.logs.log_tables import find_log
 from cranfield.online.logs.raw_log import RawLog, RawOptions, RawTable, read_raw
 from cranfield.text import counted, listed
@@ -123,7 +123,7 @@ def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
         queries = rows
         shown = rows.filter(nw.col("doc") != nw.col("doc")).select(*SHOWN)
         notes.append("no column for the documents shown: the log has queries and events only")
-    queries = queries.select(*QUERIES, *raw.segments)
+    queries = queries.select(*QUERIES, *raw.segments, *([PAGE_SIZE] if "documents" in table.paths else []))
     events = _events(raw, rows, queries, place, notes)
     return Log(engine, queries, shown, events, raw.segments, table.origin, tuple(notes))
 
