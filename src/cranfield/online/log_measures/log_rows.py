@@ -209,9 +209,8 @@ class LogRows:
         parts: dict[tuple[str, bool], list[OnlineMeasure]] = {}
         for measure in self.measures:
             # Queries that need no sessions are not sorted into them
-            parts.setdefault((measure.rows, "sessions" in measure.needs), []).append(measure)
-        if ("users", False) in parts:
-            parts.setdefault(("users", True), []).extend(parts.pop(("users", False)))
+            in_sessions = measure.rows == "queries" and "sessions" in measure.needs
+            parts.setdefault((measure.rows, in_sessions), []).append(measure)
         for (kind, _), measures in parts.items():
             terms = {
                 name: expression.cast(nw.Float64())

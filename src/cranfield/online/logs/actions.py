@@ -42,6 +42,9 @@ def with_usual_actions(events: Any, named: Mapping[str, str]) -> Any:
 
 def renamed_actions(engine: Engine, events: Any, named: Mapping[str, str]) -> dict[str, str]:
     """The actions of a log that have another usual name, and that name."""
+    import narwhals as nw
+
     synonyms = SYNONYMS | {name.lower(): kind for name, kind in named.items()}
-    actions = engine.fetch(events.select("action").unique().head(MOST_ACTIONS))["action"].to_pylist()
+    different = events.group_by("action").agg(nw.len().alias("rows"))  # cheaper than unique rows, which are sorted
+    actions = engine.fetch(different.head(MOST_ACTIONS))["action"].to_pylist()
     return {name: synonyms[name.lower()] for name in sorted(filter(None, actions)) if name.lower() in synonyms}
