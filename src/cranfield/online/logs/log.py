@@ -24,7 +24,8 @@ class Log:
 
     engine: Engine
     queries: Any
-    """A row per query: `query_id`, `user`, `session`, `time`, `text`, `arm`, and the segments as text."""
+    """A row per query: `query_id`, `user`, `session`, `time`, `text`, `arm`, and the segments as text; perhaps also
+    `PAGE_SIZE`, so that documents can be counted without their rows."""
     shown: Any
     """A row per document shown: `query_id`, `position` (from 1), `doc`, `propensity`."""
     events: Any
