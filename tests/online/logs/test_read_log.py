@@ -306,3 +306,16 @@ def test_documents_may_be_text_with_separators() -> None:
         tables["source"] = tables["source"].set_column(3, "documents", pyarrow.array([text]))
         log = read_log(**tables, salt="s")
         assert [row["doc"] for row in log.engine.fetch(log.shown.sort("position")).to_pylist()] == ["a", "b"]
+
+
+def test_events_of_unknown_actions_are_counted_in_the_notes() -> None:
+    actions = ["click", "wiggle", "Wiggle", "buy", "jump", "wiggle"]
+    table = pyarrow.table(
+        {"query_id": ["q"] * 6, "user": ["u"] * 6, "time": [f"2026-03-02T12:00:0{i}Z" for i in range(6)],
+         "action": actions}
+    )  # fmt: skip
+    queries = pyarrow.table({"query_id": ["q"], "user": ["u"], "time": ["2026-03-02T12:00:00Z"]})
+    notes = read_log(queries, events=table, salt="s").notes
+    assert "events: actions read as conversion: buy" in notes
+    unknown = next(note for note in notes if "unknown" in note)
+    assert unknown.startswith("events: 4 events of unknown actions ('Wiggle', 'jump' and 'wiggle') count as no click")
