@@ -318,4 +318,4 @@ def test_events_of_unknown_actions_are_counted_in_the_notes() -> None:
     notes = read_log(queries, events=table, salt="s").notes
     assert "events: actions read as conversion: buy" in notes
     unknown = next(note for note in notes if "unknown" in note)
-    assert unknown.startswith("events: 4 events of unknown actions ('Wiggle', 'jump' and 'wiggle') count as no click")
+    assert unknown.startswith("events: 4 events of unknown actions ('Wiggle', 'jump', 'wiggle') count as no click")

@@ -102,7 +102,7 @@ class LogRows:
 
     @cached_property
     def queries(self) -> Any:
-        """A row per query, with its signals; events that belong to no query of the log, and queries without an id, are left out."""
+        """A row per query, with its signals; events of no query of the log and queries without an id are left out."""
         import narwhals as nw
 
         rows = self.stretches
