@@ -245,6 +245,20 @@ def serve(folder: Path, repeats: int) -> Part:
     return Part("judging in the browser", rows, targets)
 
 
+def answers(folder: Path, repeats: int) -> Part:
+    from bench.answers import CONTESTANTS, LONG, MORE, OURS, PAIRS, PEER, TWO, WORDS
+
+    rows = in_turns("bench.answers", CONTESTANTS, repeats)
+    grown = rows[TWO].get("grown")
+    targets = [
+        Target("times faster than rouge-score", ratio(rows, PEER, OURS), at_least=30),
+        Target("times the time of a tenth of the pairs", ratio(rows, MORE, OURS), at_most=12),
+        Target("bytes a word, ROUGE-L of two long texts", quotient(grown, 2 * LONG), at_most=200),
+    ]
+    title = f"ROUGE-1, -2, -L and -Lsum with stemmer of {PAIRS:,} pairs x {WORDS} words; two texts of {LONG:,} words"
+    return Part(title, rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -258,6 +272,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "merging": merging,
     "machine": machine_judges,
     "serve": serve,
+    "answers": answers,
 }
 
 

@@ -1,5 +1,5 @@
 """
-Reading runs and judgments, ranking, joining, resampling: the loops that numpy cannot do.
+Reading runs and judgments, ranking, joining, resampling, comparing texts: the loops that numpy cannot do.
 """
 
 from collections.abc import Callable
@@ -428,3 +428,63 @@ class PooledDocuments:
         """
         For each place of a list, best first, the number of the document within its topic.
         """
+
+class Words:
+    """Texts as numbered words; lines are sentences."""
+
+    def __len__(self) -> int: ...
+    def vocabulary(self) -> list[str]:
+        """The words (or stems) by number."""
+
+    @property
+    def word(self) -> NDArray[numpy.int32]:
+        """The numbers of all words, text after text."""
+
+    @property
+    def sentence_start(self) -> NDArray[numpy.int64]:
+        """Where each sentence begins in `word`, and where the last ends."""
+
+    @property
+    def text_start(self) -> NDArray[numpy.int64]:
+        """Where each text begins in `sentence_start`, and where the last ends."""
+
+def words_of(texts: list[str], ascii: bool, stemmer: str, stop_words: list[str], exceptions: dict[str, str]) -> Words:
+    """
+    Texts as words: runs of ASCII letters and digits in lower case, or all that is between blanks.
+    """
+
+def overlaps(
+    words: Words,
+    system: NDArray[numpy.int64],
+    reference: NDArray[numpy.int64],
+    unit: str,
+    n: int,
+    skip: int,
+    last_word: bool,
+    clip: bool,
+    weight: float,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    For each pair of texts: the units that both have, those of the reference, those of the system.
+    """
+
+def marked_words(
+    words: Words, system: int, reference: int, unit: str, clip: bool, weight: float
+) -> NDArray[numpy.int8]:
+    """For each word of the reference, 1 if it is in the common subsequence."""
+
+def clipped_grams(
+    words: Words,
+    system: NDArray[numpy.int64],
+    reference: NDArray[numpy.int64],
+    start: NDArray[numpy.int64],
+    most: int,
+    threads: int,
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    For each system text and n = 1 to `most`: its n-grams that its references have, clipped; and all its n-grams.
+    """
+
+def stem_of(word: str, stemmer: str) -> str:
+    """The stem of a lower-case ASCII word."""

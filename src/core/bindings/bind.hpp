@@ -10,5 +10,6 @@ void bind_joins(nanobind::module_& m);
 void bind_intents(nanobind::module_& m);
 void bind_resampling(nanobind::module_& m);
 void bind_pools(nanobind::module_& m);
+void bind_words(nanobind::module_& m);
 
 }  // namespace cranfield

@@ -1,0 +1,181 @@
+"""Texts of systems and references: summaries and answers, by run and topic."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.answers.answer_rows import ROLES, Row, read_rows
+from cranfield.assessed.joined_runs import distinct_names
+from cranfield.collection.column_names import column_key
+from cranfield.collection.source import PathLike, check_content, expand, head_of, load, shown_path, stem, text_of
+from cranfield.errors import DataError, UsageError
+from cranfield.text import counted, listed, shown
+
+TextsOfRuns = Mapping[str, Mapping[str, str]]
+"""{run: {topic: text}}."""
+References = Mapping[str, Sequence[str]]
+"""{topic: texts}."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a system wrote for a topic. Lines of the text are sentences, if the source has sentences."""
+
+    run: str
+    topic: str
+    text: str
+    id: str = ""
+    """The name under which assessors saw it; empty: it has none."""
+    origin: str = ""
+    line: int | None = None
+
+
+def read_answers(paths: Iterable[PathLike]) -> list[Answer]:
+    """The texts in files and folders, one source for each system.
+
+    A source is a folder with a file for each topic, whose name without suffix is the topic; or a file with rows of
+    topic (or id) and text, as JSON-lines or as a table with a header; or lines of topic, tab, text. Rows may also name
+    the run; otherwise it is named after the file. A text may be a list of sentences.
+    """
+    sources = expand(paths)
+    if not sources:
+        raise UsageError("no texts; give a file or a folder for each system")
+    names = distinct_names([stem(source.rstrip("/")) for source in sources], sources)
+    answers = [answer for name, source in zip(names, sources, strict=True) for answer in _of_source(source, name)]
+    seen: dict[tuple[str, str], Answer] = {}
+    for answer in answers:
+        first = seen.setdefault((answer.run, answer.topic), answer)
+        if first is not answer:
+            where = f"first in {first.origin}" + (f", line {first.line}" if first.line else "")
+            message = f"topic {shown(answer.topic)} of run {shown(answer.run)} appears twice, {where}"
+            raise DataError(answer.origin, answer.line, message)
+    return answers
+
+
+def texts_of_runs(answers: Iterable[Answer]) -> dict[str, dict[str, str]]:
+    """{run: {topic: text}}."""
+    texts: dict[str, dict[str, str]] = {}
+    for answer in answers:
+        texts.setdefault(answer.run, {})[answer.topic] = answer.text
+    return texts
+
+
+def read_references(paths: Iterable[PathLike]) -> dict[str, list[str]]:
+    """The references of each topic: those of all sources, and several rows of one source with the same topic.
+
+    In a folder, the files of one topic are `301.txt`, or `301.a.txt`, `301.b.txt` where the topics have no dot.
+    """
+    sources = expand(paths)
+    if not sources:
+        raise UsageError("no references; give a file or a folder of them")
+    references: dict[str, list[str]] = {}
+    for source in sources:
+        for answer in _of_source(source, ""):
+            references.setdefault(answer.topic, []).append(answer.text)
+    return references
+
+
+def with_numbered_references(references: Mapping[str, Sequence[str]], topics: Iterable[str]) -> dict[str, list[str]]:
+    """References of topics; a reference of `301.a` is one of topic `301`, if there are texts for `301` only.
+
+    >>> with_numbered_references({"301.a": ["x"], "301.b": ["y"]}, ["301"])
+    {'301': ['x', 'y']}
+    """
+    known = set(topics)
+    merged: dict[str, list[str]] = {}
+    for name, texts in references.items():
+        base = name.rpartition(".")[0]
+        topic = base if name not in known and base in known else name
+        merged.setdefault(topic, []).extend(texts)
+    return merged
+
+
+def _of_source(source: str, run: str) -> list[Answer]:
+    if os.path.isdir(source):
+        return _of_folder(source, run)
+    buffer = load(source)
+    origin = shown_path(source)
+    if not len(buffer):
+        raise DataError(origin, None, "is empty, expected texts")
+    check_content(head_of(buffer), origin)
+    text = text_of(buffer, origin)
+    first = text.lstrip("\n\r").partition("\n")[0]
+    if not first.startswith("{") and not _is_header(first):
+        return _of_lines(text, origin, run)
+    return [_of_row(row, run) for row in read_rows(source, ("topic|id", "text"), ("run", "id", "answer"))]
+
+
+def _is_header(line: str) -> bool:
+    keys = [column_key(cell) for cell in line.split("\t")]
+    return bool({*ROLES["topic"], "id"} & set(keys)) and bool(set(ROLES["text"]) & set(keys))
+
+
+def _of_lines(text: str, origin: str, run: str) -> list[Answer]:
+    answers = []
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if line.strip():
+            topic, tab, content = line.partition("\t")
+            if not tab or not topic.strip():
+                raise DataError(origin, number, f"is {shown(line)}, expected topic, tab, text; or JSON-lines")
+            answers.append(Answer(run, topic.strip(), content, origin=origin, line=number))
+    return answers
+
+
+def _of_row(row: Row, run: str) -> Answer:
+    topic = row.text("topic") if row.has("topic") else row.text("id")
+    name = row.text("run") if row.has("run") else run
+    id = row.text("id") if row.has("id") else ""
+    return Answer(name, topic, sentences_text(row), id, row.origin, row.line)
+
+
+def sentences_text(row: Row) -> str:
+    """The text of a row; a list of sentences, or of objects with a text, becomes lines."""
+    value: Any = row.values.get("text")
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        parts = [part.get("text") if isinstance(part, dict) else part for part in value]
+        if not all(isinstance(part, str) for part in parts):
+            raise row.fault(f"text is {shown(value)}, expected a text or a list of sentences")
+        return "\n".join(" ".join(str(part).split("\n")) for part in parts)
+    if not isinstance(value, str):
+        raise row.fault(f"text is {shown(value)}, expected a text or a list of sentences")
+    return value
+
+
+def _of_folder(folder: str, run: str) -> list[Answer]:
+    answers = []
+    with os.scandir(folder) as entries:
+        files = sorted(entry.name for entry in entries if entry.is_file() and not entry.name.startswith("."))
+    for name in files:
+        path = os.path.join(folder, name)
+        answers.append(Answer(run, os.path.splitext(name)[0], text_of(load(path), shown_path(path)), origin=path))
+    if not answers:
+        raise DataError(folder, None, "holds no files, expected one for each topic")
+    return answers
+
+
+def check_texts(runs: TextsOfRuns, references: References) -> tuple[list[str], list[str]]:
+    """The topics to score, which are those with references, and notes about texts that cannot be scored."""
+    topics = list(references)
+    if not topics:
+        raise UsageError("no references")
+    notes = []
+    unknown = [f"{run}: {topic}" for run, texts in runs.items() for topic in texts if topic not in references]
+    if unknown:
+        if len(unknown) == sum(map(len, runs.values())):
+            names = f"the topics of the texts are like {unknown[0].partition(': ')[2]!r}, those of the references"
+            raise UsageError(f"no text has a reference; {names} like {topics[0]!r}")
+        notes.append(f"{counted(len(unknown), 'text')} without a reference left out: {listed(unknown)}")
+    empty = [f"{run}: {topic}" for run, texts in runs.items() for topic, text in texts.items() if not text.strip()]
+    if empty:
+        notes.append(f"{counted(len(empty), 'empty text')}, scored 0: {listed(empty)}")
+    hollow = [topic for topic, texts in references.items() if any(not text.strip() for text in texts)]
+    if hollow:
+        notes.append(
+            f"{counted(len(hollow), 'topic')} with an empty reference, in which nothing matches: {listed(hollow)}"
+        )
+    return topics, notes

@@ -1,0 +1,291 @@
+"""Read nuggets, the votes of assessors on them, and which answer has which nugget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from cranfield import check
+from cranfield.answers.answer_rows import Row, read_rows
+from cranfield.answers.answer_texts import Answer
+from cranfield.collection.source import PathLike
+from cranfield.errors import UsageError
+from cranfield.text import counted, listed, shown
+
+VITAL, OKAY = "vital", "okay"
+_IMPORTANCE = {"vital": VITAL, "okay": OKAY, "ok": OKAY, "v": VITAL, "o": OKAY}
+_SUPPORT = {
+    "support": 1.0, "full_support": 1.0, "full": 1.0, "supported": 1.0, "yes": 1.0, "true": 1.0,
+    "partial_support": 0.5, "partial": 0.5, "partially_supported": 0.5,
+    "not_support": 0.0, "no_support": 0.0, "none": 0.0, "not_supported": 0.0, "no": 0.0, "false": 0.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Nugget:
+    """A piece of information that an answer should have."""
+
+    id: str
+    text: str = ""
+    importance: str = ""
+    """`vital`, `okay`, or empty if unknown."""
+    weight: float | None = None
+    votes: int = 0
+    """The number of assessors who called it vital."""
+    voters: int = 0
+
+
+Nuggets = Mapping[str, Mapping[str, Nugget]]
+"""{topic: {id: nugget}}."""
+Support = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""{run: {topic: {nugget: 1 (full), 0.5 (partial) or 0}}}."""
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """Which answer has which nugget, and the nuggets as far as the file names them."""
+
+    support: Support
+    nuggets: Nuggets
+    notes: tuple[str, ...] = field(default=())
+
+
+def importance_of(row: Row) -> str:
+    """`vital`, `okay`, or empty."""
+    if not row.has("importance"):
+        return ""
+    name = _IMPORTANCE.get(row.text("importance").lower())
+    if name is None:
+        raise row.fault(f"importance is {shown(row.values['importance'])}, expected vital or okay")
+    return name
+
+
+def nested_rows(rows: Iterable[Row]) -> Iterator[Row]:
+    """A row for each nugget: some files have a row per topic, with a list `nuggets` of objects or texts."""
+    for row in rows:
+        listed_nuggets = row.values.get("nuggets")
+        if not isinstance(listed_nuggets, list):
+            yield row
+            continue
+        for number, entry in enumerate(listed_nuggets, 1):
+            record = entry if isinstance(entry, dict) else {"text": entry}
+            names = {
+                "support": ("assignment", "support"),
+                "importance": ("importance",),
+                "nugget_text": ("text", "nugget"),
+            }
+            values = dict(row.values) | {"nugget": record.get("id", str(number))}
+            for role, words in names.items():
+                values[role] = next((record[word] for word in words if word in record), None)
+            yield Row(row.origin, row.line, values)
+
+
+def read_nuggets(path: PathLike, votes: PathLike | None = None) -> dict[str, dict[str, Nugget]]:
+    """Nuggets: rows of topic, nugget, and optionally type (vital or okay), weight and text, as `judge export` writes.
+
+    votes: rows of topic, nugget, assessor and type: what each assessor called the nugget.
+    """
+    nuggets: dict[str, dict[str, Nugget]] = {}
+    rows = read_rows(path, ("topic", "nugget|nuggets"), ("importance", "weight", "nugget_text"))
+    for row in nested_rows(rows):
+        topic, id = row.text("topic"), row.text("nugget")
+        of_topic = nuggets.setdefault(topic, {})
+        if id in of_topic:
+            raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} appears twice")
+        weight = row.number("weight", least=0) if row.has("weight") else None
+        text = str(row.values.get("nugget_text") or "").strip()
+        of_topic[id] = Nugget(id, text, importance_of(row), weight)
+    return nuggets if votes is None else _with_votes(nuggets, votes)
+
+
+def _with_votes(nuggets: dict[str, dict[str, Nugget]], path: PathLike) -> dict[str, dict[str, Nugget]]:
+    voted: dict[tuple[str, str], dict[str, str]] = {}
+    for row in read_rows(path, ("topic", "nugget", "assessor", "importance")):
+        topic, id, assessor = row.text("topic"), row.text("nugget"), row.text("assessor")
+        _known(nuggets, topic, id, row)
+        of_nugget = voted.setdefault((topic, id), {})
+        if assessor in of_nugget:
+            raise row.fault(f"{assessor} votes twice on nugget {shown(id)} of topic {shown(topic)}")
+        of_nugget[assessor] = importance_of(row) or OKAY
+    return {
+        topic: {
+            id: replace(
+                nugget,
+                votes=sum(vote == VITAL for vote in voted.get((topic, id), {}).values()),
+                voters=len(voted.get((topic, id), {})),
+            )
+            for id, nugget in of_topic.items()
+        }
+        for topic, of_topic in nuggets.items()
+    }
+
+
+def _known(nuggets: Nuggets, topic: str, id: str, row: Row) -> None:
+    if topic not in nuggets:
+        raise row.fault(f"topic {shown(topic)} has no nuggets; the topics are {listed(nuggets)}")
+    if id not in nuggets[topic]:
+        raise row.fault(f"no nugget {shown(id)} in topic {shown(topic)}; it has {listed(nuggets[topic])}")
+
+
+def read_assignments(
+    path: PathLike,
+    nuggets: Nuggets | None = None,
+    answers: Sequence[Answer] = (),
+    *,
+    full_grade: float | None = None,
+) -> Assignments:
+    """Which answer has which nugget: rows of topic, nugget, run (or answer) and support.
+
+    support: `support`, `partial_support` or `not_support`; or grades, see `SupportReader`. Without such a column, as in
+    the spans that `judge export` writes, every row is a nugget that was found. A column importance (vital or okay)
+    names the nuggets if no `nuggets` are given. A column answer (or doc) is the id of an answer in `answers`, or the
+    name of a run.
+    """
+    rows = list(
+        nested_rows(
+            read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "nugget_text"))
+        )
+    )
+    ids = {answer.id: answer for answer in answers if answer.id}
+    runs = {answer.run for answer in answers}
+    read = SupportReader(rows, full_grade)
+    judged = any(row.values.get("support") is not None for row in rows)
+    support: dict[str, dict[str, dict[str, float]]] = {}
+    found: dict[str, dict[str, Nugget]] = {}
+    for row in rows:
+        topic, id = row.text("topic"), row.text("nugget")
+        if nuggets is not None:
+            _known(nuggets, topic, id, row)
+        run = _run_of(row, topic, ids, runs)
+        of_run = support.setdefault(run, {}).setdefault(topic, {})
+        if id in of_run and judged:
+            raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} is assigned twice for run {shown(run)}")
+        of_run[id] = read(row) if judged else 1.0
+        nugget = Nugget(id, str(row.values.get("nugget_text") or ""), importance_of(row))
+        known = found.setdefault(topic, {}).setdefault(id, nugget)
+        if known.importance != nugget.importance:
+            message = f"nugget {shown(id)} of topic {shown(topic)} is {nugget.importance or 'without importance'}"
+            raise row.fault(f"{message} here and {known.importance or 'without importance'} before")
+    notes = (
+        list(read.notes)
+        if judged
+        else ["no column says how far a nugget is supported: every row is one that was found"]
+    )
+    complete = nuggets if nuggets is not None else found
+    lacking = [
+        f"{run}: {topic}"
+        for run, topics in support.items()
+        for topic, of_topic in topics.items()
+        if judged and len(of_topic) < len(complete[topic])
+    ]
+    if lacking:
+        notes.append(
+            f"{counted(len(lacking), 'answer')} without an assignment of some nuggets, which count as not supported: "
+            f"{listed(lacking)}"
+        )
+    return Assignments(support, complete, tuple(notes))
+
+
+def _run_of(row: Row, topic: str, ids: Mapping[str, Answer], runs: set[str]) -> str:
+    if row.has("run"):
+        return row.text("run")
+    name = row.text("answer")
+    if name in ids:
+        answer = ids[name]
+        if answer.topic != topic:
+            raise row.fault(f"answer {shown(name)} is of topic {shown(answer.topic)}, not of {shown(topic)}")
+        return answer.run
+    if runs and name not in runs:
+        raise row.fault(f"no answer {shown(name)} among the texts; their runs are {listed(sorted(runs))}")
+    return name
+
+
+class SupportReader:
+    """Reads the support in the rows of a file, as 1 (full), 0.5 (partial) or 0: words, or grades.
+
+    full_grade: the lowest grade that is full support; grades between 0 and that are partial support. By default 2 if
+    the file has a grade above 1, else 1.
+    """
+
+    def __init__(self, rows: Sequence[Row], full_grade: float | None = None) -> None:
+        grades = [number for row in rows if (number := _number(row.values.get("support"))) is not None]
+        check.positive("", full_grade=1 if full_grade is None else full_grade)
+        self.full = full_grade or (2.0 if any(grade > 1 for grade in grades) else 1.0)
+        self.notes: list[str] = []
+        if grades:
+            between = "grades between 0 and that: partial" if any(0 < grade < self.full for grade in grades) else ""
+            self.notes.append("; ".join(filter(None, [f"full support: grade {self.full:g} or more", between])))
+
+    def __call__(self, row: Row) -> float:
+        value = row.values.get("support")
+        number = _number(value)
+        if number is None and not row.has("support"):
+            raise row.fault("support is empty, expected support, partial_support, not_support, or a grade")
+        if number is None:
+            word = str(value).strip().lower().replace(" ", "_").replace("-", "_")
+            if word not in _SUPPORT:
+                raise row.fault(
+                    f"support is {shown(value)}, expected support, partial_support, not_support, or a grade"
+                )
+            return _SUPPORT[word]
+        if not 0 <= number < float("inf"):
+            raise row.fault(f"support is {shown(value)}, expected a grade, 0 or above")
+        return 1.0 if number >= self.full else 0.5 if number > 0 else 0.0
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, str | int | float):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def check_nuggets(nuggets: Nuggets) -> None:
+    """Raise an error if there is nothing to score."""
+    empty = [topic for topic, of_topic in nuggets.items() if not of_topic]
+    if not nuggets or len(empty) == len(nuggets):
+        raise UsageError("no nuggets")
+
+
+def weights_of(nuggets: Nuggets, weighting: str) -> tuple[dict[str, dict[str, float]], str]:
+    """The weight of each nugget, and a note that says where it is from.
+
+    weighting: `votes` (vital votes, divided by the most of a nugget of the topic), `weight` (as given), `vital` (1 for
+    vital, 0 for okay), `equal`; `auto` is the first of these that the nuggets have.
+    """
+    every = [nugget for of_topic in nuggets.values() for nugget in of_topic.values()]
+    has = {
+        "votes": any(nugget.voters for nugget in every),
+        "weight": any(nugget.weight is not None for nugget in every),
+        "vital": any(nugget.importance for nugget in every),
+        "equal": True,
+    }
+    kind = next(name for name in has if has[name]) if weighting == "auto" else weighting
+    if not has[kind]:
+        raise UsageError(
+            f"weighting == {weighting!r}, but the nuggets have no {'importance' if kind == 'vital' else kind}"
+        )
+    weights: dict[str, dict[str, float]] = {}
+    for topic, of_topic in nuggets.items():
+        most = max((nugget.votes for nugget in of_topic.values()), default=0)
+        for id, nugget in of_topic.items():
+            if kind == "weight" and nugget.weight is None:
+                raise UsageError(f"nugget {shown(id)} of topic {shown(topic)} has no weight, but others have")
+            value = {
+                "votes": nugget.votes / most if most else 0.0,
+                "weight": nugget.weight or 0.0,
+                "vital": float(nugget.importance == VITAL),
+                "equal": 1.0,
+            }[kind]
+            weights.setdefault(topic, {})[id] = value
+    how = {
+        "votes": "vital votes, divided by the most of a nugget of the topic",
+        "weight": "as given",
+        "vital": "1 for vital nuggets, 0 for others",
+        "equal": "1 for all nuggets",
+    }[kind]
+    return weights, f"weights of nuggets: {how}"

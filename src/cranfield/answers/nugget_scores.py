@@ -1,0 +1,245 @@
+"""Scores of answers from the nuggets they have: recall, precision with an allowance, F, and their kin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.answers.answer_texts import TextsOfRuns
+from cranfield.answers.nugget_files import VITAL, Assignments, check_nuggets, weights_of
+from cranfield.errors import UsageError
+from cranfield.record import Record
+from cranfield.scores.scores import Scores
+from cranfield.text import counted, listed
+from cranfield.types import Array
+
+SHARES = ("all", "all-strict", "vital", "vital-strict", "weighted", "weighted-strict")
+"""The nugget scores of TREC's RAG track."""
+ANSWERED = ("W-Rec", "Prec", "F")
+"""Weighted recall, precision with an allowance, and F, as for questions at TREC and NTCIR."""
+MEASURES = (*SHARES, *ANSWERED)
+WEIGHTINGS = ("auto", "votes", "weight", "vital", "equal")
+
+
+def characters(text: str, white_space: bool = False) -> int:
+    """The length of a text in characters, without white space unless asked for.
+
+    >>> characters("a b\\nc"), characters("a b\\nc", white_space=True)
+    (3, 5)
+    """
+    return len(text) if white_space else len(re.sub(r"\s", "", text))
+
+
+def f_measure(precision: float, recall: float, beta: float) -> float:
+    """:math:`(1 + \\beta^2) P R / (\\beta^2 P + R)`; 0 if both are 0.
+
+    >>> round(f_measure(0.5, 1.0, 3), 4)
+    0.9091
+    """
+    below = beta * beta * precision + recall
+    return (1 + beta * beta) * precision * recall / below if below > 0 else 0.0
+
+
+def allowance_precision(length: float, matched: float, allowance: float = 100) -> float:
+    """:math:`1 - \\max(0, l - a |V|) / l`: every matched nugget may take up `allowance` characters; 1 if l is 0.
+
+    >>> allowance_precision(500, 3), allowance_precision(200, 3)
+    (0.6, 1.0)
+    """
+    return 1.0 if length == 0 else 1 - max(0.0, length - allowance * matched) / length
+
+
+def nugget_scores(
+    assignments: Assignments,
+    measures: Iterable[str] | None = None,
+    *,
+    texts: TextsOfRuns | None = None,
+    beta: float = 3.0,
+    allowance: float = 100,
+    white_space: bool = False,
+    weighting: str = "auto",
+    partial_matches: bool = False,
+) -> Scores:
+    r"""Scores of answers from the nuggets that were found in them.
+
+    `all`: the mean support of all nuggets, where full support is 1 and partial support 1/2; `vital`: of vital nuggets;
+    `weighted`: okay nuggets count half; with `-strict`, partial support is 0 (Pradeep et al. 2024).
+
+    .. math:: \text{W-Rec} = \frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}, \quad
+              \text{Prec} = 1 - \frac{\max(0, l - a |V|)}{l}, \quad
+              F = \frac{(1 + \beta^2) \text{Prec} \cdot \text{W-Rec}}{\beta^2 \text{Prec} + \text{W-Rec}}
+
+    V are the nuggets found in the answer, :math:`V^*` all nuggets of the topic, w(v) their weights, l the length of the
+    answer in characters, and a the `allowance` for each nugget found.
+
+    measures: names of `MEASURES`; by default those that the data allows. `Prec` and `F` need `texts`.
+    white_space: does it count in lengths? Not in the original definition.
+    weighting: where weights are from, see `weights_of`.
+    partial_matches: does a nugget with partial support count as found in `W-Rec`, `Prec` and `F`?
+
+    A topic without nuggets (of positive weight, for `W-Rec`; vital ones, for `vital`) is undefined.
+    References: Dang & Lin, Different Structures for Evaluating Answers to Complex Questions: Pyramids Won't Topple, and
+    Neither Will Human Assessors, ACL 2007, 768-775
+
+    >>> from cranfield.answers.nugget_files import Nugget
+    >>> nuggets = {"1": {"a": Nugget("a", importance="vital"), "b": Nugget("b", importance="okay")}}
+    >>> found = Assignments({"mine": {"1": {"a": 0.5, "b": 1.0}}}, nuggets)
+    >>> nugget_scores(found, ["all", "vital", "weighted"]).values.ravel().round(4).tolist()
+    [0.75, 0.5, 0.6667]
+    """
+    check_nuggets(assignments.nuggets)
+    check.positive("nugget_scores", beta=beta)
+    check.not_negative("nugget_scores", allowance=allowance)
+    check.one_of("nugget_scores", WEIGHTINGS, weighting=weighting)
+    nuggets, support = assignments.nuggets, assignments.support
+    has_importance = any(nugget.importance for of_topic in nuggets.values() for nugget in of_topic.values())
+    names = _chosen(measures, has_importance, texts is not None)
+    weights, weight_note = weights_of(nuggets, weighting)
+    runs = list(dict.fromkeys([*support, *(texts or {})]))
+    topics = list(nuggets)
+    values = np.zeros((len(names), len(runs), len(topics)))
+    missing = np.zeros(values.shape[1:], dtype=bool)
+    unassigned = []
+    for r, run in enumerate(runs):
+        for t, topic in enumerate(topics):
+            given = support.get(run, {}).get(topic)
+            text = None if texts is None else texts.get(run, {}).get(topic)
+            missing[r, t] = given is None and text is None
+            if given is None and text is not None:
+                unassigned.append(f"{run}: {topic}")
+            if given is not None and text is None and texts is not None and {"Prec", "F"} & set(names):
+                raise UsageError(f"run {run!r} has assignments for topic {topic!r}, but no text, which Prec and F need")
+            row = _of_answer(
+                nuggets[topic], weights[topic], given or {}, text or "", beta, allowance, white_space, partial_matches
+            )
+            values[:, r, t] = [row[name] for name in names]
+    notes = [*assignments.notes]
+    if unassigned:
+        notes.append(
+            f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: {listed(unassigned)}"
+        )
+    if set(names) & set(ANSWERED):
+        notes.append(weight_note)
+    if {"Prec", "F"} & set(names):
+        blanks = f"white space {'counts' if white_space else 'does not count'}"
+        notes.append(f"Prec: {allowance:g} characters for each nugget found; {blanks}")
+    if "F" in names:
+        notes.append(f"F: β = {beta:g}")
+    return Scores(names, runs, topics, values, missing, "zero", notes)
+
+
+def _chosen(measures: Iterable[str] | None, has_importance: bool, has_texts: bool) -> list[str]:
+    names = list(dict.fromkeys(measures or ()))
+    for name in names:
+        if name not in MEASURES:
+            raise check.nearest(name, MEASURES, "measure")
+        if name in SHARES[2:] and not has_importance:
+            raise UsageError(f"{name} needs nuggets that are vital or okay, but none has an importance")
+        if name in ("Prec", "F") and not has_texts:
+            raise UsageError(f"{name} needs the length of answers: give texts=")
+    if names:
+        return names
+    shares = SHARES if has_importance else SHARES[:2]
+    return [*shares, *(ANSWERED if has_texts else ())]
+
+
+def _of_answer(
+    nuggets: Mapping[str, Any],
+    weights: Mapping[str, float],
+    support: Mapping[str, float],
+    text: str,
+    beta: float,
+    allowance: float,
+    white_space: bool,
+    partial_matches: bool,
+) -> dict[str, float]:
+    """Every measure of one answer."""
+    given = np.array([support.get(id, 0.0) for id in nuggets])
+    strict = (given >= 1).astype(float)
+    vital = np.array([float(nugget.importance == VITAL) for nugget in nuggets.values()])
+    half = np.where(vital > 0, 1.0, 0.5)
+    weight = np.array([weights[id] for id in nuggets])
+    matched = (given > 0 if partial_matches else given >= 1).astype(float)
+    recall = _mean(matched, weight)
+    precision = allowance_precision(characters(text, white_space), float(matched.sum()), allowance)
+    return {
+        "all": _mean(given, np.ones_like(given)),
+        "all-strict": _mean(strict, np.ones_like(given)),
+        "vital": _mean(given, vital),
+        "vital-strict": _mean(strict, vital),
+        "weighted": _mean(given, half),
+        "weighted-strict": _mean(strict, half),
+        "W-Rec": recall,
+        "Prec": precision,
+        "F": np.nan if np.isnan(recall) else f_measure(precision, recall, beta),
+    }
+
+
+def _mean(values: Array, weights: Array) -> float:
+    total = weights.sum()
+    return float((values * weights).sum() / total) if total > 0 else np.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NuggetMatches(Record):
+    """The nuggets of a topic, and how far the answers of runs support them."""
+
+    facts = ("topic",)
+
+    topic: str
+    runs: tuple[str, ...]
+    ids: tuple[str, ...]
+    importance: tuple[str, ...]
+    weight: Array
+    support: Array
+    """nuggets × runs; NaN: not assigned."""
+    texts: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """nugget, importance, weight, the support in each run, text."""
+        return {
+            "nugget": np.array(self.ids, dtype=object),
+            "importance": np.array(self.importance, dtype=object),
+            "weight": self.weight,
+            **{run: self.support[:, r] for r, run in enumerate(self.runs)},
+            "text": np.array(self.texts, dtype=object),
+        }
+
+
+def explain_nuggets(assignments: Assignments, topic: str, *, weighting: str = "auto") -> NuggetMatches:
+    """Which nuggets of a topic each run has."""
+    if topic not in assignments.nuggets:
+        raise check.nearest(topic, list(assignments.nuggets), "topic")
+    nuggets = assignments.nuggets[topic]
+    weights, note = weights_of(assignments.nuggets, weighting)
+    runs = [run for run, topics in assignments.support.items() if topic in topics]
+    support = [[assignments.support[run][topic].get(id, np.nan) for run in runs] for id in nuggets]
+    return NuggetMatches(
+        topic, tuple(runs), tuple(nuggets), tuple(nugget.importance for nugget in nuggets.values()),
+        np.array([weights[topic][id] for id in nuggets]),
+        np.array(support, dtype=np.float64).reshape(len(nuggets), len(runs)),
+        tuple(nugget.text for nugget in nuggets.values()), (note, "1: full support, 0.5: partial support"),
+    )  # fmt: skip
+
+
+def assignment_labels(parts: Mapping[str, Assignments]) -> Any:
+    """Labels of several assessors, such as people and a machine, for the functions of `building.agreement`.
+
+    An item is a topic with a run and a nugget; the scale is 0, 0.5 and 1.
+    """
+    from cranfield.building.assessor_labels import Labels
+
+    rows: list[tuple[str, str, str, str]] = []
+    for assessor, assignments in parts.items():
+        for run, topics in assignments.support.items():
+            for topic, of_topic in topics.items():
+                rows += [(topic, f"{run}: {id}", assessor, f"{value:g}") for id, value in of_topic.items()]
+    seen: Sequence[str] = sorted({row[3] for row in rows}, key=float)
+    return Labels.of(rows, scale=seen if len(seen) > 1 else ["0", "1"])

@@ -1,0 +1,163 @@
+"""Aggregated search: pages of blocks, each from one vertical, such as web pages, news or images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield import check
+from cranfield.answers.answer_rows import read_rows
+from cranfield.answers.nugget_scores import f_measure
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.source import PathLike, expand, stem
+from cranfield.errors import UsageError
+from cranfield.scores.scores import Scores
+from cranfield.text import counted, listed, shown
+
+MEASURES = ("page-DCG", "page-nDCG", "vertical-P", "vertical-R", "vertical-F")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Results of one vertical, shown together."""
+
+    vertical: str
+    docs: tuple[str, ...]
+
+
+Pages = Mapping[str, Mapping[str, Sequence[Block]]]
+"""{run: {topic: blocks, from the top}}."""
+Orientation = Mapping[str, Mapping[str, float]]
+"""{topic: {vertical: the share of users who would rather see results of this vertical than others}}."""
+
+
+def read_pages(paths: Iterable[PathLike]) -> dict[str, dict[str, list[Block]]]:
+    """Pages: rows of topic, block (its place, from 1), vertical and doc; and run, unless it is named after the file."""
+    pages: dict[str, dict[str, dict[int, Block]]] = {}
+    for path in expand(paths):
+        for row in read_rows(path, ("topic", "block", "vertical", "doc"), ("run",)):
+            run, topic = row.text("run") if row.has("run") else stem(path), row.text("topic")
+            number, vertical, doc = row.whole("block", least=1), row.text("vertical"), row.text("doc")
+            blocks = pages.setdefault(run, {}).setdefault(topic, {})
+            block = blocks.get(number, Block(vertical, ()))
+            if block.vertical != vertical:
+                raise row.fault(f"block {number} is of {shown(block.vertical)} before and of {shown(vertical)} here")
+            if doc in block.docs:
+                raise row.fault(f"document {shown(doc)} appears twice in block {number}")
+            blocks[number] = Block(vertical, (*block.docs, doc))
+    if not pages:
+        raise UsageError("no pages")
+    return {
+        run: {topic: [blocks[number] for number in sorted(blocks)] for topic, blocks in topics.items()}
+        for run, topics in pages.items()
+    }
+
+
+def read_orientation(path: PathLike) -> dict[str, dict[str, float]]:
+    """Vertical orientation: rows of topic, vertical and orientation, from 0 to 1."""
+    orientation: dict[str, dict[str, float]] = {}
+    for row in read_rows(path, ("topic", "vertical", "orientation")):
+        topic, vertical, value = row.text("topic"), row.text("vertical"), row.number("orientation", least=0)
+        if value > 1:
+            raise row.fault(f"orientation is {value:g}, expected a number from 0 to 1")
+        if vertical in orientation.setdefault(topic, {}):
+            raise row.fault(f"vertical {shown(vertical)} of topic {shown(topic)} appears twice")
+        orientation[topic][vertical] = value
+    return orientation
+
+
+def page_scores(
+    pages: Pages,
+    qrels: Qrels | Mapping[str, Mapping[str, float]],
+    orientation: Orientation,
+    measures: Iterable[str] = MEASURES,
+    *,
+    wanted: float = 0.5,
+    beta: float = 1.0,
+) -> Scores:
+    r"""Scores of aggregated pages, from topical relevance and from the vertical orientation of users.
+
+    A block is worth the mean relevance of its documents, relative to the highest grade, times the orientation of its
+    vertical: relevant images do not help users who want text.
+
+    .. math:: \text{page-DCG} = \sum_b \frac{o(v_b) \, \bar g_b}{\log_2(b + 1)}, \quad
+              \bar g_b = \frac{1}{|B|} \sum_{d \in B} \frac{g(d)}{g_{max}}
+
+    `page-nDCG` divides it by the page that shows the best block of each vertical, over all runs, best first.
+    `vertical-P`, `-R` and `-F` compare the verticals on the page with the wanted ones, whose orientation is `wanted` or
+    more. The effort of reading blocks of different kinds is not modelled.
+
+    Unjudged documents count as not relevant. A topic with no wanted vertical is undefined in vertical-R and -F, and one
+    without a block of positive worth in page-nDCG.
+    References: for the idea, Zhou et al., Evaluating Aggregated Search Pages, SIGIR 2012, 115-124; the formula is ours
+
+    >>> pages = {"mine": {"1": [Block("web", ("d1", "d2")), Block("images", ("i1",))]}}
+    >>> orientation = {"1": {"web": 1.0, "images": 0.25, "news": 0.75}}
+    >>> page_scores(pages, {"1": {"d1": 1, "i1": 1}}, orientation).values.ravel().round(4).tolist()
+    [0.6577, 1.0, 0.5, 0.5, 0.5]
+    """
+    names = list(dict.fromkeys(measures))
+    for name in names:
+        if name not in MEASURES:
+            raise check.nearest(name, MEASURES, "measure")
+    check.between("page_scores", low=0, high=1, wanted=wanted)
+    check.positive("page_scores", beta=beta)
+    grades = qrels.to_dict() if isinstance(qrels, Qrels) else qrels
+    most = max((grade for judged in grades.values() for grade in judged.values()), default=0.0)
+    if most <= 0:
+        raise UsageError("no document is relevant")
+    topics, runs = [topic for topic in orientation if topic in grades], list(pages)
+    if not topics:
+        raise UsageError("no topic has both judgments and orientation")
+    worth = {
+        (run, topic): [
+            _worth(block, grades[topic], orientation[topic], topic, float(most)) for block in pages[run].get(topic, ())
+        ]
+        for run in runs
+        for topic in topics
+    }
+    values, missing = np.zeros((len(names), len(runs), len(topics))), np.zeros((len(runs), len(topics)), dtype=bool)
+    for t, topic in enumerate(topics):
+        best: dict[str, float] = {}
+        for run in runs:
+            for block, value in zip(pages[run].get(topic, ()), worth[run, topic], strict=True):
+                best[block.vertical] = max(value, best.get(block.vertical, 0.0))
+        ideal = _dcg(sorted(best.values(), reverse=True))
+        target = {vertical for vertical, value in orientation[topic].items() if value >= wanted}
+        for r, run in enumerate(runs):
+            blocks = pages[run].get(topic, ())
+            missing[r, t] = topic not in pages[run]
+            shown_verticals = {block.vertical for block in blocks}
+            dcg = _dcg(worth[run, topic])
+            precision = len(shown_verticals & target) / len(shown_verticals) if shown_verticals else 0.0
+            recall = len(shown_verticals & target) / len(target) if target else np.nan
+            row = {
+                "page-DCG": dcg,
+                "page-nDCG": dcg / ideal if ideal else np.nan,
+                "vertical-P": precision,
+                "vertical-R": recall,
+                "vertical-F": f_measure(precision, recall, beta) if target else np.nan,
+            }
+            values[:, r, t] = [row[name] for name in names]
+    notes = [f"wanted verticals: orientation {wanted:g} or more; the ideal page has the best block of each vertical"]
+    left = [topic for topic in (*grades, *orientation) if topic not in topics]
+    if left:
+        notes.append(f"{counted(len(left), 'topic')} without judgments or without orientation left out: {listed(left)}")
+    return Scores(names, runs, topics, values, missing, "zero", notes)
+
+
+def _worth(
+    block: Block, grades: Mapping[str, float], orientation: Mapping[str, float], topic: str, most: float
+) -> float:
+    if block.vertical not in orientation:
+        raise UsageError(
+            f"topic {topic!r}: no orientation of vertical {block.vertical!r}; there are {listed(orientation)}"
+        )
+    gains = [max(0.0, float(grades.get(doc, 0))) / most for doc in block.docs]
+    return orientation[block.vertical] * sum(gains) / len(gains)
+
+
+def _dcg(values: Sequence[float]) -> float:
+    return float(sum(value / np.log2(rank + 1) for rank, value in enumerate(values, 1)))

@@ -1,0 +1,75 @@
+"""`cranfield citations`: do citations support generated answers?"""
+
+from __future__ import annotations
+
+from cranfield.cli.declare import argument, option
+from cranfield.cli.options import Sized
+from cranfield.cli.score_printing import ScorePrinting, chosen_names
+from cranfield.cli.text_options import explain
+
+
+class CitationsVerb(Sized, ScorePrinting):
+    """Score generated answers by their citations: are sentences supported, and do citations support them?
+
+    Answers are JSON-lines with run_id, topic_id, references and answer, a list of sentences with text and citations, as
+    in TREC's RAG track; or a table with the columns run, topic, sentence, citation and support. Support is judged as
+    support (1), partial_support (0.5) or not_support (0), or by grades.
+
+    With --against, a second file of judgments, such as that of a machine, is compared with the first.
+    """
+
+    repeats_warnings = True
+    summary = "generated answers by the support of their citations"
+    examples = """
+cranfield citations answers.jsonl --support support.tsv
+cranfield citations citations.tsv -m citation-precision-strict,uncited -q
+cranfield citations answers.jsonl --support support.tsv --explain 301
+cranfield citations answers.jsonl --support people.tsv --against machine.tsv
+"""
+
+    answers: list[str] = argument(
+        "ANSWERS", "Answers with citations, or a table of their citations.", required=True, reads=True
+    )
+    support: str | None = option(
+        "--support FILE", "Judgments of citations: run, topic, sentence (from 1), citation, support.", reads=True
+    )
+    measures: list[str] | None = option(
+        "--measure, -m MEASURE", "A measure, or several separated by commas: {names}. May be repeated.",
+        names="answers.cited_answers:MEASURES",
+    )  # fmt: skip
+    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
+    unjudged: str = option(
+        "--unjudged RULE", "Citations that nobody judged: {names} (as not supporting, or left out).", default="zero",
+        names="answers.cited_answers:UNJUDGED",
+    )  # fmt: skip
+    counted_citations: str = option(
+        "--count WHICH", "Which citations of a sentence count: {names}.", default="all",
+        names="answers.cited_answers:COUNTED",
+    )  # fmt: skip
+    against: str | None = option("--against FILE", "Other judgments of support, to measure agreement with.", reads=True)
+    explain: str | None = explain()
+
+    def run(self) -> None:
+        from cranfield.answers.cited_answers import (
+            DEFAULT,
+            MEASURES,
+            citation_scores,
+            explain_citations,
+            read_cited_answers,
+            support_labels,
+        )
+
+        answers = read_cited_answers(self.answers, self.support)
+        if self.against:
+            from cranfield.building.agreement import agreement
+
+            other = read_cited_answers(self.answers, self.against)
+            labels = support_labels({self.support or self.answers[0]: answers, self.against: other})
+            with self.progress("resampling") as progress:
+                self.show_record(agreement(labels, progress=progress))
+        elif self.explain is not None:
+            self.show_record(explain_citations(answers, self.explain))
+        else:
+            names = chosen_names(self.measures, MEASURES, DEFAULT)
+            scores = citation_scores(answers, names, **self.values("beta", "unjudged", "counted_citations"))
+            self.show_scores(scores, {"uncited": "lower"})

@@ -1,0 +1,83 @@
+"""`cranfield one-click`: outputs of one click access, by what they tell and how early."""
+
+from __future__ import annotations
+
+from cranfield.cli.declare import flag, option
+from cranfield.cli.options import Sized
+from cranfield.cli.score_printing import ScorePrinting, chosen_names
+from cranfield.cli.text_options import explain, systems
+from cranfield.errors import UsageError
+
+
+class OneClickVerb(Sized, ScorePrinting):
+    """Score outputs of one click access: do they tell the important things early and briefly?
+
+    S rewards iUnits that come early, T those told in few words; S-flat and T-flat are cut off at 1, and S# combines
+    them. iUnits have topic, iunit, weight and vital_string; spans have topic, iunit, run (or doc), start and end, as
+    judge export writes them.
+    """
+
+    repeats_warnings = True
+    summary = "outputs of one click access: S, T, S#"
+    examples = """
+cranfield one-click outputs/*.jsonl --iunits iunits.tsv --spans spans.tsv
+cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 500 --beta 10 -q
+cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --explain 1C2-E-0001
+"""
+
+    systems: list[str] = systems()
+    iunits: str | None = option("--iunits FILE", "iUnits: topic, iunit, weight, vital_string.", reads=True)
+    spans: str | None = option(
+        "--spans FILE", "Where iUnits are in outputs: topic, iunit, run or doc, start, end.", reads=True
+    )
+    measures: list[str] | None = option(
+        "--measure, -m MEASURE", "A measure, or several separated by commas: {names}. May be repeated.",
+        names="answers.one_click:MEASURES",
+    )  # fmt: skip
+    patience: float = option("--patience L", "After this many characters, nothing is worth anything.", default=1000.0)
+    beta: float = option("--beta B", "In S#, S counts B times as much as T.", default=1.0)
+    no_white_space: bool = flag("--no-white-space", "Do not count white space in positions and lengths.")
+    offsets: str = option(
+        "--offsets UNIT", "What start and end count, from 0: {names}.", default="characters",
+        names="answers.text_spans:OFFSETS", solves="offsets='",
+    )  # fmt: skip
+    explain: str | None = explain()
+
+    def check(self) -> None:
+        super().check()
+        if self.iunits is None or self.spans is None:
+            raise UsageError("iUnits and their places in outputs are needed; give --iunits FILE and --spans FILE")
+
+    def run(self) -> None:
+        from cranfield.answers.answer_texts import read_answers, texts_of_runs
+        from cranfield.answers.one_click import MEASURES, explain_one_click, one_click_scores, read_ends, read_iunits
+
+        answers = read_answers(self.systems)
+        texts = texts_of_runs(answers)
+        units = read_iunits(self.iunits or "")
+        ends, notes = read_ends(self.spans or "", units, answers, offsets=self.offsets)
+        white_space = not self.no_white_space
+        if self.explain is None:
+            names = chosen_names(self.measures, MEASURES, MEASURES)
+            settings = self.values("patience", "beta")
+            self.show_scores(
+                one_click_scores(texts, units, ends, names, white_space=white_space, notes=notes, **settings)
+            )
+            return
+        topic = self.explain
+        explained = [
+            explain_one_click(
+                of_run[topic], units, ends.get(run, {}).get(topic, {}), topic, patience=self.patience,
+                white_space=white_space, run=run,
+            )
+            for run, of_run in texts.items()
+            if topic in of_run
+        ]  # fmt: skip
+        if not explained:
+            raise UsageError(f"--explain {topic}: there is no output for this topic")
+        if self.format == "json":
+            self.emit_json([one.to_dict() for one in explained])
+        else:
+            from dataclasses import replace
+
+            self.show(*(replace(one.table(), caption=f"{one.run} on topic {topic}") for one in explained))

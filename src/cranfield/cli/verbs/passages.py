@@ -1,0 +1,42 @@
+"""`cranfield passages`: ranked passages, by the characters that they show."""
+
+from __future__ import annotations
+
+from cranfield.cli.declare import argument, option
+from cranfield.cli.options import Sized
+from cranfield.cli.score_printing import ScorePrinting, chosen_names
+
+
+class PassagesVerb(Sized, ScorePrinting):
+    """Score ranked lists of passages by their characters: precision, recall, F and bpref.
+
+    Relevant passages have the columns topic, doc, start and end, as judge export writes spans; a judged document
+    without relevant passages has a row with start and end 0. Runs have topic, doc, start, end, and rank or score.
+    Offsets count characters from 0, and the end is not included.
+    """
+
+    repeats_warnings = True
+    summary = "ranked passages, by their characters"
+    examples = """
+cranfield passages spans.tsv mine.tsv other.tsv
+cranfield passages spans.tsv mine.tsv -m char-bpref --characters 12000 -q
+"""
+
+    relevant: str = argument("SPANS", "Relevant passages: topic, doc, start, end.", required=True, reads=True)
+    runs: list[str] = argument(
+        "RUN", "Runs of passages: topic, doc, start, end, rank or score.", required=True, reads=True
+    )
+    measures: list[str] | None = option(
+        "--measure, -m MEASURE", "A measure, or several separated by commas: {names}. May be repeated.",
+        names="answers.passages:MEASURES",
+    )  # fmt: skip
+    characters: int | None = option("--characters N", "Use only the first N characters of each list.")
+    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
+
+    def run(self) -> None:
+        from cranfield.answers.passages import MEASURES, passage_scores, read_passage_runs, read_relevant_passages
+
+        relevant, notes = read_relevant_passages(self.relevant)
+        names = chosen_names(self.measures, MEASURES, MEASURES)
+        settings = self.values("characters", "beta")
+        self.show_scores(passage_scores(relevant, read_passage_runs(self.runs), names, notes=notes, **settings))

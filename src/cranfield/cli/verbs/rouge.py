@@ -1,0 +1,108 @@
+"""`cranfield rouge`: summaries against reference summaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, option
+from cranfield.cli.score_printing import TopicPrinting, chosen_names
+from cranfield.cli.text_options import ReferenceTexts, WordOptions, explain
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.answers.tokenisation import WordRules
+
+
+class RougeVerb(WordOptions, ReferenceTexts, TopicPrinting):
+    """Compare summaries with reference summaries: recall, precision and F of n-grams, skip-bigrams and subsequences.
+
+    ROUGE-1.5.5 is followed word for word by default, except that its ROUGE-L is ROUGE-Lsum here, and ROUGE-L compares
+    whole texts, as in rouge-score. ROUGE-W and ROUGE-SU of ROUGE-1.5.5 differ a little from the paper; --dialect paper
+    follows that. A name with -R, -P or -F at the end gives one value.
+
+    With -q and --format csv, the scores of each topic are what compare, meta, plot and other verbs read with --scores.
+    """
+
+    repeats_warnings = True
+    summary = "summaries against reference summaries: ROUGE"
+    examples = """
+cranfield rouge systems/*.jsonl --reference references.jsonl
+cranfield rouge mine/ other/ -r models/ -m ROUGE-1,ROUGE-SU4 --stemmer rouge --resamples 1000
+cranfield rouge mine.jsonl -r references.jsonl -m ROUGE-2 --explain 301
+cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --format csv -o rouge.csv
+"""
+
+    measures: list[str] | None = option(
+        "--measure, -m MEASURE",
+        "A measure, or several separated by commas: {names}; other numbers are possible. May be repeated.",
+        names="answers.rouge_names:KNOWN",
+    )
+    several: str = option(
+        "--several RULE",
+        "With several references: {names} (add their counts, take the one with the highest recall or F, or jackknife).",
+        default="average",
+        names="answers.rouge_scores:SEVERAL",
+    )
+    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
+    alpha: float | None = options.alpha(None, "F as ROUGE-1.5.5 weighs it: precision has weight A; instead of --beta.")
+    dialect: str = option(
+        "--dialect NAME", "How ROUGE-W, -SU and -Lsum are counted: {names}.", default="rouge-1.5.5",
+        names="answers.rouge_names:DIALECTS", group=MORE,
+    )  # fmt: skip
+    most_words: int | None = option(
+        "--most-words N", "Use the first N words of each text, as ROUGE-1.5.5 -l.", group=MORE
+    )
+    most_bytes: int | None = option(
+        "--most-bytes N", "Use the first N bytes of each text, as ROUGE-1.5.5 -b.", group=MORE
+    )
+    resamples: int = options.resamples(0, "Bootstrap resamples for intervals, as ROUGE-1.5.5; 0: no intervals.")
+    level: float = options.level()
+    seed: int = options.seed()
+    explain: str | None = explain()
+    threads: int | None = options.threads()
+
+    def check(self) -> None:
+        super().check()
+        from cranfield.answers.rouge_names import DEFAULT, KNOWN, parse_rouge
+
+        self.names = chosen_names(self.measures, KNOWN, DEFAULT)
+        for name in self.names:
+            parse_rouge(name)
+        if self.alpha is not None and self.beta != 1:
+            raise UsageError("--alpha and --beta both say how F is weighed; give one of them")
+        if not self.resamples and (self.seed or self.level != 0.95):
+            raise UsageError("--seed and --level are for intervals; give --resamples N, such as 1000")
+        if self.explain is not None and (self.per_topic or self.resamples):
+            raise UsageError("--explain shows one topic; leave out -q and --resamples")
+
+    def run(self) -> None:
+        from cranfield.answers.rouge_scores import rouge
+
+        runs, references = self.read_texts()
+        rules = self.word_rules(most_words=self.most_words, most_bytes=self.most_bytes)
+        if self.explain is not None:
+            self._explain(runs, references, rules)
+            return
+        settings = self.values("several", "beta", "alpha", "dialect", "resamples", "level", "seed", "threads")
+        with self.progress("counting") as progress:
+            result = rouge(runs, references, self.names, rules=rules, progress=progress, **settings)
+        self.show_with_topics(result.scores, result)
+
+    def _explain(self, runs: dict[str, dict[str, str]], references: dict[str, list[str]], rules: WordRules) -> None:
+        from cranfield.answers.rouge_matches import explain_rouge
+
+        topic = self.explain or ""
+        with_topic = {run: texts[topic] for run, texts in runs.items() if topic in texts}
+        if topic not in references or not with_topic:
+            lacks = "no reference" if topic not in references else "no text"
+            raise UsageError(f"--explain {topic}: there is {lacks} for this topic")
+        explained = [
+            explain_rouge(text, references[topic], name, rules=rules, dialect=self.dialect, run=run, topic=topic)
+            for run, text in with_topic.items()
+            for name in self.names
+        ]
+        if self.format == "json":
+            self.emit_json([one.to_dict() for one in explained])
+        else:
+            self.show(*(one.table() for one in explained))
