@@ -15,7 +15,7 @@ VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
     "stats", "pool-bias",
     "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
-    "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals",
+    "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
     "validate", "convert", "completion",
 )  # fmt: skip
 """The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
