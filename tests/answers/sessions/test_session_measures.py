@@ -23,7 +23,6 @@ from cranfield.answers.sessions import (
     explain_session,
     nsDCG,
     sCG,
-    sCost,
     sDCG,
     session_scores,
     session_trailtext,
@@ -182,7 +181,11 @@ def test_click_u_is_figure_9(clicks: list[tuple[int, int]]) -> None:
 def test_nonlinear_traversal_of_figure_8() -> None:
     # rank 4 is clicked first, then rank 2: four snippets, document 4, document 2
     session = Session("s", None, (Query(("a", "b", "c", "d"), (Click(2, 20.0), Click(4, 10.0))),))
-    session = Session("s", None, (Query(session.queries[0].documents, tuple(sorted(session.queries[0].clicks, key=lambda c: c.time or 0))),))
+    session = Session(
+        "s",
+        None,
+        (Query(session.queries[0].documents, tuple(sorted(session.queries[0].clicks, key=lambda c: c.time or 0))),),
+    )
     lists = SessionLists.of([session], gains="clicks", lengths={"b": 1000, "d": 500})
     read = session_trailtext(sU(), lists)
     assert read.names == ("query 1: snippets 1 to 4", "query 1: document 4 (d)", "query 1: document 2 (b)")
@@ -237,7 +240,13 @@ def test_scores_have_the_session_as_the_unit() -> None:
 
 
 def test_names_parse_back() -> None:
-    for name in ("sDCG@10", 'nsDCG(bq=2,gain="exp",norm="repeated")', "sRBP(p=0.9)", "sU(L=1000,again=True)", "esAP(down=0.5)"):
+    for name in (
+        "sDCG@10",
+        'nsDCG(bq=2,gain="exp",norm="repeated")',
+        "sRBP(p=0.9)",
+        "sU(L=1000,again=True)",
+        "esAP(down=0.5)",
+    ):
         assert str(as_session_measure(name)) == name
         assert as_session_measure(str(as_session_measure(name))) == as_session_measure(name)
 

@@ -90,7 +90,9 @@ def pair_weights(sizes: Sizes, down: float, reform: float, cutoff: int | None) -
         weights[own, own] = np.triu(np.broadcast_to(read * (before @ inverse[places]), (len(read), len(read))))
         # A document n of this list is read, and then document k of a later list: f >= n.
         stop = np.concatenate(([0.0], stop_probabilities(sizes[at], down)))
-        joint = np.array([np.convolve(before, np.where(np.arange(len(stop)) >= n, stop, 0.0)) for n in range(1, len(stop))])
+        joint = np.array(
+            [np.convolve(before, np.where(np.arange(len(stop)) >= n, stop, 0.0)) for n in range(1, len(stop))]
+        )
         for later in range(at + 1, len(sizes)):
             if not sizes[later]:
                 continue

@@ -192,7 +192,7 @@ def _from_lines(text: str, origin: str) -> Sessions:
 def _query_of(record: Mapping[str, Any], place: str, origin: str, line: int, faults: Faults) -> Query:
     documents = record["list"]
     if not isinstance(documents, list):
-        raise DataError(origin, line, f"list is {shown(documents)}, expected documents: [\"d1\", \"d2\"]")
+        raise DataError(origin, line, f'list is {shown(documents)}, expected documents: ["d1", "d2"]')
     names = [doc if isinstance(doc, str) and doc else _name(doc, "list", origin, line) for doc in documents]
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
@@ -208,7 +208,9 @@ def _query_of(record: Mapping[str, Any], place: str, origin: str, line: int, fau
 
 def _click_of(click: Any, names: Sequence[str], origin: str, line: int) -> Click:
     if not isinstance(click, dict):
-        raise DataError(origin, line, f'a click is {shown(click)}, expected an object such as {{"doc": "d1", "time": 3}}')
+        raise DataError(
+            origin, line, f'a click is {shown(click)}, expected an object such as {{"doc": "d1", "time": 3}}'
+        )
     _check_fields(click, CLICK_FIELDS, (), origin, line)
     if ("doc" in click) == ("rank" in click):
         raise DataError(origin, line, f"a click is {shown(click)}, expected either doc or rank in it")

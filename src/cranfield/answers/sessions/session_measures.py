@@ -40,7 +40,7 @@ class SessionMeasure:
     def __post_init__(self) -> None:
         for parameter in fields(self):
             if parameter.name == "gain":
-                object.__setattr__(self, "gain", Gain.of(getattr(self, "gain")))
+                object.__setattr__(self, "gain", Gain.of(self.gain))
         if self.cutoff is not None and not self.takes_cutoff:
             raise check.wrong(self.name, "cutoff", self.cutoff, "left out")
         check.whole(self.name, cutoff=self.cutoff)

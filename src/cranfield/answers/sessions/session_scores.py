@@ -146,8 +146,12 @@ def session_trailtext(measure: sU, lists: SessionLists) -> Trailtext:
     """
     rows = _trail_rows(measure, lists)
     strings: list[tuple[float, float, str]] = []
-    columns: list[Array] = [rows[name] for name in ("query", "rank", "snippets", "snippet text", "document text", "gain")]
-    for number, (query, rank, snippets, text, read, gain) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
+    columns: list[Array] = [
+        rows[name] for name in ("query", "rank", "snippets", "snippet text", "document text", "gain")
+    ]
+    for number, (query, rank, snippets, text, read, gain) in enumerate(
+        zip(*(c.tolist() for c in columns), strict=True)
+    ):
         if snippets:
             first = int(rank) - int(snippets) + 1
             which = f"snippet {rank}" if snippets == 1 else f"snippets {first} to {rank}"

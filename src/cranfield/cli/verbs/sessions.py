@@ -120,10 +120,10 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
         return {**settings, "missing_length": length}
 
     def _write(self, sessions: Sessions) -> None:
-        from cranfield.answers.sessions import write_sessions
-        from cranfield.answers.sessions.session_files import summary_note
         import warnings
 
+        from cranfield.answers.sessions import write_sessions
+        from cranfield.answers.sessions.session_files import summary_note
         from cranfield.cli.printing import Note
 
         write_sessions(self.write or "-", sessions)
@@ -156,4 +156,3 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
             self.emit_json([one.to_dict() for one in explained])
         else:
             self.show(*(replace(one.table(), caption=f"{one.measure}: {one.run}, session {name}") for one in explained))
-
