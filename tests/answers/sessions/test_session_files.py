@@ -80,7 +80,8 @@ def test_json_lines_are_read_and_written(tmp_path: Path) -> None:
 def test_wrong_clicks_and_times_are_counted(tmp_path: Path) -> None:
     text = (
         '{"session": "s", "topic": "1", "query": 1, "time": 50, "list": ["a", "b"], "clicks": ['
-        '{"doc": "z", "time": 60}, {"rank": 9, "time": 61}, {"doc": "a", "time": 10}, {"doc": "b", "time": 70, "end": 1}]}\n'
+        '{"doc": "z", "time": 60}, {"rank": 9, "time": 61}, {"doc": "a", "time": 10}, '
+        '{"doc": "b", "time": 70, "end": 1}]}\n'
         '{"session": "s", "topic": "1", "query": 2, "time": 20, "list": []}\n'
         '{"session": "t", "query": 1, "list": ["a"]}\n'
     )
@@ -92,7 +93,8 @@ def test_wrong_clicks_and_times_are_counted(tmp_path: Path) -> None:
         "1 × click with a time before that of its query; clicks are used in order of time: line 1",
         "1 × click that ends before it starts; its end is left out: line 1",
         "1 × query without documents: line 2",
-        "1 × query with a time before that of the query above it; queries stay in the order of their numbers: session s",
+        "1 × query with a time before that of the query above it; queries stay in the order of their numbers: "
+        "session s",
         "1 × session without a topic, which cannot be judged: session t",
     )
 
@@ -109,9 +111,10 @@ def test_wrong_clicks_and_times_are_counted(tmp_path: Path) -> None:
         ('{"session": "s", "query": 1, "list": ["a", "a"]}', "1: document 'a' appears twice in one list"),
         ('{"session": "s", "query": 1, "list": ["a"], "clicks": [{"time": 1}]}', "expected either doc or rank in it"),
         ('{"session": "s", "query": 1, "list": ["a"], "clicks": [{"rank": 1, "time": "soon"}]}', "time is 'soon'"),
-        ('{"session": "s", "query": 1, "list": []}\n{"session": "s", "query": 1, "list": []}', "2: session 's' has query 1 twice"),
+        (2 * '{"session": "s", "query": 1, "list": []}\n', "2: session 's' has query 1 twice"),
         (
-            '{"session": "s", "topic": "1", "query": 1, "list": []}\n{"session": "s", "topic": "2", "query": 2, "list": []}',
+            '{"session": "s", "topic": "1", "query": 1, "list": []}\n'
+            '{"session": "s", "topic": "2", "query": 2, "list": []}',
             "2: session 's' has topic '2' here, but '1' above; a session has one topic",
         ),
         ("<a><b></a>", "1: not valid XML"),

@@ -90,9 +90,8 @@ def pair_weights(sizes: Sizes, down: float, reform: float, cutoff: int | None) -
         weights[own, own] = np.triu(np.broadcast_to(read * (before @ inverse[places]), (len(read), len(read))))
         # A document n of this list is read, and then document k of a later list: f >= n.
         stop = np.concatenate(([0.0], stop_probabilities(sizes[at], down)))
-        joint = np.array(
-            [np.convolve(before, np.where(np.arange(len(stop)) >= n, stop, 0.0)) for n in range(1, len(stop))]
-        )
+        at_or_below = [np.where(np.arange(len(stop)) >= n, stop, 0.0) for n in range(1, len(stop))]
+        joint = np.array([np.convolve(before, chances) for chances in at_or_below])
         for later in range(at + 1, len(sizes)):
             if not sizes[later]:
                 continue
@@ -162,7 +161,7 @@ class esP(_Expected):
     `reform` and `down` are the probabilities of asking a next query and of reading the next document, both cut to the
     lists of the session; the defaults are ours. All paths count: the expectation is exact. Without a cutoff, k is 10.
     No relevant documents: 0.
-    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, doi:10.1145/2009916.2010056
+    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
 
     >>> from cranfield.answers.sessions import Query, Session, SessionLists
     >>> lists = SessionLists.of([Session("s", "1", (Query(("a", "b")), Query(("c",))))], {"1": {"c": 1}})
@@ -188,7 +187,7 @@ class esR(_Expected):
 
     The paths are those of esP.
     No relevant documents: undefined.
-    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, doi:10.1145/2009916.2010056
+    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
     """
 
     rel: float = 1
@@ -217,7 +216,7 @@ class esDCG(_Expected):
 
     The paths are those of esP.
     No relevant documents: 0.
-    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, doi:10.1145/2009916.2010056
+    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
     """
 
     gain: GainLike = LINEAR
@@ -240,7 +239,7 @@ class esNDCG(esDCG):
 
     The paths are those of esP.
     No relevant documents: undefined.
-    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, doi:10.1145/2009916.2010056
+    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
     """
 
     name = "esNDCG"
@@ -270,7 +269,7 @@ class esAP(_Expected):
 
     The paths are those of esP.
     No relevant documents: undefined.
-    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, doi:10.1145/2009916.2010056
+    Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
     """
 
     rel: float = 1

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from cranfield import check
@@ -130,7 +131,7 @@ def made_query(
 def made_session(name: str, topic: str | None, queries: Sequence[Query], place: str, faults: Faults) -> Session:
     """A session; queries whose times go backwards, and sessions without a topic, are counted."""
     times = [query.time for query in queries if query.time is not None]
-    for before, after in zip(times, times[1:], strict=False):
+    for before, after in pairwise(times):
         if after < before:
             faults.add(DISORDER, place)
     if topic is None:

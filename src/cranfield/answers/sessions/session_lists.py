@@ -160,7 +160,7 @@ class SessionLists:
         return (relevant & self.clicked if self.gains == "both" else relevant).astype(np.float64)
 
     def by_session(self, of_topic: Mapping[str, Array], of_clicks: Array) -> list[Array]:
-        """An array for each session: that of its topic, or the part of `of_clicks` that belongs to clicked documents."""
+        """An array for each session: that of its topic, or the values of its clicked documents."""
         if self.gains != "clicks":
             nothing = np.zeros(0)
             return [of_topic.get(session.topic or "", nothing) for session in self.sessions]
@@ -168,7 +168,7 @@ class SessionLists:
         return [of_clicks[begin:end][self.clicked[begin:end]] for begin, end in pieces]
 
     def ideal_gains(self, gain: Gain) -> list[Array]:
-        """The gains of the best list of each session, from the top: those of all judged, or of all clicked, documents."""
+        """The gains of the ideal list of each session: those of all judged, or of all clicked, documents."""
         if self.gains != "clicks":
             return self.by_session({topic: _sorted(gain(grades)) for topic, grades in self.judged.items()}, self.grade)
         return [_sorted(gains) for gains in self.by_session({}, self.gain(gain))]

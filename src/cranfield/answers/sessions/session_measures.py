@@ -38,9 +38,9 @@ class SessionMeasure:
     """Whether `@` is allowed: documents below this position count nothing."""
 
     def __post_init__(self) -> None:
-        for parameter in fields(self):
-            if parameter.name == "gain":
-                object.__setattr__(self, "gain", Gain.of(self.gain))
+        values = vars(self)
+        if "gain" in values:
+            object.__setattr__(self, "gain", Gain.of(values["gain"]))
         if self.cutoff is not None and not self.takes_cutoff:
             raise check.wrong(self.name, "cutoff", self.cutoff, "left out")
         check.whole(self.name, cutoff=self.cutoff)
@@ -206,7 +206,8 @@ class sRBP(SessionMeasure):
     `b` balances reading on against a new query; with b = 1 the reader stays in the first list, and the score is its
     RBP. Documents of grade `rel` or above count 1. The defaults of `p` and `b` are ours.
     No relevant documents: 0.
-    Reference: Lipani, Carterette & Yilmaz, ICTIR 2019, doi:10.1145/3341981.3344216
+    Reference: Lipani, Carterette & Yilmaz, ICTIR 2019: From a User Model for Query Sessions to Session Rank
+    Biased Precision
 
     >>> from cranfield.answers.sessions import Query, Session, SessionLists
     >>> lists = SessionLists.of([Session("s", "1", (Query(("a", "b")), Query(("c",))))], {"1": {"a": 1, "c": 1}})
@@ -228,8 +229,8 @@ class sRBP(SessionMeasure):
 
     def terms(self, lists: SessionLists) -> dict[str, Array]:
         onward = self.p * self.b
-        to_query = ((self.p - onward) / (1.0 - onward)) ** (lists.query - 1.0)
-        to_rank = onward ** (lists.rank - 1.0)
+        to_query = np.power((self.p - onward) / (1.0 - onward), lists.query - 1.0)
+        to_rank = np.power(onward, lists.rank - 1.0)
         relevant = lists.relevant(self.rel) * self.within(lists)
         return {
             "gain": relevant, "reaches query": to_query, "reaches rank": to_rank,
@@ -259,4 +260,6 @@ def as_session_measure(thing: SessionMeasure | str) -> SessionMeasure:
     for parameter in settings:
         if parameter not in known:
             raise check.nearest(parameter, known, f"parameter of {kind.name}")
-    return kind(**settings, cutoff=parts.cutoff)
+    if parts.cutoff is not None and parts.cutoff != int(parts.cutoff):
+        raise check.wrong(kind.name, "cutoff", parts.cutoff, "a whole number, 1 or more")
+    return kind(**settings, cutoff=None if parts.cutoff is None else int(parts.cutoff))

@@ -18,7 +18,6 @@ from cranfield.measures.time import Trailtext
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
-from cranfield.types import Array
 
 Runs = Mapping[str, Sessions | Iterable[Session]]
 DEFAULT = ("sDCG", "nsDCG", "sRBP", "esP@10", "esAP", "esNDCG")
@@ -146,19 +145,14 @@ def session_trailtext(measure: sU, lists: SessionLists) -> Trailtext:
     """
     rows = _trail_rows(measure, lists)
     strings: list[tuple[float, float, str]] = []
-    columns: list[Array] = [
-        rows[name] for name in ("query", "rank", "snippets", "snippet text", "document text", "gain")
-    ]
-    for number, (query, rank, snippets, text, read, gain) in enumerate(
-        zip(*(c.tolist() for c in columns), strict=True)
-    ):
+    names = ("query", "rank", "document", "snippets", "snippet text", "document text", "gain")
+    for query, rank, doc, snippets, text, read, gain in zip(*(rows[name].tolist() for name in names), strict=True):
         if snippets:
             first = int(rank) - int(snippets) + 1
             which = f"snippet {rank}" if snippets == 1 else f"snippets {first} to {rank}"
             strings.append((text, 0.0, f"query {query}: {which}"))
         if read > 0 or gain > 0:
-            strings.append((read, gain, f"query {query}: document {rank} ({rows['document'][number]})"))
+            strings.append((read, gain, f"query {query}: document {rank} ({doc})"))
     if not strings:
         return Trailtext((), (), ())
-    lengths, gains, names = zip(*strings, strict=True)
-    return Trailtext(lengths, gains, names)
+    return Trailtext(*zip(*strings, strict=True))

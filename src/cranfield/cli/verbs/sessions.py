@@ -69,7 +69,7 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
 
     def check(self) -> None:
         super().check()
-        self.names = measure_names(self.measures or ())
+        self.names = measure_names(self.measures) if self.measures else []
         if self.write is not None:
             if len(self.files) != 1:
                 raise UsageError(f"--write writes the sessions of one file, but {len(self.files)} are given")
